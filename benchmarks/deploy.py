@@ -21,9 +21,9 @@ from benchmarks.common import Stopwatch, in_a_process, table
 from benchmarks.heartbeat_floor import bare_heapq
 from benchmarks.heartbeats import bare_events, counted
 from groupsim.pipeline.runs import Label, rows_of, simulate
-from groupsim.scenarios.canonical import canonical_json, scenario_from_json
-from groupsim.scenarios.document import parse_document
-from groupsim.scenarios.runner import run_scenario
+from groupsim.scenarios.language.document import parse_document
+from groupsim.scenarios.loading.canonical import canonical_json, scenario_from_json
+from groupsim.scenarios.runtime.runner import run_scenario
 from groupsim.scenarios.story import tell
 
 RATES = ("0/s", "6/s", "24/s")

@@ -24,11 +24,11 @@ from typing import Any
 import attrs
 
 from benchmarks.common import Stopwatch, table
-from groupsim.scenarios.changes import changed, read_change
-from groupsim.scenarios.document import read_document
-from groupsim.scenarios.load import scenario_of
-from groupsim.scenarios.model import Scenario
-from groupsim.scenarios.runner import run_scenario
+from groupsim.scenarios.language.document import read_document
+from groupsim.scenarios.language.model import Scenario
+from groupsim.scenarios.loading.changes import changed, read_change
+from groupsim.scenarios.loading.load import scenario_of
+from groupsim.scenarios.runtime.runner import run_scenario
 
 HERE = Path(__file__).resolve().parent.parent
 SMALL = HERE / "benchmarks" / "small.yaml"

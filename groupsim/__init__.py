@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from groupsim.protocol.errors import ErrorCode
     from groupsim.protocol.messages import TopicPartition
     from groupsim.raw_bytes import assignment_bytes, subscription_bytes
-    from groupsim.scenarios.load import load_file, load_text
-    from groupsim.scenarios.model import Scenario
-    from groupsim.scenarios.problems import ScenarioError
-    from groupsim.scenarios.runner import Run, run_scenario
+    from groupsim.scenarios.language.model import Scenario
+    from groupsim.scenarios.language.problems import ScenarioError
+    from groupsim.scenarios.loading.load import load_file, load_text
+    from groupsim.scenarios.runtime.runner import Run, run_scenario
     from groupsim.scenarios.story import Cause, Story, tell
     from groupsim.simulation import Simulation
     from groupsim.unstruck import FaultStruckNothing
@@ -58,9 +58,9 @@ _HOMES = {
     "FaultStruckNothing": "groupsim.unstruck",
     "Kind": "groupsim.eventloop.events",
     "PluginError": "groupsim.members.failures",
-    "Run": "groupsim.scenarios.runner",
-    "Scenario": "groupsim.scenarios.model",
-    "ScenarioError": "groupsim.scenarios.problems",
+    "Run": "groupsim.scenarios.runtime.runner",
+    "Scenario": "groupsim.scenarios.language.model",
+    "ScenarioError": "groupsim.scenarios.language.problems",
     "SettingError": "groupsim.members.settings",
     "Simulation": "groupsim.simulation",
     "StandstillError": "groupsim.eventloop.errors",
@@ -68,10 +68,10 @@ _HOMES = {
     "TopicPartition": "groupsim.protocol.messages",
     "TraceEvent": "groupsim.eventloop.events",
     "assignment_bytes": "groupsim.raw_bytes",
-    "load_file": "groupsim.scenarios.load",
-    "load_text": "groupsim.scenarios.load",
+    "load_file": "groupsim.scenarios.loading.load",
+    "load_text": "groupsim.scenarios.loading.load",
     "read_trace": "groupsim.eventloop.sinks",
-    "run_scenario": "groupsim.scenarios.runner",
+    "run_scenario": "groupsim.scenarios.runtime.runner",
     "subscription_bytes": "groupsim.raw_bytes",
     "tell": "groupsim.scenarios.story",
     "write_trace": "groupsim.eventloop.sinks",

@@ -14,7 +14,7 @@ from groupsim.eventloop.distributions import Distribution, parse_distribution
 from groupsim.members.behaviour import Behaviour, CommitPolicy, OnError, Stuck
 from groupsim.members.keys import CONSUMER_KEYS
 from groupsim.members.settings import ConsumerSettings
-from groupsim.scenarios.problems import suggest
+from groupsim.scenarios.language.problems import suggest
 
 if TYPE_CHECKING:
     from groupsim.members.producer.eos import ExactlyOnce

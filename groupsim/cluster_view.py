@@ -20,7 +20,7 @@ from groupsim import as_json
 from groupsim.cluster.cluster import Cluster
 from groupsim.coordinator.placement import OFFSETS_TOPIC, partition_for
 from groupsim.protocol.messages import TopicPartition
-from groupsim.scenarios.stage import Stage
+from groupsim.scenarios.runtime.world import Stage
 
 
 @frozen

@@ -15,8 +15,8 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from groupsim.exits import Trouble
-from groupsim.scenarios.clusters import is_replicated
-from groupsim.scenarios.model import Scenario
+from groupsim.scenarios.language.model import Scenario
+from groupsim.scenarios.plans.clusters import is_replicated
 from groupsim.sources import check_directory, check_parent
 
 _SUFFIX = ".unfinished"

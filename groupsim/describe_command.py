@@ -24,8 +24,8 @@ from groupsim.partitions_shown import by_topic, in_ranges
 from groupsim.protocol import consumer_protocol as embedded
 from groupsim.protocol.messages import TopicPartition
 from groupsim.running import perform
-from groupsim.scenarios.problems import suggest
-from groupsim.scenarios.stage import Stage
+from groupsim.scenarios.language.problems import suggest
+from groupsim.scenarios.runtime.world import Stage
 from groupsim.scenarios.story import Generation, Outcome, tell
 from groupsim.scenarios.story.words import clock, span
 from groupsim.settings_changed import load

@@ -23,8 +23,8 @@ from groupsim.eventloop.errors import EventLoopError
 from groupsim.members.failures import PluginError
 from groupsim.members.settings import SettingError
 from groupsim.pipeline.sweep.errors import SweepError
-from groupsim.scenarios.printable import visible
-from groupsim.scenarios.problems import ERROR, Problem, ScenarioError
+from groupsim.scenarios.language.printable import visible
+from groupsim.scenarios.language.problems import ERROR, Problem, ScenarioError
 from groupsim.terminal import Terminal
 
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # the disk, the user's share of it, what a file may hold

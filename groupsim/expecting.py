@@ -7,12 +7,12 @@ from collections.abc import Callable, Mapping, Sequence
 from groupsim.eventloop.events import TraceEvent
 from groupsim.eventloop.units import show_us
 from groupsim.naming import known
-from groupsim.scenarios.document import Document
-from groupsim.scenarios.evidence import Evidence
-from groupsim.scenarios.keys import key_of
-from groupsim.scenarios.mistakes import problems_of
-from groupsim.scenarios.shapes import structure_check
-from groupsim.scenarios.steps import CHECKS, Check
+from groupsim.scenarios.expectations.evidence import Evidence
+from groupsim.scenarios.language.document import Document
+from groupsim.scenarios.language.keys import key_of
+from groupsim.scenarios.language.mistakes import problems_of
+from groupsim.scenarios.language.registry import CHECKS, Check
+from groupsim.scenarios.loading.converters import structure_check
 
 
 def judge(name: str, value: object, said: Mapping[str, object], events: Callable[[], Sequence[TraceEvent]]) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Container, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from groupsim.eventloop.events import Kind, TraceEvent
-from groupsim.scenarios.problems import suggest
+from groupsim.scenarios.language.problems import suggest
 from groupsim.scenarios.story.words import clock
 
 if TYPE_CHECKING:

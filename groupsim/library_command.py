@@ -15,12 +15,12 @@ from groupsim.logs.finding import scenes_that_log
 from groupsim.pipeline.experiment import catalogue as experiments
 from groupsim.pipeline.experiment.load import experiment_of
 from groupsim.pipeline.experiment.schema import experiment_schema
-from groupsim.scenarios import catalogue
-from groupsim.scenarios.document import read_document
-from groupsim.scenarios.load import scenario_of
-from groupsim.scenarios.plugins import import_from
-from groupsim.scenarios.problems import ERROR, Problem, ScenarioError
-from groupsim.scenarios.schema import scenario_schema
+from groupsim.scenarios.language.document import read_document
+from groupsim.scenarios.language.problems import ERROR, Problem, ScenarioError
+from groupsim.scenarios.loading import catalogue
+from groupsim.scenarios.loading.load import scenario_of
+from groupsim.scenarios.loading.plugins import import_from
+from groupsim.scenarios.loading.schema import scenario_schema
 from groupsim.settings_changed import find
 from groupsim.terminal import Terminal
 

@@ -18,9 +18,9 @@ from rich.text import Text
 from groupsim import as_json
 from groupsim.exits import BAD_INPUT, WELL, Trouble, show_problems
 from groupsim.lint_sources import Options, Report, report_of
+from groupsim.scenarios.language.printable import visible
+from groupsim.scenarios.language.problems import ERROR, NOTE, WARNING, Problem, ScenarioError
 from groupsim.scenarios.lint import RULES, Finding
-from groupsim.scenarios.printable import visible
-from groupsim.scenarios.problems import ERROR, NOTE, WARNING, Problem, ScenarioError
 from groupsim.terminal import Terminal
 
 FOUND = 1

@@ -7,9 +7,7 @@ from pathlib import Path
 from attrs import evolve, field, frozen
 
 from groupsim.exits import Trouble
-from groupsim.scenarios import catalogue
-from groupsim.scenarios.canonical import parse
-from groupsim.scenarios.document import (
+from groupsim.scenarios.language.document import (
     STANDARD_INPUT,
     Document,
     missing,
@@ -18,7 +16,9 @@ from groupsim.scenarios.document import (
     standard_input,
     utf8,
 )
-from groupsim.scenarios.keys import fields_of
+from groupsim.scenarios.language.keys import fields_of
+from groupsim.scenarios.language.model import Scenario
+from groupsim.scenarios.language.problems import Place, one_problem, suggest
 from groupsim.scenarios.lint import (
     Client,
     Finding,
@@ -35,12 +35,12 @@ from groupsim.scenarios.lint import (
 )
 from groupsim.scenarios.lint.brokers import BrokerView
 from groupsim.scenarios.lint.engine import ordered
-from groupsim.scenarios.lint.migration import TARGET
 from groupsim.scenarios.lint.places import ELSEWHERE, OF_BROKERS_TOO
 from groupsim.scenarios.lint.profiles import ON_PROFILE, parts_of, variants
+from groupsim.scenarios.lint.rules.migration import TARGET
 from groupsim.scenarios.lint.spellings import Line, is_filled_in
-from groupsim.scenarios.model import Scenario
-from groupsim.scenarios.problems import Place, one_problem, suggest
+from groupsim.scenarios.loading import catalogue
+from groupsim.scenarios.loading.canonical import parse
 
 DEFAULT_CLIENT = "java-3.9"
 STDIN = "-"

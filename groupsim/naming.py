@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from groupsim.cluster.faults import Fault
-from groupsim.scenarios.problems import suggest
+from groupsim.scenarios.language.problems import suggest
 
 __tracebackhide__ = True  # mistakes are told at the line of the test that made them
 

@@ -24,8 +24,8 @@ from groupsim.protocol.batch import EPOCH_MS, Batch
 from groupsim.protocol.batch_codec import LENGTH_END, MAGIC, read_batches
 from groupsim.protocol.errors import ProtocolError
 from groupsim.running import perform
-from groupsim.scenarios.problems import suggest
-from groupsim.scenarios.stage import Stage
+from groupsim.scenarios.language.problems import suggest
+from groupsim.scenarios.runtime.world import Stage
 from groupsim.scenarios.story.words import clock, span
 from groupsim.settings_changed import load
 from groupsim.terminal import Terminal

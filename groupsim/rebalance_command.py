@@ -13,7 +13,7 @@ from groupsim.exits import Trouble
 from groupsim.rebalance_drawn import draw
 from groupsim.rebalance_lines import Course, sequence_of
 from groupsim.rebalance_mermaid import mermaid
-from groupsim.scenarios.problems import suggest
+from groupsim.scenarios.language.problems import suggest
 from groupsim.scenarios.story import Generation, GroupStory, Story
 from groupsim.scenarios.story.words import clock
 from groupsim.terminal import Terminal

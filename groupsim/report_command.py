@@ -12,7 +12,7 @@ from rich.text import Text
 
 from groupsim.answer_command import nothing_finished
 from groupsim.exits import WELL, Trouble
-from groupsim.scenarios.runner import Run
+from groupsim.scenarios.runtime.runner import Run
 from groupsim.scenarios.story import Story
 from groupsim.sources import check_parent
 from groupsim.sweep_command import check_engine

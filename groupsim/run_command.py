@@ -23,9 +23,9 @@ from groupsim.one_screen import WHOLE, Limits, Part
 from groupsim.outputs import naming
 from groupsim.report_command import check_page, write_run
 from groupsim.running import command_line, perform
-from groupsim.scenarios.model import Scenario
-from groupsim.scenarios.problems import suggest
-from groupsim.scenarios.runner import Judged, Run
+from groupsim.scenarios.language.model import Scenario
+from groupsim.scenarios.language.problems import suggest
+from groupsim.scenarios.runtime.runner import Judged, Run
 from groupsim.scenarios.story import Story, tell
 from groupsim.scenarios.story.words import count
 from groupsim.settings_changed import is_experiment, load

@@ -13,10 +13,10 @@ from groupsim.eventloop.sinks import Sink
 from groupsim.exits import RUN_FAILED, Trouble
 from groupsim.members.failures import PluginError
 from groupsim.run_progress import RunProgress
-from groupsim.scenarios.clusters import is_replicated
-from groupsim.scenarios.model import Scenario
-from groupsim.scenarios.runner import REPEAT, Run, run_scenario
-from groupsim.scenarios.stage import Stage
+from groupsim.scenarios.language.model import Scenario
+from groupsim.scenarios.plans.clusters import is_replicated
+from groupsim.scenarios.runtime.runner import REPEAT, Run, run_scenario
+from groupsim.scenarios.runtime.world import Stage
 from groupsim.scenarios.story.words import clock
 from groupsim.slow_assignors import slow_assignors_named
 

@@ -18,8 +18,8 @@ from groupsim.eventloop.sinks import sink_for
 from groupsim.eventloop.trace import Trace
 from groupsim.exits import INTERRUPTED, WELL, Trouble
 from groupsim.protocol.batch import EPOCH_MS
-from groupsim.scenarios.model import Scenario
-from groupsim.scenarios.printable import visible
+from groupsim.scenarios.language.model import Scenario
+from groupsim.scenarios.language.printable import visible
 from groupsim.sources import check_target
 
 MOST_BROKERS = 100

@@ -11,13 +11,13 @@ from pathlib import Path
 
 from groupsim.pipeline.experiment import catalogue as experiments
 from groupsim.pipeline.experiment.load import base_of, read_file
-from groupsim.scenarios import catalogue
-from groupsim.scenarios.changes import changed, read_change
-from groupsim.scenarios.document import Document, read_document
-from groupsim.scenarios.load import scenario_of
-from groupsim.scenarios.model import Scenario
-from groupsim.scenarios.plugins import import_from
-from groupsim.scenarios.problems import ScenarioError, one_problem, suggest_of_library
+from groupsim.scenarios.language.document import Document, read_document
+from groupsim.scenarios.language.model import Scenario
+from groupsim.scenarios.language.problems import ScenarioError, one_problem, suggest_of_library
+from groupsim.scenarios.loading import catalogue
+from groupsim.scenarios.loading.changes import changed, read_change
+from groupsim.scenarios.loading.load import scenario_of
+from groupsim.scenarios.loading.plugins import import_from
 
 
 def load(source: str, settings: Iterable[str] = ()) -> Scenario:

@@ -47,9 +47,9 @@ from groupsim.members.subscription import listed, partition_of
 from groupsim.members.zookeeper.kinds import client_settings, consumer_for, uses_zookeeper
 from groupsim.naming import hosts_exist, known, only_known
 from groupsim.protocol.messages import Asks, Request, TopicPartition
-from groupsim.scenarios.clients import simulated
-from groupsim.scenarios.clusters import COUNTED, ONLY_COUNTED, REPLICATED, brokers_of
-from groupsim.scenarios.old_cluster import open_zookeeper
+from groupsim.scenarios.language.clients import simulated
+from groupsim.scenarios.plans.clusters import COUNTED, ONLY_COUNTED, REPLICATED, brokers_of
+from groupsim.scenarios.runtime.zookeeper import open_zookeeper
 from groupsim.scenarios.story import Story, tell
 from groupsim.whole_trace import log_ends, run_started
 

@@ -18,7 +18,7 @@ from rich.text import Text
 from groupsim import as_json
 from groupsim.exits import WELL, Trouble
 from groupsim.pipeline.schemas import CELLS, QUERIED, TABLES_VERSION
-from groupsim.scenarios.problems import suggest
+from groupsim.scenarios.language.problems import suggest
 from groupsim.terminal import Terminal, width_of
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from attrs import frozen
 from rich.console import Console, ConsoleOptions, ConsoleRenderable, RenderableType, RenderHook
 from rich.segment import Segment
 
-from groupsim.scenarios.printable import visible
+from groupsim.scenarios.language.printable import visible
 
 
 class Terminal(Console):

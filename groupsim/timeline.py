@@ -19,7 +19,7 @@ from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.story import GivenUp, GroupStory, Lane, Phase, Standstill, Story, partition_set
 from groupsim.scenarios.story.many_groups import ManyGroups, many_groups
 from groupsim.scenarios.story.model import Doing
-from groupsim.scenarios.story.rollouts import in_words
+from groupsim.scenarios.story.rebalances.rollouts import in_words
 from groupsim.scenarios.story.words import clock, count, processes, span
 from groupsim.terminal import width_of
 

@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from groupsim.lanes_drawn import can_print
-from groupsim.scenarios.runner import Judged
+from groupsim.scenarios.runtime.runner import Judged
 from groupsim.scenarios.story.words import clock
 
 ALL = "--checks"

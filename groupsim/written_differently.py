@@ -11,7 +11,7 @@ from typing import Any
 
 from attrs import frozen
 
-from groupsim.scenarios.canonical import canonical_json, parse
+from groupsim.scenarios.loading.canonical import canonical_json, parse
 from groupsim.settings_changed import load, written
 
 WORDS = ("name", "title", "shows", "source", "known", "expect")  # what a run does not depend on

@@ -18,7 +18,7 @@ from starlette.routing import Route
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.realtime import RealTimeLoop
 from groupsim.eventloop.units import parse_duration
-from groupsim.scenarios.problems import suggest
+from groupsim.scenarios.language.problems import suggest
 from groupsim.serving import guard, views
 from groupsim.serving.book import Book, LiveFault
 from groupsim.serving.openapi import document

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from groupsim.cluster import faults as net
-from groupsim.scenarios.faults import OnMessages
-from groupsim.scenarios.keys import key
-from groupsim.scenarios.steps import Deed, deeds
-from groupsim.scenarios.targets import Broker, TheGroup
+from groupsim.scenarios.language.keys import key
+from groupsim.scenarios.language.registry import Deed, deeds
+from groupsim.scenarios.language.targets import Broker, TheGroup
+from groupsim.scenarios.steps.faults import OnMessages
 
 if TYPE_CHECKING:
-    from groupsim.scenarios.stage import Stage
+    from groupsim.scenarios.runtime.world import Stage
     from groupsim.serving.stage import LiveStage
 
 _GROUP = "Which group; may be left out when there is one."

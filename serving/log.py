@@ -16,7 +16,7 @@ from structlog.typing import EventDict, FilteringBoundLogger, Processor, Wrapped
 
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.protocol.batch import EPOCH_MS
-from groupsim.scenarios.printable import visible
+from groupsim.scenarios.language.printable import visible
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=EPOCH_MS)
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 from functools import cache
 from typing import Any
 
-from groupsim.scenarios.faults import OnLinks, OnMessages
-from groupsim.scenarios.keys import sentence
-from groupsim.scenarios.schema import SchemaMaker
-from groupsim.scenarios.steps import Deed
+from groupsim.scenarios.language.keys import sentence
+from groupsim.scenarios.language.registry import Deed
+from groupsim.scenarios.loading.schema import SchemaMaker
+from groupsim.scenarios.steps.faults import OnLinks, OnMessages
 from groupsim.serving.deeds import live_actions, live_faults
 from groupsim.serving.problems import CONTENT_TYPE
 from groupsim.serving.steps import Aim

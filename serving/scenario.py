@@ -14,8 +14,7 @@ from typing import Literal
 from attrs import evolve, frozen
 
 from groupsim.eventloop.distributions import parse_distribution
-from groupsim.scenarios.clusters import check_settings
-from groupsim.scenarios.model import (
+from groupsim.scenarios.language.model import (
     BrokerSettings,
     ClusterSpec,
     MemberSpec,
@@ -24,7 +23,8 @@ from groupsim.scenarios.model import (
     Scenario,
     TopicSpec,
 )
-from groupsim.scenarios.values import END, LONGEST_US, Brokers, Duration, Moment, Properties
+from groupsim.scenarios.language.values import END, LONGEST_US, Brokers, Duration, Moment, Properties
+from groupsim.scenarios.plans.clusters import check_settings
 
 Start = Moment | Literal["never"]
 _AT_ONCE = parse_distribution("20us")

@@ -25,7 +25,7 @@ from groupsim.cluster.tcp.listeners import raise_file_limit
 from groupsim.eventloop.realtime import RealTimeLoop
 from groupsim.eventloop.sinks import Sink
 from groupsim.eventloop.units import SECOND_US
-from groupsim.scenarios.model import Scenario
+from groupsim.scenarios.language.model import Scenario
 from groupsim.serving import http
 from groupsim.serving.api import Port, application
 from groupsim.serving.book import Book

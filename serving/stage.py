@@ -19,16 +19,16 @@ from groupsim.cluster.links import CLIENTS, is_meant
 from groupsim.coordinator.snapshot import GroupSnapshot, MemberSnapshot
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import EventLoop
-from groupsim.scenarios.clusters import replicated_config
-from groupsim.scenarios.crossref import Known
-from groupsim.scenarios.model import Scenario, Step, TopicSpec
-from groupsim.scenarios.on_topics import OnTopics
-from groupsim.scenarios.problems import suggest
-from groupsim.scenarios.stage import Stage
-from groupsim.scenarios.steps import Deed
-from groupsim.scenarios.targets import NUMBERED, ROLE, Broker
-from groupsim.scenarios.values import Brokers, Rate
-from groupsim.scenarios.words import deed_data, deed_words
+from groupsim.scenarios.language.model import Scenario, Step, TopicSpec
+from groupsim.scenarios.language.problems import suggest
+from groupsim.scenarios.language.registry import Deed
+from groupsim.scenarios.language.targets import NUMBERED, ROLE, Broker
+from groupsim.scenarios.language.values import Brokers, Rate
+from groupsim.scenarios.plans.clusters import replicated_config
+from groupsim.scenarios.runtime.topic_steps import OnTopics
+from groupsim.scenarios.runtime.world import Stage
+from groupsim.scenarios.steps.describe_step import deed_data, deed_words
+from groupsim.scenarios.validation.references import Known
 
 _FIRST_BLOCK_MS: Final = 50
 """How long a fresh 4.4.0 broker answers InitProducerId with COORDINATOR_LOAD_IN_PROGRESS: 30 to 50 ms as measured."""

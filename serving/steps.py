@@ -16,17 +16,17 @@ from attrs import evolve, frozen
 from groupsim.cluster import faults as net
 from groupsim.cluster.links import CLIENTS
 from groupsim.protocol.messages import Api
-from groupsim.scenarios import shapes  # noqa: F401  (fills the registries)
-from groupsim.scenarios.crossref import wrong_in
-from groupsim.scenarios.document import Decimalish, Document
-from groupsim.scenarios.faults import OnLinks, OnMessages
-from groupsim.scenarios.keys import fields_of, key
-from groupsim.scenarios.mistakes import Collector, Several, Wrong, paths_of, problems_of
-from groupsim.scenarios.problems import suggest
-from groupsim.scenarios.steps import Deed
-from groupsim.scenarios.structure import structure
-from groupsim.scenarios.targets import Broker, Processes
-from groupsim.scenarios.values import API_NAMES, ApiName, Positive, quote
+from groupsim.scenarios.language.document import Decimalish, Document
+from groupsim.scenarios.language.keys import fields_of, key
+from groupsim.scenarios.language.mistakes import Collector, Several, Wrong, paths_of, problems_of
+from groupsim.scenarios.language.problems import suggest
+from groupsim.scenarios.language.registry import Deed
+from groupsim.scenarios.language.structure import structure
+from groupsim.scenarios.language.targets import Broker, Processes
+from groupsim.scenarios.language.values import API_NAMES, ApiName, Positive, quote
+from groupsim.scenarios.loading import converters  # noqa: F401  (fills the registries)
+from groupsim.scenarios.steps.faults import OnLinks, OnMessages
+from groupsim.scenarios.validation.references import wrong_in
 from groupsim.serving.deeds import live_actions, live_faults
 from groupsim.serving.problems import Problem, invalid
 from groupsim.serving.stage import LiveStage

@@ -14,11 +14,11 @@ from pathlib import Path
 from kept_page import keep
 
 from groupsim.eventloop.events import Kind, TraceEvent
-from groupsim.scenarios.catalogue import find
-from groupsim.scenarios.load import load_file
-from groupsim.scenarios.runner import run_scenario
+from groupsim.scenarios.loading.catalogue import find
+from groupsim.scenarios.loading.load import load_file
+from groupsim.scenarios.runtime.runner import run_scenario
 from groupsim.scenarios.story import Story, tell
-from groupsim.scenarios.story.ownership import owned_twice_us
+from groupsim.scenarios.story.rebalances.ownership import owned_twice_us
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "ancestors.md"
 ROW = re.compile(r"^\| `(?P<scene>three-ages-[a-z0-9.-]+)` \|.*$", re.MULTILINE)

@@ -15,8 +15,8 @@ from attrs import field, frozen
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.pipeline.experiment import Experiment, load_experiment
 from groupsim.pipeline.experiment.model import as_yaml
-from groupsim.scenarios.canonical import scenario_from_json
-from groupsim.scenarios.runner import run_scenario
+from groupsim.scenarios.loading.canonical import scenario_from_json
+from groupsim.scenarios.runtime.runner import run_scenario
 from groupsim.scenarios.story import Story, tell
 from groupsim.scenarios.story.model import Generation, GroupStory, Standstill
 

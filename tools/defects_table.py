@@ -13,7 +13,7 @@ from pathlib import Path
 from groupsim.coordinator.defects import BROKER_DEFECTS
 from groupsim.coordinator.versions import affected_releases
 from groupsim.members.profiles.defects import CLIENT_DEFECTS, version_of
-from groupsim.scenarios.releases import RELEASES, Standing
+from groupsim.scenarios.language.releases import RELEASES, Standing
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "defects.md"
 ASKED = TARGET.parent.parent / "tests" / "conformance" / "data" / "old" / "defects.json"

@@ -12,9 +12,9 @@ from pathlib import Path
 
 from kept_page import keep
 
-from groupsim.scenarios.catalogue import find
-from groupsim.scenarios.load import load_file
-from groupsim.scenarios.runner import run_scenario
+from groupsim.scenarios.loading.catalogue import find
+from groupsim.scenarios.loading.load import load_file
+from groupsim.scenarios.runtime.runner import run_scenario
 from groupsim.scenarios.story import Story, tell
 from groupsim.scenarios.story.words import span
 

@@ -12,10 +12,10 @@ import sys
 from pathlib import Path
 
 from groupsim.logs import finding
-from groupsim.scenarios import catalogue
-from groupsim.scenarios.document import read_document
-from groupsim.scenarios.load import scenario_of
-from groupsim.scenarios.runner import run_scenario
+from groupsim.scenarios.language.document import read_document
+from groupsim.scenarios.loading import catalogue
+from groupsim.scenarios.loading.load import scenario_of
+from groupsim.scenarios.runtime.runner import run_scenario
 
 TARGET = Path(__file__).resolve().parent.parent / "groupsim" / "logs" / finding.INDEX
 

@@ -38,11 +38,11 @@ from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.sinks import MemorySink, row, to_json
 from groupsim.pipeline.experiment import catalogue as experiments
 from groupsim.pipeline.experiment import load_experiment
-from groupsim.scenarios import catalogue as scenes
-from groupsim.scenarios.canonical import scenario_from_json
-from groupsim.scenarios.load import load_file
-from groupsim.scenarios.model import Scenario
-from groupsim.scenarios.runner import run_scenario
+from groupsim.scenarios.language.model import Scenario
+from groupsim.scenarios.loading import catalogue as scenes
+from groupsim.scenarios.loading.canonical import scenario_from_json
+from groupsim.scenarios.loading.load import load_file
+from groupsim.scenarios.runtime.runner import run_scenario
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORDED = ROOT / "tests" / "data" / "trace-hashes.txt"

@@ -17,8 +17,8 @@ from groupsim.pipeline.experiment.changing import shown
 from groupsim.pipeline.experiment.goals import Metric
 from groupsim.pipeline.experiment.grid import Column, Value
 from groupsim.pipeline.experiment.model import Goal
-from groupsim.scenarios.changes import Change, read_change
-from groupsim.scenarios.problems import Place, Problem, ScenarioError, nearest, suggest
+from groupsim.scenarios.language.problems import Place, Problem, ScenarioError, nearest, suggest
+from groupsim.scenarios.loading.changes import Change, read_change
 
 
 @frozen

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from attrs import frozen
 
-from groupsim.scenarios import catalogue as scenarios
-from groupsim.scenarios.document import STANDARD_INPUT, Document, read_document
-from groupsim.scenarios.problems import one_problem, suggest_of_library
+from groupsim.scenarios.language.document import STANDARD_INPUT, Document, read_document
+from groupsim.scenarios.language.problems import one_problem, suggest_of_library
+from groupsim.scenarios.loading import catalogue as scenarios
 
 
 @frozen

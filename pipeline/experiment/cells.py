@@ -16,11 +16,11 @@ from attrs import define, field, frozen
 from groupsim.pipeline.experiment.changing import shown
 from groupsim.pipeline.experiment.grid import Column, Value
 from groupsim.pipeline.experiment.model import Cell
-from groupsim.scenarios.canonical import canonical_json, digest
-from groupsim.scenarios.changes import Change, changed
-from groupsim.scenarios.document import Document
-from groupsim.scenarios.load import scenario_of
-from groupsim.scenarios.problems import ERROR, WARNING, Problem, ScenarioError
+from groupsim.scenarios.language.document import Document
+from groupsim.scenarios.language.problems import ERROR, WARNING, Problem, ScenarioError
+from groupsim.scenarios.loading.canonical import canonical_json, digest
+from groupsim.scenarios.loading.changes import Change, changed
+from groupsim.scenarios.loading.load import scenario_of
 
 _NUMBER = re.compile(r"\d+")
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from groupsim.scenarios.changes import Change
-from groupsim.scenarios.document import Document, Path_
-from groupsim.scenarios.problems import Place
-from groupsim.scenarios.properties import WITHHELD, is_secret, parse_properties, without_secrets
+from groupsim.scenarios.language.document import Document, Path_
+from groupsim.scenarios.language.problems import Place
+from groupsim.scenarios.language.properties import WITHHELD, is_secret, parse_properties, without_secrets
+from groupsim.scenarios.loading.changes import Change
 
 
 def change_of(path: str, value: Any, document: Document, at: Path_, path_place: Place) -> Change:

@@ -1,7 +1,7 @@
 """The experiment file as values: what it says, and nothing else; and from its text to these values.
 
-The classes are the format, as in `scenarios/model.py`: a class is a mapping of the file, a field is a key. What is free
-(the values of an axis, the scenario) is judged where its meaning is known (`grid.py`, `load.py`).
+The classes are the format, as in `scenarios/language/model.py`: a class is a mapping of the file, a field is a key.
+What is free (the values of an axis, the scenario) is judged where its meaning is known (`grid.py`, `load.py`).
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from typing import Any
 
 from attrs import frozen
 
-from groupsim.scenarios.keys import key
-from groupsim.scenarios.values import Count, Positive
+from groupsim.scenarios.language.keys import key
+from groupsim.scenarios.language.values import Count, Positive
 
 
 @frozen

@@ -8,9 +8,9 @@ from typing import Any, Literal, Protocol
 from groupsim.pipeline.experiment.file import GoalSpec
 from groupsim.pipeline.experiment.grid import Column, label_among
 from groupsim.pipeline.experiment.model import Goal
-from groupsim.scenarios.mistakes import Collector, Wrong
-from groupsim.scenarios.problems import suggest
-from groupsim.scenarios.values import quote
+from groupsim.scenarios.language.mistakes import Collector, Wrong
+from groupsim.scenarios.language.problems import suggest
+from groupsim.scenarios.language.values import quote
 
 
 class Metric(Protocol):

@@ -12,11 +12,11 @@ from attrs import frozen
 from groupsim.pipeline.experiment.changing import change_of
 from groupsim.pipeline.experiment.file import AxisSpec
 from groupsim.pipeline.experiment.model import Axis
-from groupsim.scenarios.changes import Change
-from groupsim.scenarios.document import Document, Path_
-from groupsim.scenarios.mistakes import Collector, Wrong
-from groupsim.scenarios.problems import suggest
-from groupsim.scenarios.values import quote
+from groupsim.scenarios.language.document import Document, Path_
+from groupsim.scenarios.language.mistakes import Collector, Wrong
+from groupsim.scenarios.language.problems import suggest
+from groupsim.scenarios.language.values import quote
+from groupsim.scenarios.loading.changes import Change
 
 MOST_COMBINATIONS = 100_000
 MOST_CELLS = 10_000

@@ -26,16 +26,16 @@ from groupsim.pipeline.experiment.grid import (
 )
 from groupsim.pipeline.experiment.model import Cell, Experiment
 from groupsim.pipeline.experiment.rest import without
-from groupsim.scenarios import catalogue as scenarios
-from groupsim.scenarios import shapes as _shapes  # noqa: F401  (registers the shapes of an inline scenario)
-from groupsim.scenarios.changes import Change
-from groupsim.scenarios.document import Document, Path_, read_document
-from groupsim.scenarios.mistakes import Wrong, paths_of, problems_of
-from groupsim.scenarios.plugins import import_from
-from groupsim.scenarios.problems import Place, Problem, ScenarioError, one_problem
-from groupsim.scenarios.structure import structure
-from groupsim.scenarios.unread import structured
-from groupsim.scenarios.values import LARGEST, Positive, quote
+from groupsim.scenarios.language.document import Document, Path_, read_document
+from groupsim.scenarios.language.mistakes import Wrong, paths_of, problems_of
+from groupsim.scenarios.language.problems import Place, Problem, ScenarioError, one_problem
+from groupsim.scenarios.language.structure import structure
+from groupsim.scenarios.language.values import LARGEST, Positive, quote
+from groupsim.scenarios.loading import catalogue as scenarios
+from groupsim.scenarios.loading import converters as _shapes  # noqa: F401  (registers the shapes of an inline scenario)
+from groupsim.scenarios.loading.changes import Change
+from groupsim.scenarios.loading.partial_parse import structured
+from groupsim.scenarios.loading.plugins import import_from
 
 
 def load_experiment(

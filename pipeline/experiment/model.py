@@ -13,8 +13,8 @@ from typing import Any, Literal
 from attrs import field, frozen
 
 from groupsim.pipeline.experiment.catalogue import called
-from groupsim.scenarios.canonical import dump
-from groupsim.scenarios.problems import Problem
+from groupsim.scenarios.language.problems import Problem
+from groupsim.scenarios.loading.canonical import dump
 
 FORMAT = 1  # of the JSON a sweep keeps; raised when its meaning changes
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from groupsim.pipeline.analysis.metrics import METRICS
 from groupsim.pipeline.experiment.catalogue import list_experiments
 from groupsim.pipeline.experiment.file import AxisSpec, ExperimentFile, GoalSpec, SeedsSpec
-from groupsim.scenarios.reference import replaced, section
+from groupsim.scenarios.loading.reference import replaced, section
 
 BEGIN = "<!-- reference: begin (written by python -m groupsim.pipeline.experiment.reference) -->"
 END = "<!-- reference: end -->"

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 
 import attrs
 
-from groupsim.scenarios.document import Document, Path_
+from groupsim.scenarios.language.document import Document, Path_
 
 _NAMES_AXES = ("skip", "baseline", "given")
 

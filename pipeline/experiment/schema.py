@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from groupsim.pipeline.experiment.file import AxisSpec, ExperimentFile, GoalSpec
-from groupsim.scenarios.keys import fields_of, sentence
-from groupsim.scenarios.model import Scenario
-from groupsim.scenarios.schema import Schema, SchemaMaker
+from groupsim.scenarios.language.keys import fields_of, sentence
+from groupsim.scenarios.language.model import Scenario
+from groupsim.scenarios.loading.schema import Schema, SchemaMaker
 
 SCHEMA_ID = "https://groupsim.invalid/experiment.schema.json"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from groupsim.pipeline.experiment.model import FORMAT, Axis, Cell, Experiment, Goal
-from groupsim.scenarios.canonical import digest, dump, parse
-from groupsim.scenarios.problems import ScenarioError, one_problem
+from groupsim.scenarios.language.problems import ScenarioError, one_problem
+from groupsim.scenarios.loading.canonical import digest, dump, parse
 
 _TEXTS = ("name", "title", "question", "source", "notes", "file", "folder")
 

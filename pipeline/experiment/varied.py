@@ -18,10 +18,10 @@ from groupsim.pipeline.experiment.asked import AS_WRITTEN, Asked
 from groupsim.pipeline.experiment.goals import Metric
 from groupsim.pipeline.experiment.load import experiment_of
 from groupsim.pipeline.experiment.model import Experiment
-from groupsim.scenarios import catalogue as scenarios
-from groupsim.scenarios.changes import read_change
-from groupsim.scenarios.document import Document, Path_, read_document
-from groupsim.scenarios.problems import Place, Problem, ScenarioError
+from groupsim.scenarios.language.document import Document, Path_, read_document
+from groupsim.scenarios.language.problems import Place, Problem, ScenarioError
+from groupsim.scenarios.loading import catalogue as scenarios
+from groupsim.scenarios.loading.changes import read_change
 
 SHIFT = "shift-steps"
 AS_IS = "as-is"  # the value that changes nothing, where the scenario does without the key

@@ -15,12 +15,12 @@ from groupsim.eventloop.units import show_us
 from groupsim.members.settings import ConsumerSettings, SettingError
 from groupsim.members.zookeeper.kinds import client_settings
 from groupsim.members.zookeeper.settings import ZookeeperSettings
-from groupsim.scenarios.actor import behaviour_of
-from groupsim.scenarios.clients import is_profile
-from groupsim.scenarios.clusters import counted_config, is_replicated, replicated_config
-from groupsim.scenarios.model import Scenario
-from groupsim.scenarios.naming import MemberPlan, plans, properties_of
-from groupsim.scenarios.properties import without_secrets
+from groupsim.scenarios.language.clients import is_profile
+from groupsim.scenarios.language.model import Scenario
+from groupsim.scenarios.language.properties import without_secrets
+from groupsim.scenarios.plans.clusters import counted_config, is_replicated, replicated_config
+from groupsim.scenarios.plans.members import MemberPlan, plans, properties_of
+from groupsim.scenarios.runtime.member_process import behaviour_of
 from groupsim.scenarios.story.words import span
 
 Facts = list[tuple[str, str]]

@@ -8,7 +8,7 @@ from typing import Any
 from groupsim.pipeline.page.assembly import Head, assemble
 from groupsim.pipeline.page.compact import pack
 from groupsim.pipeline.schemas import MEMBERS, RUNS
-from groupsim.scenarios.runner import Judged
+from groupsim.scenarios.runtime.runner import Judged
 from groupsim.scenarios.story.causes import MEANING
 from groupsim.scenarios.story.words import processes, span
 

@@ -10,7 +10,7 @@ import attrs
 from groupsim.pipeline.analysis import Answer
 from groupsim.pipeline.analysis.metrics import METRICS, SCALE, Metric
 from groupsim.pipeline.page.budget import FIGURES_BYTES, within
-from groupsim.scenarios.properties import without_secrets
+from groupsim.scenarios.language.properties import without_secrets
 
 MANY_VALUES = 100_000  # of one metric; of larger sweeps the first seeds are shown
 STATISTIC = ("value", "low", "high", "p50", "p95", "least", "most", "n", "missing")

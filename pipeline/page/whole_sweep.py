@@ -16,8 +16,8 @@ from groupsim.pipeline.page.compact import pack
 from groupsim.pipeline.page.one_run import causes
 from groupsim.pipeline.page.sweep_runs import Reader, Standing, Tables, standing
 from groupsim.pipeline.page.verdict import verdict
-from groupsim.scenarios.canonical import scenario_from_json
-from groupsim.scenarios.properties import without_secrets
+from groupsim.scenarios.language.properties import without_secrets
+from groupsim.scenarios.loading.canonical import scenario_from_json
 from groupsim.scenarios.story.words import count
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ import attrs
 from groupsim.eventloop.collector import patient_collector
 from groupsim.eventloop.events import Kind
 from groupsim.pipeline.runs.rows import Label, Rows, failed_rows, rows_of
-from groupsim.scenarios.canonical import scenario_from_json
-from groupsim.scenarios.evidence import Evidence
-from groupsim.scenarios.model import Scenario
-from groupsim.scenarios.runner import REPEAT, run_scenario
+from groupsim.scenarios.expectations.evidence import Evidence
+from groupsim.scenarios.language.model import Scenario
+from groupsim.scenarios.loading.canonical import scenario_from_json
+from groupsim.scenarios.runtime.runner import REPEAT, run_scenario
 from groupsim.scenarios.story import tell
 
 UNREAD = (Kind.RECORD_APPENDED,)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from groupsim.pipeline.schemas import QUERIED
 from groupsim.pipeline.sweep.errors import SweepError
-from groupsim.scenarios.problems import suggest
+from groupsim.scenarios.language.problems import suggest
 
 _TABLE = (
     re.compile(r"Table with name (\S+?) does not exist"),

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from groupsim.assignors.registry import ENTRY_POINTS
 from groupsim.pipeline.sweep.errors import SweepError
-from groupsim.scenarios import canonical
+from groupsim.scenarios.loading import canonical
 
 if TYPE_CHECKING:
     from groupsim.pipeline.experiment import Experiment

@@ -10,8 +10,8 @@ import attrs
 from groupsim.pipeline import experiment as experiments
 from groupsim.pipeline.schemas import TABLES_VERSION
 from groupsim.pipeline.sweep.errors import SweepError
-from groupsim.scenarios import canonical
-from groupsim.scenarios.problems import ScenarioError
+from groupsim.scenarios.language.problems import ScenarioError
+from groupsim.scenarios.loading import canonical
 
 if TYPE_CHECKING:
     from groupsim.pipeline.experiment import Experiment

@@ -6,7 +6,7 @@ import re
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from groupsim.scenarios import canonical
+from groupsim.scenarios.loading import canonical
 
 if TYPE_CHECKING:
     from groupsim.pipeline.experiment import Cell, Experiment

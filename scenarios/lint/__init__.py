@@ -11,7 +11,7 @@ a scenario can run here, the linter whether its settings are sensible out there.
 
 from __future__ import annotations
 
-from groupsim.scenarios.clients import Client, client_of
+from groupsim.scenarios.language.clients import Client, client_of
 from groupsim.scenarios.lint.engine import RULES
 from groupsim.scenarios.lint.in_properties import (
     broker_of,

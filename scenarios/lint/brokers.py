@@ -8,8 +8,8 @@ from attrs import field, frozen
 
 from groupsim.coordinator.config import BROKER_KEYS, CoordinatorConfig
 from groupsim.coordinator.versions import parse_version
+from groupsim.scenarios.language.problems import Place
 from groupsim.scenarios.lint.places import Version
-from groupsim.scenarios.problems import Place
 
 #: Defaults of the settings for KIP-848 groups, which the simulated coordinator does not have yet.
 _DEFAULTS_848 = {

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-from groupsim.scenarios.lint import (
+from groupsim.scenarios.language.problems import ERROR, NOTE, WARNING, Place
+from groupsim.scenarios.lint.brokers import BrokerView
+from groupsim.scenarios.lint.producer_view import ProducerView
+from groupsim.scenarios.lint.rule import Finding, Rule
+from groupsim.scenarios.lint.rules import (
     idle,
     membership,
     migration,
@@ -19,13 +23,9 @@ from groupsim.scenarios.lint import (
     workload,
     writes,
 )
-from groupsim.scenarios.lint.brokers import BrokerView
-from groupsim.scenarios.lint.membership import GroupView
-from groupsim.scenarios.lint.producer_view import ProducerView
-from groupsim.scenarios.lint.rule import Finding, Rule
+from groupsim.scenarios.lint.rules.membership import GroupView
+from groupsim.scenarios.lint.rules.writes import WriteView
 from groupsim.scenarios.lint.view import ClientView
-from groupsim.scenarios.lint.writes import WriteView
-from groupsim.scenarios.problems import ERROR, NOTE, WARNING, Place
 
 T = TypeVar("T")
 

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from groupsim.coordinator.versions import BASELINE, parse_version
-from groupsim.scenarios.clients import Client
+from groupsim.scenarios.language.clients import Client
+from groupsim.scenarios.language.problems import Place, one_problem
+from groupsim.scenarios.language.properties import entries
 from groupsim.scenarios.lint import engine
 from groupsim.scenarios.lint.brokers import BrokerView, Written
-from groupsim.scenarios.lint.names import nobody_knows
 from groupsim.scenarios.lint.producer_view import ProducerView
 from groupsim.scenarios.lint.rule import Finding
+from groupsim.scenarios.lint.rules.names import nobody_knows
+from groupsim.scenarios.lint.rules.writes import defaults_of
 from groupsim.scenarios.lint.spellings import Line, is_filled_in, respelt
 from groupsim.scenarios.lint.view import ClientView
-from groupsim.scenarios.lint.writes import defaults_of
-from groupsim.scenarios.problems import Place, one_problem
-from groupsim.scenarios.properties import entries
 
 #: Releases that changed the producer's defaults, the newest first.
 _MAJORS = (4, 3)

@@ -15,24 +15,24 @@ from attrs import evolve, fields
 from groupsim.coordinator.versions import BASELINE
 from groupsim.eventloop.distributions import Distribution
 from groupsim.members.zookeeper.kinds import uses_zookeeper
-from groupsim.scenarios.actions import Crash, Restart, RollingRestart, Scale, Stop
-from groupsim.scenarios.clients import Client, client_of, is_profile
-from groupsim.scenarios.clusters import is_replicated
-from groupsim.scenarios.document import Document, Path_
-from groupsim.scenarios.keys import key_of
+from groupsim.scenarios.language.clients import Client, client_of, is_profile
+from groupsim.scenarios.language.document import Document, Path_
+from groupsim.scenarios.language.keys import key_of
+from groupsim.scenarios.language.model import GroupSpec, MemberDefaults, Scenario
+from groupsim.scenarios.language.problems import ERROR, Place, Problem, ScenarioError
 from groupsim.scenarios.lint import engine
 from groupsim.scenarios.lint.brokers import BrokerView, Written
 from groupsim.scenarios.lint.in_writes import of_writing, transactional_topics
-from groupsim.scenarios.lint.membership import GroupView
 from groupsim.scenarios.lint.rule import Finding
+from groupsim.scenarios.lint.rules.membership import GroupView
+from groupsim.scenarios.lint.rules.workload import p99_us
 from groupsim.scenarios.lint.view import ClientView
-from groupsim.scenarios.lint.workload import p99_us
-from groupsim.scenarios.model import GroupSpec, MemberDefaults, Scenario
-from groupsim.scenarios.naming import MemberPlan, group_plans, properties_of
-from groupsim.scenarios.problems import ERROR, Place, Problem, ScenarioError
-from groupsim.scenarios.property_places import place_of
-from groupsim.scenarios.semantics import judge
-from groupsim.scenarios.unread import structured
+from groupsim.scenarios.loading.partial_parse import structured
+from groupsim.scenarios.plans.clusters import is_replicated
+from groupsim.scenarios.plans.members import MemberPlan, group_plans, properties_of
+from groupsim.scenarios.plans.property_places import place_of
+from groupsim.scenarios.steps.actions import Crash, Restart, RollingRestart, Scale, Stop
+from groupsim.scenarios.validation.semantics import judge
 
 _ABOUT_A_SETTING = re.compile(r"`[^`]+` = ")
 

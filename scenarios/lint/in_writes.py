@@ -6,18 +6,18 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from groupsim.scenarios.clusters import is_replicated
-from groupsim.scenarios.document import Document, Path_
+from groupsim.scenarios.language.document import Document, Path_
+from groupsim.scenarios.language.model import Scenario, TopicSpec
 from groupsim.scenarios.lint import engine
 from groupsim.scenarios.lint.brokers import BrokerView, Written
 from groupsim.scenarios.lint.producer_view import ProducerView
 from groupsim.scenarios.lint.rule import Finding
-from groupsim.scenarios.lint.writes import LEAST, WriteView
-from groupsim.scenarios.model import Scenario, TopicSpec
-from groupsim.scenarios.naming import plans
-from groupsim.scenarios.producer_sense import place_of
-from groupsim.scenarios.producing import producer_plans, transforming_properties
-from groupsim.scenarios.write_sense import broker_path
+from groupsim.scenarios.lint.rules.writes import LEAST, WriteView
+from groupsim.scenarios.plans.clusters import is_replicated
+from groupsim.scenarios.plans.members import plans
+from groupsim.scenarios.runtime.producers import producer_plans, transforming_properties
+from groupsim.scenarios.validation.producers import place_of
+from groupsim.scenarios.validation.writes import broker_path
 
 
 def of_writing(scenario: Scenario, document: Document, broker: BrokerView) -> Iterator[Finding]:

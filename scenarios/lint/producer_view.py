@@ -15,8 +15,8 @@ from attrs import define, field
 from groupsim.members.producer.keys import LINGER_BEFORE_4, LONG_KEYS, PRODUCER_KEYS
 from groupsim.members.producer.settings import ACKS
 from groupsim.members.settings import SettingError, parse_value
+from groupsim.scenarios.language.problems import Place
 from groupsim.scenarios.lint.brokers import BrokerView, Written
-from groupsim.scenarios.problems import Place
 
 Version = tuple[int, ...]
 _IDEMPOTENT_SINCE: Version = (3, 0)

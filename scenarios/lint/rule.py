@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 
 from attrs import frozen
 
-from groupsim.scenarios.problems import Place
+from groupsim.scenarios.language.problems import Place
 
 T = TypeVar("T")
 

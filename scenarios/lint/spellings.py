@@ -16,9 +16,9 @@ from collections.abc import Iterable, Iterator, Mapping
 
 from groupsim.eventloop.units import parse_duration
 from groupsim.members.keys import CONSUMER_KEYS
-from groupsim.scenarios.document import Document
+from groupsim.scenarios.language.document import Document
+from groupsim.scenarios.language.properties import WITHHELD, is_secret
 from groupsim.scenarios.lint.places import ELSEWHERE, OLD_CONSUMER
-from groupsim.scenarios.properties import WITHHELD, is_secret
 
 Line = tuple[int, str, str]
 

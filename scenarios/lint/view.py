@@ -14,11 +14,11 @@ from attrs import define, field
 from groupsim.members.keys import CONSUMER_KEYS, JAVA_ASSIGNORS, KeyType
 from groupsim.members.profiles import HeartbeatPlacement, RebalanceTimeout, SettingName
 from groupsim.members.settings import SettingError, parse_value, rebalance_timeout_of
-from groupsim.scenarios.clients import Client
+from groupsim.scenarios.language.clients import Client
+from groupsim.scenarios.language.model import MemberSpec
+from groupsim.scenarios.language.problems import Place
 from groupsim.scenarios.lint.brokers import BrokerView, Written
 from groupsim.scenarios.lint.spellings import is_filled_in
-from groupsim.scenarios.model import MemberSpec
-from groupsim.scenarios.problems import Place
 
 #: librdkafka's names for Kafka's keys; its `request.timeout.ms` is the producer's.
 _LIBRDKAFKA_NAMES: Mapping[str, SettingName] = {

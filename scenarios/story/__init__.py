@@ -7,8 +7,6 @@ and on one rebuilt from logs alike.
 from __future__ import annotations
 
 from groupsim.scenarios.story.causes import Cause
-from groupsim.scenarios.story.fetches import Fetches
-from groupsim.scenarios.story.given_up import GivenUp
 from groupsim.scenarios.story.model import (
     Account,
     Eviction,
@@ -32,7 +30,9 @@ from groupsim.scenarios.story.model import (
     Story,
     Who,
 )
-from groupsim.scenarios.story.partition_set import Assignment, PartitionSet, Share, partition_set
+from groupsim.scenarios.story.rebalances.partition_set import Assignment, PartitionSet, Share, partition_set
+from groupsim.scenarios.story.records.failed_produces import GivenUp
+from groupsim.scenarios.story.records.fetches import Fetches
 from groupsim.scenarios.story.telling import tell
 
 __all__ = [

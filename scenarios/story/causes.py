@@ -2,7 +2,7 @@
 
 The coordinator knows only how it noticed (a member was added, a heartbeat failed to come); the list below says what a
 person would call it. `SINGLE` maps what the coordinator noticed to a cause where that alone decides it; the rest is
-worked out from the trace in `blame.py`.
+worked out from the trace in `scenarios/story/rebalances/blame.py`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What the trace says, sorted by whom it concerns: one pass over the events, no judgement yet.
 
 `HostFacts` is one process (its lives, pauses, callbacks, states), `Round` one rebalance of a group as the coordinator
-saw it, `Facts` all of them. `gather.py` fills them in.
+saw it, `Facts` all of them. `index_events.py` fills them in.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from operator import attrgetter
 from attrs import Factory, define
 
 from groupsim.eventloop.events import TraceEvent
-from groupsim.scenarios.story.books import Book, Books, Partition
-from groupsim.scenarios.story.fetches import Fetches
+from groupsim.scenarios.story.records.delivery_ledger import Book, Books, Partition
+from groupsim.scenarios.story.records.fetches import Fetches
 
 _by_number, _began = attrgetter("seq"), attrgetter("began_us")
 

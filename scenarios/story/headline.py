@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from groupsim.scenarios.story.causes import Cause
-from groupsim.scenarios.story.hindrances import gravest
 from groupsim.scenarios.story.many_groups import MANY
 from groupsim.scenarios.story.model import Generation, GroupStory, Late, Outcome, Span
-from groupsim.scenarios.story.ownership import union_us
-from groupsim.scenarios.story.silence import GIVEN_UP, NO_ID_YET
+from groupsim.scenarios.story.rebalances.hindrances import gravest
+from groupsim.scenarios.story.rebalances.ownership import union_us
+from groupsim.scenarios.story.rebalances.silence import GIVEN_UP, NO_ID_YET
 from groupsim.scenarios.story.words import clock, count, listed, span, tenths
 
 HELD_US = 1_000_000  # a rebalance that was open for less was not held open by anybody

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from groupsim.scenarios.story.facts import Facts, HostFacts, Stretch, latest
 from groupsim.scenarios.story.model import PRODUCER, Lane, Phase, PhaseSpan
-from groupsim.scenarios.story.silence import first_seen
+from groupsim.scenarios.story.rebalances.silence import first_seen
 
 OF_STATE = {
     "UNJOINED": Phase.OUTSIDE,

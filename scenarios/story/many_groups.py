@@ -13,7 +13,7 @@ from attrs import frozen
 
 from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.model import GroupStory, Story
-from groupsim.scenarios.story.ownership import united
+from groupsim.scenarios.story.rebalances.ownership import united
 
 MANY = 9
 """From so many groups on they are summed up."""

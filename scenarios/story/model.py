@@ -9,9 +9,9 @@ from attrs import astuple, field, frozen
 
 from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.story.causes import Cause
-from groupsim.scenarios.story.fetches import Fetches
-from groupsim.scenarios.story.given_up import GivenUp
-from groupsim.scenarios.story.partition_set import Assignment
+from groupsim.scenarios.story.rebalances.partition_set import Assignment
+from groupsim.scenarios.story.records.failed_produces import GivenUp
+from groupsim.scenarios.story.records.fetches import Fetches
 
 
 class Outcome(StrEnum):
@@ -197,7 +197,7 @@ class Overlap:
 
 @frozen
 class Records:
-    """What became of the records of a log, in one group; `accounts.py` says what each figure means."""
+    """What became of the records of a log, in one group; `records/accounts.py` says what each figure means."""
 
     written: int = 0  # all that were ever in it
     once: int = 0

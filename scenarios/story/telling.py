@@ -11,17 +11,11 @@ from attrs import evolve
 
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.protocol.messages import TopicPartition
-from groupsim.scenarios.story.accounts import accounts
-from groupsim.scenarios.story.aftermath import aftermath
-from groupsim.scenarios.story.assignments import with_assignments
-from groupsim.scenarios.story.blame import who
 from groupsim.scenarios.story.causes import Cause
-from groupsim.scenarios.story.evictions import evicted, undetected
 from groupsim.scenarios.story.facts import Facts, GroupFacts, HostFacts
-from groupsim.scenarios.story.gather import gather
-from groupsim.scenarios.story.given_up import given_up
 from groupsim.scenarios.story.headline import headline
-from groupsim.scenarios.story.hindrances import hindered
+from groupsim.scenarios.story.headline_extras import aftermath
+from groupsim.scenarios.story.index_events import gather
 from groupsim.scenarios.story.lanes import lanes
 from groupsim.scenarios.story.model import (
     Doing,
@@ -34,13 +28,19 @@ from groupsim.scenarios.story.model import (
     Story,
     Who,
 )
-from groupsim.scenarios.story.ownership import Holding, Key, holdings, moves, overlaps, standstills, union_us
-from groupsim.scenarios.story.rollouts import doings as ends_of_rollouts
-from groupsim.scenarios.story.rollouts import in_the_headline, rollouts
-from groupsim.scenarios.story.rounds import generations
-from groupsim.scenarios.story.stalls import with_stalls
-from groupsim.scenarios.story.takeovers import doings, take_overs
-from groupsim.scenarios.story.unanswered import unanswered
+from groupsim.scenarios.story.rebalances.assignments import with_assignments
+from groupsim.scenarios.story.rebalances.blame import who
+from groupsim.scenarios.story.rebalances.evictions import evicted, undetected
+from groupsim.scenarios.story.rebalances.hindrances import hindered
+from groupsim.scenarios.story.rebalances.ownership import Holding, Key, holdings, moves, overlaps, standstills, union_us
+from groupsim.scenarios.story.rebalances.rollouts import doings as ends_of_rollouts
+from groupsim.scenarios.story.rebalances.rollouts import in_the_headline, rollouts
+from groupsim.scenarios.story.rebalances.rounds import generations
+from groupsim.scenarios.story.rebalances.stalls import with_stalls
+from groupsim.scenarios.story.rebalances.takeovers import doings, take_overs
+from groupsim.scenarios.story.rebalances.unanswered import unanswered
+from groupsim.scenarios.story.records.accounts import accounts
+from groupsim.scenarios.story.records.failed_produces import given_up
 
 
 def tell(events: Iterable[TraceEvent]) -> Story:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from front_stage import BOUNCE, call
 
-from groupsim.scenarios.printable import visible
+from groupsim.scenarios.language.printable import visible
 
 COMMANDS = "\\u001b]0;title\\u0007\\u009b2J"
 

@@ -10,7 +10,7 @@ import refresh_log_lines
 from front_stage import call
 
 from groupsim.logs import finding
-from groupsim.scenarios import catalogue
+from groupsim.scenarios.loading import catalogue
 
 SMALL = ("four-scenes", "bounced-member-holds-rebalance-open", "socket-timeout-below-the-hold")
 REBALANCING = "Attempt to heartbeat failed since group is rebalancing"

@@ -18,7 +18,7 @@ HASH_SEED = "4711"
 ELSEWHERE = """
 import json, sys
 from library_scenes import beginning
-from groupsim.scenarios.canonical import scenario_from_json
+from groupsim.scenarios.loading.canonical import scenario_from_json
 for line in sys.stdin:
     text, events = json.loads(line)
     print(beginning(scenario_from_json(text), events), flush=True)

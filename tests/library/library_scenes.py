@@ -14,11 +14,11 @@ from functools import cached_property, lru_cache
 from groupsim.eventloop.events import TraceEvent
 from groupsim.eventloop.sinks import JsonLinesSink, MemorySink
 from groupsim.pipeline.runs import Label, Rows, rows_of
-from groupsim.scenarios.catalogue import find
-from groupsim.scenarios.evidence import Evidence
-from groupsim.scenarios.load import load_file
-from groupsim.scenarios.model import Scenario
-from groupsim.scenarios.runner import Run, run_scenario
+from groupsim.scenarios.expectations.evidence import Evidence
+from groupsim.scenarios.language.model import Scenario
+from groupsim.scenarios.loading.catalogue import find
+from groupsim.scenarios.loading.load import load_file
+from groupsim.scenarios.runtime.runner import Run, run_scenario
 
 SEED = 0  # that of the documentation's figures
 

@@ -8,16 +8,16 @@ import sys
 
 from library_scenes import traced
 
-from groupsim.scenarios.catalogue import find
-from groupsim.scenarios.clusters import is_replicated
-from groupsim.scenarios.load import load_file
+from groupsim.scenarios.loading.catalogue import find
+from groupsim.scenarios.loading.load import load_file
+from groupsim.scenarios.plans.clusters import is_replicated
 
 DIGESTS = """
 import hashlib, io, sys
 from groupsim.eventloop.sinks import JsonLinesSink
-from groupsim.scenarios.catalogue import find
-from groupsim.scenarios.load import load_file
-from groupsim.scenarios.runner import run_scenario
+from groupsim.scenarios.loading.catalogue import find
+from groupsim.scenarios.loading.load import load_file
+from groupsim.scenarios.runtime.runner import run_scenario
 for name in sys.argv[1:]:
     text = io.StringIO()
     run_scenario(load_file(find(name)), seed=3, sinks=[JsonLinesSink(text)])

@@ -16,8 +16,8 @@ from groupsim.members.producer.traffic import Traffic
 from groupsim.pipeline.columns import Type
 from groupsim.pipeline.runs import Rows
 from groupsim.pipeline.schemas import TABLES
-from groupsim.scenarios.catalogue import names
-from groupsim.scenarios.runner import Run
+from groupsim.scenarios.loading.catalogue import names
+from groupsim.scenarios.runtime.runner import Run
 
 Named = dict[str, Any]
 

@@ -15,16 +15,16 @@ from library_scenes import scene, traced
 
 from groupsim.one_screen import FEW_MEMBERS, SCREEN
 from groupsim.run_command import Shown, show
-from groupsim.scenarios.actions import CrashBroker, RestartBroker
-from groupsim.scenarios.canonical import canonical_json
-from groupsim.scenarios.catalogue import find, names
-from groupsim.scenarios.changes import changed, read_change
-from groupsim.scenarios.clusters import is_replicated
-from groupsim.scenarios.document import read_document
-from groupsim.scenarios.load import load_file, scenario_of
-from groupsim.scenarios.model import Scenario
-from groupsim.scenarios.problems import ScenarioError
-from groupsim.scenarios.runner import run_scenario
+from groupsim.scenarios.language.document import read_document
+from groupsim.scenarios.language.model import Scenario
+from groupsim.scenarios.language.problems import ScenarioError
+from groupsim.scenarios.loading.canonical import canonical_json
+from groupsim.scenarios.loading.catalogue import find, names
+from groupsim.scenarios.loading.changes import changed, read_change
+from groupsim.scenarios.loading.load import load_file, scenario_of
+from groupsim.scenarios.plans.clusters import is_replicated
+from groupsim.scenarios.runtime.runner import run_scenario
+from groupsim.scenarios.steps.actions import CrashBroker, RestartBroker
 
 DOCS = Path(__file__).parents[2] / "docs"
 

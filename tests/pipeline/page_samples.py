@@ -14,9 +14,9 @@ from groupsim.pipeline.experiment import Experiment
 from groupsim.pipeline.page import assumed, lag_lines, run_page
 from groupsim.pipeline.runs import Label, rows_of, simulate, to_arrow
 from groupsim.pipeline.sweep.directory import Contents, Directory
-from groupsim.scenarios.document import parse_document
-from groupsim.scenarios.load import scenario_of
-from groupsim.scenarios.runner import Run, run_scenario
+from groupsim.scenarios.language.document import parse_document
+from groupsim.scenarios.loading.load import scenario_of
+from groupsim.scenarios.runtime.runner import Run, run_scenario
 from groupsim.scenarios.story import tell
 
 Rows = Mapping[str, Sequence[tuple[Any, ...]]]

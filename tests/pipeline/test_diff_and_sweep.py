@@ -12,8 +12,8 @@ from groupsim.pipeline import runs
 from groupsim.pipeline.analysis import answer_of
 from groupsim.pipeline.experiment.varied import experiment_varying
 from groupsim.pipeline.runs.rows import Label, rows_of
-from groupsim.scenarios.canonical import scenario_from_json
-from groupsim.scenarios.runner import run_scenario
+from groupsim.scenarios.loading.canonical import scenario_from_json
+from groupsim.scenarios.runtime.runner import run_scenario
 from groupsim.scenarios.story import tell
 
 SEEDS = 6

@@ -12,8 +12,8 @@ import pytest
 from groupsim.eventloop.randomness import Stream
 from groupsim.pipeline.experiment.load import experiment_of, load_experiment
 from groupsim.pipeline.experiment.model import Experiment
-from groupsim.scenarios.document import Document, parse_document
-from groupsim.scenarios.problems import NOTE, WARNING, ScenarioError
+from groupsim.scenarios.language.document import Document, parse_document
+from groupsim.scenarios.language.problems import NOTE, WARNING, ScenarioError
 
 GOOD = """\
 title: sessions

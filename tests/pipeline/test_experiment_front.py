@@ -17,7 +17,7 @@ from groupsim.pipeline.experiment.catalogue import library, names
 from groupsim.pipeline.experiment.load import load_experiment
 from groupsim.pipeline.experiment.reference import rewritten
 from groupsim.pipeline.experiment.schema import experiment_schema
-from groupsim.scenarios.document import parse_document, read_document
+from groupsim.scenarios.language.document import parse_document, read_document
 
 PAGE = Path(__file__).parents[2] / "docs" / "writing-an-experiment.md"
 SERVICE = """\

@@ -14,12 +14,12 @@ from groupsim.pipeline.experiment import from_json, load_experiment, to_json
 from groupsim.pipeline.experiment.catalogue import names
 from groupsim.pipeline.experiment.load import experiment_of
 from groupsim.pipeline.experiment.model import Experiment, as_yaml
-from groupsim.scenarios.canonical import scenario_from_json
-from groupsim.scenarios.catalogue import ALIASES
-from groupsim.scenarios.catalogue import names as scenario_names
-from groupsim.scenarios.document import parse_document
-from groupsim.scenarios.problems import ScenarioError
-from groupsim.scenarios.runner import run_scenario
+from groupsim.scenarios.language.document import parse_document
+from groupsim.scenarios.language.problems import ScenarioError
+from groupsim.scenarios.loading.canonical import scenario_from_json
+from groupsim.scenarios.loading.catalogue import ALIASES
+from groupsim.scenarios.loading.catalogue import names as scenario_names
+from groupsim.scenarios.runtime.runner import run_scenario
 from groupsim.settings_changed import load as load_for_a_run
 
 TEXT = """\
@@ -181,8 +181,8 @@ def test_a_stored_experiment_needs_no_yaml() -> None:
 import sys
 sys.modules["ruamel"] = sys.modules["ruamel.yaml"] = None
 from groupsim.pipeline.experiment import from_json
-from groupsim.scenarios.canonical import scenario_from_json
-from groupsim.scenarios.runner import run_scenario
+from groupsim.scenarios.loading.canonical import scenario_from_json
+from groupsim.scenarios.runtime.runner import run_scenario
 cell = from_json(sys.stdin.read()).cells[1]
 print(len(run_scenario(scenario_from_json(cell.document), seed=5).events))
 """

@@ -21,10 +21,10 @@ from groupsim.pipeline.page.compact import as_json, pack
 from groupsim.pipeline.page.sweep_runs import Reader, Standing, standing
 from groupsim.pipeline.page.verdict import verdict
 from groupsim.pipeline.schemas import TABLES
-from groupsim.scenarios.catalogue import find
-from groupsim.scenarios.changes import changed, read_change
-from groupsim.scenarios.document import parse_document, read_document
-from groupsim.scenarios.load import scenario_of
+from groupsim.scenarios.language.document import parse_document, read_document
+from groupsim.scenarios.loading.catalogue import find
+from groupsim.scenarios.loading.changes import changed, read_change
+from groupsim.scenarios.loading.load import scenario_of
 from groupsim.scenarios.story import tell
 
 

@@ -15,11 +15,11 @@ import pytest
 from groupsim.pipeline.reference import BEGIN, END, reference, rewritten
 from groupsim.pipeline.runs import Label, Rows, rows_of, simulate, to_arrow
 from groupsim.pipeline.schemas import TABLES, arrow_schema
-from groupsim.scenarios.canonical import canonical_json
-from groupsim.scenarios.catalogue import find
-from groupsim.scenarios.document import read_document
-from groupsim.scenarios.load import load_file
-from groupsim.scenarios.runner import run_scenario
+from groupsim.scenarios.language.document import read_document
+from groupsim.scenarios.loading.canonical import canonical_json
+from groupsim.scenarios.loading.catalogue import find
+from groupsim.scenarios.loading.load import load_file
+from groupsim.scenarios.runtime.runner import run_scenario
 from groupsim.scenarios.story import tell
 
 ROOT = Path(__file__).resolve().parents[2]

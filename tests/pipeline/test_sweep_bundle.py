@@ -21,8 +21,8 @@ RUN = """
 import sys
 sys.path[:] = [sys.argv[1], *(p for p in sys.path if "site-packages" not in p)]
 from importlib import metadata
-from groupsim.scenarios.canonical import scenario_from_json
-from groupsim.scenarios.runner import run_scenario
+from groupsim.scenarios.loading.canonical import scenario_from_json
+from groupsim.scenarios.runtime.runner import run_scenario
 import groupsim.scenarios.story
 run = run_scenario(scenario_from_json(sys.stdin.read()), seed=3)
 loaded = {n.split(".")[0] for n, m in sys.modules.items() if sys.argv[1] in (getattr(m, "__file__", "") or "")}

@@ -10,8 +10,8 @@ import pytest
 from groupsim.pipeline.runs import simulate
 from groupsim.pipeline.runs.simulation import UNREAD
 from groupsim.pipeline.schemas import TABLES
-from groupsim.scenarios.canonical import canonical_json
-from groupsim.scenarios.document import read_document
+from groupsim.scenarios.language.document import read_document
+from groupsim.scenarios.loading.canonical import canonical_json
 
 ROOT = Path(__file__).resolve().parents[2]
 

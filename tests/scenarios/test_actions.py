@@ -10,11 +10,11 @@ import pytest
 from groupsim.cluster.acl.config import STANDARD
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.sinks import MemorySink
-from groupsim.scenarios.problems import ScenarioError
-from groupsim.scenarios.python_api import Draft, scenario
-from groupsim.scenarios.runner import Run, StepError, run_scenario
-from groupsim.scenarios.stage import Stage
-from groupsim.scenarios.steps import ACTIONS
+from groupsim.scenarios.language.problems import ScenarioError
+from groupsim.scenarios.language.registry import ACTIONS
+from groupsim.scenarios.loading.python_api import Draft, scenario
+from groupsim.scenarios.runtime.runner import Run, StepError, run_scenario
+from groupsim.scenarios.runtime.world import Stage
 from groupsim.scenarios.story import tell
 
 QUICK = {"session.timeout.ms": 6000, "heartbeat.interval.ms": 1000, "metadata.max.age.ms": 2000}

@@ -7,9 +7,9 @@ import re
 import pytest
 
 from groupsim.eventloop.trace import FULL
-from groupsim.scenarios.load import load_text
-from groupsim.scenarios.problems import ScenarioError
-from groupsim.scenarios.runner import Run, StepError, run_scenario
+from groupsim.scenarios.language.problems import ScenarioError
+from groupsim.scenarios.loading.load import load_text
+from groupsim.scenarios.runtime.runner import Run, StepError, run_scenario
 from groupsim.scenarios.story import tell
 from groupsim.simulation import Simulation
 

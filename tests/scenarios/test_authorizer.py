@@ -6,11 +6,11 @@ import pytest
 
 from groupsim.cluster.acl.config import STANDARD
 from groupsim.eventloop.events import Kind
-from groupsim.scenarios.catalogue import find
-from groupsim.scenarios.load import load_file, load_text
-from groupsim.scenarios.model import Scenario
-from groupsim.scenarios.problems import WARNING, ScenarioError
-from groupsim.scenarios.runner import Run, StepError, run_scenario
+from groupsim.scenarios.language.model import Scenario
+from groupsim.scenarios.language.problems import WARNING, ScenarioError
+from groupsim.scenarios.loading.catalogue import find
+from groupsim.scenarios.loading.load import load_file, load_text
+from groupsim.scenarios.runtime.runner import Run, StepError, run_scenario
 from groupsim.scenarios.story import tell
 
 SCENE = """

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from groupsim.eventloop.events import Kind
-from groupsim.scenarios.autoscaling import Stabilization, growth_limit, wanted
-from groupsim.scenarios.problems import ScenarioError
-from groupsim.scenarios.python_api import Draft, scenario
+from groupsim.scenarios.language.problems import ScenarioError
+from groupsim.scenarios.loading.python_api import Draft, scenario
+from groupsim.scenarios.runtime.autoscaling import Stabilization, growth_limit, wanted
 from groupsim.scenarios.story import tell
 
 

@@ -12,9 +12,9 @@ from groupsim.cluster.log.data_dir import DataDirRefused
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from groupsim.logs.files import render
-from groupsim.scenarios.load import load_text
-from groupsim.scenarios.problems import ScenarioError
-from groupsim.scenarios.runner import run_scenario
+from groupsim.scenarios.language.problems import ScenarioError
+from groupsim.scenarios.loading.load import load_text
+from groupsim.scenarios.runtime.runner import run_scenario
 
 IDS = """\
 run-for: 60s

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim.scenarios.load import load_text
-from groupsim.scenarios.problems import ScenarioError
+from groupsim.scenarios.language.problems import ScenarioError
+from groupsim.scenarios.loading.load import load_text
 
 END_IT = "end it in an earlier step, with `crash-broker` or `stop-broker`"
 BASE = """\

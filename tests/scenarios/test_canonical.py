@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from groupsim.scenarios.canonical import canonical_json, dump, parse, scenario_from_json
-from groupsim.scenarios.catalogue import find, names
-from groupsim.scenarios.document import Decimalish, Document, parse_document, read_document
-from groupsim.scenarios.load import scenario_of
-from groupsim.scenarios.naming import plans, properties_of
-from groupsim.scenarios.problems import ScenarioError
+from groupsim.scenarios.language.document import Decimalish, Document, parse_document, read_document
+from groupsim.scenarios.language.problems import ScenarioError
+from groupsim.scenarios.loading.canonical import canonical_json, dump, parse, scenario_from_json
+from groupsim.scenarios.loading.catalogue import find, names
+from groupsim.scenarios.loading.load import scenario_of
+from groupsim.scenarios.plans.members import plans, properties_of
 
 
 def test_the_text_of_a_text_is_itself() -> None:

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from groupsim.scenarios.changes import Change, changed, read_change
-from groupsim.scenarios.document import Document, parse_document
-from groupsim.scenarios.load import scenario_of
-from groupsim.scenarios.problems import Place, ScenarioError
+from groupsim.scenarios.language.document import Document, parse_document
+from groupsim.scenarios.language.problems import Place, ScenarioError
+from groupsim.scenarios.loading.changes import Change, changed, read_change
+from groupsim.scenarios.loading.load import scenario_of
 
 TEXT = """\
 run-for: 60s

@@ -9,12 +9,12 @@ from groupsim.members.profiles import PROFILES
 from groupsim.members.profiles.defects import CLIENT_DEFECTS, client_defect
 from groupsim.members.profiles.profile import ClientProfile
 from groupsim.protocol.messages import Api
-from groupsim.scenarios.clients import simulated, standing
-from groupsim.scenarios.load import load_text
-from groupsim.scenarios.naming import plans
-from groupsim.scenarios.problems import ScenarioError
-from groupsim.scenarios.releases import RELEASES, Standing
-from groupsim.scenarios.runner import run_scenario
+from groupsim.scenarios.language.clients import simulated, standing
+from groupsim.scenarios.language.problems import ScenarioError
+from groupsim.scenarios.language.releases import RELEASES, Standing
+from groupsim.scenarios.loading.load import load_text
+from groupsim.scenarios.plans.members import plans
+from groupsim.scenarios.runtime.runner import run_scenario
 
 
 def scenario(client: str, more: str = "") -> str:

@@ -6,11 +6,11 @@ import re
 
 import pytest
 
-from groupsim.scenarios.document import parse_document
+from groupsim.scenarios.language.document import parse_document
+from groupsim.scenarios.language.problems import ScenarioError
 from groupsim.scenarios.lint import lint_scenario
-from groupsim.scenarios.load import load_text
-from groupsim.scenarios.naming import plans
-from groupsim.scenarios.problems import ScenarioError
+from groupsim.scenarios.loading.load import load_text
+from groupsim.scenarios.plans.members import plans
 
 
 def scenario(client: str, properties: str = "{}") -> str:

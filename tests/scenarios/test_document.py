@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from groupsim.scenarios.document import parse_document, read_document
-from groupsim.scenarios.problems import ScenarioError
+from groupsim.scenarios.language.document import parse_document, read_document
+from groupsim.scenarios.language.problems import ScenarioError
 
 
 def _wrong(text: str) -> str:

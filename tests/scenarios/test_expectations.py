@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from groupsim.eventloop.events import Kind, TraceEvent
-from groupsim.scenarios.evidence import Evidence
-from groupsim.scenarios.shapes import structure_check
-from groupsim.scenarios.steps import CHECKS, Finding
+from groupsim.scenarios.expectations.evidence import Evidence
+from groupsim.scenarios.language.registry import CHECKS, Finding
+from groupsim.scenarios.loading.converters import structure_check
 
 SECOND = 1_000_000
 PREPARING, COMPLETING, STABLE = "PreparingRebalance", "CompletingRebalance", "Stable"

@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from groupsim.eventloop.events import Kind
-from groupsim.scenarios.load import load_text
-from groupsim.scenarios.problems import ScenarioError
-from groupsim.scenarios.python_api import Draft, scenario
-from groupsim.scenarios.steps import FAULTS
+from groupsim.scenarios.language.problems import ScenarioError
+from groupsim.scenarios.language.registry import FAULTS
+from groupsim.scenarios.loading.load import load_text
+from groupsim.scenarios.loading.python_api import Draft, scenario
 
 QUICK = {"session.timeout.ms": 6000, "heartbeat.interval.ms": 1000, "request.timeout.ms": 4000}
 

@@ -8,10 +8,10 @@ import pytest
 
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.trace import FULL, NORMAL, Level
-from groupsim.scenarios.load import load_text
-from groupsim.scenarios.model import Scenario
-from groupsim.scenarios.problems import ScenarioError
-from groupsim.scenarios.runner import Run, run_scenario
+from groupsim.scenarios.language.model import Scenario
+from groupsim.scenarios.language.problems import ScenarioError
+from groupsim.scenarios.loading.load import load_text
+from groupsim.scenarios.runtime.runner import Run, run_scenario
 from groupsim.scenarios.story import Fetches, tell
 
 HEAD = """

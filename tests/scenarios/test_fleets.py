@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim.scenarios.document import parse_document
+from groupsim.scenarios.language.document import parse_document
+from groupsim.scenarios.language.problems import ScenarioError
 from groupsim.scenarios.lint import lint_scenario
-from groupsim.scenarios.load import load_text
-from groupsim.scenarios.naming import plans
-from groupsim.scenarios.problems import ScenarioError
-from groupsim.scenarios.runner import run_scenario
+from groupsim.scenarios.loading.load import load_text
+from groupsim.scenarios.plans.members import plans
+from groupsim.scenarios.runtime.runner import run_scenario
 
 FLEET = """
 run-for: 40s

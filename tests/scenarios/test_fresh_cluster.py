@@ -8,9 +8,9 @@ import pytest
 
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.logs.files import render
-from groupsim.scenarios.load import load_text
-from groupsim.scenarios.problems import NOTE, WARNING
-from groupsim.scenarios.runner import Run, run_scenario
+from groupsim.scenarios.language.problems import NOTE, WARNING
+from groupsim.scenarios.loading.load import load_text
+from groupsim.scenarios.runtime.runner import Run, run_scenario
 
 FRESH = """\
 run-for: 20s

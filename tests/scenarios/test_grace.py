@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from groupsim.eventloop.events import TraceEvent
-from groupsim.scenarios.load import load_text
-from groupsim.scenarios.runner import run_scenario
+from groupsim.scenarios.loading.load import load_text
+from groupsim.scenarios.runtime.runner import run_scenario
 
 BASE = """
 run-for: 90s

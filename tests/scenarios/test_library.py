@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim.scenarios.catalogue import ALIASES, find, list_scenarios
-from groupsim.scenarios.load import load_file
-from groupsim.scenarios.problems import WARNING, ScenarioError
+from groupsim.scenarios.language.problems import WARNING, ScenarioError
+from groupsim.scenarios.loading.catalogue import ALIASES, find, list_scenarios
+from groupsim.scenarios.loading.load import load_file
 
 
 @pytest.mark.parametrize("entry", list_scenarios(), ids=lambda entry: entry.name)

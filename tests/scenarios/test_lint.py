@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim.scenarios.document import parse_document
+from groupsim.scenarios.language.document import parse_document
+from groupsim.scenarios.language.problems import ERROR, NOTE, WARNING, ScenarioError
 from groupsim.scenarios.lint import (
     RULES,
     Finding,
@@ -15,9 +16,8 @@ from groupsim.scenarios.lint import (
     lint_producer,
     lint_properties,
     lint_scenario,
-    migration,
 )
-from groupsim.scenarios.problems import ERROR, NOTE, WARNING, ScenarioError
+from groupsim.scenarios.lint.rules import migration
 
 JAVA, OLD_JAVA, RD, PYTHON = "java-3.9", "java-1.1", "librdkafka-2.3.0", "kafka-python-2.0"
 CLASS = "org.apache.kafka.clients.consumer."

@@ -15,12 +15,13 @@ import pytest
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.members.profiles import PROFILES
 from groupsim.protocol.messages import Api
-from groupsim.scenarios.catalogue import find, names
-from groupsim.scenarios.document import parse_document, read_document
-from groupsim.scenarios.lint import RULES, lint_scenario, migration
-from groupsim.scenarios.load import load_text
-from groupsim.scenarios.problems import NOTE
-from groupsim.scenarios.runner import run_scenario
+from groupsim.scenarios.language.document import parse_document, read_document
+from groupsim.scenarios.language.problems import NOTE
+from groupsim.scenarios.lint import RULES, lint_scenario
+from groupsim.scenarios.lint.rules import migration
+from groupsim.scenarios.loading.catalogue import find, names
+from groupsim.scenarios.loading.load import load_text
+from groupsim.scenarios.runtime.runner import run_scenario
 
 TESTS = Path(__file__).parents[1]
 HEAD = "run-for: {run}\nbroker: {{version: '{version}', group.initial.rebalance.delay.ms: {delay}}}\n"

@@ -8,8 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 from groupsim.cli import app
-from groupsim.scenarios.document import parse_document
-from groupsim.scenarios.lint import Finding, broker_of, client_of, lines_of, lint_scenario, lint_settings, migration
+from groupsim.scenarios.language.document import parse_document
+from groupsim.scenarios.lint import Finding, broker_of, client_of, lines_of, lint_scenario, lint_settings
+from groupsim.scenarios.lint.rules import migration
 
 JAVA, RD = "java-4.0", "librdkafka-2.12"
 

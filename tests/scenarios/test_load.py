@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from groupsim.scenarios.load import load_file, load_text
-from groupsim.scenarios.problems import WARNING, ScenarioError
+from groupsim.scenarios.language.problems import WARNING, ScenarioError
+from groupsim.scenarios.loading.load import load_file, load_text
 
 GOOD = """\
 title: a crash

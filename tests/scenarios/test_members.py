@@ -9,9 +9,9 @@ import pytest
 
 from groupsim.eventloop.events import Kind
 from groupsim.protocol.messages import Api
-from groupsim.scenarios.naming import member_names, plans, properties_of
-from groupsim.scenarios.python_api import Draft, scenario
-from groupsim.scenarios.runner import Run
+from groupsim.scenarios.loading.python_api import Draft, scenario
+from groupsim.scenarios.plans.members import member_names, plans, properties_of
+from groupsim.scenarios.runtime.runner import Run
 
 
 def base(members: Any, run_for: str = "30s", **said: Any) -> Draft:

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from groupsim.eventloop.randomness import Stream
-from groupsim.scenarios.catalogue import find, names
-from groupsim.scenarios.document import Document, read_document
-from groupsim.scenarios.load import scenario_of
-from groupsim.scenarios.problems import ScenarioError
+from groupsim.scenarios.language.document import Document, read_document
+from groupsim.scenarios.language.problems import ScenarioError
+from groupsim.scenarios.loading.catalogue import find, names
+from groupsim.scenarios.loading.load import scenario_of
 
 STRANGE: list[Any] = [
     *(None, True, False, 0, -1, 3, 1.5, "", "x", "10s", "end", "nobody", "leader", "all", "<= 3", "coordinator", "t-0"),

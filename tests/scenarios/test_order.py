@@ -8,8 +8,8 @@ import pytest
 
 from groupsim.members.fetch.fetcher import PullFetcher
 from groupsim.members.interfaces import Fetched
-from groupsim.scenarios.load import load_text
-from groupsim.scenarios.runner import Run, run_scenario
+from groupsim.scenarios.loading.load import load_text
+from groupsim.scenarios.runtime.runner import Run, run_scenario
 
 TEXT = """
 run-for: 40s

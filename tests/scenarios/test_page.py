@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from groupsim.scenarios.load import load_text
-from groupsim.scenarios.reference import rewritten
-from groupsim.scenarios.runner import run_scenario
+from groupsim.scenarios.loading.load import load_text
+from groupsim.scenarios.loading.reference import rewritten
+from groupsim.scenarios.runtime.runner import run_scenario
 
 PAGE = Path(__file__).parents[2] / "docs" / "writing-a-scenario.md"
 
@@ -25,7 +25,7 @@ def listing(language: str) -> str:
 
 
 def test_the_reference_is_what_the_loader_does() -> None:
-    """Nobody forgot `python -m groupsim.scenarios.reference docs/writing-a-scenario.md`."""
+    """Nobody forgot `python -m groupsim.scenarios.loading.reference docs/writing-a-scenario.md`."""
     page = PAGE.read_text(encoding="utf-8")
     assert rewritten(page) == page
 

@@ -9,10 +9,10 @@ import attrs
 import pytest
 
 from groupsim.eventloop.randomness import Stream
-from groupsim.scenarios.load import load_file
-from groupsim.scenarios.model import Scenario
-from groupsim.scenarios.phase import shifts
-from groupsim.scenarios.runner import run_scenario
+from groupsim.scenarios.language.model import Scenario
+from groupsim.scenarios.loading.load import load_file
+from groupsim.scenarios.plans.phase_shifts import shifts
+from groupsim.scenarios.runtime.runner import run_scenario
 from groupsim.scenarios.story import tell
 
 BEAT_US = 3_000_000

@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from groupsim.eventloop.events import Kind
-from groupsim.scenarios.canonical import canonical_json, scenario_from_json
-from groupsim.scenarios.document import read_document
+from groupsim.scenarios.language.document import read_document
+from groupsim.scenarios.language.problems import NOTE, ScenarioError
 from groupsim.scenarios.lint import lint_scenario
-from groupsim.scenarios.load import load_file
-from groupsim.scenarios.problems import NOTE, ScenarioError
-from groupsim.scenarios.runner import Run, run_scenario
+from groupsim.scenarios.loading.canonical import canonical_json, scenario_from_json
+from groupsim.scenarios.loading.load import load_file
+from groupsim.scenarios.runtime.runner import Run, run_scenario
 
 HEAD = """
 run-for: 40s

@@ -10,10 +10,10 @@ import attrs
 import pytest
 
 from groupsim.eventloop.sinks import row
-from groupsim.scenarios.load import load_file, load_text
-from groupsim.scenarios.problems import ScenarioError
-from groupsim.scenarios.properties import WITHHELD, is_secret, parse_properties, without_secrets
-from groupsim.scenarios.runner import run_scenario
+from groupsim.scenarios.language.problems import ScenarioError
+from groupsim.scenarios.language.properties import WITHHELD, is_secret, parse_properties, without_secrets
+from groupsim.scenarios.loading.load import load_file, load_text
+from groupsim.scenarios.runtime.runner import run_scenario
 
 SECRET = "hunter2"
 TEXT = f"""\

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from groupsim.eventloop.events import Kind, TraceEvent
-from groupsim.scenarios.load import load_text
-from groupsim.scenarios.problems import ScenarioError
-from groupsim.scenarios.runner import Run, run_scenario
+from groupsim.scenarios.language.problems import ScenarioError
+from groupsim.scenarios.loading.load import load_text
+from groupsim.scenarios.runtime.runner import Run, run_scenario
 
 HEAD = """
 run-for: 60s

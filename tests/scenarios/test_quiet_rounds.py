@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from groupsim.members.consumer.rounds import Rounds
-from groupsim.scenarios import catalogue
-from groupsim.scenarios.load import load_file
-from groupsim.scenarios.runner import run_scenario
+from groupsim.scenarios.loading import catalogue
+from groupsim.scenarios.loading.load import load_file
+from groupsim.scenarios.runtime.runner import run_scenario
 
 SCENARIOS = (
     "bounced-member-holds-rebalance-open",

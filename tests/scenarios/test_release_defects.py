@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from groupsim.eventloop.events import Kind
-from groupsim.scenarios.problems import ScenarioError
-from groupsim.scenarios.python_api import scenario
-from groupsim.scenarios.runner import Run
+from groupsim.scenarios.language.problems import ScenarioError
+from groupsim.scenarios.loading.python_api import scenario
+from groupsim.scenarios.runtime.runner import Run
 
 
 def static_restart(**broker: Any) -> Run:

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from groupsim.eventloop.events import Kind
-from groupsim.scenarios.canonical import canonical_json, scenario_from_json
-from groupsim.scenarios.changes import changed, read_change
-from groupsim.scenarios.clusters import is_replicated, replicated_config
-from groupsim.scenarios.document import parse_document
-from groupsim.scenarios.load import load_text, scenario_of
-from groupsim.scenarios.problems import NOTE, WARNING, ScenarioError
-from groupsim.scenarios.python_api import Draft, scenario
-from groupsim.scenarios.runner import Run, run_scenario
+from groupsim.scenarios.language.document import parse_document
+from groupsim.scenarios.language.problems import NOTE, WARNING, ScenarioError
+from groupsim.scenarios.loading.canonical import canonical_json, scenario_from_json
+from groupsim.scenarios.loading.changes import changed, read_change
+from groupsim.scenarios.loading.load import load_text, scenario_of
+from groupsim.scenarios.loading.python_api import Draft, scenario
+from groupsim.scenarios.plans.clusters import is_replicated, replicated_config
+from groupsim.scenarios.runtime.runner import Run, run_scenario
 
 
 def test_brokers_with_logs_are_the_default() -> None:

@@ -17,11 +17,11 @@ from groupsim.protocol.messages import (
     OffsetToCommit,
     TopicPartition,
 )
-from groupsim.scenarios.document import parse_document
-from groupsim.scenarios.load import scenario_of
-from groupsim.scenarios.problems import ScenarioError
-from groupsim.scenarios.requests import REQUESTS, make_request
-from groupsim.scenarios.runner import run_scenario
+from groupsim.scenarios.language.document import parse_document
+from groupsim.scenarios.language.problems import ScenarioError
+from groupsim.scenarios.language.raw_requests import REQUESTS, make_request
+from groupsim.scenarios.loading.load import scenario_of
+from groupsim.scenarios.runtime.runner import run_scenario
 
 FILE = """\
 run-for: 10s

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from groupsim.eventloop.events import Kind
-from groupsim.scenarios.load import load_text
-from groupsim.scenarios.python_api import scenario
-from groupsim.scenarios.runner import Run
+from groupsim.scenarios.loading.load import load_text
+from groupsim.scenarios.loading.python_api import scenario
+from groupsim.scenarios.runtime.runner import Run
 
 
 def rolled(count: int, **said: object) -> Run:

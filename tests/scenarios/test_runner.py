@@ -16,11 +16,11 @@ from groupsim.eventloop.trace import FULL, NORMAL, OFF
 from groupsim.eventloop.virtual import STANDSTILL_EVENTS, VirtualLoop
 from groupsim.members.failures import PluginError
 from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
-from groupsim.scenarios import runner
-from groupsim.scenarios.problems import ScenarioError
-from groupsim.scenarios.python_api import Draft, scenario
-from groupsim.scenarios.runner import run_scenario
-from groupsim.scenarios.values import MOST_PROCESSES
+from groupsim.scenarios.language.problems import ScenarioError
+from groupsim.scenarios.language.values import MOST_PROCESSES
+from groupsim.scenarios.loading.python_api import Draft, scenario
+from groupsim.scenarios.runtime import runner
+from groupsim.scenarios.runtime.runner import run_scenario
 
 
 class Raising(Assignor):
@@ -162,7 +162,7 @@ def test_a_text_sink_may_be_given() -> None:
 
 def test_a_scenario_in_python_is_the_scenario_of_the_file() -> None:
     """The builder and the file give one trace."""
-    from groupsim.scenarios.load import load_text
+    from groupsim.scenarios.loading.load import load_text
 
     text = """\
 name: runs

@@ -10,12 +10,12 @@ from typing import Any
 import jsonschema
 import pytest
 
-from groupsim.scenarios.catalogue import library, names
-from groupsim.scenarios.document import parse_document, read_document
-from groupsim.scenarios.load import load_text
-from groupsim.scenarios.problems import ScenarioError
-from groupsim.scenarios.schema import scenario_schema
-from groupsim.scenarios.steps import CHECKS, deeds
+from groupsim.scenarios.language.document import parse_document, read_document
+from groupsim.scenarios.language.problems import ScenarioError
+from groupsim.scenarios.language.registry import CHECKS, deeds
+from groupsim.scenarios.loading.catalogue import library, names
+from groupsim.scenarios.loading.load import load_text
+from groupsim.scenarios.loading.schema import scenario_schema
 
 
 @cache

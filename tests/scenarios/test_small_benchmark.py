@@ -6,8 +6,8 @@ import attrs
 import pytest
 
 from benchmarks.small import LOGS, SMALL, measure, scenario
-from groupsim.scenarios.load import load_file
-from groupsim.scenarios.runner import run_scenario
+from groupsim.scenarios.loading.load import load_file
+from groupsim.scenarios.runtime.runner import run_scenario
 
 
 @pytest.mark.parametrize("logs", LOGS)

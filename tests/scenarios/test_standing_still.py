@@ -8,8 +8,8 @@ import pytest
 
 from groupsim.pipeline.runs.rows import Label, rows_of
 from groupsim.pipeline.schemas import RUNS
-from groupsim.scenarios.load import load_file
-from groupsim.scenarios.runner import Run, run_scenario
+from groupsim.scenarios.loading.load import load_file
+from groupsim.scenarios.runtime.runner import Run, run_scenario
 from groupsim.scenarios.story import tell
 
 QUIET = """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupsim.scenarios.load import load_text
+from groupsim.scenarios.loading.load import load_text
 
 TEXT = """\
 run-for: 30s

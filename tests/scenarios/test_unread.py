@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim.scenarios.document import parse_document
+from groupsim.scenarios.language.document import parse_document
+from groupsim.scenarios.language.problems import ScenarioError
 from groupsim.scenarios.lint import lint_scenario
-from groupsim.scenarios.load import load_text
-from groupsim.scenarios.problems import ScenarioError
+from groupsim.scenarios.loading.load import load_text
 
 BASE = """\
 run-for: 60s

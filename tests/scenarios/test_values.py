@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from groupsim.scenarios.values import (
+from groupsim.scenarios.language.values import (
     END,
     read_count_is,
     read_distribution,

@@ -13,8 +13,8 @@ import pytest
 
 from groupsim.control import Control, Served
 from groupsim.protocol.wire.apis import markdown
-from groupsim.scenarios import shapes  # noqa: F401  (fills the registries)
-from groupsim.scenarios.keys import fields_of
+from groupsim.scenarios.language.keys import fields_of
+from groupsim.scenarios.loading import converters  # noqa: F401  (fills the registries)
 from groupsim.serving.deeds import live_actions, live_faults
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from groupsim.eventloop.events import Kind
-from groupsim.scenarios.load import load_text
-from groupsim.scenarios.problems import ScenarioError
-from groupsim.scenarios.runner import run_scenario
+from groupsim.scenarios.language.problems import ScenarioError
+from groupsim.scenarios.loading.load import load_text
+from groupsim.scenarios.runtime.runner import run_scenario
 
 BESIDE = """
 title: A consumer with partitions of its own beside a group

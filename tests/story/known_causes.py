@@ -14,7 +14,7 @@ from typing import Any
 from attrs import frozen
 
 from groupsim.cluster.acl.config import STANDARD
-from groupsim.scenarios.python_api import Draft
+from groupsim.scenarios.loading.python_api import Draft
 from groupsim.scenarios.story import Cause
 
 JAVA, LIBRDKAFKA, FRANZ, PYTHON = "java", "librdkafka", "franz-go", "kafka-python"

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.protocol.messages import TopicPartition
-from groupsim.scenarios.load import load_text
-from groupsim.scenarios.runner import run_scenario
+from groupsim.scenarios.loading.load import load_text
+from groupsim.scenarios.runtime.runner import run_scenario
 from groupsim.scenarios.story import Gap, Lag, Records, tell
-from groupsim.scenarios.story.lag_course import LagCourse
 from groupsim.scenarios.story.model import Account
-from groupsim.scenarios.story.ranges import Ranges
+from groupsim.scenarios.story.records.lag_course import LagCourse
+from groupsim.scenarios.story.records.offset_ranges import Ranges
 
 ORDERS = TopicPartition("orders", 0)
 SECOND = 1_000_000

@@ -5,9 +5,9 @@ from builders import Tape, formed
 
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.units import SECOND_US
-from groupsim.scenarios.load import load_text
-from groupsim.scenarios.python_api import Draft
-from groupsim.scenarios.runner import run_scenario
+from groupsim.scenarios.loading.load import load_text
+from groupsim.scenarios.loading.python_api import Draft
+from groupsim.scenarios.runtime.runner import run_scenario
 from groupsim.scenarios.story import Cause, Generation, Story, tell
 from groupsim.scenarios.story.causes import MEANING
 

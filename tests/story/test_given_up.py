@@ -9,8 +9,8 @@ from rich.console import Console
 
 from groupsim import timeline
 from groupsim.eventloop.events import Kind
-from groupsim.scenarios.load import load_text
-from groupsim.scenarios.runner import run_scenario
+from groupsim.scenarios.loading.load import load_text
+from groupsim.scenarios.runtime.runner import run_scenario
 from groupsim.scenarios.story import Story, tell
 
 SCENARIO = """

@@ -7,8 +7,8 @@ from known_causes import Row
 from known_cluster_causes import ROWS as CLUSTER_ROWS
 from known_member_causes import ROWS as MEMBER_ROWS
 
-from groupsim.scenarios.runner import run_scenario
-from groupsim.scenarios.steps import ACTIONS, FAULTS
+from groupsim.scenarios.language.registry import ACTIONS, FAULTS
+from groupsim.scenarios.runtime.runner import run_scenario
 from groupsim.scenarios.story import tell
 
 ROWS = (*MEMBER_ROWS, *CLUSTER_ROWS)

@@ -10,11 +10,11 @@ from groupsim.eventloop.trace import Level, Trace
 from groupsim.eventloop.virtual import VirtualLoop
 from groupsim.members.producer.traffic import Traffic
 from groupsim.protocol.messages import TopicPartition
-from groupsim.scenarios.load import load_text
-from groupsim.scenarios.runner import _schedule
-from groupsim.scenarios.stage import Stage
+from groupsim.scenarios.loading.load import load_text
+from groupsim.scenarios.runtime.runner import _schedule
+from groupsim.scenarios.runtime.world import Stage
 from groupsim.scenarios.story import Lag, tell
-from groupsim.scenarios.story.growth import LogEnds, changes, floor_sum
+from groupsim.scenarios.story.records.log_growth import LogEnds, changes, floor_sum
 
 MS = 1_000  # µs
 RUN_US = 3 * MS

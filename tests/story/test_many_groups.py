@@ -8,8 +8,8 @@ import pytest
 from rich.console import Console
 
 from groupsim import timeline
-from groupsim.scenarios.load import load_file, load_text
-from groupsim.scenarios.runner import run_scenario
+from groupsim.scenarios.loading.load import load_file, load_text
+from groupsim.scenarios.runtime.runner import run_scenario
 from groupsim.scenarios.story import Story, tell
 from groupsim.scenarios.story.many_groups import at_once, many_groups, without_coordinator
 

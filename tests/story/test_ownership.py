@@ -6,7 +6,7 @@ from builders import Tape, formed
 from groupsim.eventloop.events import Kind
 from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.story import tell
-from groupsim.scenarios.story.ownership import union_us
+from groupsim.scenarios.story.rebalances.ownership import union_us
 
 ZERO = TopicPartition("orders", 0)
 

@@ -8,10 +8,10 @@ from builders import Tape, formed
 
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.units import SECOND_US
-from groupsim.scenarios.python_api import scenario
-from groupsim.scenarios.runner import Run
+from groupsim.scenarios.loading.python_api import scenario
+from groupsim.scenarios.runtime.runner import Run
 from groupsim.scenarios.story import Rollout, Story, tell
-from groupsim.scenarios.story.rollouts import in_words
+from groupsim.scenarios.story.rebalances.rollouts import in_words
 
 
 def rolled(properties: Mapping[str, object] | None = None, run_for: str = "120s", **said: object) -> Run:

@@ -7,8 +7,8 @@ from builders import Tape, formed
 
 from groupsim.eventloop.events import Kind
 from groupsim.scenarios.story import tell
-from groupsim.scenarios.story.aftermath import of_records
 from groupsim.scenarios.story.causes import Cause
+from groupsim.scenarios.story.headline_extras import of_records
 from groupsim.scenarios.story.model import Records
 
 

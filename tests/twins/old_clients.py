@@ -20,7 +20,7 @@ from itertools import groupby
 from attrs import evolve
 
 from groupsim.protocol.messages import Api
-from groupsim.scenarios.clients import simulated
+from groupsim.scenarios.language.clients import simulated
 from tests.twins import facts
 from tests.twins.clients import Client, Unavailable, old_java
 from tests.twins.old_libraries import old_franz_go, old_kafkajs, old_librdkafka, old_sarama

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from groupsim.scenarios.load import load_text
-from groupsim.scenarios.runner import Run, run_scenario
+from groupsim.scenarios.loading.load import load_text
+from groupsim.scenarios.runtime.runner import Run, run_scenario
 
 FILE = """
 run-for: 60s

@@ -1,0 +1,1 @@
+"""What a scenario says must hold, judged from the trace alone."""

@@ -1,0 +1,376 @@
+"""What a scenario says must hold: counts, states, owners, times, errors. Judged from the trace alone.
+
+Each class is one entry of the table; its name is the key in the file, its fields are the keys below it. A bare value
+fills the field marked `short`: `generations: 3`. Every finding says what was expected, what was found and, where there
+is one, at which event.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+from typing import Literal, NewType
+
+from attrs import frozen
+
+from groupsim.protocol.messages import TopicPartition
+from groupsim.scenarios.expectations.evidence import Evidence
+from groupsim.scenarios.language.keys import key
+from groupsim.scenarios.language.problems import suggest
+from groupsim.scenarios.language.registry import Check, Finding, check
+from groupsim.scenarios.language.targets import GroupName, OneMember, PartitionName, TheGroup, partition_named
+from groupsim.scenarios.language.values import (
+    END,
+    VALUE_TYPES,
+    ApiName,
+    Count,
+    CountIs,
+    ErrorName,
+    Moment,
+    SpanIs,
+    ValueType,
+    quote,
+    read_count_is,
+    show_duration,
+)
+from groupsim.scenarios.story.causes import Cause
+
+STATES = ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead")
+StateName = Literal["Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead"]
+
+_ONLY = "Only this group."
+_GROUP = "Which group; may be left out when there is one."
+_AT = "When: a time since the start, or `end`."
+
+
+CauseName = NewType("CauseName", str)
+"""A cause of the story's closed list."""
+
+CAUSES = tuple(cause.value for cause in Cause)
+
+
+def _read_cause(found: object) -> CauseName:
+    if found not in CAUSES:
+        raise ValueError(f"{quote(found)} is no cause; {suggest(str(found), CAUSES, 'causes')}")
+    return CauseName(str(found))
+
+
+VALUE_TYPES[CauseName] = ValueType(_read_cause, {"enum": list(CAUSES)})
+
+
+def counted(what: str, bounds: CountIs, number: int, t_us: int | None = None, seqs: tuple[int, ...] = ()) -> Finding:
+    """A finding about a number."""
+    return Finding(bounds.holds(number), f"{what}: {bounds}", str(number), t_us, seqs)
+
+
+@check("generations")
+@frozen
+class Generations(Check):
+    """The generation a group has reached."""
+
+    is_: CountIs = key("The generation number: 3, <= 4, 2..5.", short=True)
+    at: Moment = key(_AT, END)
+    group: TheGroup | None = key(_GROUP, None)
+
+    def judge(self, evidence: Evidence) -> Finding:
+        """Compare the generation of the last state change."""
+        change = evidence.state_at(evidence.only(self.group), self.at)
+        if change is None:
+            return counted("generation", self.is_, 0)
+        return counted("generation", self.is_, change.generation, change.t_us, (change.seq,))
+
+
+@check("rebalances")
+@frozen
+class Rebalances(Check):
+    """How many rebalances there were after the group had formed, as the headline counts them."""
+
+    is_: CountIs = key("How many: 2, <= 4, 2..5.", short=True)
+    group: TheGroup | None = key(_GROUP, None)
+
+    def judge(self, evidence: Evidence) -> Finding:
+        """Compare the story's count."""
+        found = evidence.group(self.group).rebalances
+        return counted("rebalances", self.is_, len(found), found[-1].began_us if found else None)
+
+
+@check("state")
+@frozen
+class State(Check):
+    """The state of a group at a time."""
+
+    is_: StateName = key("The state, as Kafka's tools print it.", short=True)
+    at: Moment = key(_AT, END)
+    group: TheGroup | None = key(_GROUP, None)
+
+    def judge(self, evidence: Evidence) -> Finding:
+        """Compare the state after everything that falls on that instant."""
+        at = evidence.moment(self.at)
+        expected = f"state {self.is_} at {show_duration(at)}"
+        change = evidence.state_at(evidence.only(self.group), at)
+        if change is None:
+            return Finding(self.is_ == "Dead", expected, "no such group yet", at)
+        found = f"{change.state} since {show_duration(change.t_us)}"
+        return Finding(change.state == self.is_, expected, found, change.t_us, (change.seq,))
+
+
+@check("members")
+@frozen
+class MemberCount(Check):
+    """How many members the coordinator counts at a time."""
+
+    is_: CountIs = key("How many.", short=True)
+    at: Moment = key(_AT, END)
+    group: TheGroup | None = key(_GROUP, None)
+
+    def judge(self, evidence: Evidence) -> Finding:
+        """Compare the members added and not removed."""
+        at = evidence.moment(self.at)
+        members = evidence.members_at(evidence.only(self.group), at)
+        return counted(f"members at {show_duration(at)}", self.is_, len(members), at)
+
+
+@check("owner")
+@frozen
+class Owner(Check):
+    """Who owns a partition at a time."""
+
+    partition: PartitionName = key("The partition, such as orders-0.")
+    is_: OneMember = key("The process, or `nobody`.")
+    at: Moment = key(_AT, END)
+    group: TheGroup | None = key(_GROUP, None)
+
+    def judge(self, evidence: Evidence) -> Finding:
+        """Compare the owners after everything that falls on that instant."""
+        at = evidence.moment(self.at)
+        spans = evidence.owners(partition_named(self.partition), at, evidence.only(self.group))
+        owners = sorted({span.host for span in spans})
+        wanted = [] if self.is_ == "nobody" else [self.is_]
+        expected = f"{self.partition} owned by {self.is_} at {show_duration(at)}"
+        return Finding(owners == wanted, expected, ", ".join(owners) or "nobody", at)
+
+
+@check("every-partition-owned")
+@frozen
+class EveryPartitionOwned(Check):
+    """Every partition of the topics a group subscribes to has exactly one owner at a time."""
+
+    at: Moment = key(_AT, END, short=True)
+    group: TheGroup | None = key(_GROUP, None)
+
+    def judge(self, evidence: Evidence) -> Finding:
+        """List those with no owner, and those with more than one."""
+        at, group = evidence.moment(self.at), evidence.only(self.group)
+        expected = f"every partition owned once at {show_duration(at)}"
+        wrong = badly_owned(evidence, group, at)
+        if not evidence.partitions(group, at):
+            return Finding(False, expected, "the group subscribes to no partition", at)
+        return Finding(not wrong, expected, "; ".join(wrong) or "every one", at)
+
+
+@check("no-two-owners")
+@frozen
+class NoTwoOwners(Check):
+    """At no time do two processes of a group own the same partition."""
+
+    group: GroupName | None = key(_ONLY, None)
+    after: Moment = key("Only from then on.", 0)
+
+    def judge(self, evidence: Evidence) -> Finding:
+        """Find the first two spans of one partition that overlap."""
+        expected = "no partition with two owners"
+        spans = sorted(evidence.spans(self.group), key=lambda s: (s.partition, s.owned_us))
+        for earlier, later in pairwise(spans):
+            until = evidence.end_us if earlier.released_us is None else earlier.released_us
+            both = later.partition == earlier.partition and later.host != earlier.host and later.owned_us < until
+            if both and until > self.after:
+                found = f"{later.partition}: {later.host} while {earlier.host} held it until {show_duration(until)}"
+                return Finding(False, expected, found, later.owned_us)
+        return Finding(True, expected, "none")
+
+
+@check("assignment")
+@frozen
+class Assignment(Check):
+    """Who owns what at a time, member by member."""
+
+    is_: Mapping[OneMember, tuple[PartitionName, ...]] = key("Partitions by member; [] for none.")
+    at: Moment = key(_AT, END)
+    group: TheGroup | None = key(_GROUP, None)
+
+    def judge(self, evidence: Evidence) -> Finding:
+        """Compare as sets, for the members named."""
+        at = evidence.moment(self.at)
+        found = evidence.assignment(at, evidence.only(self.group))
+        wanted = {str(name): tuple(sorted(map(partition_named, parts))) for name, parts in self.is_.items()}
+        actual = {name: found.get(name, ()) for name in wanted}
+        return Finding(actual == wanted, f"at {show_duration(at)} {_listed(wanted)}", _listed(actual), at)
+
+
+@check("load")
+@frozen
+class Load(Check):
+    """How many partitions each member owns at a time."""
+
+    is_: Mapping[OneMember, CountIs] = key("Number of partitions by member.")
+    at: Moment = key(_AT, END)
+    group: TheGroup | None = key(_GROUP, None)
+
+    def judge(self, evidence: Evidence) -> Finding:
+        """Compare the counts, for the members named."""
+        at = evidence.moment(self.at)
+        found = evidence.assignment(at, evidence.only(self.group))
+        actual = {name: len(found.get(name, ())) for name in self.is_}
+        holds = all(bounds.holds(actual[name]) for name, bounds in self.is_.items())
+        wanted = ", ".join(f"{name} {bounds}" for name, bounds in self.is_.items())
+        return Finding(
+            holds, f"load at {show_duration(at)}: {wanted}", ", ".join(f"{n} {c}" for n, c in actual.items()), at
+        )
+
+
+@check("moved")
+@frozen
+class Moved(Check):
+    """How many times a partition went from one process to another."""
+
+    is_: CountIs = key("How many moves.", short=True)
+    after: Moment = key("Only moves later than this.", 0)
+    before: Moment = key("Only moves earlier than this.", END)
+    group: TheGroup | None = key(_GROUP, None)
+
+    def judge(self, evidence: Evidence) -> Finding:
+        """Count changes of owner, partition by partition."""
+        moves = [
+            move
+            for generation in evidence.group(self.group).generations
+            if self.after < generation.ended_us <= evidence.moment(self.before)
+            for move in generation.moves
+        ]
+        shown = ", ".join(f"{m.partition} {m.origin}→{m.target}" for m in moves[:6])
+        finding = counted("moved partitions", self.is_, len(moves))
+        return Finding(finding.holds, finding.expected, f"{len(moves)} ({shown})" if moves else "0")
+
+
+@check("stopped")
+@frozen
+class Stopped(Check):
+    """How long at least one partition of the group was unserved: no process could work on it."""
+
+    is_: SpanIs = key("How long: <= 3s, 1s..2s.", short=True)
+    group: TheGroup | None = key(_GROUP, None)
+
+    def judge(self, evidence: Evidence) -> Finding:
+        """Compare the story's figure."""
+        stopped = evidence.group(self.group).stopped_us
+        return Finding(self.is_.holds(stopped), f"stopped: {self.is_}", show_duration(stopped))
+
+
+@check("converges")
+@frozen
+class Converges(Check):
+    """From a time on the group is Stable and stays so, and at the end every partition has one owner."""
+
+    by: Moment = key("From when on.", short=True)
+    group: TheGroup | None = key(_GROUP, None)
+
+    def judge(self, evidence: Evidence) -> Finding:
+        """Look for a state other than Stable after that time, and for partitions without owner."""
+        group = evidence.only(self.group)
+        expected = f"stable from {show_duration(self.by)} on, every partition owned"
+        at = evidence.state_at(group, self.by)
+        later = [change for change in evidence.states(group) if change.t_us > self.by]
+        wrong = next((c for c in ([at] if at else []) + later if c.state != "Stable"), None)
+        if at is None or wrong is not None:
+            found = f"{wrong.state} at {show_duration(wrong.t_us)}" if wrong else "no group at that time"
+            return Finding(False, expected, found, wrong.t_us if wrong else self.by, (wrong.seq,) if wrong else ())
+        unowned = badly_owned(evidence, group, evidence.end_us)
+        return Finding(not unowned, expected, "; ".join(unowned) or "it does", evidence.end_us)
+
+
+@check("error")
+@frozen
+class ErrorAnswered(Check):
+    """How often a request was answered with an error."""
+
+    is_: ErrorName = key("The error.")
+    api: ApiName | None = key("Only answers to this API.", None)
+    count: CountIs = key("How often; at least once when left out.", factory=lambda: read_count_is(">= 1"))
+    member: OneMember | None = key("Only answers to this process.", None)
+    group: GroupName | None = key(_ONLY, None)
+    after: Moment = key("Only later than this.", 0)
+
+    def judge(self, evidence: Evidence) -> Finding:
+        """Count the answers as the broker sent them."""
+        found = [
+            event
+            for event in evidence.events
+            if event.kind == "response.sent"
+            and event.error == self.is_
+            and self.api in (None, event.api)
+            and self.group in (None, event.group)
+            and event.t_us >= self.after
+            and (self.member is None or evidence.is_about(event, self.member) or _goes_to(event.payload, self.member))
+        ]
+        what = f"{self.api or 'any request'} answered {self.is_}" + (f" to {self.member}" if self.member else "")
+        first = found[0] if found else None
+        return counted(what, self.count, len(found), first.t_us if first else None, tuple(e.seq for e in found[:5]))
+
+
+@check("rebalance")
+@frozen
+class RebalanceWas(Check):
+    """What one rebalance was like: its cause, who held it open, how long it took."""
+
+    to: Count = key("The generation it led to.")
+    cause: CauseName | None = key("Its cause, by the story's closed list: deploy-join, session-expiry (crash) …", None)
+    by: OneMember | None = key("Whose doing it was.", None)
+    held_by: OneMember | None = key("Whom it waited for longest.", None)
+    took: SpanIs | None = key("From PreparingRebalance to Stable.", None)
+    members: CountIs | None = key("Members afterwards.", None)
+    group: TheGroup | None = key(_GROUP, None)
+
+    def judge(self, evidence: Evidence) -> Finding:
+        """Compare each thing that is said."""
+        found = next((g for g in evidence.group(self.group).generations if g.number == self.to), None)
+        if found is None:
+            return Finding(False, f"a rebalance to generation {self.to}", "there was none")
+        facts: list[tuple[str, object, str, bool]] = []
+        culprit = found.culprit.host if found.culprit else "nobody"
+        holder = found.held_by.who.host if found.held_by else "nobody"
+        for name, wanted, seen in (
+            ("cause", self.cause, found.cause.value),
+            ("by", self.by, culprit),
+            ("held by", self.held_by, holder),
+        ):
+            if wanted is not None:
+                facts.append((name, wanted, seen, wanted == seen))
+        if self.took is not None:
+            took = found.duration_us
+            facts.append(("took", self.took, show_duration(took), self.took.holds(took)))
+        if self.members is not None:
+            facts.append(("members", self.members, str(found.size), self.members.holds(found.size)))
+        expected = ", ".join(f"{name} {wanted}" for name, wanted, _, _ in facts)
+        seen_all = ", ".join(f"{name} {seen}" for name, _, seen, _ in facts)
+        return Finding(all(ok for *_, ok in facts), f"generation {self.to}: {expected}", seen_all, found.began_us)
+
+
+def badly_owned(evidence: Evidence, group: str, at_us: int) -> list[str]:
+    """Partitions of the group without an owner, or with several, in words."""
+    owners: dict[TopicPartition, list[str]] = {}
+    for host, partitions in evidence.assignment(at_us, group).items():
+        for partition in partitions:
+            owners.setdefault(partition, []).append(host)
+    wrong: list[str] = []
+    for partition in evidence.partitions(group, at_us):
+        names = owners.get(partition, [])
+        if len(names) != 1:
+            wrong.append(f"{partition}: {' and '.join(names) or 'nobody'}")
+    return wrong[:8]
+
+
+def _listed(assignment: Mapping[str, tuple[TopicPartition, ...]]) -> str:
+    return "; ".join(f"{name}: {' '.join(map(str, parts)) or '-'}" for name, parts in assignment.items())
+
+
+def _goes_to(payload: Mapping[str, object] | None, member: str) -> bool:
+    return (payload or {}).get("to") == member

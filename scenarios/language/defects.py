@@ -1,0 +1,46 @@
+"""Defects by name, as scenario files write them: `defects: [KAFKA-9752]` on brokers, groups and members."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NewType
+
+from groupsim.coordinator.defects import BROKER_DEFECTS
+from groupsim.members.profiles.defects import CLIENT_DEFECTS
+from groupsim.scenarios.language.problems import suggest
+from groupsim.scenarios.language.values import VALUE_TYPES, ValueType, read_names
+
+BrokerDefects = NewType("BrokerDefects", tuple[str, ...])
+"""Defects of brokers by name."""
+ClientDefects = NewType("ClientDefects", tuple[str, ...])
+"""Defects of clients by name."""
+
+
+def read_broker_defects(found: object) -> BrokerDefects:
+    """Names of defects of brokers; ValueError, with the remedy, for any other name."""
+    instead = "clients: write it on a group or member"
+    return BrokerDefects(_read(found, "broker", BROKER_DEFECTS, CLIENT_DEFECTS, instead))
+
+
+def read_client_defects(found: object) -> ClientDefects:
+    """Names of defects of clients; ValueError, with the remedy, for any other name."""
+    return ClientDefects(_read(found, "client", CLIENT_DEFECTS, BROKER_DEFECTS, "brokers: write it under `broker`"))
+
+
+def _read(found: object, whose: str, own: Iterable[str], others: Iterable[str], instead: str) -> tuple[str, ...]:
+    names = tuple(read_names(found))
+    for name in names:
+        if name in others:
+            raise ValueError(f"`{name}` is no defect of a {whose}; it is one of {instead}")
+        if name not in own:
+            raise ValueError(f"no {whose} has a defect `{name}`; {suggest(name, own)}")
+    return names
+
+
+def _one_or_more(names: Iterable[str]) -> dict[str, Any]:
+    one = {"enum": list(names)}
+    return {"anyOf": [one, {"type": "array", "items": one, "minItems": 1}]}
+
+
+VALUE_TYPES[BrokerDefects] = ValueType(read_broker_defects, _one_or_more(BROKER_DEFECTS))
+VALUE_TYPES[ClientDefects] = ValueType(read_client_defects, _one_or_more(CLIENT_DEFECTS))

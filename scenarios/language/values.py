@@ -1,0 +1,480 @@
+"""The small values of a scenario file: durations, moments, rates, shares, counts and what is compared with them.
+
+Each type has one row in `VALUE_TYPES`: how it is read, what an error calls it, and its JSON Schema. The loader and the
+schema are both made from this table, so they cannot disagree.
+
+Durations carry a unit (`300ms`, `10s`, `5m`, `1h`); a bare number is an error, except 0. Inside, a duration is an
+integer of microseconds, like every time of the simulator.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from fractions import Fraction
+from typing import Any, NewType
+
+from attrs import frozen
+
+from groupsim.eventloop.distributions import Distribution, parse_distribution
+from groupsim.eventloop.units import DAY_US, parse_bandwidth, parse_duration, show_us
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import Api
+from groupsim.scenarios.language.problems import suggest
+from groupsim.scenarios.language.properties import parse_properties
+
+Duration = NewType("Duration", int)
+"""Microseconds."""
+Moment = NewType("Moment", int)
+"""Microseconds since the start, or END."""
+LARGEST_NODE = 2**31 - 1
+CONTROLLER_NODE = 3_000
+
+
+Bandwidth = NewType("Bandwidth", int)
+"""Bytes a second."""
+
+
+class Brokers(int):
+    """How many brokers there are, and their ids."""
+
+    ids: tuple[int, ...]
+
+    @classmethod
+    def listed(cls, ids: Iterable[int]) -> Brokers:
+        """Brokers with these ids."""
+        nodes = tuple(ids)
+        brokers = cls(len(nodes))
+        brokers.ids = nodes
+        return brokers
+
+    @classmethod
+    def counted(cls, number: int) -> Brokers:
+        """Brokers with the ids from 0 on."""
+        return cls.listed(range(number))
+
+    @property
+    def shown(self) -> str:
+        """The ids in words: a range, or a list."""
+        if self.ids == tuple(range(self)):
+            return f"0 to {self - 1}"
+        return ", ".join(map(str, self.ids))
+
+
+Names = NewType("Names", tuple[str, ...])
+"""One name, or a list of names."""
+Version = NewType("Version", str)
+"""A version number as text."""
+Count = NewType("Count", int)
+"""A whole number that is not negative."""
+Positive = NewType("Positive", int)
+"""A whole number of at least 1."""
+Size = NewType("Size", int)
+"""How many of something the simulation has to hold, from 1 to a million."""
+Amount = NewType("Amount", int)
+"""The same, from 0."""
+Crowd = NewType("Crowd", int)
+"""How many processes, from none to MOST_PROCESSES."""
+ErrorName = NewType("ErrorName", str)
+"""One of Kafka's error codes by name."""
+ApiName = NewType("ApiName", str)
+"""One of the group APIs by name, as `JoinGroup`."""
+Properties = NewType("Properties", Mapping[str, object])
+"""Settings by Kafka's own names; a mapping, or the text of a .properties file."""
+
+END = Moment(2**62)
+LARGEST = 2**63 - 1
+LONGEST_US = 3650 * DAY_US
+LARGEST_SIZE = 1_000_000
+MOST_PROCESSES = 10_000  # of a kind in one run: a member takes a tenth of a megabyte, and joins with a dozen events
+
+MOST_RECORDS = 1_000_000  # per second of one load: the clock's ticks are µs
+
+API_NAMES = tuple(sorted(api.title for api in Api))
+ERROR_NAMES = tuple(sorted(code.name for code in ErrorCode))
+
+
+@frozen
+class Rate:
+    """Records per second, as an exact fraction."""
+
+    per_second: Fraction
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+@frozen
+class Share:
+    """A number of members, or a percentage of them, as Kubernetes writes maxSurge and maxUnavailable."""
+
+    amount: int
+    percent: bool = False
+
+    def of(self, total: int, *, round_up: bool) -> int:
+        """How many of `total`; Kubernetes rounds a surge up and unavailability down."""
+        if not self.percent:
+            return self.amount
+        return -(-total * self.amount // 100) if round_up else total * self.amount // 100
+
+
+@frozen
+class Bounds:
+    """What a number must be: between `low` and `high`, both included; None is open. `text` is how it was written."""
+
+    low: int | None
+    high: int | None
+    text: str
+
+    def holds(self, number: int) -> bool:
+        """Whether the number lies within."""
+        return (self.low is None or number >= self.low) and (self.high is None or number <= self.high)
+
+    def __str__(self) -> str:
+        return self.text
+
+
+class CountIs(Bounds):
+    """Bounds of a count: `3`, `<= 4`, `2..5`."""
+
+
+class SpanIs(Bounds):
+    """Bounds of a duration in microseconds: `10s`, `<= 3s`, `9s..11s`, `10s ± 5ms`."""
+
+
+def read_duration(found: object) -> Duration:
+    """A duration with its unit. Raises ValueError naming the remedy."""
+    if found == 0 and not isinstance(found, bool):
+        return Duration(0)
+    _refuse_number(found)
+    us = parse_duration(_text(found, "a duration such as 300ms, 10s or 5m"))
+    if us > LONGEST_US:
+        raise ValueError(f"{quote(found)} is longer than ten years; nothing here takes that long")
+    return Duration(us)
+
+
+def _refuse_number(found: object) -> None:
+    """A bare number is not a duration."""
+    if isinstance(found, (int, float)) and not isinstance(found, bool):
+        if found < 0:
+            raise ValueError("a duration is not negative: write for example 10s")
+        raise ValueError(f"a duration needs a unit: write {found}s or {found}ms")
+
+
+def read_moment(found: object) -> Moment:
+    """A time since the start of the run, or `end`."""
+    return END if found == "end" else Moment(read_duration(found))
+
+
+def read_distribution(found: object) -> Distribution:
+    """A duration, or one of the distributions by name."""
+    if found == 0 and not isinstance(found, bool):
+        return parse_distribution("0s")
+    _refuse_number(found)
+    return parse_distribution(_text(found, "a duration (10ms) or a distribution such as uniform(1ms, 5ms)"))
+
+
+_RATE = re.compile(r"\s*(\d+(?:\.\d+)?)\s*(?:/|per)\s*(s|sec|second|m|min|minute|h|hour)\s*$")
+_PER_S = {"s": 1, "sec": 1, "second": 1, "m": 60, "min": 60, "minute": 60, "h": 3600, "hour": 3600}
+
+
+def read_rate(found: object) -> Rate:
+    """`10/s`, `0.5/s`, `3/min`; 0 for a topic nobody writes to."""
+    if found == 0 and not isinstance(found, bool):
+        return Rate(Fraction(0), "0/s")
+    match = _RATE.match(found) if isinstance(found, str) else None
+    if match is None:
+        raise ValueError(f"expected a rate such as 10/s or 3/min, found {quote(found)}")
+    rate = Rate(Fraction(match[1]) / _PER_S[match[2]], str(found).strip())
+    if rate.per_second > MOST_RECORDS:
+        raise ValueError(f"{quote(found)} is above {MOST_RECORDS:,}/s: at most one record for each µs of virtual time")
+    return rate
+
+
+def read_bandwidth(found: object) -> Bandwidth:
+    """`300 kB/s`, `10 MB/s`, `1 Gbit/s`; a bare number has no unit."""
+    if isinstance(found, int | float) and not isinstance(found, bool):
+        raise ValueError(f"a bandwidth needs a unit: write {found} kB/s or {found} MB/s")
+    return Bandwidth(parse_bandwidth(_text(found, "a bandwidth such as 300 kB/s, 10 MB/s or 1 Gbit/s")))
+
+
+def read_share(found: object) -> Share:
+    """A whole number, or a percentage from 0% to 100%."""
+    if isinstance(found, int) and not isinstance(found, bool) and found >= 0:
+        return Share(found)
+    match = re.fullmatch(r"(\d{1,9})\s*%", found) if isinstance(found, str) else None
+    if match is not None and int(match[1]) > 100:
+        raise ValueError(
+            f"{quote(found)} is a percentage of more than all of them: write 100% or less, or a number such as 12"
+        )
+    if match is None:
+        raise ValueError(f"expected a whole number or a percentage such as 25%, found {quote(found)}")
+    return Share(int(match[1]), percent=True)
+
+
+def read_names(found: object) -> Names:
+    """One name or a list of them; the empty list is refused."""
+    if isinstance(found, str) and found:
+        return Names((found,))
+    if isinstance(found, list) and found and all(isinstance(name, str) and name for name in found):
+        return Names(tuple(found))
+    raise ValueError(f"expected a name or a list of names, found {quote(found)}")
+
+
+def read_version(found: object) -> Version:
+    """A version; a number is taken as it is written, so that 3.10 stays 3.10."""
+    text = str(getattr(found, "text", found))
+    if isinstance(found, bool) or not re.fullmatch(r"\d+(\.\d+)*", text):
+        raise ValueError(f"expected a version such as 3.9 or 4.1.0, found {quote(found)}")
+    return Version(text)
+
+
+def read_count(found: object) -> Count:
+    """A whole number, at least 0."""
+    return Count(_whole(found, 0))
+
+
+def read_positive(found: object) -> Positive:
+    """A whole number, at least 1."""
+    return Positive(_whole(found, 1))
+
+
+def read_size(found: object) -> Size:
+    """A whole number from 1 to LARGEST_SIZE."""
+    return Size(_whole(found, 1, LARGEST_SIZE))
+
+
+def read_brokers(found: object) -> Brokers:
+    """A number of brokers, or the list of their ids."""
+    if not isinstance(found, list | tuple):
+        return Brokers.counted(read_size(found))
+    ids = [_whole(node, 0, LARGEST_NODE) for node in found]
+    if not ids:
+        raise ValueError("expected at least one id of a broker, found []")
+    twice = next((node for node in ids if ids.count(node) > 1), None)
+    if twice is not None:
+        raise ValueError(f"broker {twice} is listed twice; give each broker an id of its own")
+    if CONTROLLER_NODE in ids:
+        raise ValueError(f"{CONTROLLER_NODE} is the id of the controller; choose another one for the broker")
+    return Brokers.listed(ids)
+
+
+def read_amount(found: object) -> Amount:
+    """A whole number from 0 to LARGEST_SIZE."""
+    return Amount(_whole(found, 0, LARGEST_SIZE))
+
+
+def read_crowd(found: object) -> Crowd:
+    """A number of processes, at most MOST_PROCESSES: each of them is simulated."""
+    number = _whole(found, 0)
+    if number > MOST_PROCESSES:
+        raise ValueError(f"{number:,} processes are more than a run holds; {CROWD_REMEDY}")
+    return Crowd(number)
+
+
+CROWD_REMEDY = f"write at most {MOST_PROCESSES:,} in all: each is simulated by itself"
+
+
+def _whole(found: object, least: int, most: int = LARGEST) -> int:
+    if not isinstance(found, int) or isinstance(found, bool) or found < least:
+        raise ValueError(f"expected a whole number of at least {least}, found {quote(found)}")
+    if found > most:
+        raise ValueError(f"{found} is more than this can be; the largest number here is {most:,}")
+    return found
+
+
+def read_error_name(found: object) -> ErrorName:
+    """A name of Kafka's error codes."""
+    return ErrorName(_one_of(found, ERROR_NAMES, "an error code"))
+
+
+def read_api_name(found: object) -> ApiName:
+    """A name of the group APIs."""
+    return ApiName(_one_of(found, API_NAMES, "an API"))
+
+
+def _one_of(found: object, names: tuple[str, ...], what: str) -> str:
+    if not isinstance(found, str) or found not in names:
+        raise ValueError(f"{quote(found)} is not {what}; {suggest(str(found), names)}")
+    return found
+
+
+def read_count_is(found: object) -> CountIs:
+    """`3`, `<= 4`, `>= 1`, `< 4`, `> 1`, `2..5`."""
+    if isinstance(found, int) and not isinstance(found, bool) and found >= 0:
+        return CountIs(found, found, str(found))
+    text = _text(found, "a number or a comparison such as `<= 4` or `2..5`")
+    low, high = _bounds(text, lambda part: _whole(int(part) if part.isdecimal() else part, 0), 1)
+    return CountIs(low, high, text)
+
+
+def read_span_is(found: object) -> SpanIs:
+    """The same for durations, and `10s ± 5ms` (or `10s +- 5ms`)."""
+    if found == 0 and not isinstance(found, bool):
+        return SpanIs(0, 0, "0s")
+    text = _text(found, "a duration or a comparison such as `<= 3s`, `9s..11s`, `10s ± 5ms`")
+    middle, sign, slack = (part.strip() for part in text.replace("+-", "±").replace("+/-", "±").partition("±"))
+    if sign:
+        centre, around = read_duration(middle), read_duration(slack)
+        return SpanIs(centre - around, centre + around, text)
+    low, high = _bounds(text, lambda part: read_duration(0 if part == "0" else part), 1)
+    return SpanIs(low, high, text)
+
+
+def _bounds(text: str, read: Callable[[str], int], step: int) -> tuple[int | None, int | None]:
+    """Lower and upper bound of a comparison."""
+    text = text.strip()
+    for sign, make in _SIGNS:
+        if text.startswith(sign):
+            return make(read(text[len(sign) :].strip()), step)
+    low, dots, high = (part.strip() for part in text.partition(".."))
+    if not dots:
+        return (exact := read(low)), exact
+    bounds = read(low), read(high)
+    if bounds[0] > bounds[1]:
+        raise ValueError(f"the range {quote(text)} is empty: its first number is the larger one")
+    return bounds
+
+
+_SIGNS: tuple[tuple[str, Callable[[int, int], tuple[int | None, int | None]]], ...] = (
+    ("<=", lambda n, _: (None, n)),
+    (">=", lambda n, _: (n, None)),
+    ("≤", lambda n, _: (None, n)),
+    ("≥", lambda n, _: (n, None)),
+    ("<", lambda n, step: (None, n - step)),
+    (">", lambda n, step: (n + step, None)),
+    ("=", lambda n, _: (n, n)),
+)
+
+
+def read_properties(found: object) -> Properties:
+    """A mapping of Kafka's keys, or the pasted text of a .properties file."""
+    if isinstance(found, str):
+        return Properties(parse_properties(found))
+    if not isinstance(found, dict):
+        raise ValueError(f"expected settings by Kafka's names, or pasted properties, found {quote(found)}")
+    wrong = next((key for key, value in found.items() if isinstance(value, dict)), None)
+    if wrong is not None:
+        remedy = in_quotes(found[wrong]) or "write Kafka's keys with their dots: `session.timeout.ms: 45000`"
+        raise ValueError(f"`{wrong}` is a mapping; {remedy}")
+    return Properties(dict(found))
+
+
+def quote(found: object) -> str:
+    """A value as an error shows it."""
+    if found is None:
+        return "nothing"
+    if isinstance(found, bool):
+        return str(found).lower()
+    if isinstance(found, (dict, list, tuple)):
+        return "a mapping" if isinstance(found, dict) else "a list"
+    return f"`{getattr(found, 'text', found)}`"
+
+
+def in_quotes(found: object) -> str:
+    """The remedy for `{name}` without quotes, which YAML takes for a mapping with one empty key; else nothing."""
+    if not isinstance(found, dict) or list(found.values()) != [None]:
+        return ""
+    text = f'"{{{next(iter(found))}}}"'
+    return f"braces make a mapping: write {text} with its quotes, in a shell '{text}'"
+
+
+def _text(found: object, expected: str) -> str:
+    if not isinstance(found, str) or not found.strip():
+        raise ValueError(f"expected {expected}, found {quote(found)}")
+    return found
+
+
+def show_duration(us: int) -> str:
+    """A duration as tables print it."""
+    return show_us(us)
+
+
+@frozen
+class ValueType:
+    """One row: how a value is read, and its JSON Schema (without description)."""
+
+    read: Callable[[object], Any]
+    schema: Mapping[str, Any]
+
+
+_AMOUNT = r"[0-9]+(\.[0-9]+)?\s*(us|µs|ms|s|m|min|h|d)"
+_DURATION = rf"^\s*({_AMOUNT}\s*)+$"
+_PART = r"([0-9]+(\.[0-9]+)?\s*(us|µs|ms|s|m|min|h|d)?\s*)+"
+_SIGN = r"\s*(<=|>=|<|>|=|≤|≥)?\s*"
+_DURATION_SCHEMA = {"anyOf": [{"const": 0}, {"type": "string", "pattern": _DURATION}]}
+_NAME = {"type": "string", "minLength": 1}
+_DISTRIBUTION_NAMES = "uniform|exponential|lognormal|percentiles|constant"
+
+VALUE_TYPES: dict[Any, ValueType] = {
+    Duration: ValueType(read_duration, _DURATION_SCHEMA),
+    Moment: ValueType(read_moment, {"anyOf": [{"enum": [0, "end"]}, {"type": "string", "pattern": _DURATION}]}),
+    Distribution: ValueType(
+        read_distribution,
+        {"anyOf": [{"const": 0}, {"type": "string", "pattern": rf"{_DURATION}|^\s*({_DISTRIBUTION_NAMES})\(.*\)\s*$"}]},
+    ),
+    Rate: ValueType(
+        read_rate, {"anyOf": [{"const": 0}, {"type": "string", "pattern": _RATE.pattern.rstrip("$") + "$"}]}
+    ),
+    Bandwidth: ValueType(
+        read_bandwidth, {"type": "string", "pattern": r"^\s*[0-9]+(\.[0-9]+)?\s*([kMG]?B|[kMG]bit)/s\s*$"}
+    ),
+    Share: ValueType(
+        read_share,
+        {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": r"^([0-9]{1,2}|100)\s*%$"}]},
+    ),
+    Names: ValueType(read_names, {"anyOf": [_NAME, {"type": "array", "items": _NAME, "minItems": 1}]}),
+    Version: ValueType(
+        read_version,
+        {"anyOf": [{"type": "number", "minimum": 0}, {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)*$"}]},
+    ),
+    Count: ValueType(read_count, {"type": "integer", "minimum": 0}),
+    Positive: ValueType(read_positive, {"type": "integer", "minimum": 1}),
+    Size: ValueType(read_size, {"type": "integer", "minimum": 1, "maximum": LARGEST_SIZE}),
+    Brokers: ValueType(
+        read_brokers,
+        {
+            "anyOf": [
+                {"type": "integer", "minimum": 1, "maximum": LARGEST_SIZE},
+                {
+                    "type": "array",
+                    "items": {"type": "integer", "minimum": 0, "maximum": LARGEST_NODE},
+                    "minItems": 1,
+                    "uniqueItems": True,
+                },
+            ]
+        },
+    ),
+    Amount: ValueType(read_amount, {"type": "integer", "minimum": 0, "maximum": LARGEST_SIZE}),
+    Crowd: ValueType(read_crowd, {"type": "integer", "minimum": 0, "maximum": MOST_PROCESSES}),
+    ErrorName: ValueType(read_error_name, {"enum": list(ERROR_NAMES)}),
+    ApiName: ValueType(read_api_name, {"enum": list(API_NAMES)}),
+    CountIs: ValueType(
+        read_count_is,
+        {
+            "anyOf": [
+                {"type": "integer", "minimum": 0},
+                {"type": "string", "pattern": rf"^{_SIGN}[0-9]+\s*(\.\.\s*[0-9]+)?\s*$"},
+            ]
+        },
+    ),
+    SpanIs: ValueType(
+        read_span_is,
+        {
+            "anyOf": [
+                {"const": 0},
+                {"type": "string", "pattern": rf"^{_SIGN}{_PART}\s*((\.\.|±|\+-|\+/-)\s*{_PART})?\s*$"},
+            ]
+        },
+    ),
+    Properties: ValueType(
+        read_properties,
+        {
+            "anyOf": [
+                {"type": "string"},
+                {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean", "array", "null"]}},
+            ]
+        },
+    ),
+}

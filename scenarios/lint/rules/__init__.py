@@ -1,0 +1,1 @@
+"""The rules of the linter, by what they look at."""

@@ -1,0 +1,49 @@
+"""Where a setting of a member was written: with it, with its group, in pasted text, or in a .properties file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from groupsim.scenarios.language.document import Document, Path_
+from groupsim.scenarios.language.problems import Place
+from groupsim.scenarios.language.properties import entries
+from groupsim.scenarios.plans.members import MemberPlan
+
+_SHORTCUTS = {
+    "partition.assignment.strategy": "assignor",
+    "group.instance.id": "instance-id",
+    "client.id": "client-id",
+}
+
+
+def place_of(document: Document, plan: MemberPlan, key: str) -> Place:
+    """Where a setting stands; pasted text has one place for all of its own, what is written nowhere is the member's."""
+    path = path_of(document, plan, "properties", last=(key,))
+    said_here = path[-1] in (key, _SHORTCUTS.get(key)) or key in plan.spec.properties
+    elsewhere = None if said_here else in_file(document, plan.spec.properties_file, key)
+    return elsewhere or document.at_key(path)
+
+
+def path_of(document: Document, plan: MemberPlan, section: str, last: Path_) -> Path_:
+    """The path to `section` and, below it, `last`; as much of it as there is."""
+    own: Path_ = ("groups", plan.group, "members", plan.key, section)
+    theirs: Path_ = ("groups", plan.group, section)
+    for path in (own, theirs):
+        if document.holds((*path, *last)):
+            return (*path, *last)
+        short = (*path[:-1], _SHORTCUTS[str(last[0])]) if last and last[0] in _SHORTCUTS else ()
+        if short and document.holds(short):
+            return short
+    return next((path for path in (own, theirs) if document.holds(path)), own[:-1])
+
+
+def in_file(document: Document, file: str | None, key: str) -> Place | None:
+    """The line of `key` in a file named beside the document, of several the last, which holds; None without one."""
+    if file is None:
+        return None
+    path = Path(document.file).parent / file
+    try:
+        lines = [number for number, name, _ in entries(path.read_text(encoding="utf-8")) if name == key]
+    except (OSError, ValueError):
+        return None  # told where the file is read
+    return Place(str(path), lines[-1], 1) if lines else None

@@ -1,0 +1,1 @@
+"""A running scenario: one loop, one cluster, its processes, and what steps do to them."""

@@ -1,0 +1,121 @@
+"""An administrator's hand: requests that no consumer sent, stale commits, members removed by force.
+
+Requests go over the simulated network like any other, from a host of their own, to the coordinator or the broker named.
+What comes back stands in the trace as a response received by that host.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from groupsim.eventloop.events import Kind
+from groupsim.eventloop.units import SECOND_US
+from groupsim.members.interfaces import Disconnected, Outcome
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import (
+    NO_GENERATION,
+    LeaveGroupRequest,
+    LeavingMember,
+    OffsetCommitRequest,
+    OffsetToCommit,
+    Request,
+    Response,
+)
+from groupsim.scenarios.language.raw_requests import make_request
+from groupsim.scenarios.language.targets import partition_named
+from groupsim.scenarios.runtime.member_process import Actor
+
+if TYPE_CHECKING:
+    from groupsim.scenarios.runtime.world import Stage
+    from groupsim.scenarios.steps.actions import HandMadeRequest
+
+_TIMEOUT_US = 310 * SECOND_US
+
+
+class Admin:
+    """Sends what a scenario makes by hand."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+
+    def remove(self, actor: Actor, reason: str | None) -> None:
+        """Remove a member: by instance id when it is static, else by the id it has now."""
+        instance = actor.consumer.settings.group_instance_id
+        words = "member was removed by an admin" + (f": {reason}" if reason else "")
+        member_id = "" if instance is not None else actor.consumer.member_id
+        leaving = LeavingMember(member_id, instance, words)
+        self.send(LeaveGroupRequest(actor.group, (leaving,)), "admin", actor.group)
+
+    def commit(self, name: str, offsets: Mapping[str, int], generation: str | int) -> None:
+        """Commit offsets under a member's id, from its own machine."""
+        actor = self._stage.actors([name])[0]
+        request = OffsetCommitRequest(
+            group_id=actor.group,
+            offsets=tuple(OffsetToCommit(partition_named(text), offset) for text, offset in offsets.items()),
+            generation_id=self.generation(actor.group, generation),
+            member_id=actor.consumer.member_id or self.last_id(actor),
+            group_instance_id=actor.consumer.settings.group_instance_id,
+        )
+        self.send(request, f"{name}-by-hand", actor.group)
+
+    def generation(self, group: str, wanted: str | int) -> int:
+        """A generation: a number as it is, or relative to the group's own."""
+        if isinstance(wanted, int):
+            return wanted
+        snapshot = self._stage.cluster.snapshot(group)
+        now = snapshot.generation if snapshot is not None else 0
+        return {"current": now, "previous": now - 1, "none": NO_GENERATION}[wanted]
+
+    def last_id(self, actor: Actor) -> str:
+        """The member id under which the coordinator still knows a process that has none itself."""
+        snapshot = self._stage.cluster.snapshot(actor.group)
+        members = snapshot.members if snapshot is not None else ()
+        return next((m.member_id for m in members if m.client_host.lstrip("/") == actor.name), "")
+
+    def request(self, deed: HandMadeRequest) -> None:
+        """Send a request made by hand. Raises ValueError, naming the fields, when it cannot be made."""
+        group = self._stage.group_id(deed.group)
+        fields = {name: self._value(group, name, value) for name, value in deed.fields.items()}
+        self.send(make_request(deed.api, group, fields), deed.from_, group, deed.to)
+
+    def _value(self, group: str, name: str, value: Any) -> Any:
+        """Stand-ins (`{member: c2}`, `current`) replaced by what they stand for now."""
+        if isinstance(value, dict) and set(value) == {"member"}:
+            actors = self._stage.actors([value["member"]])
+            if not actors:
+                raise ValueError(f"`{value['member']}` is nobody just now")
+            actor = actors[0]
+            return actor.consumer.member_id or self.last_id(actor)
+        if name == "generation_id" and isinstance(value, str):
+            return self.generation(group, value)
+        if isinstance(value, list):
+            return [self._value(group, name, item) for item in value]
+        if isinstance(value, dict):
+            return {key: self._value(group, key, item) for key, item in value.items()}
+        return value
+
+    def send(self, request: Request, host: str, group: str, to: str | None = None) -> None:
+        """Send a request to a broker; the answer is told in the trace."""
+        cluster, trace = self._stage.cluster, self._stage.loop.trace
+        node = self._stage.broker_node(to if to is not None else f"coordinator of {group}")
+        connection = cluster.transport.connect(host, host, node, "coordinator")
+        api = request.API.title
+
+        def answered(outcome: Outcome) -> None:
+            if isinstance(outcome, Disconnected):
+                trace.emit(Kind.REQUEST_FAILED, host=host, group=group, api=api, reason=outcome.reason)
+            else:
+                shown = _error_of(outcome)
+                trace.emit(Kind.RESPONSE_RECEIVED, host=host, group=group, api=api, error=shown, payload={"to": node})
+            connection.close()
+
+        sent = {"to": node, "by_hand": True}
+        trace.begin(trace.emit(Kind.REQUEST_SENT, host=host, group=group, api=api, payload=sent))
+        connection.send(request, answered, _TIMEOUT_US)
+
+
+def _error_of(response: Response) -> str | None:
+    """The name of a response's error, if it has one."""
+    error = getattr(response, "error", None)
+    return error.name if isinstance(error, ErrorCode) and error else None

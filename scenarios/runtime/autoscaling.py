@@ -1,0 +1,190 @@
+"""An autoscaler in the loop: the size of a group follows its lag, as with KEDA and Kubernetes' HorizontalPodAutoscaler.
+
+KEDA's Kafka scaler hands the group's lag to an HPA as an external metric with a target per pod (`lagThreshold`). The
+HPA looks every 15 s and computes the size (`wanted`); what it then does is bounded twice. Growing is limited to the
+larger of four pods and a doubling at each look. Shrinking waits: the size goes down only to the largest one that was
+computed within the stabilization window (300 s), because a size that follows each dip moves partitions for nothing.
+
+The lag is what `kafka-consumer-groups.sh` shows: log end less committed offset, by partition. Of a partition without a
+committed offset KEDA counts the whole log where `auto.offset.reset` is `earliest`, and one record otherwise. The lag
+counts for as many pods as the topics have partitions: one more would be idle.
+
+Left out: scaling to and from zero, and metrics that are late or missing.
+
+Source: Kubernetes, "Horizontal Pod Autoscaling" (algorithm details, default behavior); KEDA, "Apache Kafka" scaler.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from functools import partial
+from typing import TYPE_CHECKING
+
+from attrs import frozen
+
+from groupsim.eventloop.distributions import Distribution
+from groupsim.eventloop.events import Kind
+from groupsim.protocol.basics import TopicPartition
+from groupsim.scenarios.language.keys import key
+from groupsim.scenarios.language.registry import Deed, action
+from groupsim.scenarios.language.targets import TheGroup
+from groupsim.scenarios.language.values import Crowd, Duration, Positive
+from groupsim.scenarios.plans.subscriptions import topics_of
+from groupsim.scenarios.runtime.rollout import one_more
+from groupsim.scenarios.steps.actions import GRACE, GROUP, Scale
+from groupsim.scenarios.steps.describe_step import deed_data, deed_words
+
+if TYPE_CHECKING:
+    from groupsim.scenarios.runtime.member_process import Actor
+    from groupsim.scenarios.runtime.world import Stage
+
+TOLERANCE = 10  # percent by which lag per pod may miss the target without a change (HPA's 0.1)
+MOST_AT_ONCE = 4  # pods that may be added at one look, unless a doubling is more
+
+
+@action("autoscale")
+@frozen(kw_only=True)
+class Autoscale(Deed):
+    """Let the size of a group follow its lag, as KEDA's Kafka scaler does with a HorizontalPodAutoscaler.
+
+    Every look changes the number of members to lag / `lag`, rounded up. A size within 10 % of the target stays; growing
+    adds four members or doubles them; shrinking goes to the largest size of the last `stabilization`.
+    """
+
+    lag: Positive = key("Records of lag for each member (KEDA's lagThreshold).")
+    group: TheGroup | None = key(GROUP, None)
+    min: Positive = key("Fewest members (minReplicaCount).", Positive(1))
+    max: Positive | None = key("Most members (maxReplicaCount); the number of partitions where it is left out.", None)
+    every: Duration = key("Time between two looks at the lag (the HPA's sync period).", 15_000_000)
+    stabilization: Duration = key("How long a larger size delays a shrink (stabilizationWindowSeconds).", 300_000_000)
+    for_: Duration | None = key("How long the autoscaler works; to the end of the run where it is left out.", None)
+    start_time: Distribution | None = key("From the creation of a pod to the start of its consumer.", None)
+    stop_time: Distribution | None = key("From SIGTERM to the last poll, a preStop hook included.", None)
+    grace: Duration | None = key(GRACE, None)
+    leave: bool | None = key("Whether stopping members send LeaveGroup.", None)
+
+    def __attrs_post_init__(self) -> None:
+        if self.max is not None and self.max < self.min:
+            raise ValueError(f"`max: {self.max}` is below `min: {self.min}`; raise the one or lower the other")
+        if self.every <= 0:
+            raise ValueError("`every: 0s` would never let time pass; write the time between two looks, such as 15s")
+
+    def perform(self, stage: Stage) -> None:
+        """Begin; it goes on by itself."""
+        stage.autoscale(self)
+
+
+def wanted(lag: int, target: int, pods: int) -> int:
+    """The size that an HPA computes for a lag (records), a target (records for each pod) and the present size."""
+    if pods and abs(lag - target * pods) * 100 <= TOLERANCE * target * pods:
+        return pods
+    return -(-lag // target)
+
+
+def growth_limit(pods: int) -> int:
+    """The largest size that one look may lead to (HPA's default policies for scaling up)."""
+    return max(pods + MOST_AT_ONCE, pods * 2)
+
+
+class Stabilization:
+    """The sizes computed in the last `window_us`; the group shrinks to the largest of them, no further."""
+
+    def __init__(self, window_us: int) -> None:
+        self._window_us = window_us
+        self._computed: deque[tuple[int, int]] = deque()
+
+    def size(self, now_us: int, pods: int, computed: int) -> int:
+        """The size to go to: what was computed, or where that is a shrink the largest of the window."""
+        while self._computed and self._computed[0][0] <= now_us - self._window_us:
+            self._computed.popleft()
+        self._computed.append((now_us, computed))
+        if computed >= pods:
+            return computed
+        return min(pods, max(size for _, size in self._computed))
+
+
+class Autoscaler:
+    """One autoscaler of one group, for as long as its step says."""
+
+    def __init__(self, stage: Stage, deed: Autoscale, group: str) -> None:
+        self._stage = stage
+        self._deed = deed
+        self._group = group
+        self._stabilization = Stabilization(deed.stabilization)
+        self._pods = [actor for actor in stage.of_group(group) if actor.running]  # those that start up, too
+
+    async def run(self) -> None:
+        """Look at the lag again and again."""
+        loop, deed = self._stage.loop, self._deed
+        end_us = None if deed.for_ is None else loop.now_us + deed.for_
+        while end_us is None or loop.now_us < end_us:
+            self._look()
+            await loop.sleep(deed.every)
+
+    def _look(self) -> None:
+        partitions, lag = self._lag()
+        if lag is None:
+            return
+        deed, pods = self._deed, len(self._pods)
+        most = deed.max if deed.max is not None else max(partitions, deed.min)
+        computed = wanted(min(lag, deed.lag * partitions), deed.lag, pods)
+        computed = max(deed.min, min(most, computed, growth_limit(pods)))
+        to = self._stabilization.size(self._stage.loop.now_us, pods, computed)
+        if to != pods:
+            self._go_to(to, lag)
+
+    def _lag(self) -> tuple[int, int | None]:
+        """How many partitions the group's topics have, and its lag in records; None while it has no coordinator."""
+        cluster, group = self._stage.cluster, self._group
+        committed = cluster.committed_offsets(group)
+        members = self._stage.of_group(group)
+        topics = topics_of(self._stage.scenario, group)
+        ends = {
+            place: (start, watermark)
+            for place, (start, _, watermark) in cluster.log_ends().items()
+            if place.rpartition("-")[0] in topics
+        }
+        if committed is None:
+            return len(ends), None
+        from_start = members[0].consumer.settings.auto_offset_reset == "earliest"
+        lag = 0
+        for place, (start, watermark) in ends.items():
+            topic, _, number = place.rpartition("-")
+            at = committed.get(TopicPartition(topic, int(number)))
+            if at is None:
+                lag += watermark - start if from_start else 1
+            else:
+                lag += max(0, watermark - max(at, start))
+        return len(ends), lag
+
+    def _go_to(self, to: int, lag: int) -> None:
+        """Change the size; what happens then has this change as its cause, not the step that began the autoscaler."""
+        trace, deed = self._stage.loop.trace, self._deed
+        scale = Scale(to=Crowd(to), group=deed.group)
+        words = f"{deed_words(scale)} by the autoscaler, lag {lag:,}"
+        payload = {**deed_data(scale), "from": len(self._pods), "lag": lag}
+        trace.begin(trace.emit(Kind.ACTION, group=self._group, reason=words, payload=payload))
+        for actor in self._pods[to:]:
+            self._stage.story(partial(self._end, actor), f"end of {actor.name}")
+        del self._pods[to:]
+        while len(self._pods) < to:
+            actor = one_more(self._stage, self._group, self._pods)
+            self._pods.append(actor)
+            self._stage.story(partial(self._begin, actor), f"start of {actor.name}")
+
+    async def _begin(self, actor: Actor) -> None:
+        loop = self._stage.loop
+        if self._deed.start_time is not None:
+            await loop.sleep(self._deed.start_time.draw(loop.stream("autoscale-start", actor.name)))
+        if actor in self._pods:
+            actor.start()
+
+    async def _end(self, actor: Actor) -> None:
+        loop = self._stage.loop
+        if not actor.running:
+            return
+        if self._deed.grace is not None:
+            actor.kill_after(self._deed.grace)
+        if self._deed.stop_time is not None:
+            await loop.sleep(self._deed.stop_time.draw(loop.stream("autoscale-stop", actor.name)))
+        actor.stop(self._deed.leave)

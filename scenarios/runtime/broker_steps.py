@@ -1,0 +1,186 @@
+"""What steps do to brokers and their logs.
+
+A fault of appends is what would make them slow or fail in life: followers that stand still (on replicated logs their
+fetches from the leader wait), a leader whose append is refused.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attrs import evolve
+
+from groupsim.cluster import faults as net
+from groupsim.cluster.cluster import Cluster
+from groupsim.cluster.controller.controller import CONTROLLER_HOST
+from groupsim.cluster.controller.elections import Election
+from groupsim.eventloop.events import Kind
+from groupsim.eventloop.units import show_us
+from groupsim.protocol.errors import ErrorCode
+from groupsim.scenarios.language.acls import acls_of
+from groupsim.scenarios.language.targets import partition_named
+from groupsim.scenarios.plans.clusters import upgraded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from groupsim.cluster.replicated import ReplicatedLogs
+    from groupsim.scenarios.language.acls import AclSpec
+    from groupsim.scenarios.language.targets import Broker, PartitionName
+    from groupsim.scenarios.runtime.world import Stage
+
+
+_CLIENT_PURPOSES = ("coordinator", "data", "produce")
+
+
+class OnBrokers:
+    """Actions and faults of the brokers of one stage."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._stage = stage
+        self._loop = stage.loop
+
+    @property
+    def _cluster(self) -> Cluster:
+        return self._stage.cluster
+
+    @property
+    def _replicated(self) -> ReplicatedLogs:
+        """Raises ValueError where records are only counted; the loader has seen to that."""
+        return self._cluster.replicated
+
+    # --- actions -----------------------------------------------------------------------------------------------------
+
+    def crash(self, target: Broker, *, machine: bool, restart_after: int | None = None) -> None:
+        """Kill a broker, or the machine it is on. Raises ValueError when it is down already.
+
+        With `restart_after` (µs) it comes back then, unless a step has brought it back before.
+        """
+        node = self._node_up(target)
+        self._cluster.crash_broker(node, machine=machine)
+        self._supervise(node, restart_after)
+
+    def _supervise(self, node: int, after_us: int | None) -> None:
+        """Bring a broker that has just ended back in a while, if it is still the same end that it suffers from."""
+        host = self._cluster.brokers[node].host
+        life = host.incarnation
+
+        def back(_: Any) -> None:
+            if not host.alive and host.incarnation == life:
+                self._cluster.restart_broker(node)
+
+        if after_us is not None:
+            self._loop.call_at(self._loop.now_us + after_us, back)
+
+    def restart(self, target: Broker, version: str | None = None) -> None:
+        """Bring a broker back, perhaps with another release.
+
+        Raises ValueError when it runs: nothing would end the life that is there.
+        """
+        node = self._stage.broker_node(target)
+        if self._cluster.brokers[node].host.alive:
+            down = [str(number) for number, broker in self._cluster.brokers.items() if not broker.host.alive]
+            remedy = "end it first with `crash-broker`, or `stop-broker` and time to go down"
+            if down:
+                remedy = f"those that are down: {', '.join(down)}"
+            raise ValueError(f"broker {node} is running; {remedy}")
+        cluster = self._cluster
+        if version is None:
+            cluster.restart_broker(node)
+        else:
+            coordinators = upgraded(cluster.config, node, version)
+            cluster.restart_broker(node, evolve(cluster.config, coordinators=coordinators))
+
+    def _node_up(self, target: Broker) -> int:
+        node = self._stage.broker_node(target)
+        if not self._cluster.brokers[node].host.alive:
+            raise ValueError(f"broker {node} is down already; bring it back first with `restart-broker`")
+        return node
+
+    def stop(self, target: Broker, *, restart_after: int | None = None) -> None:
+        """Begin a controlled shutdown. Raises ValueError when the broker is down, or stopping already.
+
+        With `restart_after` (µs) it comes back that long after it has gone.
+        """
+        node = self._node_up(target)
+        try:
+            self._cluster.stop_broker(node, lambda: self._supervise(node, restart_after))
+        except RuntimeError as error:
+            raise ValueError(str(error)) from error
+
+    def move_leader(self, partition: PartitionName, to: Broker) -> None:
+        """Move a leadership. Raises ValueError for a broker that cannot lead."""
+        self._replicated.controller.move_leader(partition_named(partition), self._stage.broker_node(to))
+
+    def elect_leaders(self, kind: str, partitions: tuple[PartitionName, ...] | None) -> None:
+        """Elect leaders, of all partitions unless some are named."""
+        wanted = None if partitions is None else [partition_named(name) for name in partitions]
+        self._replicated.controller.elect_leaders(Election(kind), wanted)
+
+    def add_acls(self, acls: Iterable[AclSpec]) -> None:
+        """Make ACLs."""
+        self._replicated.make_acls(acls_of(acls))
+
+    def remove_acls(self, acls: Iterable[AclSpec]) -> None:
+        """Delete ACLs. Raises ValueError for one that is not there."""
+        there = self._replicated.controller.image.acls
+        for acl in acls:
+            if not acls_of([acl]) <= there:
+                raise ValueError(f"there is no ACL `{acl}`; it is deleted by the words it was made with")
+        self._replicated.controller.remove_acls(acls_of(acls))
+
+    def matches(self, target: Broker, others: str) -> list[net.Match]:
+        """The links between a broker and the controller, the other brokers, the clients, or all of these.
+
+        Clients are told by what their connections are for, so that those that come later are meant, too.
+        """
+        host = self._stage.broker_host(target)
+        if others == "all":
+            return [net.Match(host=host)]
+        if others == "controller":
+            return [net.Match(host=host, peer=CONTROLLER_HOST)]
+        if others == "brokers":
+            return [net.Match(host=host, peer="broker-*", purpose="replication")]
+        return [net.Match(host=host, purpose=purpose) for purpose in _CLIENT_PURPOSES]
+
+    # --- faults of appends -------------------------------------------------------------------------------------------
+
+    def fail_appends(self, group: str | None, error: ErrorCode, times: int) -> None:
+        """Let the next appends of a group's partition fail. Raises LookupError while nobody leads it."""
+        stage, cluster = self._stage, self._cluster
+        self._tell(f"the next {times} appends of {stage.group_id(group)} fail with {error.name}")
+        cluster.fail_appends(stage.group_id(group), error, times)
+
+    def hold_appends(self, group: str | None, for_us: int) -> None:
+        """Let nothing of a group's partition commit for a while."""
+        stage = self._stage
+        words = f"appends of {stage.group_id(group)} do not commit for {show_us(for_us)}"
+        span = self._tell(words, lasting=True)
+        self._cluster.hold_appends(stage.offsets_partition(group), for_us)
+        self._end(span, for_us)
+
+    # --- faults of brokers -------------------------------------------------------------------------------------------
+
+    def freeze(self, target: Broker, for_us: int) -> None:
+        """Let a whole broker stand still."""
+        node = self._stage.broker_node(target)
+        cluster = self._cluster
+        host = cluster.brokers[node].host
+        span = self._tell(f"{host.name} stands still for {show_us(for_us)}", host=host.name, lasting=True)
+        cluster.pause_broker(node)
+        self._loop.call_at(self._loop.now_us + for_us, lambda _: cluster.resume_broker(node))
+        self._end(span, for_us)
+
+    def _tell(self, words: str, host: str | None = None, *, lasting: bool = False) -> int:
+        trace = self._loop.trace
+        span = trace.span() if lasting else None
+        trace.begin(trace.emit(Kind.FAULT_BEGUN, host=host, reason=words, span=span, payload={"fault": words}))
+        return span or 0
+
+    def _end(self, span: int, for_us: int) -> None:
+        trace = self._loop.trace
+
+        def over(_: Any) -> None:
+            trace.emit(Kind.FAULT_ENDED, span=span)
+
+        self._loop.call_at(self._loop.now_us + for_us, over)

@@ -1,0 +1,94 @@
+"""A process of the scenario over all its lives, and what stands around it: a supervisor, a garbage collector.
+
+What runs in it is for `actor` (a consumer) and `producing` (a producer) to say. Whoever waits here, for the end of a
+pause or before a restart, waits for one life: when that is over, or another has begun, it does nothing.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable
+
+from groupsim.eventloop.interface import EventLoop
+from groupsim.members.consumer.consumer import Consumer
+from groupsim.members.producer.producer import Producer
+from groupsim.scenarios.language.model import MemberSpec, ProducerSpec
+
+
+class Process(ABC):
+    """One process: its name, what is said of it, and the client in it."""
+
+    def __init__(
+        self, loop: EventLoop, name: str, spec: MemberSpec | ProducerSpec, client: Consumer | Producer
+    ) -> None:
+        self.loop = loop
+        self.name = name  #: the process's name, which is its host's
+        self._spec = spec
+        self._client = client
+        self._lives = 0
+        self._pauses = loop.stream("pauses", name)
+
+    @property
+    def running(self) -> bool:
+        """Whether a process runs now."""
+        return self._client.running
+
+    @property
+    def has_run(self) -> bool:
+        """Whether a process was ever begun."""
+        return self._lives > 0
+
+    def start(self) -> None:
+        """Begin a process, unless one runs."""
+        if self.running:
+            return
+        self._lives += 1
+        self._begin()
+        self._plan_pause(self._lives)
+        if self._spec.restart_after is not None:
+            self._story(self._supervise, "supervisor")
+
+    @abstractmethod
+    def _begin(self) -> None:
+        """Start what is in the process."""
+
+    @abstractmethod
+    def crash(self) -> None:
+        """Kill the process."""
+
+    def kill_after(self, us: int) -> None:
+        """Kill this life of the process when it has not ended by then, as a supervisor does that loses patience."""
+        self.loop.call_at(self.loop.now_us + us, self._kill, self._lives)
+
+    def _kill(self, life: int) -> None:
+        if life == self._lives and self.running:
+            self.crash()
+
+    @abstractmethod
+    def pause(self, us: int) -> None:
+        """Let the whole process stand still."""
+
+    def _story(self, story: Callable[[int], Awaitable[None]], what: str) -> None:
+        self.loop.host("scenario").start_soon(story, self._lives, name=f"{what} of {self.name}")
+
+    async def _supervise(self, life: int) -> None:
+        """Start the process again when it fails; a stop or a crash by the scenario is left alone."""
+        await self._client.ended()
+        if self._client.state == "FAILED" and self._lives == life and self._spec.restart_after is not None:
+            await self.loop.sleep(self._spec.restart_after)
+            if self._lives == life:
+                self.start()
+
+    def _plan_pause(self, life: int) -> None:
+        pauses = self._spec.pauses
+        if pauses is not None and life == self._lives and self.running:
+            after = max(pauses.every.draw(self._pauses), 1)
+            self.loop.call_at(self.loop.now_us + after, self._pause_now, life)
+
+    def _pause_now(self, life: int) -> None:
+        pauses = self._spec.pauses
+        if pauses is None or life != self._lives or not self.running:
+            return
+        length = pauses.length.draw(self._pauses)
+        self.pause(length)
+        self.loop.call_at(self.loop.now_us + length, self._plan_pause, life)

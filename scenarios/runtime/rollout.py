@@ -1,0 +1,180 @@
+"""Replacing the members of a group bit by bit, and bringing a group to a size.
+
+A rollout works as Kubernetes does it (Deployment: `maxSurge` rounded up, `maxUnavailable` rounded down, new pods have
+new names; StatefulSet: the same names, one by one, from the last). Pods count as available once their consumer has
+started and `ready-time` has passed; consumers stop at once on SIGTERM, after `stop-time`. Its end, when nothing of it
+is under way any more, is an event of the trace (`rollout.ended`); when the group is at rest is for the story to find.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import attrs
+
+from groupsim.eventloop.distributions import Distribution
+from groupsim.eventloop.events import Kind
+from groupsim.scenarios.plans.members import MemberPlan
+from groupsim.scenarios.runtime.member_process import Actor
+
+if TYPE_CHECKING:
+    from groupsim.scenarios.runtime.world import Stage
+    from groupsim.scenarios.steps.actions import RollingRestart, Scale
+
+
+class Rollout:
+    """One rollout of one group."""
+
+    def __init__(self, stage: Stage, deed: RollingRestart, group: str) -> None:
+        self.stage = stage
+        self.deed = deed
+        self.group = group
+        self._step = stage.loop.trace.cause  # the action that began it
+        self._changed = stage.loop.event()
+        self._starting = 0
+        self._ready = 0
+        self._ending = 0
+        self._under_way = 0  # parts of it that go on beside the plan
+        self._first_stop_us: int | None = None
+        self._new: list[str] = []
+
+    async def run(self) -> None:
+        """The whole rollout, until the last pod is ready and the last old one has ended."""
+        old = [actor for actor in self.stage.of_group(self.group) if actor.running]
+        await {"deployment": self._deployment, "statefulset": self._one_by_one, "recreate": self._recreate}[
+            self.deed.kind
+        ](old)
+        await self._until(lambda: self._under_way == 0)
+        self._tell_end([actor.name for actor in old])
+
+    def _tell_end(self, replaced: list[str]) -> None:
+        payload = {
+            "kind": self.deed.kind,
+            "replaced": replaced,
+            "pods": self._new,
+            "first_stop_us": self._first_stop_us,
+        }
+        self.stage.loop.trace.emit(Kind.ROLLOUT_ENDED, group=self.group, cause=self._step, payload=payload)
+
+    async def _one_by_one(self, old: list[Actor]) -> None:
+        """The same names, the last first; the next one goes when this one is ready."""
+        for actor in reversed(old):
+            await self._end(actor)
+            await self._begin(actor)
+
+    async def _recreate(self, old: list[Actor]) -> None:
+        """All end; when the last has ended, all start."""
+        for actor in old:
+            self._spawn(self._end(actor), f"end of {actor.name}")
+        await self._until(lambda: self._ending == 0 and all(not actor.running for actor in old))
+        for actor in old:
+            self._spawn(self._begin(actor), f"start of {actor.name}")
+
+    async def _deployment(self, old: list[Actor]) -> None:
+        """New pods as far as the surge allows, old ones end as far as enough are available."""
+        wanted = len(old)
+        surge = self.deed.surge.of(wanted, round_up=True)
+        missing = self.deed.max_unavailable.of(wanted, round_up=False)
+        if surge == 0 and missing == 0:
+            surge = 1
+        waiting, new = list(old), [self._successor(actor, wanted + n) for n, actor in enumerate(old, 1)]
+        while waiting or new:
+            alive = len(waiting) + self._ending + self._starting + self._ready
+            if new and alive < wanted + surge:
+                self._starting += 1
+                self._spawn(self._arrive(new.pop(0)), "start of a pod")
+            elif waiting and len(waiting) + self._ready > wanted - missing:
+                self._spawn(self._end(waiting.pop(0)), "end of a pod")
+            else:
+                await self._wait()
+
+    async def _arrive(self, actor: Actor) -> None:
+        await self._begin(actor)
+        self._starting -= 1
+        self._ready += 1
+        self._changed.set()
+
+    def _successor(self, actor: Actor, number: int) -> Actor:
+        """The new pod that replaces an old one: alike, with a name and a number of its own."""
+        return self.stage.add(next_plan(self.stage, actor, number))
+
+    async def _begin(self, actor: Actor) -> None:
+        """From the creation of a pod until it is ready."""
+        await self._take(self.deed.start_time, "start", actor)
+        self._new.append(actor.name)
+        actor.start()
+        await self._take(self.deed.ready_time, "ready", actor)
+
+    async def _end(self, actor: Actor) -> None:
+        """From SIGTERM to the end of the process, which is SIGKILL once its time of grace is over."""
+        self._ending += 1
+        if self._first_stop_us is None:
+            self._first_stop_us = self.stage.loop.now_us
+        grace = self.deed.grace
+        if grace is None:
+            await self._take(self.deed.stop_time, "stop", actor)
+        else:
+            actor.kill_after(grace)
+            with self.stage.loop.timeout(grace):  # who is dead by then has nothing to wait for
+                await self._take(self.deed.stop_time, "stop", actor)
+        if self.deed.how == "crash":
+            actor.crash()
+        else:
+            actor.stop(self.deed.leave)
+        await actor.ended()
+        self._ending -= 1
+        self._changed.set()
+
+    async def _take(self, duration: Distribution | None, what: str, actor: Actor) -> None:
+        if duration is not None:
+            loop = self.stage.loop
+            await loop.sleep(duration.draw(loop.stream(f"rollout-{what}", actor.name)))
+
+    async def _wait(self) -> None:
+        self._changed.clear()
+        await self._changed.wait()
+
+    async def _until(self, holds: object) -> None:
+        assert callable(holds)
+        while not holds():
+            await self._wait()
+
+    def _spawn(self, story: object, name: str) -> None:
+        async def run() -> None:
+            await story  # type: ignore[misc]
+            self._under_way -= 1
+            self._changed.set()
+
+        self._under_way += 1
+        self.stage.story(run, name)
+
+
+async def scale(stage: Stage, deed: Scale, group: str) -> None:
+    """Bring the number of running members to `to`: start those that stand by, then make new ones; stop the newest."""
+    running = [actor for actor in stage.of_group(group) if actor.running]
+    for actor in reversed(running[deed.to :]):
+        actor.stop(deed.leave)
+        await stage.loop.sleep(deed.stagger)
+    for _ in range(deed.to - len(running)):
+        one_more(stage, group).start()
+        await stage.loop.sleep(deed.stagger)
+
+
+def one_more(stage: Stage, group: str, taken: Sequence[Actor] = ()) -> Actor:
+    """A member that stands by and is not one of `taken`, else a new one like the group's last; not started."""
+    everyone = stage.of_group(group)
+    standing_by = next((actor for actor in everyone if not actor.running and actor not in taken), None)
+    return standing_by or stage.add(next_plan(stage, everyone[-1], len(everyone) + 1))
+
+
+def next_plan(stage: Stage, like: Actor, number: int) -> MemberPlan:
+    """The plan of one more member like another, with a name nobody has."""
+    plan = like.plan
+    while (name := _name(plan.key, number)) in stage.actors_by_name:
+        number += 1
+    return attrs.evolve(plan, name=name, number=number)
+
+
+def _name(key: str, number: int) -> str:
+    return key.replace("{n}", str(number)) if "{n}" in key else f"{key}-{number}"

@@ -1,0 +1,53 @@
+"""What steps do to topics, and to the traffic that a topic's own `rate` makes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from groupsim.scenarios.language.model import TopicSpec
+from groupsim.scenarios.runtime.producers import millionths
+
+if TYPE_CHECKING:
+    from groupsim.scenarios.language.values import Rate
+    from groupsim.scenarios.runtime.world import Stage
+
+
+class OnTopics:
+    """The topics of one stage, and the traffic that their own `rate` makes."""
+
+    def __init__(self, stage: Stage) -> None:
+        self._cluster = stage.cluster
+
+    def create(self, name: str, spec: TopicSpec) -> None:
+        """Create a topic, and let it grow at its rate. Raises ValueError when there is one of this name."""
+        self._cluster.create_topic(
+            name,
+            spec.partitions,
+            rate=per_second(spec.rate),
+            replication=spec.replication,
+            weights=spec.weights,
+            config={key: _text(value) for key, value in spec.properties.items()},
+            assignment=spec.replicas,
+            sizes=spec.record_size,
+        )
+
+    def set_rate(self, topic: str, rate: Rate) -> None:
+        """Let a topic grow at another rate."""
+        self._cluster.set_rate(topic, per_second(rate))
+
+    def burst(self, topic: str, records: int) -> None:
+        """So many records at once, shared out as the topic's traffic is."""
+        self._cluster.burst(topic, records)
+
+
+def _text(value: object) -> str:
+    """A setting as Kafka's own tools would be given it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(getattr(value, "text", value))
+
+
+def per_second(rate: Rate) -> str:
+    """A rate as the cluster takes it: records per second, as decimal digits."""
+    whole = millionths(rate)
+    return f"{whole // 1_000_000}.{whole % 1_000_000:06d}"

@@ -1,0 +1,267 @@
+"""The running scenario: cluster, processes, and everything a step of the timeline may do to them.
+
+Actions and faults are data (`scenarios/steps/`); they come here to be carried out, and a step that takes time
+goes on in a story of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from attrs import evolve
+
+from groupsim.cluster.cluster import Cluster
+from groupsim.cluster.faults import Fault
+from groupsim.cluster.zookeeper import ZooKeeperServer
+from groupsim.coordinator.placement import partition_for
+from groupsim.eventloop.distributions import Distribution
+from groupsim.eventloop.interface import EventLoop
+from groupsim.members.failures import PluginErrors
+from groupsim.members.zookeeper.kinds import client_settings, consumer_for, uses_zookeeper
+from groupsim.scenarios.language.acls import acls_of
+from groupsim.scenarios.language.model import Scenario, TopicSpec
+from groupsim.scenarios.language.targets import NUMBERED, ROLE, Broker, group_named, matches, partition_named
+from groupsim.scenarios.language.values import Rate, Size, read_rate
+from groupsim.scenarios.plans.clusters import is_replicated, make_cluster
+from groupsim.scenarios.plans.members import MemberPlan, plans, properties_of
+from groupsim.scenarios.plans.phase_shifts import BEAT_US, Item, shifts
+from groupsim.scenarios.runtime.admin import Admin
+from groupsim.scenarios.runtime.autoscaling import Autoscale, Autoscaler
+from groupsim.scenarios.runtime.broker_steps import OnBrokers
+from groupsim.scenarios.runtime.member_process import Actor, behaviour_of
+from groupsim.scenarios.runtime.producers import ProducerActor, producer_plans, transforming, with_transactions
+from groupsim.scenarios.runtime.rollout import Rollout, scale
+from groupsim.scenarios.runtime.topic_steps import OnTopics
+from groupsim.scenarios.runtime.zookeeper import open_zookeeper
+from groupsim.scenarios.steps.actions import RollingRestart, Scale
+
+
+class Stage:
+    """One run's world."""
+
+    def __init__(self, loop: EventLoop, scenario: Scenario, data_dir: Path | None = None) -> None:
+        self.loop = loop
+        self.scenario = scenario
+        self.host = loop.host("scenario")
+        self.cluster = self._make_cluster(data_dir)
+        self.zookeeper: ZooKeeperServer | None = None
+        self.actors_by_name: dict[str, Actor] = {}
+        self.producers_by_name: dict[str, ProducerActor] = {}
+        self.admin = Admin(self)
+        self.on_brokers = OnBrokers(self)
+        self.topics = self._make_topics()
+        if scenario.cluster.acls:
+            self.cluster.make_acls(acls_of(scenario.cluster.acls))
+        for name, topic in scenario.topics.items():
+            self.topics.create(name, topic)
+            for step in topic.steps:
+                self.loop.call_at(step.at, self._set_rate_later, (name, step.rate))
+        for one in producer_plans(scenario):
+            self.producers_by_name[one.name] = ProducerActor(loop, one, self.cluster.transport)
+        for plan in plans(scenario):
+            self.add(plan)
+        self.shifts = self._drawn_shifts() if scenario.shift_steps else {}
+
+    def _drawn_shifts(self) -> Mapping[Item, int]:
+        settings = (actor.consumer.settings for actor in self.actors_by_name.values())
+        beats = [one.heartbeat_interval_ms * 1000 for one in settings]
+        return shifts(
+            self.scenario, max(beats, default=BEAT_US), lambda name, bound: self.loop.stream("shift", name).below(bound)
+        )
+
+    def _make_cluster(self, data_dir: Path | None) -> Cluster:
+        return make_cluster(self.loop, self.scenario, data_dir)
+
+    def _make_topics(self) -> OnTopics:
+        return OnTopics(self)
+
+    def close(self) -> None:
+        """The run is over: let go of files."""
+        self.cluster.close_files()
+
+    # --- processes -------------------------------------------------------------------------------------------------
+
+    def add(self, plan: MemberPlan) -> Actor:
+        """Make a process, not started yet."""
+        folder = Path(self.scenario.file).parent if self.scenario.file else Path()
+        behaviour, properties, producer = behaviour_of(plan.spec), properties_of(plan, folder), None
+        produces = self.scenario.groups[plan.group].produces
+        if produces is not None:
+            producer, exactly_once = transforming(self.loop, plan, produces, self.cluster.transport)
+            behaviour = evolve(behaviour, exactly_once=exactly_once)
+            properties = with_transactions(properties)
+        settings, _ = client_settings(plan.profile, properties, pulls=is_replicated(self.scenario))
+        if uses_zookeeper(plan.profile) and self.zookeeper is None:
+            self.zookeeper = open_zookeeper(self.loop, self.cluster)
+        consumer = consumer_for(
+            self.loop,
+            plan.name,
+            settings,
+            self.cluster.transport,
+            self.cluster.data,
+            behaviour,
+            plan.profile,
+            plugin_errors=PluginErrors(self.scenario.plugin_errors),
+        )
+        if plan.spec.assign is not None:
+            consumer.assign(map(partition_named, plan.spec.assign))
+        elif plan.spec.subscribe_pattern is not None:
+            consumer.subscribe(pattern=plan.spec.subscribe_pattern)
+        else:
+            consumer.subscribe(plan.spec.subscribe or tuple(self.scenario.topics))
+        actor = self.actors_by_name[plan.name] = Actor(self.loop, plan, consumer, producer)
+        return actor
+
+    def begin(self) -> None:
+        """Start every process at its time."""
+        for actor in tuple(self.actors_by_name.values()):
+            spec = actor.plan.spec
+            if spec.start == "never":
+                continue
+            at = int(spec.start) + spec.stagger * (actor.plan.number - 1)
+            at += self.shifts.get((actor.group, actor.plan.key), 0)
+            if spec.start_spread is not None:
+                at += spec.start_spread.draw(self.loop.stream("start", actor.name))
+            self.loop.call_at(at, _start, actor)
+        for producer in self.producers_by_name.values():
+            said = producer.plan.spec
+            if said.start != "never":
+                at = int(said.start) + said.stagger * (producer.plan.number - 1)
+                if said.start_spread is not None:
+                    at += said.start_spread.draw(self.loop.stream("start", producer.name))
+                self.loop.call_at(at, _start, producer)
+
+    def processes(self, targets: Iterable[str]) -> list[Actor | ProducerActor]:
+        """The processes meant, members first; `all` means the members."""
+        return [*self.actors(targets), *self.producers(targets)]
+
+    def producers(self, targets: Iterable[str]) -> list[ProducerActor]:
+        """The producers meant, each once, in the order of the file."""
+        wanted = [target for target in targets if target != "all"]
+        return [one for name, one in self.producers_by_name.items() if any(matches(t, name) for t in wanted)]
+
+    def actors(self, targets: Iterable[str]) -> list[Actor]:
+        """The processes meant, each once, in the order of the file."""
+        wanted: dict[str, None] = {}
+        for target in targets:
+            wanted.update(dict.fromkeys(self._names(target)))
+        return [actor for name, actor in self.actors_by_name.items() if name in wanted]
+
+    def hosts(self, targets: Iterable[str]) -> list[str]:
+        """The hosts of the processes meant."""
+        return [actor.name for actor in self.processes(targets)]
+
+    def of_group(self, group: str) -> list[Actor]:
+        """The processes of a group, in the order of the file."""
+        return [actor for actor in self.actors_by_name.values() if actor.group == group]
+
+    def _names(self, target: str) -> list[str]:
+        if target in self.actors_by_name:
+            return [target]
+        group = self.group_id(group_named(target))
+        if ROLE.fullmatch(target):
+            host = self.cluster.network.roles.role("leader", group)
+            return [host] if host is not None else []
+        number = NUMBERED.fullmatch(target)
+        if number:
+            return [actor.name for actor in self.of_group(group)][int(number["number"]) - 1 :][:1]
+        return [name for name in self.actors_by_name if matches(target, name)]
+
+    def restart(
+        self, actor: Actor | ProducerActor, how: str, leave: bool | None, downtime: Distribution | None
+    ) -> None:
+        """End a process, wait, start it again."""
+
+        async def story() -> None:
+            if how == "crash":
+                actor.crash()
+            else:
+                actor.stop(leave)
+            await actor.ended()
+            if downtime is not None:
+                await self.loop.sleep(downtime.draw(self.loop.stream("downtime", actor.name)))
+            actor.start()
+
+        self.story(story, f"restart of {actor.name}")
+
+    def change_for(self, actor: Actor, for_us: int | None, **changes: Any) -> None:
+        """Change a behaviour, for a while or for good."""
+        before = {name: getattr(actor.consumer.behaviour, name) for name in changes}
+        actor.consumer.change_behaviour(**changes)
+        if for_us is not None:
+            self.loop.call_at(self.loop.now_us + for_us, lambda _: actor.consumer.change_behaviour(**before))
+
+    def roll(self, deed: RollingRestart) -> None:
+        """Begin a rollout."""
+        rollout = Rollout(self, deed, self.group_id(deed.group))
+        self.story(rollout.run, f"rollout of {rollout.group}")
+
+    def scale(self, deed: Scale) -> None:
+        """Begin to scale a group."""
+        self.story(lambda: scale(self, deed, self.group_id(deed.group)), "scaling")
+
+    def autoscale(self, deed: Autoscale) -> None:
+        """Begin to let a group's size follow its lag."""
+        scaler = Autoscaler(self, deed, self.group_id(deed.group))
+        self.story(scaler.run, "autoscaler")
+
+    def story(self, story: Any, name: str) -> None:
+        """Run an async function beside everything else; what it does has the present event as its cause."""
+        self.host.start_soon(story, name=name)
+
+    # --- groups, brokers, topics -----------------------------------------------------------------------------------
+
+    def group_id(self, name: str | None) -> str:
+        """The group named, or the only one."""
+        return name if name is not None else next(iter(self.scenario.groups))
+
+    def broker_node(self, target: Broker | str) -> int:
+        """The broker meant, by number. Raises LookupError while the group has no coordinator."""
+        if target.isdecimal():
+            return int(target)
+        node, _ = self.cluster.coordinator_of(self.group_id(group_named(target)))
+        return node
+
+    def broker_host(self, target: Broker | str) -> str:
+        """The host of the broker meant."""
+        return self.cluster.brokers[self.broker_node(target)].host.name
+
+    def offsets_partition(self, group: str | None) -> int:
+        """The partition of `__consumer_offsets` that a group belongs to."""
+        return partition_for(self.group_id(group), self.cluster.config.offsets_partitions)
+
+    def move_coordinator(self, group: str | None, to: Broker | None) -> None:
+        """Move a group's coordinator, to the next broker unless one is named.
+
+        Raises `ValueError` when there is only one broker, `LookupError` when nobody is the coordinator.
+        """
+        if to is None and len(self.cluster.brokers) == 1:
+            raise ValueError("the coordinator cannot move: there is no other broker (set `cluster.brokers`)")
+        partition = self.offsets_partition(group)
+        here, _ = self.cluster.coordinator_of(self.group_id(group))
+        nodes = list(self.cluster.brokers)
+        node = self.broker_node(to) if to is not None else nodes[(nodes.index(here) + 1) % len(nodes)]
+        self.cluster.move_coordinator(partition, node)
+
+    def create_topic(self, name: str, partitions: int, rate: Rate | None) -> None:
+        """Create a topic."""
+        self.topics.create(name, TopicSpec(Size(partitions), rate or read_rate(0)))
+
+    def set_rate(self, topic: str, rate: Rate) -> None:
+        """Let a topic grow at another rate."""
+        self.topics.set_rate(topic, rate)
+
+    def _set_rate_later(self, change: tuple[str, Rate]) -> None:
+        self.set_rate(*change)
+
+    # --- faults ----------------------------------------------------------------------------------------------------
+
+    def inject(self, fault: Fault) -> None:
+        """Begin a fault of the network; it says so in the trace itself."""
+        self.cluster.network.inject(fault)
+
+
+def _start(actor: Actor | ProducerActor) -> None:
+    actor.start()

@@ -1,0 +1,1 @@
+"""What a step of the timeline can do: actions and faults as data."""

@@ -1,0 +1,65 @@
+"""A step in words and as data, for the trace."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import has
+
+from groupsim.eventloop.distributions import Distribution
+from groupsim.scenarios.language.acls import AclSpec
+from groupsim.scenarios.language.keys import fields_of
+from groupsim.scenarios.language.registry import Deed
+from groupsim.scenarios.language.targets import RequestTarget
+from groupsim.scenarios.language.values import Bounds, Duration, Rate, Share, show_duration
+
+
+def deed_words(deed: Deed) -> str:
+    """`crash c2`, `pause c1: for 12.000 s`."""
+    whom = getattr(deed, "member", None) or getattr(deed, "topic", None)
+    head = f"{deed.NAME} {', '.join(whom) if isinstance(whom, tuple) else whom}" if whom else deed.NAME
+    rest = {name: text for name, text in _said(deed).items() if name not in _NOT_SAID and text != ""}
+    said = [_worded(name, text) for name, text in rest.items()]
+    return head + (": " + ", ".join(said) if said else "")
+
+
+def _worded(name: str, value: Any) -> str:
+    if isinstance(value, bool):
+        return name if value else f"no {name}"
+    return str(value) if name == "acls" else f"{name} {value}"
+
+
+_NOT_SAID = ("member", "topic", "start-time", "ready-time", "stop-time", "downtime", "leave", "offsets", "fields")
+
+
+def deed_data(deed: Deed) -> dict[str, Any]:
+    """The step as plain data: its name and the keys that were said."""
+    return {"do": deed.NAME, **_said(deed)}
+
+
+def _said(deed: Deed) -> dict[str, Any]:
+    """Keys that differ from their defaults, as the file could say them."""
+    found: dict[str, Any] = {}
+    for name, field in fields_of(type(deed)).items():
+        value = getattr(deed, field.name)
+        if value is not None and value != field.default:
+            found[name] = _plain(value, field.type)
+    return found
+
+
+def _plain(value: Any, wanted: Any) -> Any:
+    if isinstance(value, Distribution):
+        return value.spec
+    if isinstance(value, Share):
+        return f"{value.amount}%" if value.percent else value.amount
+    if isinstance(value, (Rate, RequestTarget, Bounds)):
+        return value.text
+    if wanted in (Duration, Duration | None):
+        return show_duration(value)
+    if isinstance(value, tuple) and value and isinstance(value[0], AclSpec):
+        return "; ".join(map(str, value))
+    if isinstance(value, tuple):
+        return [_plain(item, None) for item in value]
+    if isinstance(value, dict):
+        return {str(name): _plain(item, None) for name, item in value.items()}
+    return str(value) if has(type(value)) else value

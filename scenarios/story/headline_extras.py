@@ -1,0 +1,84 @@
+"""What the headline says behind the rebalances: coordinators that were missing, and what became of the records.
+
+An incident may need no rebalance: a group whose coordinator is gone keeps its members and cannot commit, one whose
+offsets are lost reads everything again. The counts of a few records that come twice with any rebalance are not told
+here; from a tenth of the records on they are the incident.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from groupsim.coordinator.placement import OFFSETS_TOPIC, partition_for
+from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.scenarios.story.facts import Facts, GroupFacts
+from groupsim.scenarios.story.model import GroupAccount, Records, TakeOver
+from groupsim.scenarios.story.rebalances.takeovers import ended_by
+from groupsim.scenarios.story.words import clock, count, span
+
+MANY = 10
+"""One in so many records, and the headline tells of them."""
+_NOBODY = "-1"
+
+
+def aftermath(facts: Facts, changes: Sequence[TakeOver], totals: Sequence[GroupAccount]) -> str:
+    """What the headline adds: changes of coordinator, groups without one, records lost, given again, or waiting."""
+    parts = list(_moves(facts, changes))
+    parts += [words for group in facts.groups.values() for words in _outages(facts, group)]
+    parts += of_records([total.records for total in totals if total.records is not None])
+    return "".join(f"; {part}" for part in parts)
+
+
+def _moves(facts: Facts, changes: Sequence[TakeOver]) -> Iterator[str]:
+    """How often groups had another coordinator; or that the same broker was away and loaded them again."""
+    if not changes:
+        return
+    longest = max((change.without_us for change in changes if change.without_us is not None), default=None)
+    last = {name: group.rounds[0].prepare.host for name, group in facts.groups.items() if group.rounds}
+    moves = 0
+    for change in changes:
+        moves += change.host != last.get(change.group, change.host)
+        last[change.group] = change.host
+    if moves:
+        yield f"{count(moves, 'change')} of coordinator" + (f", {span(longest)} without one" if longest else "")
+    else:
+        yield "the same broker coordinates again" + (f", {span(longest)} without a coordinator" if longest else "")
+
+
+def _outages(facts: Facts, group: GroupFacts) -> Iterator[str]:
+    """Times without a coordinator that no `group.loaded` ends: the group was not in the log, or nobody has it yet."""
+    number = 1 + max((e.partition or 0 for e in facts.brokers if e.topic == OFFSETS_TOPIC), default=-1)
+    mine = partition_for(group.name, number) if number else None
+    led = [e for e in facts.brokers if (e.kind, e.topic, e.partition) == (Kind.PARTITION_LEADER, OFFSETS_TOPIC, mine)]
+    for at, gone in enumerate(led):
+        if gone.to != _NOBODY or not group.rounds or group.rounds[0].prepare.seq > gone.seq:
+            continue
+        back = next((event for event in led[at + 1 :] if event.to != _NOBODY), None)
+        step = ended_by(facts, gone)
+        began = gone.t_us if step is None else step.t_us
+        if back is None:
+            yield f"{group.name} without a coordinator from {clock(began)} on"
+        elif _begins_anew(group, back) and not any(loaded >= back.t_us for loaded in group.loaded):
+            yield f"{span(back.t_us - began)} without a coordinator, which forgot the group"
+
+
+def _begins_anew(group: GroupFacts, back: TraceEvent) -> bool:
+    following = next((one for one in group.rounds if one.prepare.seq > back.seq), None)
+    return following is not None and following.old == 0
+
+
+def of_records(records: Sequence[Records]) -> Iterator[str]:
+    """What became of the groups' records, each kind where it is worst: lost at all, much given again, much waiting."""
+    lost = max((one.lost for one in records), default=0)
+    if lost:
+        yield f"{count(lost, 'acknowledged record')} lost"
+    skipped = max((one.skipped + one.expired for one in records), default=0)
+    if skipped:
+        yield f"{skipped:,} {'record' if skipped == 1 else 'records'} never delivered"
+    if not records:
+        return
+    again, waiting = max(records, key=lambda one: one.again), max(records, key=lambda one: one.waiting)
+    if again.again * MANY >= max(again.written, 1):
+        yield f"{again.again:,} of {again.written:,} records delivered again"
+    if waiting.waiting * MANY >= max(waiting.written, 1):
+        yield f"{waiting.waiting:,} of {waiting.written:,} records still waiting at the end"

@@ -1,0 +1,409 @@
+"""One pass over the trace: every event goes to the few readers that care for its kind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.protocol.messages import Api
+from groupsim.scenarios.story.facts import Facts, GroupFacts, Round, Stretch
+from groupsim.scenarios.story.rebalances.hindrances import is_given_up, is_pending
+from groupsim.scenarios.story.rebalances.rollouts import rolled, settle
+from groupsim.scenarios.story.rebalances.zookeeper_rounds import member_state, process_ended
+from groupsim.scenarios.story.records.deliveries import delivered, placed, processed
+from groupsim.scenarios.story.records.fetches import Fetches
+from groupsim.scenarios.story.records.leader_log import LOG_KINDS
+
+Reader = Callable[[Facts, TraceEvent], None]
+
+
+def gather(events: Iterable[TraceEvent]) -> Facts:
+    """Sort the events of one trace, which come in the order of their numbers, into facts."""
+    facts = Facts(events if isinstance(events, list) else list(events))
+    reader_of, end_us = READERS.get, 0
+    for event in facts.events:
+        if event.t_us > end_us:
+            end_us = event.t_us
+        reader = reader_of(event.kind)
+        if reader is not None:
+            reader(facts, event)
+    facts.end_us = end_us
+    facts.books.close(facts.log_ends)
+    return facts
+
+
+# --- the run -------------------------------------------------------------------------------------------------------
+
+
+def _run_started(facts: Facts, event: TraceEvent) -> None:
+    payload = event.payload or {}
+    facts.scenario = str(payload.get("scenario", ""))
+    facts.seed = payload.get("seed")
+
+
+def _run_ended(facts: Facts, event: TraceEvent) -> None:
+    counted = event.payload or {}
+    for host, count in counted.get("heartbeats", {}).items():
+        facts.host(host).heartbeats = count
+    for host, found in counted.get("fetches", {}).items():
+        facts.host(host).fetches = Fetches(found["sent"], found["empty"], found["waited_us"])
+
+
+def _action(facts: Facts, event: TraceEvent) -> None:
+    facts.actions.append(event)
+
+
+def _action_refused(facts: Facts, event: TraceEvent) -> None:
+    """The action stays, for it was asked, and says what became of it; it did nothing that anybody could owe to it."""
+    at = next((n for n, action in enumerate(facts.actions) if action.seq == event.cause), None)
+    if at is not None:
+        action = facts.actions[at]
+        words = f"{action.reason} (refused: {event.reason})"
+        facts.actions[at] = action._replace(reason=words, payload=None)
+
+
+def _fault_begun(facts: Facts, event: TraceEvent) -> None:
+    facts.fault_events.append(event)
+    facts.faults[event.span or event.seq] = Stretch(
+        event.t_us,
+        None,
+        event.reason or "a fault",
+        event.host,
+        kind=str((event.payload or {}).get("fault", "")),
+        api=event.api,
+    )
+
+
+def _fault_ended(facts: Facts, event: TraceEvent) -> None:
+    fault = facts.faults.get(event.span or 0)
+    if fault is not None:
+        fault.ended_us = event.t_us
+
+
+def _metadata(facts: Facts, event: TraceEvent) -> None:
+    facts.metadata.append(event)
+
+
+def _note(facts: Facts, event: TraceEvent) -> None:
+    facts.notes.append(event)
+
+
+# --- processes -----------------------------------------------------------------------------------------------------
+
+
+def _started(facts: Facts, event: TraceEvent) -> None:
+    host = facts.host(event.host or "?")
+    payload = event.payload or {}
+    facts.starts.append(event)
+    host.group = event.group or host.group
+    host.client_id = payload.get("client_id") or host.client_id
+    host.profile = payload.get("profile") or host.profile
+    host.rack = payload.get("config", {}).get("client.rack") or host.rack
+    host.instance = payload.get("instance_id") or host.instance
+    if "topics" in payload:
+        host.topics = tuple(sorted(payload["topics"]))
+    host.chooses = "assign" in payload
+    host.started.append(event.t_us)
+
+
+def _ended(facts: Facts, event: TraceEvent) -> None:
+    host = facts.host(event.host or "?")
+    died_of = event.reason if event.kind is Kind.PROCESS_CRASHED and event.reason != "killed" else None
+    what = event.kind.value.removeprefix("process.")
+    host.ended.append(Stretch(event.t_us, event.t_us, what, why=died_of or ""))
+    host.in_hand = 0
+    for stretches in (host.pauses, host.callbacks, host.handling):
+        if stretches and stretches[-1].ended_us is None:
+            stretches[-1].ended_us = event.t_us
+    if event.kind is Kind.PROCESS_FAILED:
+        host.failure = event.error or event.reason
+        facts.notes.append(event)
+    facts.ownership.append(event)
+    process_ended(facts, event)
+
+
+def _paused(facts: Facts, event: TraceEvent) -> None:
+    facts.host(event.host or "?").pauses.append(Stretch(event.t_us))
+    facts.ownership.append(event)
+
+
+def _resumed(facts: Facts, event: TraceEvent) -> None:
+    pauses = facts.host(event.host or "?").pauses
+    if pauses and pauses[-1].ended_us is None:
+        pauses[-1].ended_us = event.t_us
+    facts.ownership.append(event)
+
+
+def _starved(facts: Facts, event: TraceEvent) -> None:
+    blocked_us = int((event.payload or {})["blocked_us"])
+    facts.host(event.host or "?").starved.append(Stretch(event.t_us, event.t_us + blocked_us))
+
+
+def _callback_begun(facts: Facts, event: TraceEvent) -> None:
+    facts.host(event.host or "?").callbacks.append(Stretch(event.t_us, None, event.reason or ""))
+
+
+def _callback_ended(facts: Facts, event: TraceEvent) -> None:
+    callbacks = facts.host(event.host or "?").callbacks
+    if callbacks and callbacks[-1].ended_us is None:
+        callbacks[-1].ended_us = event.t_us
+
+
+def _client_state(facts: Facts, event: TraceEvent) -> None:
+    host = facts.host(event.host or "?")
+    host.states.append((event.t_us, event.to or "UNJOINED"))
+    _learn(facts, event)
+    member_state(facts, event)
+
+
+def _signal(facts: Facts, event: TraceEvent) -> None:
+    facts.host(event.host or "?").signals.setdefault(event.kind, []).append(event)
+    _learn(facts, event)
+
+
+def _learn(facts: Facts, event: TraceEvent) -> None:
+    """A client's own event that names its member id tells whose id that is."""
+    if event.host and event.member:
+        facts.learnt[event.member] = None
+        if facts.process.get(event.member) != event.host:
+            _belongs(facts, event.member, event.host, event.t_us)
+
+
+def _answered(facts: Facts, event: TraceEvent) -> None:
+    """An answer that reached a client; of heartbeats the trace has those alone that were refused."""
+    _learn(facts, event)
+    if event.api == Api.HEARTBEAT.title and event.error and event.host:
+        facts.host(event.host).refused.append(event)
+    elif event.error and is_pending(event):
+        facts.pending.append(event)
+
+
+def _request_failed(facts: Facts, event: TraceEvent) -> None:
+    _signal(facts, event)
+    if is_given_up(event):
+        facts.given_up.append(event)
+
+
+def _belongs(facts: Facts, member: str, host: str, t_us: int) -> None:
+    facts.process[member] = host
+    facts.host(host).members.append((t_us, member))
+
+
+def _owned(facts: Facts, event: TraceEvent) -> None:
+    facts.ownership.append(event)
+    _learn(facts, event)
+
+
+def _placed(facts: Facts, event: TraceEvent) -> None:
+    placed(facts, event)
+    _owned(facts, event)
+
+
+def _of_a_log(facts: Facts, event: TraceEvent) -> None:
+    facts.books.log_told(event)
+
+
+def _log_ends(facts: Facts, event: TraceEvent) -> None:
+    facts.log_ends = event
+
+
+def _commit_failed(facts: Facts, event: TraceEvent) -> None:
+    facts.commits_failed.append(event)
+
+
+def _produce_failed(facts: Facts, event: TraceEvent) -> None:
+    facts.produce_failed.append(event)
+
+
+# --- the coordinator -----------------------------------------------------------------------------------------------
+
+
+def _group(facts: Facts, event: TraceEvent) -> GroupFacts:
+    return facts.groups.setdefault(event.group or "?", GroupFacts(event.group or "?"))
+
+
+def _state(facts: Facts, event: TraceEvent) -> None:
+    group = _group(facts, event)
+    current = group.open
+    if event.to == "PreparingRebalance":
+        _begin_round(group, event)
+    elif current is None:
+        return
+    elif event.to == "CompletingRebalance":
+        current.completing = event
+        current.leader = (event.payload or {}).get("leader") or current.leader
+        current.present = tuple(group.members)
+    elif event.to == "Stable":
+        current.stable = current.ended = event
+        current.leader = (event.payload or {}).get("leader") or current.leader
+        settle(facts, group, event)
+    else:
+        current.ended = event
+
+
+def _begin_round(group: GroupFacts, event: TraceEvent) -> None:
+    if group.open is not None:
+        group.open.ended = event
+    recent = {member: at for member, at in group.recent.items() if at == event.t_us}
+    begun = Round(group.name, event.generation or 0, event, dict(group.members), recent)
+    change = group.last_change
+    if change is not None and change.t_us == event.t_us:
+        begun.began_by = change
+    group.rounds.append(begun)
+
+
+def _arrived(facts: Facts, event: TraceEvent) -> None:
+    if event.api != "JoinGroup" or not event.group or not event.member:
+        return
+    group = _group(facts, event)
+    group.recent[event.member] = event.t_us
+    current = group.open
+    if current is not None and current.completing is None:
+        current.arrivals[event.member] = event.t_us
+
+
+def _added(facts: Facts, event: TraceEvent) -> None:
+    group = _group(facts, event)
+    member, payload = event.member or "?", event.payload or {}
+    group.members[member] = event.t_us
+    group.recent[member] = event.t_us
+    group.last_change = event
+    _note_member(facts, member, payload, event)
+    current = group.open
+    if current is not None and current.completing is None and not group.alone:
+        current.arrivals[member] = event.t_us
+
+
+def _note_member(facts: Facts, member: str, values: Mapping[str, Any], event: TraceEvent) -> None:
+    """What the coordinator learns of a member with its first join: its session timeout, and whose it is."""
+    if "session_timeout_ms" in values:
+        facts.session_us[member] = int(values["session_timeout_ms"]) * 1000
+    sender = facts.behind(event, Kind.REQUEST_RECEIVED, Kind.REQUEST_SENT)
+    host = None
+    if sender is not None:
+        host = sender.host if sender.kind is Kind.REQUEST_SENT else (sender.payload or {}).get("from")
+    for name in (host, values.get("client_host"), values.get("client_id")):
+        if isinstance(name, str) and name.lstrip("/") in facts.hosts:
+            if member not in facts.process:
+                _belongs(facts, member, name.lstrip("/"), event.t_us)
+            return
+
+
+def _updated(facts: Facts, event: TraceEvent) -> None:
+    group = _group(facts, event)
+    group.last_change = event
+    group.recent[event.member or "?"] = event.t_us
+
+
+def _replaced(facts: Facts, event: TraceEvent) -> None:
+    group = _group(facts, event)
+    old = (event.payload or {}).get("old")
+    group.members.pop(str(old), None)
+    group.members[event.member or "?"] = event.t_us
+    group.recent[event.member or "?"] = event.t_us
+    group.last_change = event
+    if old in facts.session_us:
+        facts.session_us[event.member or "?"] = facts.session_us[str(old)]
+    _note_member(facts, event.member or "?", event.payload or {}, event)
+    settle(facts, group, event)
+
+
+def _removed(facts: Facts, event: TraceEvent) -> None:
+    group = _group(facts, event)
+    group.members.pop(event.member or "?", None)
+    group.removals.append(event)
+    group.last_change = event
+    current = group.open
+    if current is not None:
+        current.removed.append(event)
+        group.missed[event.seq] = current
+        waited_since = current.arrivals.pop(event.member or "?", None)
+        if waited_since is not None and current.completing is None:
+            current.in_vain[event.member or "?"] = waited_since
+
+
+def _pending(facts: Facts, event: TraceEvent) -> None:
+    group = _group(facts, event)
+    _note_member(facts, event.member or "?", event.payload or {}, event)
+    if group.open is not None:
+        group.open.pending.append(event)
+
+
+def _fenced(facts: Facts, event: TraceEvent) -> None:
+    facts.notes.append(event)
+    instance = str((event.payload or {}).get("instance_id", "?"))
+    _group(facts, event).fenced.setdefault(instance, []).append(event.member or "?")
+
+
+def _loaded(facts: Facts, event: TraceEvent) -> None:
+    _group(facts, event).loaded.append(event.t_us)
+    facts.brokers.append(event)
+
+
+def _broker(facts: Facts, event: TraceEvent) -> None:
+    facts.brokers.append(event)
+
+
+def _unloaded(facts: Facts, event: TraceEvent) -> None:
+    group = _group(facts, event)
+    if group.open is not None:
+        group.open.ended = event
+
+
+READERS: dict[Kind, Reader] = {
+    Kind.RUN_STARTED: _run_started,
+    Kind.RUN_ENDED: _run_ended,
+    Kind.ACTION: _action,
+    Kind.ACTION_REFUSED: _action_refused,
+    Kind.ROLLOUT_ENDED: rolled,
+    Kind.FAULT_BEGUN: _fault_begun,
+    Kind.FAULT_ENDED: _fault_ended,
+    Kind.METADATA_CHANGED: _metadata,
+    Kind.PROCESS_STARTED: _started,
+    Kind.PROCESS_STOPPED: _ended,
+    Kind.PROCESS_CRASHED: _ended,
+    Kind.PROCESS_FAILED: _ended,
+    Kind.PROCESS_PAUSED: _paused,
+    Kind.PROCESS_RESUMED: _resumed,
+    Kind.HEARTBEATS_BLOCKED: _starved,
+    Kind.REQUEST_SENT: _learn,
+    Kind.REQUEST_RECEIVED: _arrived,
+    Kind.REQUEST_PARKED: _arrived,
+    Kind.RESPONSE_RECEIVED: _answered,
+    Kind.REQUEST_FAILED: _request_failed,
+    Kind.GROUP_STATE: _state,
+    Kind.MEMBER_PENDING: _pending,
+    Kind.MEMBER_ADDED: _added,
+    Kind.MEMBER_UPDATED: _updated,
+    Kind.MEMBER_REPLACED: _replaced,
+    Kind.MEMBER_REMOVED: _removed,
+    Kind.MEMBER_FENCED: _fenced,
+    Kind.GROUP_LOADED: _loaded,
+    Kind.BROKER_FENCED: _broker,
+    Kind.BROKER_UNFENCED: _broker,
+    Kind.PARTITION_LEADER: _broker,
+    Kind.GROUP_UNLOADED: _unloaded,
+    Kind.OFFSET_EXPIRED: _note,
+    Kind.CLIENT_STATE: _client_state,
+    Kind.COORDINATOR_FOUND: _signal,
+    Kind.COORDINATOR_LOST: _signal,
+    Kind.REJOIN_REQUESTED: _signal,
+    Kind.GENERATION_RESET: _signal,
+    Kind.ASSIGNMENT_COMPUTED: _signal,
+    Kind.CALLBACK_BEGUN: _callback_begun,
+    Kind.CALLBACK_ENDED: _callback_ended,
+    Kind.PARTITION_OWNED: _owned,
+    Kind.PARTITION_RELEASED: _owned,
+    Kind.POSITION_SET: _placed,
+    Kind.RECORDS_DELIVERED: delivered,
+    Kind.RECORDS_PROCESSED: processed,
+    Kind.COMMIT_FAILED: _commit_failed,
+    Kind.PRODUCE_FAILED: _produce_failed,
+    **dict.fromkeys(LOG_KINDS, _of_a_log),
+    Kind.LOG_ENDS: _log_ends,
+    Kind.POLL_EXPIRED: _signal,
+    Kind.SESSION_EXPIRED: _signal,
+    Kind.PLUGIN_ERROR: _note,
+    Kind.WARNING: _note,
+}

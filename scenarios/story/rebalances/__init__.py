@@ -1,0 +1,1 @@
+"""What began each rebalance, who held it open, and who owned what."""

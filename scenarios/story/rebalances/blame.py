@@ -1,0 +1,358 @@
+"""What began a rebalance, and whose doing it was.
+
+The coordinator says how it noticed: `cause_code` and `member` of the transition to PreparingRebalance. What lies behind
+it is in the trace: the client's own signals, the process's lives and pauses, faults, actions. One small judge per code
+turns it into a cause from the closed list and a clause of which the culprit is the subject.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from attrs import frozen
+
+from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.scenarios.story.causes import FAILED_WORDS, FOLLOW_UP_WORDS, SINGLE, Cause, from_words
+from groupsim.scenarios.story.facts import Facts, GroupFacts, HostFacts, Round
+from groupsim.scenarios.story.model import Who
+from groupsim.scenarios.story.rebalances.metadata_news import what_changed
+from groupsim.scenarios.story.rebalances.origins import (
+    REMOVING,
+    do_of,
+    ending_step,
+    life_began,
+    lost_with_coordinator,
+    under_another_id,
+    wrong_answer,
+)
+from groupsim.scenarios.story.rebalances.silence import (
+    Verdict,
+    computed_by,
+    first_seen,
+    lost_answer,
+    why_expired,
+    why_late,
+)
+from groupsim.scenarios.story.words import clock, span
+
+SLOW_US = 1_000_000  # an assignment that took less is not what anybody gave up waiting for
+RECENT_US = 600_000_000  # how far back a signal may lie that explains a join: the longest default poll limit, twice
+
+
+@frozen
+class Blame:
+    """Why a round began."""
+
+    cause: Cause
+    culprit: Who | None
+    why: str
+    follow_up: bool = False
+
+
+def who(facts: Facts, member: str | None) -> Who | None:
+    """The person behind a member id; a stranger goes by the id itself."""
+    if not member:
+        return None
+    host = facts.host_of(member)
+    return Who(host.name if host else member, member)
+
+
+def blame(facts: Facts, group: GroupFacts, index: int, before: Blame | None) -> Blame:
+    """Judge round `index` of a group; `before` is what was said of the round before it."""
+    this = group.rounds[index]
+    culprit = who(facts, _member(this))
+    words = _client_words(facts, this, culprit)
+    if index == 0 and this.old == 0 and this.prepare.from_ in (None, "Empty"):
+        return Blame(Cause.FIRST_START, culprit, "was the first to join")
+    if before is not None and words and FOLLOW_UP_WORDS in words:
+        return Blame(before.cause, before.culprit, before.why, follow_up=True)
+    verdict = _judge(facts, group, this, words)
+    if before is not None and words and FAILED_WORDS in words and verdict.why == _again(words):
+        verdict = Verdict(before.cause, verdict.why)
+    verdict = _loop(group, index, verdict, before)
+    cause = verdict.cause or Cause.DEPLOY_JOIN
+    if cause is Cause.COORDINATOR_MOVE and not _moved(facts, this):
+        cause = Cause.COORDINATOR_BACK
+    return Blame(cause, culprit, verdict.why)
+
+
+def _moved(facts: Facts, this: Round) -> bool:
+    """Whether the group has had another coordinator than the one that begins this round."""
+    loads = {event.host for event in facts.brokers if event.kind is Kind.GROUP_LOADED and event.group == this.group}
+    hosts = {known.prepare.host for known in facts.groups[this.group].rounds} | loads
+    return len(hosts - {None}) > 1 or not loads
+
+
+def _member(this: Round) -> str | None:
+    return this.prepare.member or (this.began_by.member if this.began_by else None)
+
+
+def _client_words(facts: Facts, this: Round, culprit: Who | None) -> str | None:
+    """The client's reason as the request carried it, else what the client said to itself just before."""
+    words = (this.prepare.payload or {}).get("client_reason")
+    if words and words != "not provided":
+        return str(words)
+    host = facts.hosts.get(culprit.host) if culprit else None
+    asked = host.signal(Kind.REJOIN_REQUESTED, this.prepare.t_us - 10_000_000, this.prepare.t_us) if host else None
+    return asked.reason if asked else None
+
+
+def _judge(facts: Facts, group: GroupFacts, this: Round, words: str | None) -> Verdict:
+    code = str((this.prepare.payload or {}).get("cause_code", ""))
+    if code == "STORE_ERROR":
+        return Verdict(SINGLE[code], "led a sync whose assignment the coordinator could not write")
+    if code in SINGLE:
+        return Verdict(SINGLE[code], (this.prepare.reason or "").rstrip("."))
+    judge = JUDGES.get(code)
+    if judge is not None:
+        return judge(facts, group, this, words)
+    return Verdict(from_words(words) or Cause.DEPLOY_JOIN, words or this.prepare.reason or "")
+
+
+# --- a member was added -----------------------------------------------------------------------------------------
+
+
+def _judge_join(facts: Facts, group: GroupFacts, this: Round, words: str | None) -> Verdict:
+    member = _member(this) or ""
+    host = facts.host_of(member)
+    at = this.prepare.t_us
+    if host is None:
+        return Verdict(Cause.DEPLOY_JOIN, "joined")
+    return (
+        _forgotten(facts, group, this, host)
+        or _after_eviction(facts, group, host, member, at)
+        or _after_poll_limit(host, at)
+        or lost_with_coordinator(facts, group, this, host)
+        or _after_fault(facts, group, this, host)
+        or under_another_id(facts, group, this, host, member)
+        or _mixes(facts, this, host, member)
+        or Verdict(Cause.DEPLOY_JOIN, _joined_words(facts, this, host, at))
+    )
+
+
+def _mixes(facts: Facts, this: Round, host: HostFacts, member: str) -> Verdict | None:
+    """A newcomer shares no topic with anybody in the group: another application under the same group id."""
+    others = [facts.host_of(known) for known in this.known if known != member]
+    theirs = {topic for other in others if other is not None for topic in other.topics or ()}
+    if not host.topics or not theirs or theirs & set(host.topics):
+        return None
+    return Verdict(
+        Cause.SUBSCRIPTION_MIX,
+        f"joined for {', '.join(host.topics)}, the others are there for {', '.join(sorted(theirs))}",
+    )
+
+
+def _forgotten(facts: Facts, group: GroupFacts, this: Round, host: HostFacts) -> Verdict | None:
+    """The same life of the process was a member, nobody removed it, and the group begins anew from nothing."""
+    if this.old:
+        return None
+    before = next((r for r in reversed(group.rounds) if r.prepare.seq < this.prepare.seq), None)
+    born = life_began(host, this.prepare.t_us)
+    gone = {removal.member for removal in group.removals}
+    theirs = {known for known in before.present if facts.process.get(known) == host.name} if before else set()
+    if before is None or before.prepare.t_us < born or not theirs - gone:
+        return None
+    return Verdict(Cause.COORDINATOR_MOVE, "joined again: the coordinator no longer knew the group")
+
+
+def _after_poll_limit(host: HostFacts, at: int) -> Verdict | None:
+    expired = host.signal(Kind.POLL_EXPIRED, max(life_began(host, at), at - RECENT_US), at)
+    if expired is None or any(expired.t_us < t < at for t, s in host.states if s == "STABLE"):
+        return None
+    return Verdict(Cause.POLL_LIMIT, f"came back after its poll limit ran out at {clock(expired.t_us)}")
+
+
+def _after_eviction(facts: Facts, group: GroupFacts, host: HostFacts, member: str, at: int) -> Verdict | None:
+    """The same life of the process was a member before, and the coordinator had removed it."""
+    born = life_began(host, at)
+    for removal in reversed(group.removals):
+        if removal.t_us < born:
+            break
+        if removal.t_us > at or (removal.reason == "left" and not _by_admin(facts, removal)):
+            continue
+        if facts.process.get(removal.member or "") == host.name and removal.member != member:
+            return _returned(facts, group, removal)
+    return None
+
+
+def _returned(facts: Facts, group: GroupFacts, removal: TraceEvent) -> Verdict:
+    ended = clock(removal.t_us)
+    round_ = group.missed.get(removal.seq)
+    if round_ is not None and removal.member in round_.in_vain:
+        waited = span(removal.t_us - round_.in_vain[removal.member or ""])
+        cause = next(_holders(facts, round_), Cause.DEPLOY_JOIN)
+        return Verdict(cause, f"came back: its join had been waiting for {waited} in vain")
+    if removal.reason == "session-expired":
+        verdict = why_expired(facts, removal)
+        return Verdict(verdict.cause, f"came back after it {verdict.why}")
+    if removal.reason == "join-timeout":
+        cause = _join_timeout_cause(facts, group, removal)
+        return Verdict(cause, f"came back after it missed the join at {ended}")
+    if removal.reason == "sync-timeout":
+        return Verdict(Cause.ASSIGNOR, f"came back after it missed the sync at {ended}")
+    if _by_admin(facts, removal):
+        return Verdict(Cause.DEPLOY_LEAVE, f"came back after an administrator removed it at {ended}")
+    return Verdict(Cause.SESSION_SILENT, f"came back after it was removed at {ended} ({removal.reason})")
+
+
+def _by_admin(facts: Facts, removal: TraceEvent) -> bool:
+    """Whether an administrator removed the member: of a dynamic one the coordinator says that it left."""
+    return removal.reason == "admin" or do_of(facts.behind(removal, Kind.ACTION)) == REMOVING
+
+
+def _holders(facts: Facts, this: Round) -> Iterator[Cause]:
+    """What kept those who did not come to a round."""
+    for removal in this.removed:
+        if removal.member not in this.in_vain:
+            cause = why_late(facts, removal.member or "", this.prepare.t_us, removal.t_us).cause
+            if cause is not None:
+                yield cause
+
+
+def _join_timeout_cause(facts: Facts, group: GroupFacts, removal: TraceEvent) -> Cause:
+    """A member dropped from the join: kept by a callback or handler, or given less time than it needs to hear of it."""
+    missed = group.missed.get(removal.seq)
+    begin = missed.prepare.t_us if missed else removal.t_us
+    return why_late(facts, removal.member or "", begin, removal.t_us).cause or Cause.TIMEOUT_INVERSION
+
+
+def _after_fault(facts: Facts, group: GroupFacts, this: Round, host: HostFacts) -> Verdict | None:
+    """A join that follows a lost answer: the retry made a second member of it, or began the rebalance anew."""
+    at = this.prepare.t_us
+    failed = host.signals.get(Kind.REQUEST_FAILED, [])
+    since = max(life_began(host, at), at - 10_000_000)
+    lost = next((e for e in reversed(failed) if since <= e.t_us <= at and e.api in ("JoinGroup", "SyncGroup")), None)
+    if lost is None:
+        return None
+    inverted = lost.error == "TIMED_OUT"
+    if not inverted and any(since <= loaded <= at for loaded in group.loaded):
+        return Verdict(Cause.COORDINATOR_MOVE, f"joined again: its {lost.api} was lost with the coordinator's broker")
+    why = f"joined again after its {lost.api} {'timed out' if inverted else 'lost its connection'}"
+    asked = lost.t_us - int((lost.payload or {}).get("took_us", 0))
+    fault = lost_answer(facts, host, lost.api, asked, lost.t_us)
+    if fault is not None:
+        return Verdict(Cause.SESSION_NETWORK, f"{why} ({fault.what})")
+    if lost.api == "SyncGroup" and (waited := _waited_for_leader(facts, group, this)) is not None:
+        return Verdict(waited.cause, f"{why}: {waited.why}")
+    return Verdict(Cause.TIMEOUT_INVERSION if inverted else Cause.SESSION_NETWORK, why)
+
+
+def _waited_for_leader(facts: Facts, group: GroupFacts, this: Round) -> Verdict | None:
+    """What kept the leader of the round before from its SyncGroup: its death, a pause, or the assignor."""
+    before = next((r for r in reversed(group.rounds) if r.prepare.seq < this.prepare.seq), None)
+    if before is None or before.leader is None or before.completing is None or before.stable is not None:
+        return None
+    host, since = facts.host_of(before.leader), before.completing.t_us
+    if host is None:
+        return None
+    if host.end_between(first_seen(facts, before.leader, host) - 1, since) is not None:
+        return Verdict(Cause.SESSION_CRASH, f"the leader, {host.name}, was dead")
+    if any(pause.overlaps(since, this.prepare.t_us) for pause in host.pauses):
+        return Verdict(Cause.SESSION_PAUSE, f"the leader, {host.name}, stood still")
+    computed = computed_by(host, before.leader, since)
+    if computed is None or computed.t_us - since < SLOW_US:
+        return None
+    return Verdict(
+        Cause.ASSIGNOR, f"the leader, {host.name}, computed the assignment for {span(computed.t_us - since)}"
+    )
+
+
+def _joined_words(facts: Facts, this: Round, host: HostFacts, at: int) -> str:
+    born = life_began(host, at)
+    died = host.end_between(-1, born)
+    behind = facts.behind(this.prepare, Kind.ACTION)
+    began = "joined again after its restart" if died is not None else "joined"
+    return began + _by(behind)
+
+
+def _by(step: TraceEvent | None) -> str:
+    """The step behind it. Of a rollout the name alone: its settings stand once in the timeline, not with every pod."""
+    if step is None or not step.reason:
+        return ""
+    rolled = (step.payload or {}).get("do") == "rolling-restart"
+    return f" ({step.reason.partition(':')[0] if rolled else step.reason})"
+
+
+# --- a member went -----------------------------------------------------------------------------------------------
+
+
+def _judge_leave(facts: Facts, group: GroupFacts, this: Round, words: str | None) -> Verdict:
+    member = _member(this) or ""
+    host = facts.host_of(member)
+    at = this.prepare.t_us
+    if from_words(words) is Cause.POLL_LIMIT or (host and host.signal(Kind.POLL_EXPIRED, at - 5_000_000, at)):
+        return Verdict(Cause.POLL_LIMIT, "left: it had not called poll() for max.poll.interval.ms")
+    failed = facts.behind(this.prepare, Kind.PROCESS_FAILED)
+    if failed is not None:
+        why = ": ".join(part for part in (failed.error, failed.reason) if part)
+        return Verdict(Cause.DEPLOY_LEAVE, f"failed and left ({why})")
+    behind = ending_step(facts, host, this.prepare)
+    by_admin = do_of(behind) == REMOVING or (this.began_by is not None and this.began_by.reason == "admin")
+    return Verdict(Cause.DEPLOY_LEAVE, ("was removed" if by_admin else "left") + _by(behind))
+
+
+def _judge_expiry(facts: Facts, group: GroupFacts, this: Round, words: str | None) -> Verdict:
+    removal = this.began_by or this.prepare
+    return why_expired(facts, removal)
+
+
+def _judge_sync(facts: Facts, group: GroupFacts, this: Round, words: str | None) -> Verdict:
+    removal = this.began_by or this.prepare
+    host = facts.host_of(removal.member)
+    if host is not None and host.end_between(first_seen(facts, removal.member or "", host) - 1, this.prepare.t_us):
+        return why_expired(facts, removal)
+    return Verdict(Cause.ASSIGNOR, "did not sync within the rebalance timeout")
+
+
+# --- a member joined again ---------------------------------------------------------------------------------------
+
+
+def _judge_rejoin(facts: Facts, group: GroupFacts, this: Round, words: str | None) -> Verdict:
+    cause = from_words(words)
+    at = this.prepare.t_us
+    host = facts.host_of(_member(this))
+    if cause is Cause.METADATA or (cause is None and _metadata_before(facts, at)):
+        return Verdict(Cause.METADATA, f"joined again: {what_changed(facts, group, host, at, words)}")
+    if cause is Cause.LEADER_REJOIN:
+        return Verdict(cause, _again(words))
+    if host is not None and (again := _after_fault(facts, group, this, host)) is not None:
+        return again
+    if host is not None and cause is None and (wrong := wrong_answer(facts, host, at - 10_000_000, at)) is not None:
+        return Verdict(wrong.cause, f"joined again after it {wrong.why}")
+    if host is not None and host.signal(Kind.COORDINATOR_LOST, at - 10_000_000, at):
+        return Verdict(Cause.COORDINATOR_MOVE, "joined again after it had lost its coordinator")
+    leads = str((this.prepare.payload or {}).get("cause_code")) == "LEADER_REJOIN"
+    fallback = Cause.LEADER_REJOIN if leads else Cause.METADATA
+    return Verdict(cause or fallback, _again(words))
+
+
+def _again(words: str | None) -> str:
+    return f"joined again: {words}" if words else "joined again"
+
+
+def _metadata_before(facts: Facts, at: int) -> bool:
+    return any(at - 5_000_000 <= change.t_us <= at for change in facts.metadata)
+
+
+def _judge_static(facts: Facts, group: GroupFacts, this: Round, words: str | None) -> Verdict:
+    return Verdict(from_words(words) or Cause.DEPLOY_JOIN, "came back as the same static member, with other metadata")
+
+
+def _loop(group: GroupFacts, index: int, verdict: Verdict, before: Blame | None) -> Verdict:
+    """Metadata said to have changed, three times running, is a loop rather than news."""
+    codes = [str((r.prepare.payload or {}).get("cause_code")) for r in group.rounds[max(0, index - 2) : index + 1]]
+    if codes == ["LEADER_REJOIN"] * 3 and verdict.cause is Cause.METADATA and before and before.why == verdict.why:
+        return Verdict(Cause.LEADER_REJOIN, verdict.why)
+    return verdict
+
+
+JUDGES: dict[str, Callable[[Facts, GroupFacts, Round, str | None], Verdict]] = {
+    "ADD_MEMBER": _judge_join,
+    "LEAVE_GROUP": _judge_leave,
+    "HEARTBEAT_EXPIRED": _judge_expiry,
+    "SYNC_EXPIRED": _judge_sync,
+    "LEADER_REJOIN": _judge_rejoin,
+    "UPDATE_META": _judge_rejoin,
+    "REJOIN_MID": _judge_rejoin,
+    "STATIC_META": _judge_static,
+}

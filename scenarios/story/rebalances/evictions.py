@@ -1,0 +1,147 @@
+"""Who was removed without having asked for it, what had happened to its process, and for how long it had been silent.
+
+A process that was alive when it was removed was evicted falsely, unless it used another member id by then; for one that
+had died, the silence is the time it took to detect that. A member that leaves because its poll limit ran out is listed
+too: it did not want to go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.scenarios.story.causes import Cause
+from groupsim.scenarios.story.facts import Facts, GroupFacts, HostFacts, Stretch
+from groupsim.scenarios.story.model import Eviction, Silence, Who
+from groupsim.scenarios.story.rebalances.blame import who
+from groupsim.scenarios.story.rebalances.silence import (
+    DEFAULT_SESSION_US,
+    Verdict,
+    first_seen,
+    refused,
+    why_expired,
+    why_late,
+)
+
+POLL_LIMIT = "poll-limit"
+
+SENT_AWAY = frozenset({"admin", "fenced", "over-capacity"})
+
+OF_CAUSE = {
+    Cause.SESSION_CRASH: Silence.CRASH,
+    Cause.SESSION_PAUSE: Silence.BUSY,  # a pause of the whole process is found before
+    Cause.SESSION_STARVED: Silence.STARVED,
+    Cause.SESSION_STALL: Silence.STALL,
+    Cause.SESSION_NETWORK: Silence.NETWORK,
+    Cause.COORDINATOR_MOVE: Silence.COORDINATOR,
+    Cause.TIMEOUT_INVERSION: Silence.TIMEOUT,
+    Cause.ASSIGNOR: Silence.BUSY,
+    Cause.CALLBACK: Silence.BUSY,
+    Cause.POLL_LIMIT: Silence.BUSY,  # kept by its handler; a limit that did run out is found before
+}
+
+
+def evicted(facts: Facts, group: GroupFacts) -> Iterator[Eviction]:
+    """The evictions of a group, in order."""
+    for removal in group.removals:
+        host = facts.host_of(removal.member)
+        expired = _poll_limit(host, removal)
+        if removal.reason == "left" and expired is None:
+            continue
+        yield _judge(facts, group, removal, host, expired)
+
+
+def undetected(facts: Facts, group: GroupFacts) -> Iterator[Who]:
+    """Members at the end of the trace whose process had died without leaving."""
+    for member in group.members:
+        death = _death(facts, facts.host_of(member), member, facts.end_us)
+        if death is not None and death.what != "stopped":
+            yield who(facts, member) or Who(member)
+
+
+def _judge(
+    facts: Facts, group: GroupFacts, removal: TraceEvent, host: HostFacts | None, expired: TraceEvent | None
+) -> Eviction:
+    member, at = removal.member or "?", removal.t_us
+    since = _waited_since(facts, group, removal)
+    death = _death(facts, host, member, at)
+    pause = _pause(host, since or at, at)
+    left_behind = _left_behind(host, member, at)
+    if death is not None:
+        cause = Silence.STOP if death.what == "stopped" else Silence.CRASH
+        since = death.began_us
+    elif expired is not None:
+        cause = Silence.POLL_LIMIT
+        since = expired.t_us - int((expired.payload or {}).get("limit_us", 0))
+    elif left_behind:
+        cause = Silence.ABANDONED
+    elif pause is not None:
+        cause, since = Silence.PAUSE, pause.began_us
+    else:
+        cause = _cause(facts, group, removal)
+    return Eviction(
+        who(facts, member) or Who(member, member),
+        POLL_LIMIT if removal.reason == "left" else removal.reason or "?",
+        cause,
+        host is not None and death is None and not left_behind,
+        at,
+        None if since is None else at - since,
+    )
+
+
+def _death(facts: Facts, host: HostFacts | None, member: str, at_us: int) -> Stretch | None:
+    """The end of the life in which the process got this member id, if it had ended by then."""
+    if host is None:
+        return None
+    seen = first_seen(facts, member, host)
+    return next((end for end in host.ended if seen <= end.began_us <= at_us), None)
+
+
+def _left_behind(host: HostFacts | None, member: str, at_us: int) -> bool:
+    """Whether the process had another member id by then, as a client has that joined again without its own."""
+    known = [one for t, one in host.members if t <= at_us] if host is not None else []
+    return member in known and known[-1] != member
+
+
+def _poll_limit(host: HostFacts | None, removal: TraceEvent) -> TraceEvent | None:
+    """The poll limit that ran out under this member id, unless the member has been back since."""
+    for expired in reversed(host.signals.get(Kind.POLL_EXPIRED, []) if host is not None else []):
+        if expired.t_us <= removal.t_us and expired.member == removal.member:
+            back = host is not None and any(
+                expired.t_us < t <= removal.t_us for t, state in host.states if state == "STABLE"
+            )
+            return None if back else expired
+    return None
+
+
+def _pause(host: HostFacts | None, begin_us: int, end_us: int) -> Stretch | None:
+    """The last pause of the whole process that touches [begin, end]."""
+    pauses = host.pauses if host is not None else []
+    return next((pause for pause in reversed(pauses) if pause.overlaps(begin_us, end_us)), None)
+
+
+def _waited_since(facts: Facts, group: GroupFacts, removal: TraceEvent) -> int | None:
+    """From when on the coordinator had waited for the member; None where it did not wait."""
+    missed = group.missed.get(removal.seq)
+    if removal.reason == "session-expired":
+        return removal.t_us - facts.session_us.get(removal.member or "", DEFAULT_SESSION_US)
+    if removal.reason == "join-timeout" and missed is not None:
+        return missed.prepare.t_us
+    if removal.reason == "sync-timeout" and missed is not None and missed.completing is not None:
+        return missed.completing.t_us
+    return None
+
+
+def _cause(facts: Facts, group: GroupFacts, removal: TraceEvent) -> Silence:
+    if removal.reason in SENT_AWAY:
+        return Silence.SENT_AWAY
+    since = _waited_since(facts, group, removal)
+    if removal.reason == "session-expired":
+        verdict = why_expired(facts, removal)
+    else:
+        verdict = Verdict(None, "") if since is None else why_late(facts, removal.member or "", since, removal.t_us)
+    if verdict.cause is Cause.SESSION_SILENT:
+        host = facts.host_of(removal.member)
+        spoke = host is not None and since is not None and refused(host, since, removal.t_us) is not None
+        return Silence.REFUSED if spoke else Silence.UNKNOWN
+    return OF_CAUSE.get(verdict.cause, Silence.UNKNOWN) if verdict.cause is not None else Silence.UNKNOWN

@@ -1,0 +1,204 @@
+"""What hindered a group besides whoever began a rebalance and whoever held it open.
+
+    a JoinGroup or SyncGroup given up    the client's timeout is shorter than the coordinator's hold: it asks in vain
+    offsets refused after a rebalance    an open transaction holds them: the new owner stands still until it ends
+    an assignment that is not written    the coordinator has it, and its log does not take it
+    a partition that nobody owns         although the group is stable: nobody subscribes to it, or a round never came
+    a member that owns nothing           although the group is stable: more members than partitions, mostly
+    offsets that expired                 whoever comes next begins where auto.offset.reset says
+
+None of these begins a rebalance, so none is the cause of a generation; each is told with the generation it fell into,
+and the gravest in the headline.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, pairwise
+
+from attrs import evolve
+
+from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.units import SECOND_US
+from groupsim.scenarios.story.causes import Cause
+from groupsim.scenarios.story.facts import Facts, latest
+from groupsim.scenarios.story.model import Generation, Hindrance, Span
+from groupsim.scenarios.story.rebalances.silence import lost_answer
+from groupsim.scenarios.story.words import count, listed, span
+
+OWNERLESS_US = 10_000_000
+"""Between two owners in a group at rest this much is no pause for breath any more."""
+REFUSED = 3
+LONG_WRITE_US = 1_000_000
+_UNSTABLE = "UNSTABLE_OFFSET_COMMIT"
+_HELD = ("JoinGroup", "SyncGroup")
+
+
+def is_given_up(event: TraceEvent) -> bool:
+    """Whether a client gave up a request that the coordinator holds back on purpose."""
+    return event.error == "TIMED_OUT" and event.api in _HELD
+
+
+def is_pending(event: TraceEvent) -> bool:
+    """Whether a client was told that a transaction holds its offsets."""
+    return event.error == _UNSTABLE
+
+
+def hindered(facts: Facts, group: str, told: Sequence[Generation], spans: Iterable[Sequence[Span]]) -> list[Generation]:
+    """The generations of a group, each with what hindered it."""
+    begins = [one.began_us for one in told]
+    found: list[list[Hindrance]] = [[] for _ in told]
+    requests = (*_given_up(facts, group, begins), *_pending(facts, group, begins))
+    for one in (*requests, *_expired(facts, group, begins), *_unwritten(facts, told)):
+        found[_index(begins, one.began_us)].append(one)
+    owned = [list(own) for own in spans]
+    for one in (*_ownerless(facts, told, owned), *_idle(facts, told, owned)):
+        found[_index(begins, one.began_us)].append(one)
+    return [evolve(one, hindrances=tuple(its)) if its else one for one, its in zip(told, found, strict=True)]
+
+
+def _index(begins: Sequence[int], at_us: int) -> int:
+    return max(0, bisect_right(begins, at_us) - 1)
+
+
+def _windows(events: Iterable[TraceEvent], begins: Sequence[int]) -> Iterator[list[TraceEvent]]:
+    """Events in order, those of one generation together."""
+    for _, together in groupby(events, key=lambda event: _index(begins, event.t_us)):
+        yield list(together)
+
+
+def _given_up(facts: Facts, group: str, begins: Sequence[int]) -> Iterator[Hindrance]:
+    for events in _windows((one for one in facts.given_up if one.group == group), begins):
+        names = listed(sorted({one.host or "?" for one in events}))
+        api, _ = Counter(one.api for one in events).most_common(1)[0]
+        after = span(max(int((one.payload or {}).get("took_us", 0)) for one in events))
+        words = f"{names} gave up waiting for {api} {count(len(events), 'time')}, after {after}"
+        inverted = api == "JoinGroup"
+        lost = _lost(facts, events)
+        if lost is not None:
+            yield Hindrance(events[0].t_us, events[-1].t_us, f"{words} ({lost})")
+            continue
+        words += f" ({Cause.TIMEOUT_INVERSION.value})" if inverted else ": the leader's assignment did not come"
+        yield Hindrance(events[0].t_us, events[-1].t_us, words, Cause.TIMEOUT_INVERSION if inverted else None)
+
+
+def _lost(facts: Facts, events: Iterable[TraceEvent]) -> str | None:
+    """The fault that swallowed one of these requests, or its answer."""
+    for one in events:
+        host = facts.hosts.get(one.host or "")
+        asked = one.t_us - int((one.payload or {}).get("took_us", 0))
+        fault = lost_answer(facts, host, one.api, asked, one.t_us) if host is not None else None
+        if fault is not None:
+            return fault.what
+    return None
+
+
+def _pending(facts: Facts, group: str, begins: Sequence[int]) -> Iterator[Hindrance]:
+    for events in _windows((one for one in facts.pending if one.group == group), begins):
+        began, ended = events[0].t_us, events[-1].t_us
+        if len(events) >= REFUSED:
+            names = listed(sorted({one.host or "?" for one in events}))
+            lasted = span(ended - began)
+            words = f"an open transaction held the offsets of {names} back for {lasted} ({_UNSTABLE})"
+            yield Hindrance(began, ended, words)
+
+
+def _expired(facts: Facts, group: str, begins: Sequence[int]) -> Iterator[Hindrance]:
+    gone = (one for one in facts.notes if one.kind is Kind.OFFSET_EXPIRED and one.group == group)
+    for events in _windows(gone, begins):
+        names = listed([f"{one.topic}-{one.partition}" for one in events])
+        words = f"the committed offsets of {names} were deleted ({Cause.OFFSET_EXPIRY.value})"
+        yield Hindrance(events[0].t_us, events[-1].t_us, words, Cause.OFFSET_EXPIRY)
+
+
+def _unwritten(facts: Facts, told: Sequence[Generation]) -> Iterator[Hindrance]:
+    """Assignments that the coordinator had and could not write: its appends were held back."""
+    for one in told:
+        if one.completing_us is None or one.ended_us - one.completing_us < LONG_WRITE_US:
+            continue
+        for fault in facts.faults.values():
+            begin = max(fault.began_us, one.completing_us)
+            end = one.ended_us if fault.ended_us is None else min(fault.ended_us, one.ended_us)
+            if "append" in fault.what and end - begin >= LONG_WRITE_US:
+                words = (
+                    f"the assignment of generation {one.number} was not written for {span(end - begin)} ({fault.what})"
+                )
+                yield Hindrance(begin, end, words)
+
+
+# --- partitions without an owner -------------------------------------------------------------------------------------
+
+
+def _ownerless(facts: Facts, told: Sequence[Generation], spans: Iterable[Sequence[Span]]) -> Iterator[Hindrance]:
+    """Partitions that a process gave up, and that nobody took while the group was at rest."""
+    deleted = {one.topic for one in facts.metadata if (one.payload or {}).get("partitions") == 0}
+    quiet = list(rests(facts, told))
+    together: dict[tuple[int, int], list[tuple[Span, int, int]]] = {}
+    for own in spans:
+        for old, new in pairwise((*own, None)):
+            if old is None or old.released_us is None or old.release == "crashed" or old.partition.topic in deleted:
+                continue
+            until = facts.end_us if new is None else new.owned_us
+            if until - old.released_us < OWNERLESS_US:  # nearly always: most change hands at once
+                continue
+            for begin, end in _within(facts, quiet, old, until):
+                together.setdefault((begin // SECOND_US, end // SECOND_US), []).append((old, begin, end))
+    for _, gaps in sorted(together.items()):
+        begin, end = min(begin for _, begin, _ in gaps), max(end for _, _, end in gaps)
+        names = listed([str(partition) for partition in sorted(old.partition for old, _, _ in gaps)])
+        yield Hindrance(begin, end, f"{names} had no owner for {span(end - begin)} while the group was stable")
+
+
+def rests(facts: Facts, told: Sequence[Generation]) -> Iterator[tuple[int, int]]:
+    """The times in which a group was stable."""
+    for this, following in pairwise((*told, None)):
+        if this is not None and this.stable_us is not None:
+            yield this.stable_us, facts.end_us if following is None else following.began_us
+
+
+def _within(facts: Facts, quiet: Sequence[tuple[int, int]], old: Span, until_us: int) -> Iterator[tuple[int, int]]:
+    """Long stretches of rest without an owner.
+
+    A process that ends as it lets go is still a member until it has left or its session is over: the group is at rest
+    because it does not know better, and whatever is told of that end says so.
+    """
+    released = old.released_us or 0
+    gone = facts.host(old.host).end_between(released - 1, released + SECOND_US) is not None
+    for begin, end in quiet:
+        if begin < released and (gone or old.release != "revoked"):
+            continue
+        first, last = max(begin, released), min(end, until_us)
+        if last - first >= OWNERLESS_US:
+            yield first, last
+
+
+def _idle(facts: Facts, told: Sequence[Generation], spans: Sequence[Sequence[Span]]) -> Iterator[Hindrance]:
+    """Members without a partition in a group at rest: whoever was added does not help."""
+    before: set[str] = set()
+    for this, (begin, end) in zip((one for one in told if one.stable_us is not None), rests(facts, told), strict=True):
+        middle = (begin + end) // 2
+        busy = {one.host for own in spans for one in own if one.owned_us <= middle < (one.released_us or end + 1)}
+        idle = {one.host for one in this.members if _runs(facts, one.host, middle)} - busy
+        if end - begin >= OWNERLESS_US and busy and idle - before:
+            words = f"{listed(sorted(idle))} of {len(this.members)} members had no partition"
+            yield Hindrance(begin, end, words, minor=True)
+        before = idle
+
+
+def _runs(facts: Facts, name: str, at_us: int) -> bool:
+    """Whether a process is known to run then."""
+    host = facts.hosts.get(name)
+    started = latest(host.started, at_us) if host is not None else None
+    return host is not None and started is not None and host.end_between(started - 1, at_us) is None
+
+
+# --- in the headline -------------------------------------------------------------------------------------------------
+
+
+def gravest(told: Sequence[Generation], main: Generation) -> Hindrance | None:
+    """What the headline names besides its main generation: deleted offsets first, then what lasted longest."""
+    besides = (one for generation in told for one in generation.hindrances)
+    found = [one for one in besides if not one.minor and one.cause is not main.cause]
+    return max(found, key=lambda one: (one.cause is Cause.OFFSET_EXPIRY, one.ended_us - one.began_us), default=None)

@@ -1,0 +1,140 @@
+"""When a rollout was over: the figure an SRE asks for first.
+
+A rollout's pods are all ready when the scenario says so (`rollout.ended`). Its group is at rest later: when the
+coordinator calls it Stable, every pod that runs now is a member, and no process that is dead is one any more. A
+cooperative rebalance has a second round; then it is the end of that one. What counts is the time from the first
+SIGTERM (for a rollout that only adds pods, from its step) to that moment.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+
+from groupsim.eventloop.events import TraceEvent
+from groupsim.scenarios.story.facts import Facts, GroupFacts, Rolled
+from groupsim.scenarios.story.model import Doing, Generation, Rollout
+from groupsim.scenarios.story.rebalances.blame import who
+from groupsim.scenarios.story.rebalances.silence import first_seen
+from groupsim.scenarios.story.words import clock, count, listed, span
+
+_STEP = "rolling-restart"
+
+
+def rolled(facts: Facts, event: TraceEvent) -> None:
+    """All pods are ready; the group may be at rest already, as one of static members is."""
+    facts.rollouts.append(Rolled(event))
+    group = facts.groups.get(event.group or "?")
+    if group is not None:
+        settle(facts, group, event)
+
+
+def settle(facts: Facts, group: GroupFacts, event: TraceEvent) -> None:
+    """After an event that may bring a group to rest: note it for the rollouts that wait for that."""
+    for one in facts.rollouts:
+        waits = one.settled_us is None and one.event.group == group.name
+        if waits and group.open is None and not (_missing(facts, group, one) or any(_dead(facts, group))):
+            one.settled_us = event.t_us
+
+
+def _missing(facts: Facts, group: GroupFacts, one: Rolled) -> list[str]:
+    """Pods of the rollout whose present life is no member of the group."""
+    present = {facts.process.get(member) for member in group.members if not _is_dead(facts, member)}
+    return [str(pod) for pod in (one.event.payload or {})["pods"] if pod not in present]
+
+
+def _is_dead(facts: Facts, member: str) -> bool:
+    """Whether the life in which the process got this member id is over."""
+    host = facts.host_of(member)
+    return host is not None and bool(host.ended) and host.ended[-1].began_us >= first_seen(facts, member, host)
+
+
+def rollouts(facts: Facts, group: GroupFacts, told: Sequence[Generation]) -> Iterator[Rollout]:
+    """The rollouts of a group in order, those that were not over included."""
+    ended = {one.event.cause: one for one in facts.rollouts if one.event.group == group.name}
+    for step in facts.actions:
+        said = step.payload or {}
+        whose = step.group or next(iter(facts.groups))
+        if said.get("do") != _STEP or whose != group.name:
+            continue
+        one = ended.get(step.seq)
+        if one is None:
+            yield Rollout(group.name, str(said.get("kind", "deployment")), 0, step.t_us)
+        elif (one.event.payload or {}).get("pods"):
+            yield _over(facts, group, one, step.t_us, told)
+
+
+def _over(facts: Facts, group: GroupFacts, one: Rolled, began_us: int, told: Sequence[Generation]) -> Rollout:
+    payload = one.event.payload or {}
+    settled = _with_second_rounds(one.settled_us, told)
+    return Rollout(
+        group=group.name,
+        kind=str(payload["kind"]),
+        pods=len(payload["pods"]),
+        began_us=began_us,
+        first_stop_us=payload["first_stop_us"],
+        ready_us=one.event.t_us,
+        settled_us=settled,
+        missing=tuple(_missing(facts, group, one)) if settled is None else (),
+        dead=tuple(_dead(facts, group)) if settled is None else (),
+    )
+
+
+def _dead(facts: Facts, group: GroupFacts) -> Iterator[str]:
+    for member in group.members:
+        named = who(facts, member)
+        if named is not None and _is_dead(facts, member):
+            yield named.host
+
+
+def _with_second_rounds(settled_us: int | None, told: Sequence[Generation]) -> int | None:
+    """The end of the second rounds that followed at once; None when the last of them had none."""
+    if settled_us is None:
+        return None
+    later = takewhile(lambda one: one.follow_up, (one for one in told if one.began_us >= settled_us))
+    last = next(reversed(list(later)), None)
+    return settled_us if last is None else last.stable_us
+
+
+# --- in words ------------------------------------------------------------------------------------------------------
+
+
+def doings(all_of_them: Sequence[Rollout]) -> Iterator[Doing]:
+    """A line of the timeline for the last pod of each."""
+    for one in all_of_them:
+        if one.ready_us is not None:
+            yield Doing(one.ready_us, f"rolling-restart of {one.group}: the last of {count(one.pods, 'pod')} is ready")
+
+
+def in_words(one: Rollout) -> str:
+    """What is told of a rollout below the name of its group."""
+    begin = f"first stop {clock(one.since_us)}" if one.first_stop_us is not None else f"begun {clock(one.since_us)}"
+    if one.ready_us is None:
+        return f"rollout ({one.kind}): not over when the run ended; {begin}"
+    ready = f"last of {count(one.pods, 'pod')} ready {clock(one.ready_us)}"
+    if one.took_us is None or one.settled_us is None:
+        return f"rollout ({one.kind}): {begin}, {ready}; the group was never at rest after it{_why_not(one)}"
+    stable = clock(one.settled_us) if one.settled_us > one.ready_us else "by then"
+    return f"rollout ({one.kind}) took {span(one.took_us)}: {begin}, {ready}, group stable {stable}"
+
+
+def _why_not(one: Rollout) -> str:
+    parts = [
+        f"{listed(names)} {words}"
+        for names, words in ((one.missing, "not in it at the end"), (one.dead, "dead and still a member"))
+        if names
+    ]
+    return f" ({'; '.join(parts)})" if parts else ""
+
+
+def in_the_headline(all_of_them: Sequence[Rollout]) -> str:
+    """What the headline adds: how long the longest took, or that one was not over."""
+    if not all_of_them:
+        return ""
+    took = [one.took_us for one in all_of_them]
+    what = "rollout" if len(all_of_them) == 1 else f"{len(all_of_them)} rollouts"
+    longest = max((length for length in took if length is not None), default=None)
+    if None in took or longest is None:
+        which = what if len(all_of_them) == 1 else f"{took.count(None)} of {what}"
+        return f"; {which} not over when the run ended"
+    return f"; {what} took {span(longest)}" + (" at most" if len(all_of_them) > 1 else "")

@@ -1,0 +1,162 @@
+"""Stable, and nothing moves: a partition whose owner is a member, sends heartbeats, and does not get on.
+
+Nothing of it begins a rebalance and nothing of it is in the coordinator's log: the committed offset stands still while
+the log grows. What tells a stall from a slow handler, which is lag and no stall, is why nothing was processed:
+
+    a worker        the scenario let it wait; poll goes on
+    a callback      the poll thread was inside it
+    the poll thread the scenario kept it away from poll
+    a commit        that fails, and is tried again before the member joins
+
+A stall is told with the generation it falls into, as a hindrance with a place in the closed list of causes.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+from attrs import evolve, frozen
+
+from groupsim.eventloop.events import TraceEvent
+from groupsim.eventloop.units import parse_duration
+from groupsim.protocol.messages import TopicPartition
+from groupsim.scenarios.story.causes import Cause
+from groupsim.scenarios.story.facts import Facts, HostFacts, Stretch
+from groupsim.scenarios.story.model import Generation, Hindrance
+from groupsim.scenarios.story.rebalances.hindrances import rests
+from groupsim.scenarios.story.rebalances.ownership import Holding
+from groupsim.scenarios.story.rebalances.silence import aims_at, committing
+from groupsim.scenarios.story.records.lag_course import LagCourse
+from groupsim.scenarios.story.words import listed, span
+
+STALL_US = 30_000_000
+"""A partition that stands still for less, with an owner that is alive, is not told as a stall."""
+_APART_US = 1_000_000  # stalls of one owner that begin or end within this are one
+
+
+@frozen
+class _Stall:
+    """One partition that stood still under one owner."""
+
+    partition: TopicPartition
+    host: str
+    began_us: int
+    ended_us: int
+    why: str
+
+
+def with_stalls(
+    facts: Facts, group: str, told: Sequence[Generation], spans: Iterable[Sequence[Holding]]
+) -> list[Generation]:
+    """The generations of a group, each with the stalls that fell into it."""
+    begins = [one.began_us for one in told]
+    found: dict[int, list[Hindrance]] = {}
+    for stall in _together(_stalls(facts, group, told, spans)):
+        found.setdefault(max(0, bisect_right(begins, stall.began_us) - 1), []).append(stall)
+    return [
+        evolve(one, hindrances=(*one.hindrances, *found[at])) if at in found else one for at, one in enumerate(told)
+    ]
+
+
+def _together(stalls: Iterable[_Stall]) -> Iterator[Hindrance]:
+    """One hindrance for all partitions of an owner that stood still at the same time for the same reason."""
+    alike: dict[tuple[str, str, int], list[_Stall]] = {}
+    for one in stalls:
+        alike.setdefault((one.host, one.why, (one.ended_us + _APART_US // 2) // _APART_US), []).append(one)
+    for (host, why, _), its in alike.items():
+        began, ended = min(one.began_us for one in its), max(one.ended_us for one in its)
+        names = listed([str(one.partition) for one in sorted(its, key=lambda one: one.partition)])
+        whose = "its owner" if len(its) == 1 else "their owner"
+        stood = f"{names} stood still for {span(ended - began)} while {whose}, {host}, sent heartbeats"
+        yield Hindrance(began, ended, f"{stood}: {why}", Cause.STUCK)
+
+
+def _stalls(
+    facts: Facts, group: str, told: Sequence[Generation], spans: Iterable[Sequence[Holding]]
+) -> Iterator[_Stall]:
+    course: LagCourse | None = None
+    quiet = list(rests(facts, told))
+    for holding in (one for own in spans for one in own):
+        for began, ended in _gaps(facts, holding, quiet):
+            course = course or LagCourse((), facts)
+            since = _behind_since(course, group, holding.partition, began, ended)
+            if since is None or ended - since < STALL_US:
+                continue
+            why = _why(facts, facts.host(holding.host), since, ended)
+            if why:
+                yield _Stall(holding.partition, holding.host, since, ended, why)
+
+
+def _gaps(facts: Facts, holding: Holding, quiet: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The times without a processed record, of an owner that was a member of a stable group."""
+    until = min(holding.released_us or facts.end_us, _removed(facts, holding))
+    moments = [holding.fetchable_us or holding.owned_us, *(one for one in holding.processed if one < until), until]
+    for began, ended in pairwise(moments):
+        if ended - began < STALL_US:  # nearly always
+            continue
+        for first, last in quiet:
+            if min(ended, last) - max(began, first) >= STALL_US:
+                yield max(began, first), min(ended, last)
+
+
+def _removed(facts: Facts, holding: Holding) -> int:
+    """When the coordinator removed the owner under the member id it had; the end of the run if it never did."""
+    removals = facts.groups[holding.group].removals if holding.group in facts.groups else []
+    return next(
+        (one.t_us for one in removals if one.member == holding.member and one.t_us >= holding.owned_us), facts.end_us
+    )
+
+
+def _behind_since(course: LagCourse, group: str, partition: TopicPartition, began_us: int, ended_us: int) -> int | None:
+    """From when in [began, ended] records waited; None for never. Nothing is processed then: the lag only grows."""
+    if course.at(group, partition, began_us) > 0:
+        return began_us
+    if course.at(group, partition, ended_us - 1) <= 0:
+        return None
+    low, high = began_us, ended_us - 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        if course.at(group, partition, middle) > 0:
+            high = middle
+        else:
+            low = middle
+    return high
+
+
+def _why(facts: Facts, host: HostFacts, since: int, until: int) -> str:
+    """What kept the owner from its records; empty for a slow handler, a pause, and what the trace does not tell."""
+    half = (until - since) // 2
+    if any(pause.overlaps(since, until) for pause in host.pauses):
+        return ""
+    if _mostly(_steps(facts, host, "stuck"), since, until) >= half:
+        return "its worker was stuck"
+    callback = max(host.callbacks, key=lambda one: _within(one, since, until), default=None)
+    if callback is not None and _within(callback, since, until) >= half:
+        return f"it was in its {callback.what or 'rebalance'} callback"
+    if _mostly(_steps(facts, host, "block-poll"), since, until) >= half:
+        return "it did not call poll()"
+    tried = committing(facts, host, since, until)
+    return f"it {tried.why}" if tried is not None else ""
+
+
+def _steps(facts: Facts, host: HostFacts, do: str) -> Iterator[Stretch]:
+    """Steps that kept the application of this process from going on."""
+    for step in facts.actions:
+        said = step.payload or {}
+        if said.get("do") == do and said.get("where", "worker") == "worker" and aims_at(step, host):
+            yield Stretch(step.t_us, step.t_us + _lasted(step))
+
+
+def _lasted(step: TraceEvent) -> int:
+    return parse_duration(str((step.payload or {})["for"]))
+
+
+def _mostly(stretches: Iterable[Stretch], since: int, until: int) -> int:
+    return max((_within(one, since, until) for one in stretches), default=0)
+
+
+def _within(stretch: Stretch, begin: int, until: int) -> int:
+    end = until if stretch.ended_us is None else min(stretch.ended_us, until)
+    return max(0, end - max(stretch.began_us, begin))

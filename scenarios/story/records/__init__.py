@@ -1,0 +1,1 @@
+"""What became of the records: logs, deliveries, commits, lag."""

@@ -1,0 +1,204 @@
+"""The account of the records: for every partition of every group, what became of each record in its log.
+
+Of the records that were ever in the log, as its leaders wrote it, each one is in exactly one place:
+
+    once, again         delivered to somebody of the group, once or more often
+    older               never delivered: it lies before every position the group ever had, so it was never the group's
+    skipped             never delivered, and the group reads further on: a position was reset or committed past it
+    expired             never delivered, deleted by retention before the group came there
+    waiting             never delivered, the group will come to it
+    aborted             never delivered, of a transaction that was aborted
+    truncated           never delivered, cut off from the log after a change of its leader
+
+    once + again + older + skipped + expired + waiting + aborted + (truncated - phantoms) = written
+
+`truncated` counts all that was cut off; `phantoms` of these had been delivered, `lost` had been acknowledged to their
+producers. What compaction cleaned away before anybody read it counts as skipped: no event says which records those
+were. `Account.lost` is the older, narrower figure: what lies between two records that were delivered, so it needs no
+log ends and is there for traces that lack them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from groupsim.protocol.messages import TopicPartition
+from groupsim.scenarios.story.facts import Facts
+from groupsim.scenarios.story.model import Account, Gap, GroupAccount, Lag, Records, Standstill
+from groupsim.scenarios.story.rebalances.ownership import Holding
+from groupsim.scenarios.story.records.delivery_ledger import Book, Books
+from groupsim.scenarios.story.records.lag import Key, Wanted, lags
+from groupsim.scenarios.story.records.leader_log import LedLog
+from groupsim.scenarios.story.records.leader_log_lag import led_lags
+from groupsim.scenarios.story.records.log_growth import changes
+
+Owners = Mapping[Key, Sequence[Holding]]
+Stops = Mapping[Key, Sequence[Standstill]]
+
+
+def accounts(
+    facts: Facts, books: Books, owners: Owners, stops: Stops
+) -> tuple[tuple[Account, ...], tuple[GroupAccount, ...]]:
+    """The account of each partition that a group subscribed to or read, and of each group."""
+    behind, whole = lags_of(facts, books, owners)
+    by_key: dict[Key, Book] = {(group, TopicPartition(*place)): book for (group, place), book in books.books.items()}
+    deleted = {e.topic for e in facts.metadata if not (e.payload or {}).get("partitions")} - {
+        name.rpartition("-")[0] for name in _ends(facts)
+    }
+    found = []
+    for key in sorted({*behind, *by_key}):
+        book, log = by_key.get(key) or Book(), books.logs.get(key[1])
+        known = facts.log_ends is not None and key[1].topic not in deleted and log is not None
+        holes = _holes(book, log)
+        account = Account(
+            *key,
+            delivered=book.delivered,
+            duplicates=book.duplicates,
+            lost=sum(end - begin for begin, end in holes),
+            first_lost=holes[0] if holes else None,
+            records=records_of(book, log) if known and log is not None else None,
+            lag=behind.get(key),
+            gap=_gap(facts, key, owners.get(key, ()), stops.get(key, ())),
+        )
+        found.append(account)
+    return tuple(found), tuple(_of_groups(found, whole))
+
+
+def lags_of(facts: Facts, books: Books, owners: Owners) -> tuple[dict[Key, Lag], dict[str, Lag]]:
+    """The lag of every partition and group; nothing when the trace does not say where the logs end."""
+    if facts.log_ends is None:
+        return {}, {}
+    placed = {(group, TopicPartition(*place)): book.places for (group, place), book in books.books.items()}
+    growth = (facts.log_ends.payload or {}).get("growth")
+    if growth is not None:
+        planned = changes(growth)
+        groups = wanted(facts, owners, [change.topic for change in planned])
+        return lags(planned, groups, placed, books.steps, facts.end_us)
+    groups = wanted(facts, owners, [topic for topic, _ in books.logs])
+    ends = {partition: log.steps for partition, log in books.logs.items()}
+    return led_lags(ends, groups, placed, books.steps, facts.end_us)
+
+
+def wanted(facts: Facts, owners: Owners, topics: Sequence[str]) -> dict[str, Wanted]:
+    """What counts for the groups of the processes that ran: what they subscribed to, or chose."""
+    found: dict[str, Wanted] = {}
+    for event in facts.starts:
+        if event.group is None:
+            continue  # a producer
+        group = found.setdefault(event.group, Wanted())
+        said = event.payload or {}
+        group.topics.update(dict.fromkeys(said.get("topics", ())))
+        if "pattern" in said:
+            fits = re.compile(said["pattern"])
+            group.topics.update(dict.fromkeys(topic for topic in topics if fits.fullmatch(topic)))
+    for (name, tp), spans in owners.items():
+        group = found.setdefault(name, Wanted())
+        if any(span.generation is not None for span in spans):
+            group.topics[tp.topic] = None
+        else:
+            group.singles[tp] = None
+    for group in found.values():
+        group.singles = {tp: None for tp in group.singles if tp.topic not in group.topics}
+    return found
+
+
+def records_of(book: Book, log: LedLog) -> Records:
+    """What became of every record of one log, for one group."""
+    seen = len(book.seen)
+    again = len(book.again)
+    skipped = older = expired = waiting = aborted = 0
+    lowest, position = book.lowest or 0, book.position or 0
+    for begin, end in _never(book, log):
+        hidden = log.aborted.count(begin, end)
+        aborted += hidden
+        if hidden == end - begin:
+            continue
+        for piece in log.aborted.gaps(begin, end):
+            before = _length(piece, 0, lowest)
+            gone = _length(piece, lowest, max(lowest, log.start))
+            passed = sum(_length(piece, max(b, lowest), e) for b, e in book.passed)
+            further = _length(piece, max(lowest, log.start), position)
+            older += before
+            skipped += passed + further
+            expired += gone - passed
+            waiting += piece[1] - piece[0] - before - gone - further
+    return Records(
+        written=len(log.records) + log.truncated,
+        once=seen - again + book.cut_once,
+        again=again + book.cut_again,
+        skipped=skipped,
+        older=older,
+        expired=expired,
+        waiting=waiting,
+        aborted=aborted,
+        truncated=log.truncated,
+        phantoms=book.cut_once + book.cut_again,
+        lost=log.lost,
+        unprocessed=seen - len(book.processed),
+    )
+
+
+def _holes(book: Book, log: LedLog | None) -> list[tuple[int, int]]:
+    """What was passed over: between records that were delivered there are others, neither markers nor aborted ones."""
+    seen = book.seen
+    if len(seen.begins) < 2:
+        return []
+    holes = seen.gaps(seen.begins[0], seen.ends[-1])
+    if log is None:
+        return holes
+    theirs = (piece for begin, end in holes for piece in log.records.within(begin, end))
+    return [piece for begin, end in theirs for piece in log.aborted.gaps(begin, end)]
+
+
+def _never(book: Book, log: LedLog) -> Iterator[tuple[int, int]]:
+    """The records that are in the log, or were deleted from it, and that nobody of the group was given."""
+    for begin, end in log.records:
+        yield from book.seen.gaps(begin, end)
+
+
+def _length(piece: tuple[int, int], begin: int, end: int) -> int:
+    """How much of a piece lies in [begin, end)."""
+    return max(0, min(piece[1], end) - max(piece[0], begin))
+
+
+def _gap(facts: Facts, key: Key, spans: Sequence[Holding], stops: Sequence[Standstill]) -> Gap | None:
+    """The longest time nobody could work on a partition, once the group had it; all the time if it never had."""
+    if all(span.fetchable_us is None for span in spans):
+        group, partition = key
+        began = min((e.t_us for e in facts.starts if (e.group or "?") == group), default=0)
+        return Gap(max(began, _made_us(facts, partition)), facts.end_us, open=True)
+    longest = max(stops, key=lambda stop: (stop.length_us, -stop.began_us), default=None)
+    return None if longest is None else Gap(longest.began_us, longest.ended_us, longest.open)
+
+
+def _made_us(facts: Facts, partition: TopicPartition) -> int:
+    """When a partition was made; 0 when it was there from the beginning."""
+    grown = (e for e in facts.metadata if e.topic == partition.topic)
+    return next((e.t_us for e in grown if (e.payload or {}).get("partitions", 0) > partition.partition), 0)
+
+
+def _of_groups(found: Sequence[Account], whole: Mapping[str, Lag]) -> Iterator[GroupAccount]:
+    for name in sorted({*(one.group for one in found), *whole}):
+        mine = [one for one in found if one.group == name]
+        gaps = [one for one in mine if one.gap is not None]
+        yield GroupAccount(
+            name,
+            partitions=len(mine),
+            delivered=sum(one.delivered for one in mine),
+            duplicates=sum(one.duplicates for one in mine),
+            lost=sum(one.lost for one in mine),
+            records=added(mine),
+            lag=whole.get(name),
+            gap=max(gaps, key=lambda one: one.gap.length_us if one.gap else 0).partition if gaps else None,
+        )
+
+
+def added(some: Sequence[Account]) -> Records | None:
+    """The records of several partitions together; None when the trace does not tell of any of them."""
+    known = [one.records for one in some if one.records is not None]
+    return sum(known[1:], known[0]) if known else None
+
+
+def _ends(facts: Facts) -> Mapping[str, Sequence[int]]:
+    return {} if facts.log_ends is None else (facts.log_ends.payload or {}).get("ends", {})

@@ -1,0 +1,151 @@
+"""Who was given which records, as one reads the trace from its begin: a book per group and partition.
+
+Deliveries stand in the trace as ranges (base offset, count). What a book has already when it comes again was delivered
+again. A log that is cut off takes records out of every book: their offsets are given to other records later on, and
+those are not the same again. What retention deletes while a group had passed it by was skipped by the group, not
+expired.
+"""
+
+from __future__ import annotations
+
+from attrs import Factory, define
+
+from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.scenarios.story.records.leader_log import LedLog
+from groupsim.scenarios.story.records.offset_ranges import Ranges
+
+Partition = tuple[str, int]  # a partition as a plain tuple: there are many events
+Key = tuple[str, Partition]  # group and partition
+Moments = list[tuple[int, int]]  # when, and the number from then on
+Step = tuple[int, str, Partition, int]  # when, group, partition, the offset it has come to
+
+
+class Book:
+    """One partition of one group."""
+
+    __slots__ = (
+        "again",
+        "cut_again",
+        "cut_once",
+        "deleted",
+        "delivered",
+        "duplicates",
+        "lowest",
+        "passed",
+        "places",
+        "position",
+        "processed",
+        "seen",
+    )
+
+    def __init__(self) -> None:
+        self.seen = Ranges()  # delivered at least once, of what is in the log
+        self.again = Ranges()  # delivered more than once
+        self.processed = Ranges()
+        self.passed = Ranges()  # deleted, and the group had been beyond it
+        self.deleted = 0  # all below is deleted
+        self.places: list[tuple[int, int]] = []  # when members were placed where
+        self.position: int | None = None  # where the group reads next
+        self.lowest: int | None = None  # the lowest offset it was ever placed at, or read
+        self.delivered = self.duplicates = 0
+        self.cut_once = self.cut_again = 0  # delivered once, or more often, before the log was cut off
+
+    def deliver(self, base: int, end: int) -> int:
+        """Somebody was given records; returns how many of them had been delivered before."""
+        self.delivered += end - base
+        self.position = end
+        seen = self.seen
+        ends = seen.ends
+        if ends and base == ends[-1]:  # as nearly always: it goes on where the last one ended
+            ends[-1] = end
+            return 0
+        if self.lowest is None or base < self.lowest:
+            self.lowest = base
+        for piece in seen.within(base, end):
+            self.again.add(*piece)
+        known = seen.add(base, end)
+        self.duplicates += known
+        return known
+
+    def place(self, t_us: int, offset: int) -> None:
+        """A member reads from this offset on."""
+        self.places.append((t_us, offset))
+        self.position = offset
+        if self.lowest is None or offset < self.lowest:
+            self.lowest = offset
+
+    def cut(self, at: int) -> None:
+        """The log has lost everything from `at` on."""
+        again = self.again.cut(at)
+        self.cut_again += again
+        self.cut_once += self.seen.cut(at) - again
+        self.processed.cut(at)
+
+    def delete(self, start: int) -> None:
+        """Retention has deleted what is below `start`; what was deleted before stays as it was judged then."""
+        passed = min(start, self.position or 0)
+        if passed > self.deleted:
+            for piece in self.seen.gaps(self.deleted, passed):
+                self.passed.add(*piece)
+        self.deleted = max(self.deleted, start)
+
+
+@define
+class Books:
+    """All books, by group and partition; the replicated logs; how groups came along."""
+
+    books: dict[Key, Book] = Factory(dict)
+    logs: dict[Partition, LedLog] = Factory(dict)
+    steps: list[Step] = Factory(list)
+
+    def book(self, group: str, partition: Partition) -> Book:
+        """The book of a group on a partition, made on first use."""
+        known = self.books.get((group, partition))
+        if known is None:
+            known = self.books[group, partition] = Book()
+        return known
+
+    def log_told(self, event: TraceEvent) -> None:
+        """A log has grown, or lost its beginning, or a producer heard that it has grown."""
+        partition = (event.topic or "?", event.partition or 0)
+        log = self._log(partition)
+        if event.kind is Kind.RECORDS_ACKNOWLEDGED:
+            log.acknowledge(event)
+        elif event.kind is Kind.RECORDS_APPENDED:
+            self._cut(partition, log.append(event))
+        else:
+            start = int((event.payload or {}).get("start", 0))
+            if start > log.start:
+                log.delete(start)
+                self._delete(partition, start)
+
+    def close(self, log_ends: TraceEvent | None) -> None:
+        """The logs as the run left them; counted ones are made from where they end."""
+        if log_ends is None:
+            return
+        for name, (start, end, _) in (log_ends.payload or {}).get("ends", {}).items():
+            topic, _, number = name.rpartition("-")
+            partition = (topic, int(number))
+            log = self._log(partition)
+            if start > log.start:
+                self._delete(partition, start)
+            self._cut(partition, log.close(start, end, log_ends.t_us))
+
+    def _log(self, partition: Partition) -> LedLog:
+        """The log of a partition, made on first use."""
+        known = self.logs.get(partition)
+        if known is None:
+            known = self.logs[partition] = LedLog()
+        return known
+
+    def _cut(self, partition: Partition, at: int | None) -> None:
+        for book in self._of(partition) if at is not None else ():
+            book.cut(at)  # type: ignore[arg-type]
+
+    def _delete(self, partition: Partition, start: int) -> None:
+        for book in self._of(partition):
+            book.delete(start)
+
+    def _of(self, partition: Partition) -> list[Book]:
+        """The books of every group on one partition."""
+        return [book for (_, place), book in self.books.items() if place == partition]

@@ -1,0 +1,242 @@
+"""How far behind a group was, partition by partition and instant by instant.
+
+    lag(t) = log end(t) - done(t), never below 0
+
+`done` is the offset up to which the group has come: the end of the furthest record a handler has finished, or a
+position further on that a member was placed at (committed or reset), whichever is greater. Before the first position it
+is that first position: what a `latest` reset passes over was never the group's to process. Where no member ever had a
+position it is 0.
+
+Time is made of whole microseconds, and a state holds from an instant, after everything that falls on it, up to the next
+microsecond. Areas are summed exactly in record-microseconds (`LogEnds.area`); only the result is rounded, down, to
+record-milliseconds.
+
+Counted logs are walked through from change to change, here; those that leaders wrote have steps of their own
+(`leader_log_lag.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from attrs import Factory, define
+
+from groupsim.protocol.messages import TopicPartition
+from groupsim.scenarios.story.model import Lag
+from groupsim.scenarios.story.records.delivery_ledger import Step
+from groupsim.scenarios.story.records.log_growth import Change, LogEnds
+
+Key = tuple[str, TopicPartition]  # group and partition
+Places = Mapping[Key, Sequence[tuple[int, int]]]
+"""When members were placed where, by group and partition."""
+
+
+@define
+class Wanted:
+    """What counts for a group: all partitions of these topics, and partitions that a member chose for itself."""
+
+    topics: dict[str, None] = Factory(dict)
+    singles: dict[TopicPartition, None] = Factory(dict)
+
+    def wants(self, partition: TopicPartition) -> bool:
+        """Whether a partition counts."""
+        return partition.topic in self.topics or partition in self.singles
+
+
+@define
+class _Partition:
+    """One partition of a group while the run is walked through."""
+
+    done: int
+    since_us: int  # up to here `done` has been taken off the area
+    ends_us: int  # up to here the log end has been added to it
+    ahead: bool = False  # `done` lies beyond the log end: no lag until that has caught up
+    area_us: int = 0
+    most: int = 0
+    most_us: int = 0
+    gone: bool = False  # its topic was deleted
+
+    def advance(self, ends: LogEnds, number: int, now_us: int, end: int) -> None:
+        """Take `done` off the area up to now, when the log ends at `end`."""
+        if self.ahead:
+            caught_up = ends.due_us(number, self.done - 1)
+            if caught_up is None or caught_up >= now_us:
+                self.since_us = self.ends_us = now_us
+                return
+            self.ahead = False
+            self.since_us = self.ends_us = max(self.since_us, caught_up)
+        if now_us > self.since_us:
+            self.area_us -= self.done * (now_us - self.since_us)
+            if end - self.done > self.most:
+                lag = ends.end(number, now_us - 1) - self.done
+                if lag > self.most:
+                    reached = ends.due_us(number, self.done + lag - 1)
+                    self.most, self.most_us = lag, max(self.since_us, reached or 0)
+            self.since_us = now_us
+
+    def settle(self, ends: LogEnds, number: int, now_us: int) -> None:
+        """The same, and add the log end: for when its rate changes, and at the end."""
+        self.advance(ends, number, now_us, ends.end(number, now_us))
+        if now_us > self.ends_us:
+            self.area_us += ends.area(number, self.ends_us, now_us)
+            self.ends_us = now_us
+
+    def come_to(self, ends: LogEnds, number: int, now_us: int, offset: int) -> int:
+        """The group has come further, to `offset`; returns by how much."""
+        more = offset - self.done
+        end = ends.end(number, now_us)
+        self.advance(ends, number, now_us, end)
+        self.done = offset
+        if offset > end and not self.ahead:
+            self.settle(ends, number, now_us)
+            self.ahead = True
+        return more
+
+
+@define
+class _Group:
+    """A group while the run is walked through."""
+
+    wanted: Wanted
+    partitions: dict[TopicPartition, _Partition] = Factory(dict)
+    ahead: dict[TopicPartition, None] = Factory(dict)  # those whose `done` lies beyond the log end
+    done: int = 0  # over all partitions
+    since_us: int = 0
+    most: int = 0
+    most_us: int = 0
+
+
+def lags(
+    planned: Sequence[Change], groups: Mapping[str, Wanted], placed: Places, steps: Iterable[Step], end_us: int
+) -> tuple[dict[Key, Lag], dict[str, Lag]]:
+    """The lag of every partition of counted logs that counts, by group and partition, and that of each whole group.
+
+    `steps` are in order of time. A group's `most_us` is an instant at which its lag was that large, not always the
+    first.
+    """
+    walk = _Walk({name: _Group(wanted) for name, wanted in groups.items()}, placed)
+    left = iter([*steps, (end_us + 1, "", ("", 0), 0)])
+    step = next(left)
+    for change in planned:
+        while step[0] < change.t_us:
+            walk.come_to(step)
+            step = next(left)
+        walk.change(change)
+    while step[0] <= end_us:
+        walk.come_to(step)
+        step = next(left)
+    return walk.finish(end_us)
+
+
+class _Walk:
+    """Topics and groups at one instant after the other."""
+
+    def __init__(self, groups: dict[str, _Group], first: Places) -> None:
+        self.groups = groups
+        self.first = first
+        self.topics: dict[str, LogEnds] = {}
+
+    def come_to(self, step: Step) -> None:
+        """A group has come further in a partition."""
+        t_us, name, partition, offset = step
+        group = self.groups.get(name)
+        here = group.partitions.get(partition) if group is not None else None  # type: ignore[call-overload]
+        if group is not None and here is not None and not here.gone and offset > here.done:
+            self._look(group, t_us)
+            group.done += here.come_to(self.topics[partition[0]], partition[1], t_us, offset)
+            if here.ahead:
+                group.ahead[TopicPartition(*partition)] = None
+
+    def change(self, change: Change) -> None:
+        """A topic is made, changed or deleted."""
+        followers = [group for group in self.groups.values() if self._follows(group, change.topic)]
+        for group in followers:
+            self._look(group, change.t_us)
+            self._settle(group, change.topic, change.t_us)
+        if change.make is not None:
+            self.topics[change.topic] = change.make(change.t_us)
+        elif change.change is not None:
+            change.change(self.topics[change.topic], change.t_us)
+        else:
+            self._delete(followers, change.topic)
+            return
+        for name, group in self.groups.items():
+            self._open(name, group, change.topic, change.t_us)
+
+    def finish(self, end_us: int) -> tuple[dict[Key, Lag], dict[str, Lag]]:
+        """What there is to say when the run has ended."""
+        found: dict[Key, Lag] = {}
+        whole: dict[str, Lag] = {}
+        for name, group in self.groups.items():
+            self._look(group, end_us)
+            for topic in self.topics:
+                self._settle(group, topic, end_us)
+            area = 0
+            for tp, here in sorted(group.partitions.items()):
+                now = 0 if here.gone else max(0, self.topics[tp.topic].end(tp.partition, end_us) - here.done)
+                most, at_us = (now, end_us) if now > here.most else (here.most, here.most_us)
+                found[name, tp] = Lag(now, most, at_us, here.area_us // 1000)
+                area += here.area_us // 1000
+            lag = self._lag(group, end_us)
+            most, at_us = (lag, end_us) if lag > group.most else (group.most, group.most_us)
+            whole[name] = Lag(lag, most, at_us, area)
+        return found, whole
+
+    @staticmethod
+    def _follows(group: _Group, topic: str) -> bool:
+        return topic in group.wanted.topics or any(tp.topic == topic for tp in group.wanted.singles)
+
+    def _open(self, name: str, group: _Group, topic: str, now_us: int) -> None:
+        """Partitions that are new (or new again) begin where the group will first be placed in them."""
+        ends = self.topics[topic]
+        for number in range(ends.partitions):
+            tp = TopicPartition(topic, number)
+            before = group.partitions.get(tp)
+            if not group.wanted.wants(tp) or (before is not None and not before.gone):
+                continue
+            done = next((offset for t_us, offset in self.first.get((name, tp), ()) if t_us >= now_us), 0)
+            here = group.partitions[tp] = _Partition(done, now_us, now_us, done > ends.end(number, now_us))
+            if before is not None:
+                here.area_us, here.most, here.most_us = before.area_us, before.most, before.most_us
+            group.done += done
+            if here.ahead:
+                group.ahead[tp] = None
+
+    def _delete(self, followers: Iterable[_Group], topic: str) -> None:
+        del self.topics[topic]
+        for group in followers:
+            for tp, here in group.partitions.items():
+                if tp.topic == topic and not here.gone:
+                    here.gone = True
+                    group.done -= here.done
+                    group.ahead.pop(tp, None)
+
+    def _settle(self, group: _Group, topic: str, now_us: int) -> None:
+        for tp, here in group.partitions.items():
+            if tp.topic == topic and not here.gone:
+                here.settle(self.topics[topic], tp.partition, now_us)
+
+    def _look(self, group: _Group, now_us: int) -> None:
+        """Between two changes the lag only grows: it is largest right before the next."""
+        if now_us > group.since_us:
+            lag = self._lag(group, now_us - 1)
+            group.since_us = now_us
+            if lag > group.most:
+                group.most, group.most_us = lag, now_us - 1
+
+    def _lag(self, group: _Group, at_us: int) -> int:
+        """The lag of a whole group; by way of the topics' sums unless a partition counts differently."""
+        if not group.wanted.singles and not group.ahead:
+            total = -group.done
+            for topic in group.wanted.topics:
+                if topic in self.topics:
+                    total += self.topics[topic].total(at_us)
+            return total
+        total = 0
+        for tp, here in group.partitions.items():
+            if not here.gone:
+                lag = self.topics[tp.topic].end(tp.partition, at_us) - here.done
+                total += max(lag, 0)
+                if lag >= 0:
+                    group.ahead.pop(tp, None)
+        return total

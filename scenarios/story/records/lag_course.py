@@ -1,0 +1,100 @@
+"""The lag at any instant, for who wants more than its end, its maximum and its area: expectations and pictures.
+
+It is worked out when it is asked for: the log end from what made the log grow, what is done from the steps so far.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from groupsim.eventloop.events import TraceEvent
+from groupsim.protocol.messages import TopicPartition
+from groupsim.scenarios.story.facts import Facts
+from groupsim.scenarios.story.index_events import gather
+from groupsim.scenarios.story.records.delivery_ledger import Key, Moments
+from groupsim.scenarios.story.records.log_growth import Change, LogEnds, changes
+
+
+class LagCourse:
+    """How the lag of groups went in one run."""
+
+    def __init__(self, events: Iterable[TraceEvent], facts: Facts | None = None) -> None:
+        facts = gather(events) if facts is None else facts
+        self._books = facts.books
+        said = (facts.log_ends.payload or {}) if facts.log_ends is not None else {}
+        self._changes = changes(said.get("growth", ()))
+        self._done: dict[Key, Moments] = {}
+        for t_us, group, partition, offset in self._books.steps:
+            self._done.setdefault((group, partition), []).append((t_us, offset))
+
+    def at(self, group: str, partition: TopicPartition, t_us: int) -> int:
+        """The lag of a partition after everything that falls on an instant; 0 where there is no such log."""
+        end, since_us = self._end(partition, t_us)
+        return max(0, end - self._done_until(group, partition)(since_us, t_us))
+
+    def series(self, group: str, partitions: Sequence[TopicPartition], moments: Iterable[int]) -> list[tuple[int, int]]:
+        """The lag of these partitions together, at each of these instants, earliest first.
+
+        One walk through the run for each partition, however many instants there are.
+        """
+        when = sorted(moments)
+        sums = [0] * len(when)
+        for partition in partitions:
+            ends = self._ends(partition, when)
+            done = self._done_until(group, partition)
+            for index, (t_us, (end, since_us)) in enumerate(zip(when, ends, strict=True)):
+                sums[index] += max(0, end - done(since_us, t_us))
+        return list(zip(when, sums, strict=True))
+
+    def _end(self, partition: TopicPartition, t_us: int) -> tuple[int, int]:
+        """The log end at an instant, and since when there is this log."""
+        return next(self._ends(partition, (t_us,)))
+
+    def _ends(self, partition: TopicPartition, when: Sequence[int]) -> Iterator[tuple[int, int]]:
+        """The log end at each of these instants, which come in order, and since when there is this log."""
+        log = self._books.logs.get(partition)
+        if not self._changes and log is not None:
+            for t_us in when:
+                index = bisect_right(log.steps, t_us, key=lambda step: step[0])
+                yield (log.steps[index - 1][1] if index else 0), 0
+            return
+        mine = [change for change in self._changes if change.topic == partition.topic]
+        ends: LogEnds | None = None
+        since_us = at = 0
+        for t_us in when:
+            while at < len(mine) and mine[at].t_us <= t_us:
+                ends, since_us = _after(mine[at], ends, since_us)
+                at += 1
+            known = ends is not None and partition.partition < ends.partitions
+            yield (ends.end(partition.partition, t_us) if ends is not None and known else 0), since_us
+
+    def _done_until(self, group: str, partition: TopicPartition) -> Callable[[int, int], int]:
+        """Up to where the group had come at instants that are asked for in order: as `lag.py` has it."""
+        key = (group, partition)
+        book, steps = self._books.books.get(key), self._done.get(key, [])
+        places = () if book is None else book.places
+        at, most, since = 0, 0, -1
+
+        def done(since_us: int, t_us: int) -> int:
+            nonlocal at, most, since
+            if since_us != since:  # another log of that name: what was done before does not count
+                since = since_us
+                most = next((offset for at_us, offset in places if at_us >= since_us), 0)
+            while at < len(steps) and steps[at][0] <= t_us:
+                if steps[at][0] >= since_us:
+                    most = max(most, steps[at][1])
+                at += 1
+            return most
+
+        return done
+
+
+def _after(change: Change, ends: LogEnds | None, since_us: int) -> tuple[LogEnds | None, int]:
+    """The log ends after a change of their topic, and since when there are these logs."""
+    if change.make is not None:
+        return change.make(change.t_us), change.t_us
+    if change.change is not None and ends is not None:
+        change.change(ends, change.t_us)
+        return ends, since_us
+    return None, since_us

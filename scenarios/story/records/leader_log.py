@@ -1,0 +1,132 @@
+"""A replicated partition's log as its leaders wrote it, followed from the trace.
+
+Leaders come and go, and what one of them wrote need not be in the next one's log. The rule is the leader epoch: an
+append of a newer epoch that begins below the end cuts off everything from there on (the old leader finds out later and
+truncates: the replicas' own `log.truncated` says nothing new here). An append of an older epoch comes from a leader
+that does not know yet that it is none: nobody else will ever have those records. When the run ends the leader's log may
+be shorter than what was appended: that, too, was cut off.
+
+A producer was promised what was acknowledged to it. An acknowledgement names offsets only, and two leaders may have
+given the same ones away, so it counts for the append of that producer that waits longest for one.
+
+Offsets that nobody was told to have appended are no records: transaction markers, and what was there before the trace.
+"""
+
+from __future__ import annotations
+
+from attrs import Factory, define
+
+from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.scenarios.story.records.offset_ranges import Ranges
+
+
+@define
+class Append:
+    """Records that one append added and that are no longer in the log; `acknowledged` to their producer."""
+
+    base: int
+    end: int
+    producer: str | None
+    acknowledged: bool = False
+
+
+@define
+class LedLog:
+    """One partition's log. `records` are the offsets of what is in it or was deleted from its beginning."""
+
+    start: int = 0
+    end: int = 0
+    epoch: int = -1
+    records: Ranges = Factory(Ranges)
+    aborted: Ranges = Factory(Ranges)  # records of transactions that were aborted
+    truncated: int = 0  # records that were cut off
+    lost: int = 0  # of these, how many had been acknowledged
+    steps: list[tuple[int, int]] = Factory(list)  # when it ended where
+    _appends: list[Append] = Factory(list)  # by base; those that are in the log
+    _gone: list[Append] = Factory(list)
+    _open: dict[int, Ranges] = Factory(dict)  # producer id → its records since its last marker
+
+    def append(self, event: TraceEvent) -> int | None:
+        """A leader appended. Returns from which offset on that cut the log off, if it did."""
+        said = event.payload or {}
+        base, count, epoch = said["base"], said["count"], said.get("epoch", self.epoch)
+        added = Append(base, base + count, said.get("producer"))
+        if epoch < self.epoch:
+            self._gone.append(added)
+            self.truncated += 0 if "marker" in said else count
+            return None
+        cut = base if base < self.end else None
+        if cut is not None:
+            self.cut(cut, event.t_us)
+        self.epoch, self.end = epoch, base + count
+        self.steps.append((event.t_us, self.end))
+        self._note(added, said.get("transaction"), said.get("marker"))
+        return cut
+
+    def _note(self, added: Append, transaction: int | None, marker: str | None) -> None:
+        if marker is not None:
+            ended = self._open.pop(transaction or 0, None)
+            for begin, end in ended or () if marker == "abort" else ():
+                self.aborted.add(begin, end)
+            return
+        self._appends.append(added)
+        self.records.add(added.base, added.end)
+        if transaction is not None:
+            self._open.setdefault(transaction, Ranges()).add(added.base, added.end)
+
+    def acknowledge(self, event: TraceEvent) -> None:
+        """A producer heard that its records are written."""
+        said = event.payload or {}
+        base = said.get("base", -1)
+        waiting = [one for one in self._gone if one.base <= base < one.end and not one.acknowledged]
+        theirs = next((one for one in waiting if one.producer == event.host), None)
+        mine = self._at(base)
+        if theirs is not None and (mine is None or mine.producer != event.host or mine.acknowledged):
+            theirs.acknowledged = True
+            self.lost += theirs.end - theirs.base
+        elif mine is not None:
+            mine.acknowledged = True
+
+    def _at(self, base: int) -> Append | None:
+        """The append that put a record there; mostly one of the last."""
+        for one in reversed(self._appends):
+            if one.base <= base:
+                return one if base < one.end else None
+        return None
+
+    def cut(self, at: int, t_us: int) -> None:
+        """Everything from `at` on is gone."""
+        self.truncated += self.records.cut(at)
+        self.aborted.cut(at)
+        for pending in self._open.values():
+            pending.cut(at)
+        while self._appends and self._appends[-1].end > at:
+            last = self._appends.pop()
+            if last.base < at:
+                self._appends.append(Append(last.base, at, last.producer, last.acknowledged))
+                last.base = at
+            self.lost += last.end - last.base if last.acknowledged else 0
+            self._gone.append(last)
+            if last.base == at:
+                break
+        self.end = at
+        self.steps.append((t_us, at))
+
+    def delete(self, start: int) -> None:
+        """Everything below `start` was deleted by retention."""
+        self.start = max(self.start, start)
+
+    def close(self, start: int, end: int, t_us: int) -> int | None:
+        """The log as the run left it. Returns from which offset on it was cut off, if it was."""
+        self.delete(start)
+        if not self.steps:  # nobody was told how it came about
+            self.records.add(0, end)
+            self.steps.append((0, end))
+            self.end = end
+        if end < self.end:
+            self.cut(end, t_us)
+            return end
+        return None
+
+
+LOG_KINDS = (Kind.RECORDS_APPENDED, Kind.RECORDS_ACKNOWLEDGED, Kind.LOG_DELETED)

@@ -1,0 +1,264 @@
+"""Whether what a scenario says of topics, producers and brokers' logs makes sense; `semantics.py` asks.
+
+Errors are what cannot run: producers without logs to write to, replicas on brokers that do not exist. Notes are what
+runs and does nothing: a segment size where there are no segments, an election gap where elections take their own time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from groupsim.cluster.acl.config import AUTHORIZER, STANDARD
+from groupsim.cluster.log.config import WITHOUT_EFFECT, topic_config
+from groupsim.scenarios.language.acls import hosts_of, wrong_acls
+from groupsim.scenarios.language.document import Document, Path_
+from groupsim.scenarios.language.mistakes import Wrong
+from groupsim.scenarios.language.model import GroupSpec, ProducerSpec, ProducesSpec, Scenario, TopicSpec
+from groupsim.scenarios.language.problems import NOTE, WARNING, Problem, suggest
+from groupsim.scenarios.language.values import Brokers
+from groupsim.scenarios.plans.clusters import (
+    ONLY_COUNTED,
+    ONLY_REPLICATED,
+    is_replicated,
+    min_isr_commits,
+    without_effect,
+)
+from groupsim.scenarios.plans.fleets import unfolded
+from groupsim.scenarios.plans.members import partition_limits, plans
+from groupsim.scenarios.runtime.producers import FEED_PREFIX, producer_plans, transforming_properties
+from groupsim.scenarios.steps.actions import NEED_LOGS as ACTIONS_THAT_NEED_LOGS
+from groupsim.scenarios.steps.actions import AddAcls, CrashBroker, RemoveAcls
+from groupsim.scenarios.steps.faults import NEED_LOGS as FAULTS_THAT_NEED_LOGS
+from groupsim.scenarios.validation.producers import noted_producers, settings_problems
+from groupsim.scenarios.validation.writes import broker_path, unwritable
+
+Found = Iterator[tuple[Path_, Wrong]]
+REMEDY = "leave `logs: counted` out of `cluster`"
+_HOSTS = ("controller", "scenario", "zookeeper")
+
+
+def wrong_data(scenario: Scenario) -> Found:
+    """What cannot run."""
+    for name, topic in scenario.topics.items():
+        yield from _topic(("topics", name), topic, scenario)
+    yield from _need_logs(scenario)
+    for below, wrong in wrong_acls(scenario.cluster.acls):
+        yield ("cluster", "acls", *below), wrong
+    yield from _producers(scenario)
+    for group, spec in scenario.groups.items():
+        if spec.produces is not None:
+            yield from _produces(("groups", group, "produces"), spec.produces, scenario)
+
+
+def _topic(path: Path_, topic: TopicSpec, scenario: Scenario) -> Found:
+    brokers = scenario.cluster.brokers
+    if topic.replication is not None and topic.replication > brokers:
+        message = f"{topic.replication} replicas on {brokers} brokers"
+        yield (*path, "replication"), Wrong(message, f"choose 1 to {brokers}, or raise `brokers`")
+    if topic.weights is not None and (len(topic.weights) != topic.partitions or not any(topic.weights)):
+        message = f"{len(topic.weights)} weights for {topic.partitions} partitions"
+        yield (*path, "weights"), Wrong(message, "give one number for each partition, not all of them 0")
+    if topic.replicas is not None:
+        yield from _placed(path, topic, brokers)
+    for name, value in topic.properties.items():
+        try:
+            topic_config({name: value})
+        except ValueError as error:
+            message, _, remedy = str(error).removeprefix(f"{name}: ").partition("; ")
+            yield (*path, "properties", name), Wrong(message, remedy, at_key=True)
+
+
+def _placed(path: Path_, topic: TopicSpec, brokers: Brokers) -> Found:
+    """Replicas placed by hand."""
+    assert topic.replicas is not None
+    where = (*path, "replicas")
+    if len(topic.replicas) != topic.partitions:
+        message = f"{len(topic.replicas)} lists of replicas for {topic.partitions} partitions"
+        yield where, Wrong(message, "give one list of brokers for each partition")
+    for index, nodes in enumerate(topic.replicas):
+        unknown = [node for node in nodes if node not in brokers.ids]
+        if unknown:
+            yield (*where, index), Wrong(f"there is no broker {unknown[0]}", f"brokers are {brokers.shown}")
+        elif not nodes or len(dict.fromkeys(nodes)) != len(nodes):
+            yield (*where, index), Wrong("no replica, or two on one broker", "name different brokers, as in [0, 1, 2]")
+        elif len(nodes) != len(topic.replicas[0]) or (topic.replication or len(nodes)) != len(nodes):
+            wanted = topic.replication or len(topic.replicas[0])
+            yield (*where, index), Wrong(f"{len(nodes)} replicas where {wanted} are wanted", "name as many everywhere")
+
+
+def _need_logs(scenario: Scenario) -> Found:
+    """What cannot be without brokers' logs."""
+    if is_replicated(scenario):
+        return
+    if scenario.producers:
+        yield ("producers",), Wrong("counted logs cannot be written to", f"{REMEDY}, or give the topic a `rate`")
+    if scenario.cluster.acls:
+        yield ("cluster", "acls"), Wrong("brokers with counted logs have no authorizer", REMEDY)
+    for group, spec in scenario.groups.items():
+        if spec.produces is not None:
+            yield ("groups", group, "produces"), Wrong("counted logs cannot be written to", REMEDY)
+        yield from _pushed(group, spec)
+    for index, step in enumerate(scenario.timeline):
+        deed = step.deed
+        if isinstance(deed, (*ACTIONS_THAT_NEED_LOGS, *FAULTS_THAT_NEED_LOGS)):
+            yield ("timeline", index, "do"), Wrong(f"`{deed.NAME}` needs brokers with logs of their own", REMEDY)
+        elif isinstance(deed, CrashBroker) and deed.machine:
+            yield ("timeline", index, "machine"), Wrong("counted logs have nothing that a machine could lose", REMEDY)
+    for index, expectation in enumerate(scenario.expect):
+        if expectation.check.NAME == "fetches":
+            yield ("expect", index), Wrong("of counted logs no fetches are counted", REMEDY)
+
+
+def _pushed(group: str, spec: GroupSpec) -> Found:
+    path: Path_ = ("groups", group)
+    if spec.push_buffer is not None:
+        yield (*path, "push-buffer"), Wrong("counted logs have nothing that could be pushed", REMEDY)
+    for name, member in spec.members.items():
+        if member.push_buffer is not None:
+            where = (*path, "members", name, "push-buffer")
+            yield where, Wrong("counted logs have nothing that could be pushed", REMEDY)
+
+
+def _producers(scenario: Scenario) -> Found:
+    limits = partition_limits(scenario)
+    taken = {plan.name: f"a member of `{plan.group}`" for plan in plans(unfolded(scenario))}
+    taken |= {f"{FEED_PREFIX}{topic}": f"the built-in producer of `{topic}`" for topic in scenario.topics}
+    taken |= {f"broker-{node}": "a broker" for node in scenario.cluster.brokers.ids} | dict.fromkeys(_HOSTS, "taken")
+    for plan in producer_plans(scenario):
+        if plan.name in taken:
+            remedy = "every process needs a name of its own"
+            yield ("producers", plan.key), Wrong(f"`{plan.name}` is {taken[plan.name]} already", remedy, at_key=True)
+        taken[plan.name] = "a producer"
+    for key, spec in scenario.producers.items():
+        yield from _producer(("producers", key), spec, limits)
+
+
+def _producer(path: Path_, spec: ProducerSpec, limits: dict[str, int]) -> Found:
+    if spec.topic not in limits:
+        yield (*path, "topic"), _no_topic(spec.topic, limits)
+    elif spec.weights is not None and (len(spec.weights) != limits[spec.topic] or not any(spec.weights)):
+        message = f"{len(spec.weights)} weights for {limits[spec.topic]} partitions"
+        yield (*path, "weights"), Wrong(message, "give one number for each partition, not all of them 0")
+    if spec.weights is not None and spec.keys is not None:
+        yield (*path, "weights"), Wrong("weights and keys at once: both choose the partition", "keep one of the two")
+    if spec.keys is not None and spec.keys.hot is not None and not spec.keys.hot.percent:
+        yield (*path, "keys", "hot"), Wrong("a share of the records is a percentage", "write for example `hot: 20%`")
+    if spec.commit_every == 0:
+        yield (*path, "commit-every"), Wrong("commits without end at one instant", "write for example `1s`")
+
+
+def _produces(path: Path_, spec: ProducesSpec, scenario: Scenario) -> Found:
+    limits = partition_limits(scenario)
+    if spec.to not in limits:
+        yield (*path, "to"), _no_topic(spec.to, limits)
+
+
+def _no_topic(name: str, limits: dict[str, int]) -> Wrong:
+    return Wrong(f"there is no topic `{name}`", suggest(name, limits, "topics here"))
+
+
+# --- what runs, and does nothing -------------------------------------------------------------------------------------
+
+
+def noted_data(scenario: Scenario, document: Document) -> Iterator[Problem]:
+    """Notes on what has no effect, and what the producers' settings come to."""
+    for path, message, remedy in _idle(scenario, document):
+        yield Problem(document.at_key(path), message, remedy, NOTE)
+    if is_replicated(scenario):
+        for name, topic in scenario.topics.items():
+            yield from _unsafe(name, topic, scenario, document)
+        yield from unwritable(scenario, document)
+        yield from _noted_acls(scenario, document)
+    yield from noted_producers(scenario, document)
+    for member in plans(scenario):
+        produces = scenario.groups[member.group].produces
+        if produces is not None and member.number == 1:
+            yield from settings_problems(
+                ("groups", member.group, "produces"), transforming_properties(member, produces), document
+            )
+
+
+def _noted_acls(scenario: Scenario, document: Document) -> Iterator[Problem]:
+    """ACLs that nobody asks about, and those for processes that the file does not name: a rollout may make them."""
+    acls = scenario.cluster.acls
+    if not scenario.broker.properties.get(AUTHORIZER):
+        remedy = f"add `{AUTHORIZER}: {STANDARD}` to `broker`"
+        for path in _with_acls(scenario):
+            yield Problem(document.at_key(path), "ACLs without an authorizer do nothing", remedy, WARNING)
+    members, producers = (
+        [plan.name for plan in plans(unfolded(scenario))],
+        [one.name for one in producer_plans(scenario)],
+    )
+    own = [f"{FEED_PREFIX}{topic}" for topic in scenario.topics] + [f"{name}-producer" for name in members]
+    known = (*members, *producers, *own)
+    for below, host in hosts_of(acls):
+        if host not in known:
+            place = document.at_value(("cluster", "acls", *below))
+            yield Problem(place, f"no process of this file is called `{host}`", suggest(host, known, "processes"), NOTE)
+
+
+def _with_acls(scenario: Scenario) -> Iterator[Path_]:
+    """Where a file has ACLs."""
+    if scenario.cluster.acls:
+        yield ("cluster", "acls")
+    for index, step in enumerate(scenario.timeline):
+        if isinstance(step.deed, AddAcls | RemoveAcls):
+            yield ("timeline", index, "acls")
+
+
+def _unsafe(name: str, topic: TopicSpec, scenario: Scenario, document: Document) -> Iterator[Problem]:
+    """Settings of a topic, its own or the brokers', with which writes fail or acknowledged records may be lost."""
+
+    def said(setting: str) -> tuple[str, Any]:
+        own: Path_ = ("topics", name, "properties", setting)
+        here = setting in topic.properties
+        value = topic.properties[setting] if here else scenario.broker.properties.get(setting, "")
+        return str(value).lower(), document.at_key(own if here else broker_path(document, setting))
+
+    replicas = len(topic.replicas[0]) if topic.replicas else topic.replication or _default_replication(scenario)
+    least, place = said("min.insync.replicas")
+    if least.isdecimal() and int(least) > replicas:
+        message = f"min.insync.replicas {least} of `{name}`, which has {replicas} replicas"
+        counts = f"it counts as {replicas} here; before Kafka 3.7 " if min_isr_commits(scenario.broker.version) else ""
+        remedy = (
+            f"{counts}with acks=all every record is refused "
+            "(NOT_ENOUGH_REPLICAS, KAFKA-15583): give it more replicas, or ask for fewer"
+        )
+        yield Problem(place, message, remedy, WARNING)
+    elif least.isdecimal() and int(least) == replicas > 1:
+        message = f"min.insync.replicas {least} of `{name}`, which has {replicas} replicas"
+        yield Problem(place, message, "with acks=all no record is taken while one of their brokers is down", NOTE)
+    unclean, place = said("unclean.leader.election.enable")
+    if unclean == "true":
+        message = f"unclean leader elections of `{name}`"
+        yield Problem(place, message, "a replica that lags may lead: records that were acknowledged can be lost", NOTE)
+
+
+def _default_replication(scenario: Scenario) -> int:
+    said = str(scenario.broker.properties.get("default.replication.factor", 1))
+    return int(said) if said.isdecimal() else 1
+
+
+def _idle(scenario: Scenario, document: Document) -> Iterator[tuple[Path_, str, str]]:
+    replicated = is_replicated(scenario)
+    for name, why in (ONLY_COUNTED if replicated else ONLY_REPLICATED).items():
+        if getattr(scenario.cluster, name) is not None:
+            key = name.replace("_", "-")
+            theirs = "; it is a figure of `logs: counted`" if replicated else ""
+            yield ("cluster", key), f"`{key}` has no effect here", f"{why}{theirs}"
+    for setting, why in without_effect(scenario):
+        yield broker_path(document, setting), f"`{setting}` has no effect here", why
+    for topic, spec in scenario.topics.items():
+        for name in spec.properties:
+            if name in WITHOUT_EFFECT:
+                yield ("topics", topic, "properties", name), f"`{name}` has no effect here", "it is accepted"
+        yield from _idle_of_topic(("topics", topic), document, replicated=replicated)
+
+
+def _idle_of_topic(path: Path_, document: Document, *, replicated: bool) -> Iterator[tuple[Path_, str, str]]:
+    if replicated:
+        return
+    for key in ("properties", "record-size", "replicas"):
+        if document.holds((*path, key)):
+            yield (*path, key), f"`{key}` has no effect here", f"counted logs hold no records; {REMEDY}"
