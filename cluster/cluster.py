@@ -54,7 +54,7 @@ class Cluster:
         self._counted: CountedLogs | None = None
         self._replicated: ReplicatedLogs | None = None
         self._logs = logs = self._make_logs()
-        self.brokers = {node: Node(self.network, node, self._rack(node), config, logs.parts) for node in config.nodes}
+        self.brokers = {node: Node(self.network, node, self._rack(node), config, logs) for node in config.nodes}
         self.network.attach(self.brokers, logs.others)
         self._tapped = False
         self.network.links.watchers.append(self._look_for_trouble)
@@ -109,11 +109,11 @@ class Cluster:
     @property
     def image(self) -> ClusterImage:
         """The cluster's metadata as the controller has decided."""
-        return self._logs.image
+        return self._logs.controller.image
 
     def watch(self, listener: Callable[[ClusterImage], None]) -> None:
         """Call `listener` with every image that the controller makes from now on."""
-        self._logs.watch(listener)
+        self._logs.controller.on_image.append(listener)
 
     @property
     def transport(self) -> Transport:
@@ -136,7 +136,7 @@ class Cluster:
     ) -> None:
         """Create a topic that gets `rate` records per second of these `sizes`, shared out by `weights` (equally).
 
-        `replication` is `default.replication.factor` unless given; `assignment` places replicas by hand. Raises
+        `replication` is `default.replication.factor` unless given; `assignment` lists each partition's replicas. Raises
         `ValueError` when the topic exists, or when the numbers make no sense.
         """
         shares = [1] * partitions if weights is None else list(weights)
@@ -145,7 +145,9 @@ class Cluster:
         speed = as_rate(rate)
         factor = self.config.default_replication_factor if replication is None else replication
         with caused_by(self.loop.trace):
-            self._logs.create_topic(name, partitions, factor, config or {}, assignment)
+            self._logs.controller.create_topic(
+                name, partitions, replication=factor, config=config, assignment=assignment
+            )
             self._logs.feed.open(name, shares, speed, sizes)
 
     def add_partitions(self, topic: str, total: int) -> None:
@@ -153,13 +155,14 @@ class Cluster:
         known = self.image.topics.get(topic)
         before = 0 if known is None else len(known.partitions)
         with caused_by(self.loop.trace):
-            self._logs.add_partitions(topic, total)
+            self._logs.controller.add_partitions(topic, total)
             self._logs.feed.grow(topic, [1] * (total - before))
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic: its data, and what groups committed for it. Raises `ValueError` when there is none."""
         with caused_by(self.loop.trace):
-            self._logs.delete_topic(name)
+            self._logs.controller.delete_topic(name)
+            self._logs.feed.close(name)
 
     def set_rate(self, topic: str, rate: Rate) -> None:
         """Produce `rate` records per second to a topic from now on; 0 stops. Raises `ValueError` for an unknown one."""
@@ -190,7 +193,7 @@ class Cluster:
     # --- groups ----------------------------------------------------------------------------------------------
 
     def coordinator_of(self, group_id: str) -> tuple[int, GroupCoordinator]:
-        """The node and coordinator of a group, as the controller has decided. Raises `LookupError` when nobody is."""
+        """The node and coordinator of a group, as the controller has decided. Raises `LookupError` without a leader."""
         where = TopicPartition(OFFSETS_TOPIC, partition_for(group_id, self.config.offsets_partitions))
         state = self.image.partition(where)
         if state is None or state.leader == NO_LEADER:
@@ -218,7 +221,7 @@ class Cluster:
 
         Raises `ValueError` for a broker that is down, or has no replica in sync.
         """
-        self._logs.move_leader(TopicPartition(OFFSETS_TOPIC, partition), to_node)
+        self._logs.controller.move_leader(TopicPartition(OFFSETS_TOPIC, partition), to_node)
 
     def fail_appends(self, group_id: str, error: ErrorCode, times: int) -> None:
         """Let the next appends of a group's coordinator fail. Raises `LookupError` while there is none."""

@@ -6,6 +6,7 @@ listed only in a full trace. What they bring about has kinds of its own.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from groupsim.cluster.answers import TITLES, generation_of, group_of, member_of
@@ -49,8 +50,8 @@ def broker_name(node: int) -> str:
     return f"broker-{node}"
 
 
-class Endpoint:
-    """A host that takes requests, one per connection at a time. `receive` is for its kind to say."""
+class Endpoint(ABC):
+    """A host that takes requests, one per connection at a time."""
 
     def __init__(self, loop: EventLoop, name: str) -> None:
         self.host: Host = loop.host(name)
@@ -63,9 +64,9 @@ class Endpoint:
         """Whether it takes connections."""
         return self.host.alive
 
+    @abstractmethod
     def receive(self, call: Line) -> None:
         """Take the request in hand of a connection."""
-        raise NotImplementedError
 
     def note_received(self, call: Line) -> None:
         """Say that a request has arrived; all that follows from it has this for its cause."""

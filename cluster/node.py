@@ -8,7 +8,7 @@ give up; and Metadata and FindCoordinator are answered from it. A broker that he
       └─────▶ metadata (what clients are told)
 
 The parts that depend on the kind of logs (agent, replicas, the coordinator's log, the services beside groups) are made
-by a `parts.Parts`: `replicated_parts` over logs on the brokers, `counted.parts` over counted ones.
+by a `parts.Logs`: `replicated` over logs on the brokers, `counted.logs` over counted ones.
 
 Lives: a crash ends all but the stores of the logs; a start begins with an empty image and takes no connection before
 the controller has let the broker out of fencing, as Kafka opens its port only then. A broker that is told to
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from groupsim.cluster.connection import Connection
     from groupsim.cluster.lines import Line
     from groupsim.cluster.network import Network
-    from groupsim.cluster.parts import Parts
+    from groupsim.cluster.parts import Logs
 
 _CONTROLLED_SHUTDOWN_US = 5 * 60 * 1_000_000
 
@@ -43,21 +43,21 @@ _CONTROLLED_SHUTDOWN_US = 5 * 60 * 1_000_000
 class Node(Endpoint):
     """A broker on its host."""
 
-    def __init__(self, network: Network, node: int, rack: str | None, config: ClusterConfig, parts: Parts) -> None:
+    def __init__(self, network: Network, node: int, rack: str | None, config: ClusterConfig, logs: Logs) -> None:
         super().__init__(network.loop, broker_name(node))
         self.loop = network.loop
         self.network = network
         self.node = node
         self.rack = rack
         self.config = config
-        self.metadata = parts.metadata()
-        self._parts = parts
+        self.metadata = logs.metadata()
+        self._logs = logs
         self._opened = True
         self.on_open: list[Callable[[bool], None]] = []  #: told when it begins or ceases to take connections
         self._stopped = False
-        self.agent = parts.agent(self)
+        self.agent = logs.agent(self)
         self.agent.on_running = partial(self.take_connections, True)
-        self.replicas = parts.replicas(self)
+        self.replicas = logs.replicas(self)
         self.replicas.on_leading.append(self._leading)
         self.replicas.on_not_leading.append(self._not_leading)
         self._member_ids: MemberIds | None = None
@@ -69,12 +69,12 @@ class Node(Endpoint):
 
     def _new_life(self) -> None:
         """What begins anew with each life of the broker."""
-        self.log = self._parts.offsets(self)
+        self.log = self._logs.offsets(self)
         coordinator = self.config.coordinator_of(self.node)
         self.groups = GroupCoordinator(self.loop, self.host, self.node, coordinator, self.log, self.metadata)
         if self._member_ids is not None:
             self.groups.ids = self._member_ids
-        self.services = self._parts.services(self)
+        self.services = self._logs.services(self)
         self._handlers = self.services.handlers
 
     # --- lives -----------------------------------------------------------------------------------------------
@@ -108,7 +108,7 @@ class Node(Endpoint):
         self.config = self.config if config is None else config
         self.host.start()
         self._stopped = False
-        self.metadata = self._parts.metadata()
+        self.metadata = self._logs.metadata()
         self._new_life()
         self.start()
 
@@ -151,7 +151,7 @@ class Node(Endpoint):
     def _leading(self, partition: TopicPartition, epoch: int) -> None:
         if partition.topic == OFFSETS_TOPIC:
             number = partition.partition
-            self.groups.elect(number, epoch, load_us=self._parts.load_us(self, number, epoch))
+            self.groups.elect(number, epoch, load_us=self._logs.load_us(self, number, epoch))
         else:
             self.services.leading(partition, epoch)
 

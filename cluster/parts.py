@@ -1,9 +1,8 @@
-"""What a broker needs of the parts that depend on its kind of logs: small protocols, and who makes the parts.
+"""The protocols of what depends on a cluster's kind of logs.
 
-A broker (`node.Node`) is the same over replicated and over counted logs. What differs is made for it by a `Parts`: how
-it hears of the cluster's image (`Agent`), its partitions (`Replicas`), how its coordinator's records are appended
-(`OffsetsLog`), and which requests it serves beside those of groups (`Services`). What differs in the cluster as a whole
-is a `Logs`: its controller, and the `Feed` of its topics.
+A cluster has one strategy, `Logs`: the controller (`ClusterController`), the `Feed` of the topics, and the parts of
+each broker (`node.Node`): how it receives the cluster's image (`Agent`), its partitions (`Replicas`), how its
+coordinator appends records (`OffsetsLog`), and which requests it serves beside those of groups (`Services`).
 """
 
 from __future__ import annotations
@@ -138,37 +137,23 @@ class Feed(Protocol):
         ...
 
 
-class Logs(Protocol):
-    """A cluster's kind of logs: its controller, its feed, and the parts of its brokers."""
+class ClusterController(Protocol):
+    """A controller: it decides on topics and leaders. `on_image` are called with every image that is in force."""
 
-    @property
-    def parts(self) -> Parts: ...
-    @property
-    def feed(self) -> Feed: ...
+    on_image: list[Callable[[ClusterImage], None]]
+
     @property
     def image(self) -> ClusterImage:
         """The image in force."""
-        ...
-
-    @property
-    def others(self) -> Mapping[int, Endpoint]:
-        """Who else can be reached over the network, by node id."""
-        ...
-
-    def watch(self, listener: Callable[[ClusterImage], None]) -> None:
-        """Call `listener` with every image from now on, when it is in force."""
-        ...
-
-    def begin(self, brokers: Mapping[int, Node]) -> None:
-        """The brokers are made: let them stand as after a long time, each with what it leads."""
         ...
 
     def create_topic(
         self,
         name: str,
         partitions: int,
+        *,
         replication: int,
-        config: Mapping[str, str],
+        config: Mapping[str, str] | None,
         assignment: Sequence[Sequence[int]] | None,
     ) -> None:
         """Make a topic. Raises `ValueError`."""
@@ -179,11 +164,28 @@ class Logs(Protocol):
         ...
 
     def delete_topic(self, name: str) -> None:
-        """Delete a topic and its feed. Raises `ValueError`."""
+        """Delete a topic. Raises `ValueError`."""
         ...
 
     def move_leader(self, partition: TopicPartition, node: int) -> None:
         """Let a broker lead a partition. Raises `ValueError`."""
+        ...
+
+
+class Logs(Protocol):
+    """A cluster's kind of logs: its controller, its feed, and the parts of its brokers."""
+
+    @property
+    def controller(self) -> ClusterController: ...
+    @property
+    def feed(self) -> Feed: ...
+    @property
+    def others(self) -> Mapping[int, Endpoint]:
+        """What else can be reached over the network, by node id."""
+        ...
+
+    def begin(self, brokers: Mapping[int, Node]) -> None:
+        """The brokers are made: let them stand as after a long time, each with what it leads."""
         ...
 
     def broker_died(self, node: int) -> None:
@@ -210,9 +212,7 @@ class Logs(Protocol):
         """The run is over: let go of files."""
         ...
 
-
-class Parts(Protocol):
-    """Makes the parts of brokers."""
+    # --- parts of a broker ---------------------------------------------------------------------------------
 
     def metadata(self) -> BrokerMetadata:
         """What one life of a broker knows of the cluster."""

@@ -13,8 +13,9 @@ With `ClusterConfig.kept` it goes on where an earlier process with the same fold
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext, suppress
+from functools import partial
 from typing import TYPE_CHECKING
 
 from attrs import evolve
@@ -22,6 +23,7 @@ from attrs import evolve
 from groupsim.cluster import faults as net
 from groupsim.cluster.admin.effective import Settings
 from groupsim.cluster.config import ClusterConfig
+from groupsim.cluster.controller.agent import ControllerAgent
 from groupsim.cluster.controller.config import ControllerConfig
 from groupsim.cluster.controller.controller import CONTROLLER_HOST, CONTROLLER_NODE, Controller
 from groupsim.cluster.controller.placement import Refused
@@ -29,9 +31,12 @@ from groupsim.cluster.endpoint import Endpoint
 from groupsim.cluster.formation import Formation
 from groupsim.cluster.keeping import Keeping
 from groupsim.cluster.log.log import PartitionLog
+from groupsim.cluster.metadata import BrokerMetadata
 from groupsim.cluster.network import Network
+from groupsim.cluster.offsets_topic import OffsetsTopic
+from groupsim.cluster.replica.manager import ReplicaManager
 from groupsim.cluster.replicated_feed import ProducerFeed
-from groupsim.cluster.replicated_parts import ReplicatedParts
+from groupsim.cluster.services import ReplicatedServices
 from groupsim.cluster.stores import Stores
 from groupsim.cluster.transactions.config import TRANSACTION_TOPIC
 from groupsim.cluster.transactions.coordinator import TransactionCoordinator
@@ -39,10 +44,12 @@ from groupsim.coordinator.placement import OFFSETS_TOPIC
 from groupsim.eventloop.interface import EventLoop
 from groupsim.protocol.acl_messages import Acl
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.cluster_messages import NO_LEADER, ClusterImage, TopicState
+from groupsim.protocol.cluster_messages import NO_LEADER, TopicState
 from groupsim.protocol.javahash import java_abs_mod
 
 if TYPE_CHECKING:
+    from groupsim.cluster.connection import Connection
+    from groupsim.cluster.lines import Line
     from groupsim.cluster.node import Node
     from groupsim.protocol.batch import Batch
 
@@ -54,11 +61,11 @@ class ControllerEndpoint(Endpoint):
         super().__init__(loop, CONTROLLER_HOST)
         self._controller = controller
 
-    def receive(self, call: object) -> None:
+    def receive(self, call: Line) -> None:
         """Take a broker's request."""
         if self._trace.heartbeats:
-            self.note_received(call)  # type: ignore[arg-type]
-        self._controller.receive(call)  # type: ignore[arg-type]
+            self.note_received(call)
+        self._controller.receive(call)
 
 
 class ReplicatedLogs:
@@ -72,38 +79,32 @@ class ReplicatedLogs:
         self._keeping = Keeping(loop, config)
         self.cluster_id = self._keeping.cluster_id
         self.controller = Controller(loop, _controller_config(config))
-        self.feed = ProducerFeed(loop, network, lambda: self.image)
+        self.feed = ProducerFeed(loop, network, lambda: self.controller.image)
         self.controller.administration.describe = Settings(config).created
         self.controller.administration.on_deleted.append(self.feed.close)
         self._keeping.begin(self.controller)
         self._stores = Stores(loop, config.storage, config.replica.log, self._known_to, kept=config.kept)
-        self._stores.begin(self.image.topics)
-        self.parts = ReplicatedParts(self._stores, self._keeping.blocks, self.make_transaction_topic)
+        self._stores.begin(self.controller.image.topics)
         self.others: Mapping[int, Endpoint] = {CONTROLLER_NODE: ControllerEndpoint(loop, self.controller)}
         self._brokers: Mapping[int, Node] = {}
-
-    @property
-    def image(self) -> ClusterImage:
-        """See `parts.Logs.image`."""
-        return self.controller.image
+        self._agents: dict[int, ControllerAgent] = {}
+        self._replicas: dict[int, ReplicaManager] = {}
+        self._offsets: dict[int, OffsetsTopic] = {}
+        self._services: dict[int, ReplicatedServices] = {}
 
     def _known_to(self, node: int, topic: str) -> TopicState | None:
         return self._brokers[node].metadata.image.topics.get(topic)
 
-    def watch(self, listener: Callable[[ClusterImage], None]) -> None:
-        """See `parts.Logs.watch`."""
-        self.controller.on_image.append(listener)
-
     def begin(self, brokers: Mapping[int, Node]) -> None:
         """See `parts.Logs.begin`."""
-        self._brokers = self.parts.brokers = brokers
+        self._brokers = brokers
         self._formation = Formation(self._loop, self.controller, brokers)
         self._formation.form()
         self._make_offsets_topic()
 
     def _make_offsets_topic(self) -> None:
         config = self._config
-        if config.fresh or OFFSETS_TOPIC in self.image.topics:
+        if config.fresh or OFFSETS_TOPIC in self.controller.image.topics:
             return
         with self._formation.unseen():
             self.controller.create_topic(
@@ -114,31 +115,7 @@ class ReplicatedLogs:
                 internal=True,
             )
 
-    # --- topics ----------------------------------------------------------------------------------------------
-
-    def create_topic(
-        self,
-        name: str,
-        partitions: int,
-        replication: int,
-        config: Mapping[str, str],
-        assignment: Sequence[Sequence[int]] | None,
-    ) -> None:
-        """See `parts.Logs.create_topic`."""
-        self.controller.create_topic(name, partitions, replication=replication, config=config, assignment=assignment)
-
-    def add_partitions(self, name: str, total: int) -> None:
-        """See `parts.Logs.add_partitions`."""
-        self.controller.add_partitions(name, total)
-
-    def delete_topic(self, name: str) -> None:
-        """See `parts.Logs.delete_topic`."""
-        self.controller.delete_topic(name)
-        self.feed.close(name)
-
-    def move_leader(self, partition: TopicPartition, node: int) -> None:
-        """See `parts.Logs.move_leader`, and `Controller.move_leader`."""
-        self.controller.move_leader(partition, node)
+    # --- transactions and ACLs -------------------------------------------------------------------------------
 
     def make_transaction_topic(self) -> None:
         """Make `__transaction_state`, unless it is there; before the run begins the trace does not tell of it.
@@ -146,7 +123,7 @@ class ReplicatedLogs:
         A broker asks the controller for it by CreateTopics in Kafka, and here at once. What cannot be placed just now
         is not made: the next who asks tries again.
         """
-        if TRANSACTION_TOPIC in self.image.topics:
+        if TRANSACTION_TOPIC in self.controller.image.topics:
             return
         config, brokers = self._config.transactions, self._config.brokers
         with self._formation.unseen() if self._formation.open else nullcontext(), suppress(Refused):
@@ -166,34 +143,42 @@ class ReplicatedLogs:
     def transaction_coordinator_of(self, transactional_id: str) -> tuple[int, TransactionCoordinator]:
         """The node and coordinator of a transactional id, as the controller has decided.
 
-        Raises `LookupError` when nobody is, or `__transaction_state` has not been made yet.
+        Raises `LookupError` while its partition has no leader, or `__transaction_state` has not been made yet.
         """
-        topic = self.image.topics.get(TRANSACTION_TOPIC)
+        topic = self.controller.image.topics.get(TRANSACTION_TOPIC)
         number = -1 if topic is None else java_abs_mod(transactional_id, len(topic.partitions))
         leader = NO_LEADER if topic is None else topic.partitions[number].leader
         if leader == NO_LEADER:
             raise LookupError(
                 f"transactional id {transactional_id!r}: nobody leads its partition of {TRANSACTION_TOPIC} just now"
             )
-        return leader, self.parts.transaction_coordinator_on(leader)
+        return leader, self._services[leader].transactions.coordinator
+
+    def _coordinator_of(self, broker: Node, transactional_id: str) -> TransactionCoordinator | None:
+        """The coordinator of a transactional id by a broker's image; None without one."""
+        if TRANSACTION_TOPIC not in broker.metadata.image.topics:
+            return None
+        found = self._services[broker.node].transactions.find_coordinator(transactional_id)
+        peer = None if found.error else self._brokers.get(found.node)
+        return None if peer is None or not peer.is_open else self._services[peer.node].transactions.coordinator
 
     # --- logs ------------------------------------------------------------------------------------------------
 
     def log_of(self, where: TopicPartition, node: int | None = None) -> PartitionLog | None:
         """The log of a partition on a broker, on its leader's unless given; None without a leader or a replica."""
-        state = self.image.partition(where)
+        state = self.controller.image.partition(where)
         at = node if node is not None or state is None else state.leader
         broker = None if at is None else self._brokers.get(at)
         return None if broker is None else broker.replicas.log(where)
 
     def log_ends(self, *, internal: bool) -> dict[str, list[int]]:
         """See `parts.Logs.log_ends`; internal topics are left out unless asked for."""
-        topics = {name: topic for name, topic in self.image.topics.items() if internal or not topic.internal}
         ends = {}
-        for where in _partitions(topics):
-            log = self.log_of(where)
-            if log is not None:
-                ends[str(where)] = [log.start_offset, log.end_offset, log.high_watermark]
+        for name, topic in self.controller.image.topics.items():
+            for number in range(len(topic.partitions)) if internal or not topic.internal else ():
+                log = self.log_of(TopicPartition(name, number))
+                if log is not None:
+                    ends[f"{name}-{number}"] = [log.start_offset, log.end_offset, log.high_watermark]
         return ends
 
     def offsets_batches(self, number: int) -> Sequence[Batch]:
@@ -203,12 +188,75 @@ class ReplicatedLogs:
 
     def hold_appends(self, number: int, for_us: int) -> None:
         """See `parts.Logs.hold_appends`: followers get nothing from the leader, of this partition or any other."""
-        state = self.image.partition(TopicPartition(OFFSETS_TOPIC, number))
+        state = self.controller.image.partition(TopicPartition(OFFSETS_TOPIC, number))
         for node in state.replicas if state is not None else ():
             if state is not None and node != state.leader and state.leader in self._brokers:
                 follower, leader = self._brokers[node].host.name, self._brokers[state.leader].host.name
                 match = net.Match(host=follower, peer=leader, purpose="replication")
                 self._network.inject(net.Stall(match, net.Direction.BOTH, for_us))
+
+    # --- parts of a broker -----------------------------------------------------------------------------------
+
+    def metadata(self) -> BrokerMetadata:
+        """See `parts.Logs.metadata`."""
+        return BrokerMetadata()
+
+    def agent(self, broker: Node) -> ControllerAgent:
+        """See `parts.Logs.agent`."""
+        agent = self._agents[broker.node] = ControllerAgent(
+            broker.loop,
+            broker.host,
+            broker.node,
+            broker.rack,
+            self._to_controller(broker),
+            broker.take,
+            broker.config.controller,
+        )
+        return agent
+
+    def replicas(self, broker: Node) -> ReplicaManager:
+        """See `parts.Logs.replicas`."""
+        replicas = self._replicas[broker.node] = ReplicaManager(
+            broker.loop,
+            broker.host,
+            broker.node,
+            broker.rack,
+            broker.config.replica,
+            self._stores.of(broker.node),
+            broker.connect_to_peer,
+            self._agents[broker.node].alter,
+        )
+        return replicas
+
+    def offsets(self, broker: Node) -> OffsetsTopic:
+        """See `parts.Logs.offsets`."""
+        config = broker.config
+        version = config.coordinator_of(broker.node).broker_version
+        replicas = self._replicas[broker.node]
+        log = self._offsets[broker.node] = OffsetsTopic(
+            broker.loop, broker.host, replicas, config.loading, version, lambda name: broker.metadata.topic_id(name)
+        )
+        return log
+
+    def load_us(self, broker: Node, partition: int, epoch: int) -> int:
+        """See `parts.Logs.load_us`: what the log's size says, and what is configured on top."""
+        return self._offsets[broker.node].loading_us(partition) + broker.config.load_us
+
+    def services(self, broker: Node) -> ReplicatedServices:
+        """See `parts.Logs.services`."""
+        services = self._services[broker.node] = ReplicatedServices(
+            broker,
+            self._replicas[broker.node],
+            self._keeping.blocks,
+            make_transaction_topic=self.make_transaction_topic,
+            to_controller=self._to_controller(broker),
+            coordinator_of=partial(self._coordinator_of, broker),
+        )
+        return services
+
+    def _to_controller(self, broker: Node) -> Callable[[], Connection]:
+        name = broker.host.name
+        return partial(broker.network.connect, name, name, CONTROLLER_NODE, "controller")
 
     # --- lives of brokers ------------------------------------------------------------------------------------
 
@@ -226,10 +274,6 @@ class ReplicatedLogs:
                     broker.replicas.shut_down()
             self._stores.close()
         self._keeping.close()
-
-
-def _partitions(topics: Mapping[str, TopicState]) -> Iterable[TopicPartition]:
-    return (TopicPartition(name, number) for name, topic in topics.items() for number in range(len(topic.partitions)))
 
 
 def _controller_config(config: ClusterConfig) -> ControllerConfig:

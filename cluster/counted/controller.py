@@ -31,11 +31,9 @@ from groupsim.protocol.cluster_messages import (
     TopicState,
 )
 
-OnImage = Callable[[ClusterImage, MetadataLogResponse], None]
-
 
 class CountedController:
-    """`image` is the one in force. `on_image` are called with every new one, `on_deleted` with a topic that goes."""
+    """`image` is the one in force. Every new one goes to `agents` with what changed in it, then to `on_image`."""
 
     def __init__(self, loop: EventLoop, config: ClusterConfig, counted: CountedConfig) -> None:
         self._loop = loop
@@ -44,8 +42,8 @@ class CountedController:
         self._stale_us = config.metadata_stale_us
         self._to_be_elected: dict[int, int] = {}  # partition → the broker that is about to lead it
         self._named: dict[int, tuple[int, int]] = {}  # partition → whom brokers name, and until when
-        self.on_image: list[OnImage] = []
-        self.on_deleted: list[Callable[[str], None]] = []
+        self.agents: list[Callable[[MetadataLogResponse], None]] = []
+        self.on_image: list[Callable[[ClusterImage], None]] = []
         racks = config.racks
         brokers = {
             node: BrokerState(node, broker_name(node), racks[index % len(racks)] if racks else None)
@@ -59,9 +57,18 @@ class CountedController:
     # --- topics ----------------------------------------------------------------------------------------------
 
     def create_topic(
-        self, name: str, partitions: int, *, replication: int = 1, config: Mapping[str, str] | None = None
+        self,
+        name: str,
+        partitions: int,
+        *,
+        replication: int = 1,
+        config: Mapping[str, str] | None = None,
+        assignment: Sequence[Sequence[int]] | None = None,
     ) -> None:
-        """Make a topic. Raises `ValueError` when it exists or the numbers make no sense."""
+        """Make a topic; `assignment` has no effect, as no replica stores anything.
+
+        Raises `ValueError` when the topic exists or the numbers make no sense.
+        """
         if name in self.image.topics:
             raise ValueError(f"topic {name!r} exists already")
         if partitions < 1:
@@ -89,8 +96,6 @@ class CountedController:
         """Remove a topic. Raises `ValueError` when there is none."""
         before = len(self._known(name).partitions)
         self._emit_changed(name, 0, before)
-        for listener in self.on_deleted:
-            listener(name)
         topics = {other: topic for other, topic in self.image.topics.items() if other != name}
         self._publish(topics, map(partial(TopicPartition, name), range(before)), (name,))
 
@@ -128,8 +133,10 @@ class CountedController:
     ) -> None:
         image = self.image = evolve(self.image, version=self.image.version + 1, topics=topics)
         news = MetadataLogResponse(image, tuple(partitions), tuple(changed), ())
+        for take in self.agents:
+            take(news)
         for listener in self.on_image:
-            listener(image, news)
+            listener(image)
 
     # --- brokers ---------------------------------------------------------------------------------------------
 

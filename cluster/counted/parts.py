@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from groupsim.cluster.counted.controller import CountedController
-from groupsim.cluster.counted.offsets import BrokerOffsets, CountedOffsets
+from groupsim.cluster.counted.offsets import CountedOffsets
 from groupsim.cluster.endpoint import broker_name
 from groupsim.cluster.metadata import GROUP_KEY, BrokerMetadata
 from groupsim.coordinator.placement import OFFSETS_TOPIC, partition_for
@@ -76,11 +76,11 @@ class CountedAgent:
         self.on_running: Callable[[], None] = lambda: None
         self._controller = controller
         self._broker = broker
-        controller.on_image.append(self._take)
+        controller.agents.append(self._take)
 
-    def _take(self, image: ClusterImage, changed: MetadataLogResponse) -> None:
+    def _take(self, changed: MetadataLogResponse) -> None:
         if self._broker.host.alive:
-            self._broker.take(image, changed)
+            self._broker.take(changed.image, changed)
 
     def start(self) -> None:
         """See `parts.Agent.start`."""
@@ -177,35 +177,3 @@ class CountedServices:
 
 def _answer_metadata(metadata: BrokerMetadata, call: Line, request: MetadataRequest) -> None:
     call.answer(metadata.describe(request.topics))
-
-
-class CountedParts:
-    """Makes the parts; implements `parts.Parts`."""
-
-    def __init__(self, controller: CountedController, log: CountedOffsets) -> None:
-        self._controller = controller
-        self._log = log
-
-    def metadata(self) -> CountedMetadata:
-        """See `parts.Parts.metadata`."""
-        return CountedMetadata(self._controller)
-
-    def agent(self, broker: Node) -> CountedAgent:
-        """See `parts.Parts.agent`."""
-        return CountedAgent(self._controller, broker)
-
-    def replicas(self, broker: Node) -> CountedReplicas:
-        """See `parts.Parts.replicas`."""
-        return CountedReplicas(self._log, broker.host, broker.node)
-
-    def offsets(self, broker: Node) -> BrokerOffsets:
-        """See `parts.Parts.offsets`."""
-        return self._log.seen_by(broker.host)
-
-    def load_us(self, broker: Node, partition: int, epoch: int) -> int:
-        """See `parts.Parts.load_us`: nothing for the first leader, which has nothing to load."""
-        return broker.config.load_us if epoch else 0
-
-    def services(self, broker: Node) -> CountedServices:
-        """See `parts.Parts.services`."""
-        return CountedServices(broker)

@@ -22,7 +22,7 @@ def seen(controller: CountedController) -> CountedMetadata:
     """What the brokers know, from now on."""
     metadata = CountedMetadata(controller)
     metadata.take(controller.image)
-    controller.on_image.append(lambda image, _: metadata.take(image))
+    controller.on_image.append(metadata.take)
     return metadata
 
 
