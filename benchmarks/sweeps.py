@@ -6,11 +6,11 @@ The same runs of the small rolling deploy (`benchmarks.deploy`, six records a se
 slow moment of the machine strikes all alike:
 
 - `bare`: a `multiprocessing` pool of two that simulates chunks of runs and answers with their tables as bytes of Arrow,
-  which nobody looks at;
+  which are not read;
 - `pool` and `spark`: a whole sweep with that engine: planned, performed, put together, written as Parquet.
 
-Each starts anew every time, and what that takes is told apart (`start`): two processes, or the workers of a Spark
-session, that have simulated one run each. Times are medians in seconds; CPU is that of all processes, the
+Each engine is started for every repetition. The column `start` has the time of that: until two processes, or the
+workers of a Spark session, have simulated one run each. Times are medians in seconds; CPU is that of all processes, the
 JVM included; `+ wall` and `+ CPU` are medians of what an engine took more than the bare pool in the same repetition.
 """
 

@@ -197,11 +197,11 @@ class Cluster:
         where = TopicPartition(OFFSETS_TOPIC, partition_for(group_id, self.config.offsets_partitions))
         state = self.image.partition(where)
         if state is None or state.leader == NO_LEADER:
-            raise LookupError(f"group {group_id!r}: nobody leads {where} just now")
+            raise LookupError(f"group {group_id!r}: {where} has no leader")
         return state.leader, self.brokers[state.leader].groups
 
     def snapshot(self, group: str) -> GroupSnapshot | None:
-        """The group as its coordinator sees it now; None when nobody knows it."""
+        """The group as its coordinator sees it now; None while it has no coordinator, or that has no such group."""
         try:
             _, coordinator = self.coordinator_of(group)
         except LookupError:

@@ -1,8 +1,8 @@
 """What a cluster is made of, and its settings under Kafka's names.
 
-A setting belongs to whoever goes by it: the coordinators of groups and of transactions, the controller and its agents
-at the brokers, the replicas, the logs; `from_properties` finds out which from the name, so that a broker's own
-properties can be given.
+Each setting belongs to the part that it configures: the coordinators of groups and of transactions, the controller
+and its agents at the brokers, the replicas, the logs. `from_properties` finds the part by the setting's name, so that a
+broker's own properties can be given.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ class ClusterConfig:
     in memory; a folder gets the files of broker n under `broker-n`; with `kept` the cluster as a whole is kept there,
     and a later one with the same folder goes on from it. A `fresh` cluster has no `__consumer_offsets` before a client
     looks for a coordinator. `loading` models how long a coordinator loads. `properties`
-    are the settings that were given by name, as an administrator is told of them.
+    are the settings that were given by name, as DescribeConfigs answers with them.
 
     With `counted` records are only counted (`with_counted_logs`); then only the brokers, the coordinators, the times
     and the latencies have an effect.

@@ -150,7 +150,7 @@ class ReplicatedLogs:
         leader = NO_LEADER if topic is None else topic.partitions[number].leader
         if leader == NO_LEADER:
             raise LookupError(
-                f"transactional id {transactional_id!r}: nobody leads its partition of {TRANSACTION_TOPIC} just now"
+                f"transactional id {transactional_id!r}: its partition of {TRANSACTION_TOPIC} has no leader"
             )
         return leader, self._services[leader].transactions.coordinator
 

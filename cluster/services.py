@@ -167,7 +167,7 @@ class ReplicatedServices:
             return
         failed: list[ProduceResponse] = []
         self._replicas.produce(request, call.client_id, failed.append)
-        if failed:  # the one way to tell somebody who wants no answer
+        if failed:  # with acks=0 there is no answer that could carry the error
             call.cut("the broker closed the connection")
         else:
             call.no_answer()

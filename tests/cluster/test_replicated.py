@@ -186,7 +186,7 @@ def test_without_any_replica_there_is_no_coordinator() -> None:
         await stage.loop.sleep(15 * SECOND)
         other = (only + 1) % 4
         assert (await stage.ask(other, FindCoordinatorRequest("g"))).error is ErrorCode.COORDINATOR_NOT_AVAILABLE
-        with pytest.raises(LookupError, match="nobody leads __consumer_offsets"):
+        with pytest.raises(LookupError, match=r"__consumer_offsets-\d+ has no leader"):
             stage.cluster.coordinator_of("g")
         assert stage.cluster.snapshot("g") is None
         stage.cluster.restart_broker(only)
