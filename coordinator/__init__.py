@@ -25,7 +25,7 @@ Where to read:
     interfaces, placement, ids, failures   what it needs from above; where a group belongs; member ids; errors
     config, versions                       its settings, and what coordinators of other releases do otherwise
     defects                                bugs of single releases, by Kafka's issue
-    testing, fakes                         the core at the end of a string, and stand-ins for what is above, for tests
+    testing                                the core on a bench, for tests
 
 A request comes down: service, leadership, shard, the group (`classic`), and the function that is called like it, which
 changes the group and leaves effects with the turn. These go back up to the leadership, which carries them out.

@@ -6,8 +6,6 @@ moves away, and looks again when it rings: if the deadline has moved, it is set 
 it was moved, so that the order within an instant is the same as if it had been moved at once. An alarm is set earlier
 only when a deadline comes nearer.
 
-`lazy=False` moves every alarm at once; a test runs both ways and compares the traces.
-
 Alarms ring on the loop rather than on the broker's host, and what they find due is delivered to the host: so a paused
 broker, whose deadlines cannot move, fires them at the end of the pause in the order in which they came due.
 """
@@ -24,19 +22,18 @@ from groupsim.eventloop.interface import EventLoop, Host
 class Alarms:
     """The alarms of one partition's timers. `fire(timer)` is called when a timer is due."""
 
-    __slots__ = ("_fire", "_host", "_incarnation", "_loop", "lazy")
+    __slots__ = ("_fire", "_host", "_incarnation", "_loop")
 
-    def __init__(self, loop: EventLoop, host: Host, fire: Callable[[Timer], None], *, lazy: bool = True) -> None:
+    def __init__(self, loop: EventLoop, host: Host, fire: Callable[[Timer], None]) -> None:
         self._loop = loop
         self._host = host
         self._fire = fire
         self._incarnation = host.incarnation
-        self.lazy = lazy
 
     def set(self, timer: Timer) -> None:
         """The timer was started or moved."""
         if timer.alarm is not None:
-            if self.lazy and timer.rings_us <= timer.due_us:
+            if timer.rings_us <= timer.due_us:
                 return
             self._loop.cancel(timer.alarm)
         self._arm(timer)

@@ -18,7 +18,7 @@ from groupsim.coordinator.placement import OFFSETS_TOPIC
 from groupsim.coordinator.records import GroupRecord, Record, TransactionEnd
 from groupsim.coordinator.shard import Shard
 from groupsim.coordinator.states import IllegalState
-from groupsim.coordinator.timers import Timer, TimerKind, session_timer
+from groupsim.coordinator.timers import Timer, TimerKind
 from groupsim.coordinator.validation import Arrival
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import EventLoop, Handle, Host
@@ -60,7 +60,6 @@ class Leadership:
         partition: int,
         epoch: int,
         *,
-        lazy_timers: bool = True,
         out_of_sync: Callable[[Leadership, str], None] | None = None,
     ) -> None:
         self.partition = partition
@@ -74,9 +73,9 @@ class Leadership:
         self._log = log
         self._trace = loop.trace
         noting = any(loop.trace.will_want(kind) for kind in _OUR_KINDS)
-        every_move = not lazy_timers or loop.trace.will_want(Kind.TIMER_SET)
+        every_move = loop.trace.will_want(Kind.TIMER_SET)
         self.shard = Shard(partition, config, loop.ticket, noting=noting, every_move=every_move)
-        self._alarms = Alarms(loop, host, self._fire, lazy=lazy_timers)
+        self._alarms = Alarms(loop, host, self._fire)
 
     # --- inputs --------------------------------------------------------------------------------------------------
 
@@ -107,8 +106,6 @@ class Leadership:
     def handle(self, arrival: Arrival, request: Request) -> None:
         """Handle a request in the core."""
         self._carry_out(self.shard.handle(arrival, request, self._loop.now_us))
-        if not self._alarms.lazy:
-            self._move_alarm(request)
 
     def force_rebalance(self, group_id: str, words: str) -> bool:
         """Open a round of a group; False when none can be opened."""
@@ -125,14 +122,6 @@ class Leadership:
     def topic_deleted(self, topic: str) -> None:
         """A topic is gone."""
         self._carry_out(self.shard.topic_deleted(topic, self._loop.now_us))
-
-    def _move_alarm(self, request: Any) -> None:
-        """Not lazy: the session may have been moved quietly, so its alarm is moved now."""
-        member_id = getattr(request, "member_id", None)
-        if member_id:
-            timer = self.shard.turn.timers.get(session_timer(request.group_id, member_id))
-            if timer is not None:
-                self._alarms.set(timer)
 
     def _fire(self, timer: Timer) -> None:
         if self._trace.wants(Kind.TIMER_FIRED) and timer.kind not in _SILENT_TIMERS:

@@ -21,14 +21,11 @@ _REMEMBERED = 4_096  # groups whose leadership is at hand: clients may name as m
 class CoordinatorRuntime:
     """The partitions of one broker. `elect` and `resign` follow the partition leaders."""
 
-    def __init__(
-        self, loop: EventLoop, host: Host, config: CoordinatorConfig, log: Log, *, lazy_timers: bool = True
-    ) -> None:
+    def __init__(self, loop: EventLoop, host: Host, config: CoordinatorConfig, log: Log) -> None:
         self.config = config
         self._loop = loop
         self._host = host
         self._log = log
-        self._lazy_timers = lazy_timers
         self._led: dict[int, Leadership] = {}
         self._epochs: dict[int, int] = {}
         self._by_group: dict[str, Leadership | None] = {}
@@ -78,7 +75,6 @@ class CoordinatorRuntime:
             self.config,
             partition,
             epoch,
-            lazy_timers=self._lazy_timers,
             out_of_sync=self._out_of_sync,
         )
         led.load_us = load_us

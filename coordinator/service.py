@@ -64,17 +64,9 @@ class GroupCoordinator(CoordinatorRuntime):
     """One broker's coordinator: `handle` takes group requests."""
 
     def __init__(
-        self,
-        loop: EventLoop,
-        host: Host,
-        node: int,
-        config: CoordinatorConfig,
-        log: Log,
-        metadata: Metadata,
-        *,
-        lazy_timers: bool = True,
+        self, loop: EventLoop, host: Host, node: int, config: CoordinatorConfig, log: Log, metadata: Metadata
     ) -> None:
-        super().__init__(loop, host, config, log, lazy_timers=lazy_timers)
+        super().__init__(loop, host, config, log)
         self._metadata = metadata
         self.ids = MemberIds(loop, node, host.incarnation)  #: who makes up member ids
         #: Why offsets may not be committed in their transaction; where there is no coordinator of any, they may.

@@ -21,8 +21,6 @@ RANK: Final = 1
 SERIAL: Final = 2
 LIFE: Final = 6
 
-NEVER_US: Final = 1 << 62
-
 # The rank of ticket 0 in each class; looked up, because arithmetic on an IntEnum is slow.
 RANKS = tuple(order << 48 for order in Order)
 MESSAGE_RANK: Final = RANKS[Order.MESSAGE]

@@ -67,14 +67,6 @@ def show_bandwidth(per_second: int) -> str:
     return f"{per_second // _BANDWIDTHS[unit]:,} {unit}"
 
 
-_shared: dict[int, int] = {}
-
-
-def shared(us: int) -> int:
-    """The one object for this number: ten thousand members with the same timeouts look at one, which stays at hand."""
-    return _shared.setdefault(us, us)
-
-
 def parse_duration(text: str | int) -> int:
     """Microseconds of a duration as people write it: ``300ms``, ``45s``, ``2m``, ``1h``, ``1m30s``, ``0``.
 

@@ -15,7 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from groupsim.eventloop.events import Kind
-from groupsim.eventloop.units import MS_US, shared
+from groupsim.eventloop.units import MS_US
 from groupsim.members.backoff import Backoff
 from groupsim.members.failures import ClientFailure
 from groupsim.members.wake import SharedWake, Wake
@@ -299,4 +299,4 @@ def _agreed(profile: ClientProfile, release: str) -> dict[Api, int]:
 
 def _request_timeout_us(settings: ConsumerSettings, profile: ClientProfile) -> int:
     timeout_ms, main_loop = settings.request_timeout_ms, profile.main_loop
-    return shared((timeout_ms if main_loop is None else main_loop.timeout_ms(timeout_ms)) * MS_US)
+    return (timeout_ms if main_loop is None else main_loop.timeout_ms(timeout_ms)) * MS_US

@@ -10,13 +10,9 @@ from __future__ import annotations
 
 import hmac
 import ipaddress
-from collections.abc import Awaitable, Callable, Mapping, MutableMapping
-from typing import Any
+from collections.abc import Mapping
 
 from groupsim.serving.problems import Problem
-
-Scope = MutableMapping[str, Any]
-App = Callable[..., Awaitable[None]]
 
 
 def is_loopback(address: str) -> bool:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from attrs import evolve
 
 from groupsim.eventloop.events import Kind
-from groupsim.eventloop.units import MS_US, shared
+from groupsim.eventloop.units import MS_US
 from groupsim.members.behaviour import Stuck
 from groupsim.members.classic.meanwhile import go_on
 from groupsim.members.classic.pauses import heartbeat_interval_ms, heartbeat_timeout_us, hold_refused
@@ -83,7 +83,7 @@ class Heartbeat:
         self._loop = member.loop
         self._trace = member.trace
         self._life = member.host.life
-        self._interval_us = shared(heartbeat_interval_ms(member) * MS_US)
+        self._interval_us = heartbeat_interval_ms(member) * MS_US
         self._session_us = settings.session_timeout_ms * MS_US
         self._session_check = member.profile.session_check
         self._timeout_us = heartbeat_timeout_us(member)

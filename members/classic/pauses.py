@@ -6,7 +6,7 @@ other libraries at their profiles.
 
 from __future__ import annotations
 
-from groupsim.eventloop.units import MS_US, shared
+from groupsim.eventloop.units import MS_US
 from groupsim.members.behaviour import OnError
 from groupsim.members.member import Member
 from groupsim.members.profiles.profile import ParkedBase, RequestBound
@@ -25,7 +25,7 @@ def parked_timeout_us(member: Member, api: Api) -> int:
         timeout_ms = max(timeout_ms, settings.request_timeout_ms)
     elif parked.bound is RequestBound.AT_MOST:
         timeout_ms = min(timeout_ms, settings.request_timeout_ms)
-    return shared((timeout_ms if main_loop is None else main_loop.timeout_ms(timeout_ms)) * MS_US)
+    return (timeout_ms if main_loop is None else main_loop.timeout_ms(timeout_ms)) * MS_US
 
 
 def _base_ms(settings: ConsumerSettings, base: ParkedBase) -> int:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import errno
 import os
 import re
-import shutil
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -182,19 +181,6 @@ class Place:
                         self._fs().delete_file(self._path(name))
                 except FileNotFoundError:
                     pass
-
-    def remove_folder(self, name: str) -> None:
-        """Remove a folder with what is in it."""
-        if self.local is not None:
-            shutil.rmtree(self.local / name, ignore_errors=True)
-            return
-        from pyarrow import fs
-
-        with self._asked(name, writing=True):
-            there = self._fs().get_file_info(fs.FileSelector(self._path(name), recursive=True, allow_not_found=True))
-            for info in there:
-                if info.is_file:
-                    self._fs().delete_file(info.path)
 
     # --- the file system ----------------------------------------------------------------------------------------------
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection
 
 import pytest
+from coordinator_fakes import FakeCall, MemoryLog, Topics
 
 from groupsim.coordinator import runtime
 from groupsim.coordinator.config import CoordinatorConfig
-from groupsim.coordinator.fakes import HandCall, MemoryLog, Topics
 from groupsim.coordinator.placement import partition_for
 from groupsim.coordinator.service import GroupCoordinator
 from groupsim.eventloop.events import Kind, TraceEvent
@@ -41,23 +41,23 @@ PROTOCOLS = (JoinProtocol("range", b""),)
 class Broker:
     """A coordinator with its fakes, and a way to send requests."""
 
-    def __init__(self, loop: VirtualLoop, config: CoordinatorConfig, *, lazy: bool = True) -> None:
+    def __init__(self, loop: VirtualLoop, config: CoordinatorConfig) -> None:
         self.loop = loop
         self.log = MemoryLog(loop)
         self.host = loop.host("broker-1")
         self.topics = Topics({"t": 3})
-        self.coordinator = GroupCoordinator(loop, self.host, 1, config, self.log, self.topics, lazy_timers=lazy)
+        self.coordinator = GroupCoordinator(loop, self.host, 1, config, self.log, self.topics)
 
     def lead_all(self, epoch: int = 0, *, load_us: int = 0) -> None:
         for partition in range(self.coordinator.config.offsets_topic_num_partitions):
             self.coordinator.elect(partition, epoch, load_us=load_us)
 
-    def send(self, request: Request, client_id: str = "client") -> HandCall:
-        call = HandCall(request, client_id)
+    def send(self, request: Request, client_id: str = "client") -> FakeCall:
+        call = FakeCall(request, client_id)
         self.coordinator.handle(call)
         return call
 
-    def join(self, client_id: str, member_id: str = "", version: int = 3) -> HandCall:
+    def join(self, client_id: str, member_id: str = "", version: int = 3) -> FakeCall:
         request = JoinGroupRequest("g", 10_000, 60_000, member_id, protocols=PROTOCOLS, version=version)
         return self.send(request, client_id)
 
@@ -69,7 +69,6 @@ def run(
     story: Callable[[Broker], Awaitable[None]],
     *,
     config: CoordinatorConfig | None = None,
-    lazy: bool = True,
     lead: bool = True,
     kinds: Collection[Kind] | None = None,
 ) -> list[TraceEvent]:
@@ -80,7 +79,7 @@ def run(
     loop = VirtualLoop(seed=7, trace=trace)
 
     async def main(running: VirtualLoop) -> None:
-        broker = Broker(running, config or CoordinatorConfig(), lazy=lazy)
+        broker = Broker(running, config or CoordinatorConfig())
         if lead:
             broker.lead_all()
         await story(broker)
@@ -164,19 +163,11 @@ def members_fall_silent(pause_ms: int) -> Callable[[Broker], Awaitable[None]]:
 
 
 @pytest.mark.parametrize("pause_ms", [0, 9_000])
-def test_lazy_and_eager_timers_give_the_same_trace(pause_ms: int) -> None:
-    """Whether session alarms are moved at each heartbeat or looked at when they ring changes nothing in the trace."""
-    story = members_fall_silent(pause_ms)
-    assert run(story, lazy=True) == run(story, lazy=False)
-
-
-@pytest.mark.parametrize("pause_ms", [0, 9_000])
-@pytest.mark.parametrize("lazy", [True, False])
-def test_timers_fire_alike_when_nobody_wants_to_hear_of_them_being_set(pause_ms: int, lazy: bool) -> None:
+def test_timers_fire_alike_when_nobody_wants_to_hear_of_them_being_set(pause_ms: int) -> None:
     """Where moves of timers are not told, alarms that ring too early see for themselves: the same fire, and when."""
     story = members_fall_silent(pause_ms)
     told = [event for event in run(story) if event.kind is Kind.TIMER_FIRED]
-    untold = run(story, kinds=[Kind.TIMER_FIRED], lazy=lazy)
+    untold = run(story, kinds=[Kind.TIMER_FIRED])
     assert len(told) > 4
     assert [(one.t_us, one.reason) for one in untold] == [(one.t_us, one.reason) for one in told]
 
@@ -276,7 +267,7 @@ def test_group_moves_to_another_broker_without_a_rebalance() -> None:
         for partition in broker.coordinator.led:
             broker.coordinator.resign(partition, 1)
             other.elect(partition, 1)
-        call = HandCall(HeartbeatRequest("g", 1, ids[0]))
+        call = FakeCall(HeartbeatRequest("g", 1, ids[0]))
         other.handle(call)
         assert call.response.error is ErrorCode.NONE
         before, after = broker.coordinator.snapshot("g"), other.snapshot("g")

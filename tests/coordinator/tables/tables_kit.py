@@ -18,9 +18,9 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from attrs import frozen
+from coordinator_fakes import FakeCall, MemoryLog, Topics
 
 from groupsim.coordinator.config import CoordinatorConfig
-from groupsim.coordinator.fakes import HandCall, MemoryLog, Topics
 from groupsim.coordinator.service import GroupCoordinator
 from groupsim.coordinator.snapshot import MemberSnapshot
 from groupsim.coordinator.testing import GROUP, RANGE, Bench, Sent
@@ -158,9 +158,9 @@ class Broker:
         for partition in range(self.config.offsets_topic_num_partitions):
             self.coordinator.elect(partition, epoch, load_us=load_us)
 
-    def send(self, request: Request, client_id: str = "client") -> HandCall:
+    def send(self, request: Request, client_id: str = "client") -> FakeCall:
         """Hand a request to the coordinator."""
-        call = HandCall(request, client_id)
+        call = FakeCall(request, client_id)
         self.coordinator.handle(call)
         return call
 
@@ -168,7 +168,7 @@ class Broker:
         """The same for a request that is answered at once."""
         return self.send(request).response
 
-    def join(self, group: str = GROUP, member_id: str = "", **changes: Any) -> HandCall:
+    def join(self, group: str = GROUP, member_id: str = "", **changes: Any) -> FakeCall:
         """A JoinGroup."""
         return self.send(JoinGroupRequest(group, 10_000, 60_000, member_id, **{"protocols": RANGE, **changes}))
 

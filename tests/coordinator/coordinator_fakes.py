@@ -13,8 +13,8 @@ from groupsim.protocol.messages import Request, Response
 
 
 @define(eq=False)
-class HandCall:
-    """A call made by hand. `responses` holds every answer; more than one is a bug."""
+class FakeCall:
+    """A call of a test. `responses` holds every answer; more than one is a bug."""
 
     request: Request
     client_id: str = "client"
