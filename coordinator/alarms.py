@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from groupsim.coordinator.timers import NEVER, Timer
-from groupsim.eventloop.heap import FREE, TIMER_RANK
 from groupsim.eventloop.interface import EventLoop, Host
 
 
@@ -46,8 +45,7 @@ class Alarms:
 
     def _arm(self, timer: Timer) -> None:
         timer.rings_us, timer.rings_ticket = due_us, ticket = timer.due_us, timer.ticket
-        loop = self._loop
-        timer.alarm = loop.set_in_place(due_us, TIMER_RANK + ticket, self._ring, timer, FREE, loop.trace.cause)
+        timer.alarm = self._loop.set_in_place(due_us, ticket, self._ring, timer)
 
     def _ring(self, timer: Timer) -> None:
         rang_us, timer.rings_us, timer.alarm = timer.rings_us, NEVER, None

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from heapq import heappush
 from typing import TYPE_CHECKING, Any
 
-from groupsim.eventloop.heap import RANKS, Callback, Entry, Life
+from groupsim.eventloop.heap import MESSAGE_RANK, RANKS, Callback, Entry, Life
 from groupsim.eventloop.interface import Handle, Order
 from groupsim.eventloop.stories import Story, Waiter
 
@@ -45,19 +45,11 @@ class Host:
         """How many due events a pause holds back."""
         return len(self.life.backlog)
 
-    def call_at(
-        self,
-        when_us: int,
-        callback: Callback,
-        arg: Any = None,
-        *,
-        order: Order = Order.TIMER,
-        ticket: int | None = None,
-    ) -> Handle:
+    def call_at(self, when_us: int, callback: Callback, arg: Any = None, *, order: Order = Order.TIMER) -> Handle:
         """As `Loop.call_at`, in this life of the host; written out, for one call less on the way of every timer."""
         loop = self._loop
-        if ticket is not None or when_us < loop.now_us:
-            return loop._schedule(when_us, callback, arg, order, ticket, self.life)
+        if when_us < loop.now_us:
+            return loop._schedule(when_us, callback, arg, order, self.life)
         entry: Entry = (when_us, RANKS[order] + loop.ticket(), 0, callback, arg, loop.trace.cause, self.life)
         agenda = loop._agenda
         if when_us < agenda.near_until_us:
@@ -77,7 +69,7 @@ class Host:
             callback(arg)
         elif not life.dead:
             loop = self._loop
-            life.hold(loop._entry(loop.now_us, callback, arg, Order.MESSAGE, None, life))
+            life.hold((loop.now_us, MESSAGE_RANK + loop.ticket(), 0, callback, arg, loop.trace.cause, life))
 
     def start_soon(self, story: Callable[..., Awaitable[None]], *args: Any, name: str) -> Story:
         """Start a story; its first step waits for its turn among the tasks of this instant."""

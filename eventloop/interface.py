@@ -82,16 +82,8 @@ class EventLoop(Protocol):
     @property
     def now_us(self) -> int: ...
 
-    def call_at(
-        self,
-        when_us: int,
-        callback: Callback,
-        arg: Any = None,
-        *,
-        order: Order = Order.TIMER,
-        ticket: int | None = None,
-    ) -> Handle:
-        """Run `callback(arg)` at `when_us` (now, if that has passed). `ticket` fixes its rank within the instant."""
+    def call_at(self, when_us: int, callback: Callback, arg: Any = None, *, order: Order = Order.TIMER) -> Handle:
+        """Run `callback(arg)` at `when_us` (now, if that has passed)."""
         ...
 
     def message_at(self, when_us: int, callback: Callback, arg: Any, life: Life) -> None:
@@ -106,11 +98,8 @@ class EventLoop(Protocol):
         """As `Host.call_at` for a timer; shorter, for what is not in the past."""
         ...
 
-    def set_in_place(self, when_us: int, rank: int, callback: Callback, arg: Any, life: Life, cause: int) -> Handle:
-        """Schedule what is not in the past and has its place within the instant, and its cause, since before.
-
-        The rank is that of `heap.RANKS` for the class, and the ticket.
-        """
+    def set_in_place(self, when_us: int, ticket: int, callback: Callback, arg: Any) -> Handle:
+        """Set a timer of no host, not in the past, whose place within the instant is that of a ticket drawn earlier."""
         ...
 
     def cancel(self, handle: Handle) -> None:
@@ -167,15 +156,7 @@ class Host(Protocol):
     @property
     def life(self) -> Life: ...
 
-    def call_at(
-        self,
-        when_us: int,
-        callback: Callback,
-        arg: Any = None,
-        *,
-        order: Order = Order.TIMER,
-        ticket: int | None = None,
-    ) -> Handle: ...
+    def call_at(self, when_us: int, callback: Callback, arg: Any = None, *, order: Order = Order.TIMER) -> Handle: ...
     def cancel(self, handle: Handle) -> None: ...
     def deliver(self, callback: Callback, arg: Any) -> None:
         """Run `callback(arg)` now, or at `resume` when paused; drop it when the host is not alive."""

@@ -51,19 +51,11 @@ class Loop:
 
     # -- events -------------------------------------------------------------------------------------------------
 
-    def call_at(
-        self,
-        when_us: int,
-        callback: Callback,
-        arg: Any = None,
-        *,
-        order: Order = Order.TIMER,
-        ticket: int | None = None,
-    ) -> Handle:
-        """Run `callback(arg)` at `when_us` (now, if that has passed). `ticket` fixes its rank within the instant."""
+    def call_at(self, when_us: int, callback: Callback, arg: Any = None, *, order: Order = Order.TIMER) -> Handle:
+        """Run `callback(arg)` at `when_us` (now, if that has passed)."""
         # As `_schedule`, in place: this is the hottest path of all.
-        if ticket is not None or when_us < self.now_us:
-            return self._schedule(when_us, callback, arg, order, ticket, FREE)
+        if when_us < self.now_us:
+            return self._schedule(when_us, callback, arg, order, FREE)
         entry: Entry = (when_us, RANKS[order] + self.ticket(), 0, callback, arg, self.trace.cause, FREE)
         agenda = self._agenda
         if when_us < agenda.near_until_us:
@@ -93,10 +85,10 @@ class Loop:
             agenda.push_later(when_us, entry)
         return entry
 
-    def set_in_place(self, when_us: int, rank: int, callback: Callback, arg: Any, life: Any, cause: int) -> Handle:
+    def set_in_place(self, when_us: int, ticket: int, callback: Callback, arg: Any) -> Handle:
         """See `interface.EventLoop.set_in_place`."""
-        # What was taken back may be set in the same place again: so this has a number of its own, too.
-        entry: Entry = (when_us, rank, self.ticket(), callback, arg, cause, life)
+        # A timer that was cancelled may be set in the same place again, so the entry has a serial number, too.
+        entry: Entry = (when_us, TIMER_RANK + ticket, self.ticket(), callback, arg, self.trace.cause, FREE)
         self._agenda.push(entry)
         return entry
 
@@ -104,29 +96,18 @@ class Loop:
         """Take a scheduled event back; nothing happens if it has run or was cancelled before."""
         self._agenda.take_back(cast(Entry, handle))
 
-    def _schedule(
-        self, when_us: int, callback: Callback, arg: Any, order: int, ticket: int | None, life: Life
-    ) -> Entry:
+    def _schedule(self, when_us: int, callback: Callback, arg: Any, order: int, life: Life) -> Entry:
         if when_us < self.now_us and self.late_is_now:
             when_us = self.now_us
-        if ticket is None:
-            entry: Entry = (when_us, RANKS[order] + self.ticket(), 0, callback, arg, self.trace.cause, life)
-        else:
-            entry = self._entry(when_us, callback, arg, order, ticket, life)
+        entry: Entry = (when_us, RANKS[order] + self.ticket(), 0, callback, arg, self.trace.cause, life)
         self._agenda.push(entry)
         return entry
 
-    def _entry(self, when_us: int, callback: Callback, arg: Any, order: int, ticket: int | None, life: Life) -> Entry:
-        """An entry outside the heap. A ticket may be used again, so that here a serial number settles the tie."""
-        serial = self.ticket()
-        rank = RANKS[order] + (serial if ticket is None else ticket)
-        return (when_us, rank, 0 if ticket is None else serial, callback, arg, self.trace.cause, life)
-
     def _release_soon(self, sleeper: Waiter | Story, order: int, life: Life) -> Entry:
-        return self._schedule(self.now_us, release, sleeper, order, None, life)
+        return self._schedule(self.now_us, release, sleeper, order, life)
 
     def _release_at(self, when_us: int, sleeper: Waiter, life: Life) -> Entry:
-        return self._schedule(when_us, release, sleeper, Order.TASK, None, life)
+        return self._schedule(when_us, release, sleeper, Order.TASK, life)
 
     # -- hosts, stories, luck -----------------------------------------------------------------------------------
 
@@ -181,7 +162,7 @@ class Loop:
         self._watchers.append(waiter)
         timer = None
         if timeout_us is not None:
-            timer = self._schedule(self.now_us + timeout_us, self._give_up, waiter, Order.TIMER, None, waiter.life)
+            timer = self._schedule(self.now_us + timeout_us, self._give_up, waiter, Order.TIMER, waiter.life)
         try:
             return bool(await waiter.park())
         finally:

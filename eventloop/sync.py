@@ -125,7 +125,7 @@ class Timeout:
     def __enter__(self) -> Timeout:
         loop = self._loop
         self._scope.__enter__()
-        self._entry = loop._schedule(loop.now_us + self._us, self._run_out, None, Order.TIMER, None, loop._my_life())
+        self._entry = loop._schedule(loop.now_us + self._us, self._run_out, None, Order.TIMER, loop._my_life())
         return self
 
     def __exit__(

@@ -80,8 +80,8 @@ def test_a_ticket_fixes_the_rank(run: Run) -> None:
         at = loop.now_us + ms(2)
         old = loop.ticket()
         loop.call_at(at, seen.append, "second")
-        loop.call_at(at, seen.append, "first", ticket=old)
-        loop.call_at(at, seen.append, "first again", ticket=old)
+        loop.set_in_place(at, old, seen.append, "first")
+        loop.set_in_place(at, old, seen.append, "first again")
         await loop.sleep(ms(5))
 
     run(main)
