@@ -42,6 +42,8 @@ if TYPE_CHECKING:
     from groupsim.members.leaders import Leaders
     from groupsim.members.member import Member
 
+Pushed = Callable[[FetchRequest, FetchResponse], None]
+
 
 class Flight:
     """One Fetch under way."""
@@ -178,8 +180,16 @@ class Flights:
             state.flight = flight
             del ready[state.partition]
         self._by_node[node] = flight
-        wait_ms = self._max_wait_ms if flight.renew is None else -self._max_wait_ms
-        request = FetchRequest(
+        request = self._request(self._max_wait_ms if flight.renew is None else -self._max_wait_ms, asked)
+        on_done = partial(self._answered, flight)
+        if member.trace.heartbeats:
+            member.links.send(link, node, request, on_done, member.request_timeout_us)
+        else:
+            link.send(request, on_done, member.request_timeout_us)
+
+    def _request(self, wait_ms: int, asked: tuple[FetchPartition, ...], pushes: Pushed | None = None) -> FetchRequest:
+        """A Fetch of these partitions with the member's settings."""
+        return FetchRequest(
             wait_ms,
             self._min_bytes,
             asked,
@@ -188,13 +198,9 @@ class Flights:
             CONSUMER,
             -1,
             self._rack,
-            member.version(Api.FETCH),
+            self._member.version(Api.FETCH),
+            pushes=pushes,
         )
-        on_done = partial(self._answered, flight)
-        if member.trace.heartbeats:
-            member.links.send(link, node, request, on_done, member.request_timeout_us)
-        else:
-            link.send(request, on_done, member.request_timeout_us)
 
     def come_back_in(self, wait_us: int) -> None:
         """Look again after a while; of several such wishes the earliest counts."""

@@ -22,8 +22,8 @@ from groupsim.members.fetch.flights import Flight, Flights
 from groupsim.members.fetch.state import FetchState, PartitionState
 from groupsim.members.interfaces import Disconnected, Outcome, Pushing
 from groupsim.members.links import PUSHED
-from groupsim.protocol.data_messages import CONSUMER, FetchPartition, FetchRequest, FetchResponse, PartitionData
-from groupsim.protocol.messages import Api, TopicPartition
+from groupsim.protocol.data_messages import FetchPartition, FetchRequest, FetchResponse, PartitionData
+from groupsim.protocol.messages import TopicPartition
 
 if TYPE_CHECKING:
     from groupsim.members.leaders import Leaders
@@ -79,18 +79,7 @@ class Pushes(Flights):
         self._sent += 1
         self._by_node[node] = flight
         self._under_way[flight] = None
-        return flight, FetchRequest(
-            self._max_wait_ms,
-            self._min_bytes,
-            asked,
-            self._max_bytes,
-            self.isolation,
-            CONSUMER,
-            -1,
-            self._rack,
-            self._member.version(Api.FETCH),
-            pushes=partial(self._went_out, flight),
-        )
+        return flight, self._request(self._max_wait_ms, asked, partial(self._went_out, flight))
 
     def _went_out(self, flight: Flight, request: FetchRequest, response: FetchResponse) -> None:
         """The broker has answered: it goes on with what it was asked for, from where the answer ends."""

@@ -74,22 +74,27 @@ def test_without_a_limit_nothing_waits(play: Any) -> None:
     play(story)
 
 
+async def two_wait_for_each_other(rig: Any, limit: Limit, one: Any, two: Any, other: Any) -> None:
+    """Requests on three connections at once: under the limit two go one after the other, and the third at once."""
+    await rig.loop.sleep(10_000)
+    rig.network.inject(limit)
+    for link, label in ((one, "one"), (two, "two"), (other, "other")):
+        rig.beat(link, label)
+    await rig.loop.sleep(1_000_000)
+    there, back = ASKED * MS, ANSWERED * MS
+    assert [(at - 10_000, label) for at, label, _ in rig.got] == [
+        (2_000, "other"),
+        (2_000 + there + back, "one"),
+        (2_000 + 2 * there + back, "two"),
+    ]
+
+
 def test_connections_of_one_link_share_its_bandwidth(play: Any) -> None:
     """What two processes of a site send at once leaves one after the other; another process is not held up."""
 
     async def story(rig: Any) -> None:
-        one, two, other = rig.connect("member-1"), rig.connect("member-2", 1), rig.connect("member-3")
-        await rig.loop.sleep(10_000)
-        rig.network.inject(Limit(Match(host="member-1"), 1_000, ("member-2",)))
-        for link, label in ((one, "one"), (two, "two"), (other, "other")):
-            rig.beat(link, label)
-        await rig.loop.sleep(1_000_000)
-        there, back = ASKED * MS, ANSWERED * MS
-        assert [(at - 10_000, label) for at, label, _ in rig.got] == [
-            (2_000, "other"),
-            (2_000 + there + back, "one"),
-            (2_000 + 2 * there + back, "two"),
-        ]
+        links = rig.connect("member-1"), rig.connect("member-2", 1), rig.connect("member-3")
+        await two_wait_for_each_other(rig, Limit(Match(host="member-1"), 1_000, ("member-2",)), *links)
 
     play(story)
 
@@ -98,18 +103,8 @@ def test_a_brokers_link_is_shared_by_all_its_clients(play: Any) -> None:
     """A limit of a broker makes the answers to two clients wait for each other, and none of another broker's."""
 
     async def story(rig: Any) -> None:
-        one, two, other = rig.connect("member-1"), rig.connect("member-2"), rig.connect("member-1", 1)
-        await rig.loop.sleep(10_000)
-        rig.network.inject(Limit(Match(host="broker-0"), 1_000))
-        for link, label in ((one, "one"), (two, "two"), (other, "other")):
-            rig.beat(link, label)
-        await rig.loop.sleep(1_000_000)
-        there, back = ASKED * MS, ANSWERED * MS
-        assert [(at - 10_000, label) for at, label, _ in rig.got] == [
-            (2_000, "other"),
-            (2_000 + there + back, "one"),
-            (2_000 + 2 * there + back, "two"),
-        ]
+        links = rig.connect("member-1"), rig.connect("member-2"), rig.connect("member-1", 1)
+        await two_wait_for_each_other(rig, Limit(Match(host="broker-0"), 1_000), *links)
 
     play(story)
 

@@ -14,6 +14,7 @@ import pytest
 from attrs import evolve
 
 from groupsim.pipeline.analysis import analyse
+from groupsim.pipeline.experiment import Experiment
 from groupsim.pipeline.runs import simulate, to_arrow
 from groupsim.pipeline.schemas import TABLES
 from groupsim.pipeline.sweep import compact as compacting
@@ -115,11 +116,8 @@ def test_what_is_large_enough_stays_and_the_rest_is_cut_into_jobs() -> None:
     assert jobs(small, target=1_000_000, worth=101) == []
 
 
-@pytest.mark.parametrize("engine", ["pool", "spark"])
-def test_a_sweep_compacts_its_tables_while_it_goes_and_at_its_end(
-    tmp_path: Path, engine: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """On its workers; the tables are those of a sweep that left its files as they were."""
+def compacted_often(tmp_path: Path, engine: str, monkeypatch: pytest.MonkeyPatch) -> Experiment:
+    """An experiment of which any sweep is compacted after every few chunks; "as it was" is one made before that."""
     if engine == "spark" and spark_cluster.why_not():
         pytest.skip(spark_cluster.why_not())
     experiment = small_sweep.load(tmp_path, seeds=4)
@@ -128,6 +126,15 @@ def test_a_sweep_compacts_its_tables_while_it_goes_and_at_its_end(
     monkeypatch.setattr(compacting, "GATHERED", 3)
     monkeypatch.setattr(plan, "LONGEST_TASK_US", 1)
     monkeypatch.setattr(plan, "SHORTEST_TASK_US", 1)
+    return experiment
+
+
+@pytest.mark.parametrize("engine", ["pool", "spark"])
+def test_a_sweep_compacts_its_tables_while_it_goes_and_at_its_end(
+    tmp_path: Path, engine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On its workers; the tables are those of a sweep that left its files as they were."""
+    experiment = compacted_often(tmp_path, engine, monkeypatch)
     merged: list[Job] = []
     merge_all = compacting.merge_all
 
@@ -148,14 +155,7 @@ def test_a_merge_that_fails_while_a_sweep_goes_on_is_left_for_its_end(
     tmp_path: Path, engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its chunks count as they are, and no run is lost or repeated; the end merges them, and nothing is said."""
-    if engine == "spark" and spark_cluster.why_not():
-        pytest.skip(spark_cluster.why_not())
-    experiment = small_sweep.load(tmp_path, seeds=4)
-    sweep(experiment, tmp_path / "as it was", EngineOptions("pool", workers=1))
-    monkeypatch.setattr(compacting, "WORTH", 2)
-    monkeypatch.setattr(compacting, "GATHERED", 3)
-    monkeypatch.setattr(plan, "LONGEST_TASK_US", 1)
-    monkeypatch.setattr(plan, "SHORTEST_TASK_US", 1)
+    experiment = compacted_often(tmp_path, engine, monkeypatch)
     failing: list[Job] = []
 
     def unreadable(there: Sequence[Chunk], worth: int = 0) -> list[Job]:
