@@ -239,15 +239,12 @@ class Cluster:
     # --- transactions and ACLs, of replicated logs -----------------------------------------------------------
 
     def make_transaction_topic(self) -> None:
-        """See `ReplicatedLogs.make_transaction_topic`."""
         self.replicated.make_transaction_topic()
 
     def transaction_coordinator_of(self, transactional_id: str) -> tuple[int, TransactionCoordinator]:
-        """See `ReplicatedLogs.transaction_coordinator_of`."""
         return self.replicated.transaction_coordinator_of(transactional_id)
 
     def make_acls(self, acls: frozenset[Acl]) -> None:
-        """See `ReplicatedLogs.make_acls`."""
         self.replicated.make_acls(acls)
 
     # --- brokers ---------------------------------------------------------------------------------------------

@@ -163,7 +163,6 @@ class Connection(Polling):
     # --- the client's end ------------------------------------------------------------------------------------
 
     def send(self, request: Request, on_done: Callable[[Outcome], None], timeout_us: int) -> int:
-        """See `members.interfaces.Connection.send`."""
         now = self._loop.now_us
         correlation = self._ids.draw()
         if not self.open:
@@ -202,7 +201,6 @@ class Connection(Polling):
         return correlation
 
     def follow(self, request: Request, on_done: Callable[[Outcome], None], timeout_us: int) -> None:
-        """See `members.interfaces.Pushing.follow`."""
         if not self.up or self._life.dead:
             return
         now = self._loop.now_us
@@ -240,7 +238,6 @@ class Connection(Polling):
         self.broker_host.call_at(when, self._take, flight, order=_MESSAGE)
 
     def close(self) -> None:
-        """See `members.interfaces.Connection.close`."""
         if self.open:
             self._end()
 

@@ -114,7 +114,6 @@ class Polling(Wire):
             self._long_poll.renew(self._loop.now_us)
 
     def long_polls(self) -> int:
-        """See `members.interfaces.Renewing`."""
         poll = self._long_poll
         return 0 if poll is None else poll.over(self._loop.now_us)
 

@@ -34,11 +34,9 @@ class Roles(Protocol):
 
     def role(self, name: str, group: str | None) -> str | None:
         """The host that has the role ("leader", "coordinator") in a group; None when nobody has."""
-        ...
 
     def member(self, index: int, group: str | None) -> str | None:
         """The host of the member of that index."""
-        ...
 
 
 class NoRoles:

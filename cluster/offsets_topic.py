@@ -135,7 +135,6 @@ class OffsetsTopic:
     # --- coordinator.interfaces.Log --------------------------------------------------------------------------
 
     def append(self, partition: int, records: Sequence[Record], done: Done, within_ms: int | None = None) -> None:
-        """See `coordinator.interfaces.Log.append`."""
         if failures := self._failures.get(partition):
             self._host.call_at(self._loop.now_us, done, failures.pop(0), order=Order.APPEND)
             return
@@ -165,7 +164,6 @@ class OffsetsTopic:
         return found
 
     def read(self, partition: int) -> Sequence[Loaded]:
-        """See `coordinator.interfaces.Log.read`."""
         where = TopicPartition(OFFSETS_TOPIC, partition)
         log = self._replicas.log(where)
         if log is None:

@@ -96,7 +96,6 @@ class ReplicatedLogs:
         return self._brokers[node].metadata.image.topics.get(topic)
 
     def begin(self, brokers: Mapping[int, Node]) -> None:
-        """See `parts.Logs.begin`."""
         self._brokers = brokers
         self._formation = Formation(self._loop, self.controller, brokers)
         self._formation.form()
@@ -182,7 +181,6 @@ class ReplicatedLogs:
         return ends
 
     def offsets_batches(self, number: int) -> Sequence[Batch]:
-        """See `parts.Logs.offsets_batches`."""
         log = self.log_of(TopicPartition(OFFSETS_TOPIC, number))
         return () if log is None else list(log.batches(log.start_offset, log.end_offset))
 
@@ -198,11 +196,9 @@ class ReplicatedLogs:
     # --- parts of a broker -----------------------------------------------------------------------------------
 
     def metadata(self) -> BrokerMetadata:
-        """See `parts.Logs.metadata`."""
         return BrokerMetadata()
 
     def agent(self, broker: Node) -> ControllerAgent:
-        """See `parts.Logs.agent`."""
         agent = self._agents[broker.node] = ControllerAgent(
             broker.loop,
             broker.host,
@@ -215,7 +211,6 @@ class ReplicatedLogs:
         return agent
 
     def replicas(self, broker: Node) -> ReplicaManager:
-        """See `parts.Logs.replicas`."""
         replicas = self._replicas[broker.node] = ReplicaManager(
             broker.loop,
             broker.host,
@@ -229,7 +224,6 @@ class ReplicatedLogs:
         return replicas
 
     def offsets(self, broker: Node) -> OffsetsTopic:
-        """See `parts.Logs.offsets`."""
         config = broker.config
         version = config.coordinator_of(broker.node).broker_version
         replicas = self._replicas[broker.node]
@@ -243,7 +237,6 @@ class ReplicatedLogs:
         return self._offsets[broker.node].loading_us(partition) + broker.config.load_us
 
     def services(self, broker: Node) -> ReplicatedServices:
-        """See `parts.Logs.services`."""
         services = self._services[broker.node] = ReplicatedServices(
             broker,
             self._replicas[broker.node],

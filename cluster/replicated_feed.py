@@ -33,7 +33,6 @@ class ProducerFeed:
         self._shapes: dict[str, Shape] = {}
 
     def open(self, topic: str, weights: Sequence[int], rate: int, sizes: Sizes) -> None:
-        """See `parts.Feed.open`."""
         self.shape(topic, weights, sizes)
         if rate:
             self._start(topic, rate)
@@ -46,14 +45,12 @@ class ProducerFeed:
         """See `parts.Feed.grow`: the producer learns of new partitions by its metadata."""
 
     def close(self, topic: str) -> None:
-        """See `parts.Feed.close`."""
         self._shapes.pop(topic, None)
         producer = self.producers.pop(topic, None)
         if producer is not None:
             producer.crash("its topic was deleted")
 
     def set_rate(self, topic: str, rate: int) -> None:
-        """See `parts.Feed.set_rate`."""
         producer = self.producers.get(topic)
         if producer is None:
             self._start(topic, rate)
@@ -61,7 +58,6 @@ class ProducerFeed:
             producer.process.set_rate(topic, rate)
 
     def burst(self, topic: str, records: int) -> None:
-        """See `parts.Feed.burst`."""
         if topic not in self.producers:
             self._start(topic, 0)
         self.producers[topic].burst(topic, records)

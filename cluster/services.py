@@ -141,15 +141,12 @@ class ReplicatedServices:
         self._forwarding.known()
 
     def leading(self, partition: TopicPartition, epoch: int) -> None:
-        """See `parts.Services.leading`."""
         self.transactions.leading(partition, epoch, load_us=self._config.load_us)
 
     def not_leading(self, partition: TopicPartition, epoch: int) -> None:
-        """See `parts.Services.not_leading`."""
         self.transactions.not_leading(partition, epoch)
 
     def stop(self) -> None:
-        """See `parts.Services.stop`."""
         self.transactions.stop()
 
     # --- requests --------------------------------------------------------------------------------------------

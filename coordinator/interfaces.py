@@ -27,7 +27,6 @@ class Call(Protocol):
 
     def answer(self, response: Response) -> None:
         """Send the response; called at most once. An answer to a connection that is gone is dropped there."""
-        ...
 
 
 class LoadFailed(Exception):
@@ -69,11 +68,9 @@ class Log(Protocol):
         A transactional or control batch that the log does not take may be refused at once: AppendRefused, and `done`
         is not called. Kafka writes such a batch alone, at once, and its refusal concerns nobody else.
         """
-        ...
 
     def read(self, partition: int) -> Sequence[Loaded]:
         """All records of the partition, uncommitted ones too, oldest first, for loading. Raises LoadFailed."""
-        ...
 
 
 class Metadata(Protocol):
@@ -81,4 +78,3 @@ class Metadata(Protocol):
 
     def partition_count(self, topic: str) -> int | None:
         """Number of partitions, None for an unknown topic."""
-        ...

@@ -84,7 +84,6 @@ class EventLoop(Protocol):
 
     def call_at(self, when_us: int, callback: Callback, arg: Any = None, *, order: Order = Order.TIMER) -> Handle:
         """Run `callback(arg)` at `when_us` (now, if that has passed)."""
-        ...
 
     def message_at(self, when_us: int, callback: Callback, arg: Any, life: Life) -> None:
         """As `Host.call_at` for a message; shorter, for what is not in the past and is never taken back.
@@ -92,31 +91,24 @@ class EventLoop(Protocol):
         Who sends often keeps the life and does not look for the host: of ten thousand hosts none is in the processor's
         caches when its turn comes, but the life is needed anyway.
         """
-        ...
 
     def timer_at(self, when_us: int, callback: Callback, arg: Any, life: Life) -> Handle:
         """As `Host.call_at` for a timer; shorter, for what is not in the past."""
-        ...
 
     def set_in_place(self, when_us: int, ticket: int, callback: Callback, arg: Any) -> Handle:
         """Set a timer of no host, not in the past, whose place within the instant is that of a ticket drawn earlier."""
-        ...
 
     def cancel(self, handle: Handle) -> None:
         """Take a scheduled event back; nothing happens if it has run or was cancelled before."""
-        ...
 
     def ticket(self) -> int:
         """Draw the next rank; a timer that moves lazily keeps the rank it drew when it was logically set."""
-        ...
 
     def host(self, name: str) -> Host:
         """The host of that name, made on first use."""
-        ...
 
     def stream(self, purpose: str, entity: str = "", incarnation: int = 0) -> Stream:
         """The random stream of (seed, purpose, entity, incarnation), from its beginning."""
-        ...
 
     def event(self) -> Event: ...
     def queue(self) -> Queue[Any]: ...
@@ -125,11 +117,9 @@ class EventLoop(Protocol):
 
     def timeout(self, us: int) -> AbstractContextManager[Timeout]:
         """Cancel the block after `us`; look at `.expired` afterwards."""
-        ...
 
     async def until(self, predicate: Callable[[], bool], timeout_us: int | None = None) -> bool:
         """Wait until `predicate()` holds, looked at after every event; False when the time ran out first."""
-        ...
 
 
 class Life(Protocol):
@@ -160,16 +150,13 @@ class Host(Protocol):
     def cancel(self, handle: Handle) -> None: ...
     def deliver(self, callback: Callback, arg: Any) -> None:
         """Run `callback(arg)` now, or at `resume` when paused; drop it when the host is not alive."""
-        ...
 
     def start_soon(self, story: Callable[..., Awaitable[None]], *args: Any, name: str) -> Task: ...
     async def sleep(self, us: int) -> None:
         """Sleep on this host's clock: a pause delays the wake-up."""
-        ...
 
     def pause(self) -> None: ...
     def resume(self) -> None: ...
     def crash(self) -> None: ...
     def start(self) -> None:
         """Bring a crashed host back, as a new incarnation."""
-        ...

@@ -86,7 +86,6 @@ class Loop:
         return entry
 
     def set_in_place(self, when_us: int, ticket: int, callback: Callback, arg: Any) -> Handle:
-        """See `interface.EventLoop.set_in_place`."""
         # A timer that was cancelled may be set in the same place again, so the entry has a serial number, too.
         entry: Entry = (when_us, TIMER_RANK + ticket, self.ticket(), callback, arg, self.trace.cause, FREE)
         self._agenda.push(entry)

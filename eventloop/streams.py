@@ -43,15 +43,12 @@ class Receiver(Protocol):
 
     def received(self, data: bytes) -> None:
         """Bytes have come."""
-        ...
 
     def drained(self) -> None:
         """All that was written has been handed to the kernel, after some of it had to wait."""
-        ...
 
     def ended(self, reason: str) -> None:
         """The connection is gone, by the far end's doing or by an error; not told to who closes it himself."""
-        ...
 
 
 class TcpStream:

@@ -39,12 +39,10 @@ class Connection(Protocol):
     @property
     def open(self) -> bool:
         """False once it is broken or closed; it never opens again."""
-        ...
 
     @property
     def next_correlation(self) -> int:
         """The correlation id that the next `send` will return, so that a trace can name it before the message goes."""
-        ...
 
     def send(self, request: Request, on_done: Callable[[Outcome], None], timeout_us: int) -> int:
         """Send; `on_done` is called exactly once, never from within `send`. Returns the correlation id.
@@ -52,11 +50,9 @@ class Connection(Protocol):
         When `timeout_us` passes without an answer the connection is broken, as the Java client does: everything in
         flight on it ends in `Disconnected`.
         """
-        ...
 
     def close(self) -> None:
         """Close from this side; what is in flight ends silently (its `on_done` is not called)."""
-        ...
 
 
 class Renewing(Connection, Protocol):
@@ -76,16 +72,13 @@ class Renewing(Connection, Protocol):
     @property
     def renew(self) -> Callable[[], None] | None:
         """Call it to have the Fetch that is parked, or on its way, come back at the end of its present long poll."""
-        ...
 
     @property
     def waited_us(self) -> int:
         """How long the last Fetch that was answered had waited at the broker, its long polls together."""
-        ...
 
     def long_polls(self) -> int:
         """How many of the long polls that the last Fetch of this kind stands for are over by now."""
-        ...
 
 
 class Pushing(Connection, Protocol):
@@ -96,12 +89,10 @@ class Pushing(Connection, Protocol):
 
         It comes to its `on_done` as what is sent does. Nothing happens when the connection or the client is gone.
         """
-        ...
 
     @property
     def waited_us(self) -> int:
         """How long the last Fetch that was answered had waited at the broker."""
-        ...
 
 
 class Transport(Protocol):
@@ -110,19 +101,16 @@ class Transport(Protocol):
     @property
     def bootstrap(self) -> tuple[int, ...]:
         """Node ids of the brokers the client was configured with."""
-        ...
 
     @property
     def release(self) -> str:
         """The brokers' release, as the client concludes from their answer to ApiVersions."""
-        ...
 
     def connect(self, host: str, client_id: str, node: int, purpose: str) -> Connection:
         """Open a connection from the process `host` to a broker; `purpose` ("coordinator", "data") keeps them apart.
 
         It is usable at once: what is sent waits for the handshake. A refused connection breaks after one round trip.
         """
-        ...
 
 
 @value
@@ -154,11 +142,9 @@ class Reader(Protocol):
         It waits without end, and costs no events while nothing arrives. `positions` is not copied: leave it as it is
         until the answer is there or the fetch given up.
         """
-        ...
 
     def give_up(self) -> None:
         """Take the fetch back, if one is under way: it is never answered."""
-        ...
 
 
 class Data(Protocol):
@@ -168,7 +154,6 @@ class Data(Protocol):
         self, host: str, max_records: int, on_done: Callable[[tuple[Fetched, ...] | FetchFailed], None]
     ) -> Reader:
         """For the process that runs on `host`; `on_done` gets the answers, of at most so many records each."""
-        ...
 
     def offsets(
         self,
@@ -177,4 +162,3 @@ class Data(Protocol):
         on_done: Callable[[Mapping[TopicPartition, tuple[int, int]] | FetchFailed], None],
     ) -> None:
         """Log start and log end of partitions (ListOffsets), after one round trip."""
-        ...

@@ -22,7 +22,6 @@ class KafkaGate(Gate):
     """A gate with Kafka's checks."""
 
     def forbids(self, call: Any, resource: ConfigsToAlter) -> tuple[ErrorCode, str | None] | None:
-        """See `AdminRequests.forbids`."""
         return cluster.may_alter(self.visit(call, _nobody), resource.type, resource.name)
 
 

@@ -49,11 +49,9 @@ class AclDraft(Protocol):
     @property
     def acls(self) -> frozenset[Acl]:
         """Those there are, as changed so far."""
-        ...
 
     def set_acls(self, acls: frozenset[Acl]) -> None:
         """Let it be these."""
-        ...
 
 
 class AclControl:

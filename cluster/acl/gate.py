@@ -135,7 +135,6 @@ class Reshaped:
         self._call.give_up = give_up
 
     def answer(self, response: Response) -> None:
-        """See `coordinator.interfaces.Call.answer`."""
         self._call.answer(self._reshape(response))
 
     def no_answer(self) -> None:
@@ -143,7 +142,6 @@ class Reshaped:
         self._call.cut("the broker closed the connection")
 
     def cut(self, reason: str) -> None:
-        """See `lines.Line.cut`."""
         self._call.cut(reason)
 
 

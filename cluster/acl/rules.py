@@ -45,11 +45,9 @@ class Authorizer(Protocol):
 
     def allows(self, who: Who, operation: Operation, resource: Resource, name: str) -> bool:
         """Whether somebody may do an operation with a resource."""
-        ...
 
     def allows_some(self, who: Who, operation: Operation, resource: Resource) -> bool:
         """Whether somebody may do an operation with at least one resource of a kind, there or not."""
-        ...
 
 
 class StandardAuthorizer:
@@ -64,7 +62,6 @@ class StandardAuthorizer:
         self._verdicts: dict[tuple[Who, Operation, Resource, str], bool] = {}
 
     def allows(self, who: Who, operation: Operation, resource: Resource, name: str) -> bool:
-        """See `Authorizer.allows`."""
         self._look()
         asked = (who, operation, resource, name)
         verdict = self._verdicts.get(asked)

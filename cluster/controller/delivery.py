@@ -25,7 +25,6 @@ class Call(Protocol):
 
     def answer(self, response: Any) -> None:
         """Send the response; at most once."""
-        ...
 
 
 class Delivery:

@@ -55,12 +55,10 @@ class Data:
         self._changed(topic, rate=rate, weights=list(weights))
 
     def grow(self, topic: str, weights: Sequence[int]) -> None:
-        """See `parts.Feed.grow`."""
         self.traffic[topic].grow(weights, self.loop.now_us)
         self._changed(topic, more=list(weights))
 
     def close(self, topic: str) -> None:
-        """See `parts.Feed.close`."""
         if self.traffic.pop(topic, None) is not None:
             self._changed(topic)
 
@@ -112,7 +110,6 @@ class Data:
     # --- members.interfaces.Data -----------------------------------------------------------------------------
 
     def reader(self, host: str, max_records: int, on_done: OnFetched) -> Reader:
-        """See `members.interfaces.Data.reader`."""
         return Reader(self, self._desk(host), max_records, on_done)
 
     def offsets(
@@ -121,7 +118,6 @@ class Data:
         partitions: tuple[TopicPartition, ...],
         on_done: Callable[[Ends | FetchFailed], None],
     ) -> None:
-        """See `members.interfaces.Data.offsets`."""
         desk = self._desk(host)
         there, back = desk.round_trip()
 

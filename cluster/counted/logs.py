@@ -32,7 +32,6 @@ class CountedLogs:
         self._version = offset_version(config.coordinator_config.broker_version)
 
     def begin(self, brokers: Mapping[int, Node]) -> None:
-        """See `parts.Logs.begin`."""
         for broker in brokers.values():
             broker.begin(0, self.controller.image)
 
@@ -42,7 +41,6 @@ class CountedLogs:
         self.feed.replan()
 
     def broker_returned(self, node: int) -> None:
-        """See `parts.Logs.broker_returned`."""
         self.feed.replan()
 
     def log_ends(self, *, internal: bool) -> dict[str, list[int]]:
@@ -54,7 +52,6 @@ class CountedLogs:
         return self.offsets_log.batches(number, self._version)
 
     def hold_appends(self, number: int, for_us: int) -> None:
-        """See `parts.Logs.hold_appends`."""
         self.offsets_log.hold(number, for_us)
 
     def close(self) -> None:
@@ -63,19 +60,15 @@ class CountedLogs:
     # --- parts of a broker -----------------------------------------------------------------------------------
 
     def metadata(self) -> CountedMetadata:
-        """See `parts.Logs.metadata`."""
         return CountedMetadata(self.controller)
 
     def agent(self, broker: Node) -> CountedAgent:
-        """See `parts.Logs.agent`."""
         return CountedAgent(self.controller, broker)
 
     def replicas(self, broker: Node) -> CountedReplicas:
-        """See `parts.Logs.replicas`."""
         return CountedReplicas(self.offsets_log, broker.host, broker.node)
 
     def offsets(self, broker: Node) -> BrokerOffsets:
-        """See `parts.Logs.offsets`."""
         return self.offsets_log.seen_by(broker.host)
 
     def load_us(self, broker: Node, partition: int, epoch: int) -> int:
@@ -83,5 +76,4 @@ class CountedLogs:
         return broker.config.load_us if epoch else 0
 
     def services(self, broker: Node) -> CountedServices:
-        """See `parts.Logs.services`."""
         return CountedServices(broker)

@@ -163,11 +163,9 @@ class BrokerOffsets:
         self._host = host
 
     def append(self, partition: int, records: Sequence[Record], done: Done, within_ms: int | None = None) -> None:
-        """See `coordinator.interfaces.Log.append`."""
         self._log.append(self._host, partition, records, done, within_ms)
 
     def read(self, partition: int) -> Sequence[Record]:
-        """See `coordinator.interfaces.Log.read`."""
         return self._log.read(partition)
 
     def fail_next(self, partition: int, error: ErrorCode, times: int) -> None:

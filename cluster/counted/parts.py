@@ -83,7 +83,6 @@ class CountedAgent:
             self._broker.take(changed.image, changed)
 
     def start(self) -> None:
-        """See `parts.Agent.start`."""
         self.on_running()
         self._controller.broker_up(self._broker.node)
 
@@ -115,7 +114,6 @@ class CountedReplicas:
         return None
 
     def apply(self, image: ClusterImage, partitions: Sequence[TopicPartition]) -> None:
-        """See `parts.Replicas.apply`."""
         for name in partitions:
             if name.topic == OFFSETS_TOPIC:
                 state = image.topics[OFFSETS_TOPIC].partitions[name.partition]
@@ -133,7 +131,6 @@ class CountedReplicas:
         self._log.abandon(partition, self._host)
 
     def start(self) -> None:
-        """See `parts.Replicas.start`."""
         self._led.clear()
 
     def crash(self, *, machine: bool) -> None:
@@ -142,7 +139,6 @@ class CountedReplicas:
             self._give_up(partition)
 
     def shut_down(self) -> None:
-        """See `parts.Replicas.shut_down`."""
         self.crash(machine=False)
 
     def set_clocked(self, clocked: bool) -> None:

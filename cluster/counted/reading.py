@@ -103,7 +103,6 @@ class Reader:
         self._arrives_us = self._back_us = self._leaves_us = 0
 
     def fetch(self, positions: Mapping[TopicPartition, int]) -> None:
-        """See `members.interfaces.Reader.fetch`."""
         data = self._data
         there, self._back_us = self._draws.pair() if data.sound else self._desk.round_trip()
         self._arrives_us = self._loop.now_us + there
@@ -112,7 +111,6 @@ class Reader:
         self._plan()
 
     def give_up(self) -> None:
-        """See `members.interfaces.Reader.give_up`."""
         self._data.waiting.pop(self, None)
         self._take_back()
 

@@ -38,11 +38,9 @@ class Checkpoints(Protocol):
 
     def read(self, name: str) -> str | None:
         """The text; None when there is none."""
-        ...
 
     def write(self, name: str, text: str) -> bool:
         """Keep it, whole or not at all; False when texts of this name belong into the log's folder."""
-        ...
 
 
 class FileStore(SegmentStore):

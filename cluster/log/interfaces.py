@@ -36,31 +36,24 @@ class Segment(Protocol):
     @property
     def next_offset(self) -> int:
         """The offset after its last batch; its base offset when it is empty."""
-        ...
 
     def append(self, batch: Batch) -> None:
         """Append a batch that has its offsets."""
-        ...
 
     def batches(self, from_offset: int = 0) -> Iterator[Batch]:
         """Its batches from the one on that holds `from_offset` or follows it."""
-        ...
 
     def position(self, offset: int) -> int:
         """Bytes of its batches that begin before the offset; an estimate by the index will do (`fetch.min.bytes`)."""
-        ...
 
     def find_time(self, timestamp_ms: int) -> Found | None:
         """The first record not older than this; None when all are older."""
-        ...
 
     def truncate(self, to_offset: int) -> None:
         """Cut off every batch that reaches beyond `to_offset` (a batch is never split)."""
-        ...
 
     def flush(self) -> None:
         """Make what is in it survive a crash of the machine."""
-        ...
 
 
 class SegmentStore(Protocol):
@@ -69,39 +62,30 @@ class SegmentStore(Protocol):
     @property
     def segments(self) -> Sequence[Segment]:
         """By rising base offset; empty for a new partition."""
-        ...
 
     def create(self, base_offset: int, now_ms: int) -> Segment:
         """Begin a segment, behind all others."""
-        ...
 
     def remove(self, segment: Segment) -> None:
         """Delete a segment."""
-        ...
 
     def replace(self, old: Sequence[Segment], batches: Sequence[Batch]) -> Segment | None:
         """Put one segment with these batches in the place of neighbours, whole or not at all; None when none are left.
 
         It has the base offset of the first of the old ones. Compaction needs this.
         """
-        ...
 
     def read_checkpoint(self, name: str) -> str | None:
         """A small text kept beside the log (leader epochs, start offset …); None when there is none."""
-        ...
 
     def write_checkpoint(self, name: str, text: str) -> None:
         """Keep a small text, whole or not at all."""
-        ...
 
     def lose_unflushed(self) -> int:
         """The machine crashed: forget what was not flushed; returns how many records that was."""
-        ...
 
     def delete(self, after_ms: int) -> None:
         """The log is nobody's any more; the store is not used again. What lies on a disk goes after so long."""
-        ...
 
     def close(self) -> None:
         """Let go of files; the store is not used again."""
-        ...

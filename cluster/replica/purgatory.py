@@ -28,7 +28,6 @@ class Parked(Protocol):
 
     def expire(self) -> None:
         """Its time is up."""
-        ...
 
 
 class _Lane:

@@ -134,7 +134,6 @@ class TcpConnection:
     # --- bytes -----------------------------------------------------------------------------------------------
 
     def received(self, data: bytes) -> None:
-        """See `streams.Receiver.received`."""
         if self.broker_host.paused:
             self._intake.read_on(False)
         self.broker_host.deliver(self._take_in, data)
@@ -152,16 +151,13 @@ class TcpConnection:
             self._intake.count_unfinished()
 
     def stop_reading(self, stopped: bool) -> None:
-        """See `memory.Reader.stop_reading`."""
         self._intake.stop(stopped)
         self._read_on()
 
     def drained(self) -> None:
-        """See `streams.Receiver.drained`."""
         self.broker_host.deliver(self._next, None)
 
     def ended(self, reason: str) -> None:
-        """See `streams.Receiver.ended`."""
         self._end()
 
     def _pump(self) -> None:
@@ -343,7 +339,6 @@ class TcpConnection:
         self._write_response(None)
 
     def pass_back(self, response: Response) -> None:
-        """See `lines.Line.pass_back`."""
         self._answers.append(response)
         if self._carrying:
             return
@@ -354,13 +349,11 @@ class TcpConnection:
             self._go_on()
 
     def drop(self, reason: str) -> None:
-        """See `lines.Line.drop`."""
         self.broker.note_dropped(self, reason)
 
     # --- faults ----------------------------------------------------------------------------------------------
 
     def delay(self, response: Response, by_us: int) -> None:
-        """See `lines.Line.delay`."""
         self._out.wait(by_us)
         self.pass_back(response)
 
@@ -383,18 +376,15 @@ class TcpConnection:
             self.cut("connection refused")
 
     def settle(self, tapped: bool) -> None:
-        """See `lines.Line.settle`."""
         self.plain = self.up and not tapped and not self.conditions
 
     def impose(self, conditions: list[Condition]) -> None:
-        """See `lines.Line.impose`."""
         silent = [condition for condition in self.conditions if condition is SILENT]
         self.conditions = (*conditions, *silent)
         if conditions:
             self.blame = conditions[-1].seq
 
     def release_from(self, condition: Condition) -> None:
-        """See `lines.Line.release_from`."""
         self.conditions = tuple(other for other in self.conditions if other is not condition)
         self._out.let_go()
         if self._held_out and not self._network.links.holds_out(self):

@@ -23,7 +23,6 @@ class Reader(Protocol):
 
     def stop_reading(self, stopped: bool) -> None:
         """Read nothing from now on, or read on."""
-        ...
 
 
 class Memory:

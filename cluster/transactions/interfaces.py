@@ -22,11 +22,9 @@ class Log(Protocol):
 
         `done` is never called from within `append`, and calls for one partition come in the order of the appends.
         """
-        ...
 
     def read(self, partition: int) -> Sequence[LogRecord]:
         """All records of the partition, oldest first."""
-        ...
 
 
 class Topics(Protocol):
@@ -34,8 +32,6 @@ class Topics(Protocol):
 
     def leader(self, partition: TopicPartition) -> int | None:
         """Node id of the leader, -1 when there is none now; None when there is no such partition."""
-        ...
 
     def partition_count(self, topic: str) -> int | None:
         """Number of partitions, None for an unknown topic."""
-        ...

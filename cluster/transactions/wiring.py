@@ -59,7 +59,6 @@ class StateTopic:
         self._replicas = replicas
 
     def append(self, partition: int, records: Sequence[LogRecord], done: Done) -> None:
-        """See `interfaces.Log.append`."""
         batch = batch_of(records, timestamp_ms(self._loop.now_us))
         under_way = True
 
@@ -73,7 +72,6 @@ class StateTopic:
         under_way = False
 
     def read(self, partition: int) -> Sequence[LogRecord]:
-        """See `interfaces.Log.read`."""
         log = self._replicas.log(TopicPartition(TRANSACTION_TOPIC, partition))
         if log is None:
             return ()
@@ -87,12 +85,10 @@ class Known:
         self._image = image
 
     def leader(self, partition: TopicPartition) -> int | None:
-        """See `interfaces.Topics.leader`."""
         state = self._image().partition(partition)
         return None if state is None else state.leader
 
     def partition_count(self, topic: str) -> int | None:
-        """See `interfaces.Topics.partition_count`."""
         found = self._image().topics.get(topic)
         return None if found is None else len(found.partitions)
 

@@ -21,7 +21,6 @@ class Watcher(Protocol):
 
     def push(self, event: WatchEvent) -> None:
         """Tell of an event."""
-        ...
 
 
 Table = dict[str, dict[Watcher, None]]

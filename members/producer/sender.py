@@ -40,19 +40,15 @@ class Owner(Protocol):
 
     def leaders_moved(self) -> None:
         """Metadata is out of date."""
-        ...
 
     def settled(self, batch: Pending, error: ErrorCode | None, base_offset: int) -> None:
         """A batch came to its end; `error` None: it is written, at `base_offset` (-1: nobody knows where)."""
-        ...
 
     def stuck(self) -> None:
         """Batches have to wait for longer than their linger: see to buffer memory and delivery timeouts."""
-        ...
 
     def fenced(self, error: ErrorCode) -> None:
         """Another producer has this one's transactional id, or the like: it must end."""
-        ...
 
 
 class Peer:

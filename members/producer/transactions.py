@@ -124,19 +124,15 @@ class Owner(Protocol):
 
     def flush(self, on_done: Callable[[], None]) -> None:
         """Send without lingering; `on_done` when all of it is settled."""
-        ...
 
     def give_up_unsent(self) -> None:
         """Batches that were never sent fail."""
-        ...
 
     def _ready(self) -> None:
         """Send what waited."""
-        ...
 
     def fenced(self, error: ErrorCode) -> None:
         """The producer must end."""
-        ...
 
 
 @frozen

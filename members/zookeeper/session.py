@@ -48,7 +48,6 @@ class SessionLink(Connection, Protocol):
 
     def listen(self, on_event: Callable[[WatchEvent], None], on_lost: Callable[[Disconnected], None]) -> None:
         """Say who is told of events, and who when the connection is lost."""
-        ...
 
 
 class ZooKeeperSession:

@@ -43,11 +43,9 @@ class Here:
         self._table = table
 
     def of(self, cells: Sequence[int]) -> Here:
-        """See `Seen`."""
         return Here(self.rows(cells))
 
     def rows(self, cells: Sequence[int] | None = None, metrics: Sequence[str] | None = None) -> pa.Table:
-        """See `Seen`."""
         import pyarrow as pa
         import pyarrow.compute as pc
 

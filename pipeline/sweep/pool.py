@@ -64,7 +64,6 @@ class Pool:
         self._all: list[_Worker] = []
 
     def perform(self, waves: Iterable[Wave | Merging], pack: Pack) -> Generator[Done | None]:
-        """See `Engine`."""
         coming = (job for wave in waves for job in _jobs(wave, pack))
         again: deque[_Job] = deque()
         while True:

@@ -61,7 +61,6 @@ class Spark:
         return self._slots if self._options.remote else int(self.session.sparkContext.defaultParallelism)
 
     def perform(self, waves: Iterable[Wave | Merging], pack: Pack) -> Generator[Done | None]:
-        """See `Engine`."""
         coming = (wave for wave in waves if isinstance(wave, Merging) or wave.tasks)
         threads = ThreadPoolExecutor(IN_FLIGHT, "groupsim-wave")
         flying: set[Future[list[Done]]] = set()

@@ -21,28 +21,22 @@ class Directory(Protocol):
     @property
     def cluster_id(self) -> str:
         """The cluster's id: 22 characters, base64 as Kafka prints it."""
-        ...
 
     @property
     def controller(self) -> int:
         """The node that administrators are sent to: one of the brokers; -1 when none is up."""
-        ...
 
     def topic_id(self, name: str) -> str | None:
         """The id of a topic (22 characters, base64 as Kafka prints it), None for an unknown one."""
-        ...
 
     def topic_name(self, topic_id: str) -> str | None:
         """The topic of an id, None for an unknown one."""
-        ...
 
     def address(self, node: int) -> tuple[str, int]:
         """Host and port under which clients reach a broker; ("", -1) for one that was never there."""
-        ...
 
     def rack(self, node: int) -> str | None:
         """The rack of a broker."""
-        ...
 
 
 class Exchange(Protocol):
@@ -51,20 +45,16 @@ class Exchange(Protocol):
     @property
     def requests(self) -> Sequence[Request]:
         """What has to be carried out, in order; may be empty."""
-        ...
 
     @property
     def answered(self) -> bool:
         """False for the one message that gets no response: Produce with acks=0."""
-        ...
 
     def response(self, answers: Sequence[Response]) -> bytes:
         """The response from one answer per request, header included, without the length that goes before it."""
-        ...
 
     def refusal(self, error: ErrorCode) -> bytes:
         """The response that says `error` to everything that was asked, as Kafka's `getErrorResponse`."""
-        ...
 
 
 class Lengthy(Exception):
