@@ -18,7 +18,7 @@ from typing import Any
 from groupsim.cluster.endpoint import Endpoint
 from groupsim.cluster.lines import Line
 from groupsim.cluster.zookeeper.connection import SessionConnection
-from groupsim.cluster.zookeeper.sessions import TICK_MS, Session, Sessions
+from groupsim.cluster.zookeeper.sessions import Session, Sessions
 from groupsim.cluster.zookeeper.tree import Tree, ZkRefused
 from groupsim.cluster.zookeeper.watches import Watches
 from groupsim.eventloop.interface import EventLoop
@@ -47,12 +47,12 @@ OnNode = Callable[[str, str, Session], None]
 class ZooKeeperServer(Endpoint):
     """One ZooKeeper. `on_created` and `on_removed` hear of ephemeral nodes: path, data or reason, session."""
 
-    def __init__(self, loop: EventLoop, *, tick_ms: int = TICK_MS) -> None:
+    def __init__(self, loop: EventLoop) -> None:
         super().__init__(loop, HOST)
         self.connects = SessionConnection
         self.tree = Tree()
         self.watches = Watches()
-        self.sessions = Sessions(loop, self.host, self._expired, tick_ms)
+        self.sessions = Sessions(loop, self.host, self._expired)
         self.on_created: list[OnNode] = []
         self.on_removed: list[OnNode] = []
         self._by_connection: dict[SessionConnection, Session] = {}

@@ -6,7 +6,7 @@ The same mistake shows in many cells; it is reported once, with a cell that has 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,6 @@ _NUMBER = re.compile(r"\d+")
 
 MORE_AFTER_AN_ERROR = 50  # cells that are still looked at, so that a report shows more than the first mistake
 
-Progress = Callable[[int, int], None]
-
 
 @frozen
 class Base:
@@ -39,23 +37,15 @@ class Base:
 
 
 def cells_of(
-    base: Base,
-    columns: Sequence[Column],
-    combinations: Sequence[tuple[Value, ...]],
-    progress: Progress | None = None,
+    base: Base, columns: Sequence[Column], combinations: Sequence[tuple[Value, ...]]
 ) -> tuple[tuple[Cell, ...], tuple[Problem, ...]]:
-    """Every cell, and the warnings and notes about them; `progress(done, of)` is called after each.
-
-    Raises ScenarioError with each mistake and a cell that has it.
-    """
+    """Every cell, with warnings and notes. Raises ScenarioError with each mistake and a cell that has it."""
     maker = _Maker(base, [column.name for column in columns], len(combinations))
     cells: list[Cell] = []
     for number, values in enumerate(combinations):
         cell = maker.cell(number, values)
         if cell is not None:
             cells.append(cell)
-        if progress is not None:
-            progress(number + 1, len(combinations))
         if len(maker.failed) > MORE_AFTER_AN_ERROR:
             break
     problems = maker.report()

@@ -13,10 +13,10 @@ import attrs
 
 from groupsim.pipeline.experiment import catalogue
 from groupsim.pipeline.experiment.asked import AS_WRITTEN, Asked, Grid, goals_named
-from groupsim.pipeline.experiment.cells import Base, Progress, cells_of
+from groupsim.pipeline.experiment.cells import Base, cells_of
 from groupsim.pipeline.experiment.changing import change_of, shown
 from groupsim.pipeline.experiment.file import ExperimentFile, SeedsSpec
-from groupsim.pipeline.experiment.goals import Metric, baseline_labels, given_axes, goals_of, known_metrics
+from groupsim.pipeline.experiment.goals import baseline_labels, given_axes, goals_of, known_metrics
 from groupsim.pipeline.experiment.grid import (
     Value,
     columns_of,
@@ -38,40 +38,24 @@ from groupsim.scenarios.loading.partial_parse import structured
 from groupsim.scenarios.loading.plugins import import_from
 
 
-def load_experiment(
-    source: str | Path,
-    seeds: int | None = None,
-    *,
-    asked: Asked = AS_WRITTEN,
-    metrics: Mapping[str, Metric] | None = None,
-    progress: Progress | None = None,
-) -> Experiment:
+def load_experiment(source: str | Path, seeds: int | None = None, *, asked: Asked = AS_WRITTEN) -> Experiment:
     """The experiment of that file or of that name in the library, with every cell judged.
 
-    `seeds` takes the place of the file's number of seeds; `asked` is what else differs from the file. `metrics` are
-    those that goals may name; the analysis's own when nothing is said. `progress(done, of)` is called after each cell.
-    Raises ScenarioError with every mistake.
+    `seeds` takes the place of the file's number of seeds; `asked` is what else differs from the file. Raises
+    ScenarioError with every mistake.
     """
     path = catalogue.find(str(source))
-    return experiment_of(read_document(path), path.stem, seeds, asked=asked, metrics=metrics, progress=progress)
+    return experiment_of(read_document(path), path.stem, seeds, asked=asked)
 
 
-def experiment_of(
-    document: Document,
-    name: str,
-    seeds: int | None = None,
-    *,
-    asked: Asked = AS_WRITTEN,
-    metrics: Mapping[str, Metric] | None = None,
-    progress: Progress | None = None,
-) -> Experiment:
+def experiment_of(document: Document, name: str, seeds: int | None = None, *, asked: Asked = AS_WRITTEN) -> Experiment:
     """The same for a document at hand."""
     if seeds is not None and seeds < 1:
         problem = Problem(Place(f"--seeds {seeds}"), "an experiment needs at least one seed", "such as --seeds 30")
         raise ScenarioError([problem])
 
     def judge(rest: Document) -> Experiment:
-        return experiment_of(rest, name, seeds, asked=asked, metrics=metrics)
+        return experiment_of(rest, name, seeds, asked=asked)
 
     try:
         said = read_file(document)
@@ -84,8 +68,8 @@ def experiment_of(
         told = asked.changes(grid)
         base = attrs.evolve(base, common=(*base.common, *told))
         combinations = _combinations(grid, said)
-        goals = goals_of(said.goals, metrics or known_metrics()) if said.goals else ()
-        goals = goals_named(asked.goals, metrics or known_metrics()) if asked.goals else goals
+        goals = goals_of(said.goals, known_metrics()) if said.goals else ()
+        goals = goals_named(asked.goals, known_metrics()) if asked.goals else goals
         of_file = baseline_labels(said.baseline, grid.every)
         labels = grid.baseline(of_file)
         given = grid.given(given_axes(said.given, grid.every))
@@ -96,7 +80,7 @@ def experiment_of(
         raise ScenarioError([*found.problems, *_besides(document, paths_of(error), judge, found)]) from None
     folder = Path(base.document.file).resolve().parent
     import_from(folder)
-    cells, warnings = cells_of(base, grid.axes, combinations, progress)
+    cells, warnings = cells_of(base, grid.axes, combinations)
     return Experiment(
         name=name,
         title=said.title or name,

@@ -15,7 +15,6 @@ from attrs import frozen
 
 from groupsim.pipeline.experiment import catalogue
 from groupsim.pipeline.experiment.asked import AS_WRITTEN, Asked
-from groupsim.pipeline.experiment.goals import Metric
 from groupsim.pipeline.experiment.load import experiment_of
 from groupsim.pipeline.experiment.model import Experiment
 from groupsim.scenarios.language.document import Document, Path_, read_document
@@ -31,12 +30,7 @@ _PATTERN = re.compile(r"[^\"'\[]*\{(?:name|n|group)\}.*")  # {name} is a pattern
 
 
 def experiment_varying(
-    source: str,
-    varied: Sequence[str],
-    seeds: int | None = None,
-    *,
-    asked: Asked = AS_WRITTEN,
-    metrics: Mapping[str, Metric] | None = None,
+    source: str, varied: Sequence[str], seeds: int | None = None, *, asked: Asked = AS_WRITTEN
 ) -> Experiment:
     """The scenario of that file or name, with the axes of these texts; the first value of each is the baseline.
 
@@ -48,7 +42,7 @@ def experiment_varying(
         remedy = "ask for some values of its axes with --only, or name a scenario"
         raise ScenarioError([Problem(Place(source), "this is an experiment, and --vary varies a scenario", remedy)])
     document = _document(scenario, [_read(text) for text in varied])
-    return experiment_of(document, path.stem, seeds, asked=_out_of_phase(scenario, varied, asked), metrics=metrics)
+    return experiment_of(document, path.stem, seeds, asked=_out_of_phase(scenario, varied, asked))
 
 
 def _out_of_phase(scenario: Document, varied: Sequence[str], asked: Asked) -> Asked:
