@@ -181,6 +181,13 @@ def _marked(node: pytest.Item, name: str, positional: Sequence[str] = ()) -> dic
 
 
 @pytest.fixture
+def groupsim_mutant(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put back the bug that this run of a test is for (`groupsim.testing.caught`)."""
+    if request.param is not None:
+        request.param(monkeypatch)
+
+
+@pytest.fixture
 def kafka_labs() -> Generator[Labs]:
     """Makes served clusters (`groupsim.live_fixture.Labs`); they end with the test."""
     from groupsim.live_fixture import Labs

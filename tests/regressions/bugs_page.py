@@ -23,9 +23,9 @@ PARTS = {
 INTRODUCTION = """# Bugs of the past, as tests
 
 Each of these once was in a broker, a client library or an assignor. A test in `tests/regressions` holds the right
-behaviour, and is run a second time with the bug put back (`*_defects.py` beside it, a few lines each), when it has to
-fail; `pytest tests/regressions -k holds --sim-seeds 5` asks with other luck.
-[writing-a-test.md](writing-a-test.md#a-test-that-can-fail) shows how to do the same for a bug of yours.
+behaviour, and is run a second time with the bug put back (a function of `groupsim.testing.mutants`, a few lines), when
+it has to fail; `pytest tests/regressions -k holds --sim-seeds 5` runs it with other seeds.
+[writing-a-test.md](writing-a-test.md#a-test-that-can-fail) shows how to try tests of yours with these bugs.
 `tests/stories/test_kafka_issues.py` has more issues whose trigger is a client's or a broker's age;
 [defects.md](defects.md) those that Kafka still has.
 """

@@ -1,13 +1,13 @@
-"""Bugs of consumers that an answer brings out while a coordinator moves or loads (`answer_defects`)."""
+"""Bugs of consumers that an answer brings out while a coordinator moves or loads."""
 
 from __future__ import annotations
 
-import answer_defects as bug
 import pytest
-from caught import caught
 
 from groupsim import Simulation
 from groupsim.cluster.faults import AnswerError, Match
+from groupsim.testing import caught
+from groupsim.testing import mutants as bug
 
 pytestmark = pytest.mark.sim(brokers=3, broker={"group.initial.rebalance.delay.ms": 0})
 EARLIEST = {"auto.offset.reset": "earliest"}

@@ -1,10 +1,8 @@
-"""Bugs that assignors have had: each test fails once its bug is put back (`assignor_defects`)."""
+"""Bugs that assignors have had: each test fails once its bug is put back."""
 
 from __future__ import annotations
 
-import assignor_defects as bug
 from assignor_groups import member, problems, shown, topics
-from caught import caught
 
 from groupsim import Simulation
 from groupsim.assignors import (
@@ -14,6 +12,8 @@ from groupsim.assignors import (
     RoundRobinAssignor,
     StickyAssignor,
 )
+from groupsim.testing import caught
+from groupsim.testing import mutants as bug
 
 
 @caught(bug.topics_ignored)

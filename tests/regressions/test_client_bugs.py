@@ -1,15 +1,15 @@
-"""Bugs that consumers have had: each test fails once its bug is put back (`client_defects`)."""
+"""Bugs that consumers have had: each test fails once its bug is put back."""
 
 from __future__ import annotations
 
-import client_defects as bug
 import pytest
-from caught import caught
 
 from groupsim import ErrorCode, Simulation
 from groupsim.cluster.faults import After, AnswerError, DelayResponse, LoseResponse, Match
 from groupsim.members.consumer.consumer import Consumer
 from groupsim.protocol.messages import Api
+from groupsim.testing import caught
+from groupsim.testing import mutants as bug
 
 NO_DELAY = {"group.initial.rebalance.delay.ms": 0}
 COOPERATIVE = ["cooperative-sticky"]

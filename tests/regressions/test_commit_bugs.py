@@ -1,16 +1,16 @@
-"""Bugs of consumers' commits and positions: each test fails once its bug is put back (`commit_defects`)."""
+"""Bugs of consumers' commits and positions: each test fails once its bug is put back."""
 
 from __future__ import annotations
 
-import commit_defects as bug
 import pytest
 from by_hand import FIRST, commit, transaction
-from caught import caught
 
 from groupsim import ErrorCode, Simulation
 from groupsim.cluster.faults import AnswerError, DelayResponse, Match
 from groupsim.protocol.messages import Api
 from groupsim.protocol.txn_messages import EndTxnRequest
+from groupsim.testing import caught
+from groupsim.testing import mutants as bug
 
 NO_DELAY = {"group.initial.rebalance.delay.ms": 0}
 COOPERATIVE = ["cooperative-sticky"]

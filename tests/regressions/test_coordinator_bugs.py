@@ -1,12 +1,10 @@
-"""Bugs that group coordinators have had: each test fails once its bug is put back (`coordinator_defects`)."""
+"""Bugs that group coordinators have had: each test fails once its bug is put back."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import coordinator_defects as bug
 import pytest
-from caught import caught
 
 from groupsim import ErrorCode, Simulation, TopicPartition
 from groupsim.cluster.faults import Break, Match
@@ -19,6 +17,8 @@ from groupsim.protocol.messages import (
     LeavingMember,
 )
 from groupsim.protocol.txn_messages import OffsetInTxn, TxnOffsetCommitRequest
+from groupsim.testing import caught
+from groupsim.testing import mutants as bug
 
 SECOND = 1_000_000
 NO_DELAY = {"group.initial.rebalance.delay.ms": 0}

@@ -1,16 +1,12 @@
-"""Bugs that the code for KIP-848 has had, and that any could have: each test fails once its bug is put back
-(`next_protocol_defects`).
-"""
+"""Bugs that the code for KIP-848 has had, and that any could have: each test fails once its bug is put back."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import next_protocol_defects as bug
 import pytest
 from assignor_groups import member, problems, topics
 from by_hand import FIRST, commit, committed
-from caught import caught
 
 from groupsim import ErrorCode, Simulation
 from groupsim.assignors import Assignor, JavaFailure, RebalanceProtocol, StickyAssignor
@@ -29,6 +25,8 @@ from groupsim.protocol.messages import (
 )
 from groupsim.protocol.txn_messages import AddOffsetsToTxnRequest, InitProducerIdRequest, OffsetInTxn
 from groupsim.protocol.txn_messages import TxnOffsetCommitRequest as TxnCommit
+from groupsim.testing import caught
+from groupsim.testing import mutants as bug
 
 NO_DELAY = {"group.initial.rebalance.delay.ms": 0}
 

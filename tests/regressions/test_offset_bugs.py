@@ -1,11 +1,9 @@
-"""Bugs in what coordinators store and take over: each test fails once its bug is put back (`offset_defects`)."""
+"""Bugs in what coordinators store and take over: each test fails once its bug is put back."""
 
 from __future__ import annotations
 
-import offset_defects as bug
 import pytest
 from by_hand import FIRST, commit, committed, transaction
-from caught import caught
 
 from groupsim import ErrorCode, Simulation, TopicPartition
 from groupsim.coordinator.placement import partition_for
@@ -23,6 +21,8 @@ from groupsim.protocol.txn_messages import (
     OffsetInTxn,
     TxnOffsetCommitRequest,
 )
+from groupsim.testing import caught
+from groupsim.testing import mutants as bug
 
 NO_DELAY = {"group.initial.rebalance.delay.ms": 0}
 SECOND = TopicPartition("orders", 1)

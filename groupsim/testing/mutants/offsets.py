@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from contextlib import ExitStack
 from typing import Any
 
-import pytest
 from attrs import evolve
 
 from groupsim.coordinator import offsets, retention, shard
@@ -20,12 +20,13 @@ from groupsim.coordinator.runtime import CoordinatorRuntime
 from groupsim.coordinator.service import GroupCoordinator
 from groupsim.coordinator.states import State
 from groupsim.protocol.errors import ErrorCode
+from groupsim.testing.patcher import Patcher, Patches
 
 # --- what is stored ----------------------------------------------------------------------------------------------
 
 
-def pending_commit_leak(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-16371: every partition of a commit counts as under way, and a refused one stays so for ever."""
+def pending_commit_leak(patch: Patcher) -> None:
+    """KAFKA-16371: every partition of a commit counts as pending, and a refused one stays pending."""
     write, in_flight = offsets.write, OffsetStore.in_flight
     leaked: dict[tuple[str, Any], None] = {}
 
@@ -38,8 +39,8 @@ def pending_commit_leak(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(OffsetStore, "in_flight", lambda self, *key: key in leaked or in_flight(self, *key))
 
 
-def txn_commit_order(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-5247: the end of a transaction counts, not where in the log its offsets stand."""
+def txn_commit_order(patch: Patcher) -> None:
+    """KAFKA-5247: the end of a transaction counts, not the position of its offsets in the log."""
     end = OffsetView._end
 
     def mutant(self: OffsetView, producer_id: int, committed: bool) -> None:
@@ -49,19 +50,19 @@ def txn_commit_order(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(OffsetView, "_end", mutant)
 
 
-def delete_group_with_open_txn(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-19163: a group without committed offsets has nothing, though a transaction may bring it some."""
+def delete_group_with_open_txn(patch: Patcher) -> None:
+    """KAFKA-19163: a group whose only offsets are in an open transaction counts as one without offsets."""
     look = retention.look
 
     def mutant(partition: Partition) -> None:
-        with pytest.MonkeyPatch.context() as blind:
-            blind.setattr(OffsetView, "held", lambda self, group_id: {})
+        with ExitStack() as undo:
+            Patches(undo).setattr(OffsetView, "held", lambda self, group_id: {})
             look(partition)
 
     patch.setattr(retention, "look", mutant)
 
 
-def txn_rebalance_code(patch: pytest.MonkeyPatch) -> None:
+def txn_rebalance_code(patch: Patcher) -> None:
     """Redpanda a666c9b4: offsets in a transaction are refused during a rebalance, as others are."""
     error = ClassicGroup.txn_commit_error
 
@@ -75,8 +76,8 @@ def txn_rebalance_code(patch: pytest.MonkeyPatch) -> None:
 # --- fail-over ---------------------------------------------------------------------------------------------------
 
 
-def dead_means_unknown_member(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-8386: a group that has been given up answers its members that it does not know them."""
+def dead_means_unknown_member(patch: Patcher) -> None:
+    """KAFKA-8386: a coordinator that resigned answers UNKNOWN_MEMBER_ID."""
     unavailable = GroupCoordinator._unavailable
 
     def mutant(self: GroupCoordinator, *args: Any) -> ErrorCode | None:
@@ -86,13 +87,13 @@ def dead_means_unknown_member(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(GroupCoordinator, "_unavailable", mutant)
 
 
-def stale_election_event(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-10614: a resignation is carried out whenever it comes, whatever has happened since."""
+def stale_election_event(patch: Patcher) -> None:
+    """KAFKA-10614: a resignation is carried out whatever its epoch."""
     patch.setattr(CoordinatorRuntime, "resign", lambda self, partition, epoch: self._give_up(partition, epoch))
 
 
-def stale_state_merged(patch: pytest.MonkeyPatch) -> None:
-    """Redpanda 3ed7492f: a coordinator that leads again replays the log on top of the groups that it had."""
+def stale_state_merged(patch: Patcher) -> None:
+    """Redpanda 3ed7492f: a coordinator that leads again replays the log on top of its former groups."""
     load, unload = Leadership.load, Leadership.unload
     left: dict[tuple[str, str], list[Member]] = {}
 
@@ -111,8 +112,8 @@ def stale_state_merged(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Leadership, "load", loading)
 
 
-def tombstone_then_offsets(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-4704: a group that has been deleted and has offsets again is taken for a log that cannot be."""
+def tombstone_then_offsets(patch: Patcher) -> None:
+    """KAFKA-4704: offsets after a group's tombstone make the load fail."""
     replay_all = shard.replay
 
     def mutant(partition: Partition, records: Any) -> None:
@@ -126,8 +127,8 @@ def tombstone_then_offsets(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(shard, "replay", mutant)
 
 
-def unmapped_write_error(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-4362: that there is no log here any more is an error that nobody thought of."""
+def unmapped_write_error(patch: Patcher) -> None:
+    """KAFKA-4362: a coordinator that resigned answers UNKNOWN_SERVER_ERROR."""
     unavailable = GroupCoordinator._unavailable
 
     def mutant(self: GroupCoordinator, *args: Any) -> ErrorCode | None:
@@ -137,8 +138,8 @@ def unmapped_write_error(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(GroupCoordinator, "_unavailable", mutant)
 
 
-def load_while_offline(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-16030: a load goes on, and takes the partition over, though its broker leads it no more."""
+def load_while_offline(patch: Patcher) -> None:
+    """KAFKA-16030: a load goes on, and activates the partition, though its broker no longer leads it."""
     resign = CoordinatorRuntime.resign
 
     def mutant(self: CoordinatorRuntime, partition: int, epoch: int) -> None:

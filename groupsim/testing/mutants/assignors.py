@@ -6,7 +6,6 @@ import builtins
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
 from attrs import evolve
 
 from groupsim.assignors import RangeAssignor, StickyAssignor, range, roundrobin
@@ -15,10 +14,11 @@ from groupsim.assignors.sticky import claims as sticky_claims
 from groupsim.assignors.sticky.claims import Claim, Owned
 from groupsim.assignors.sticky.uniform import UniformAssignment
 from groupsim.protocol.assignment import GroupAssignment
+from groupsim.testing.patcher import Patcher
 
 
-def topics_ignored(patch: pytest.MonkeyPatch) -> None:
-    """librdkafka before 1.5: no more topics are assigned than there are members."""
+def topics_ignored(patch: Patcher) -> None:
+    """librdkafka before 1.5: the assignor assigns no more topics than there are members."""
     consumers = range._consumers
 
     def mutant(known: Any, members: Any) -> dict[str, Any]:
@@ -27,8 +27,8 @@ def topics_ignored(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(range, "_consumers", mutant)
 
 
-def roundrobin_asymmetric(patch: pytest.MonkeyPatch) -> None:
-    """librdkafka 2121: the next member gets the next partition, whether or not it subscribes to the topic."""
+def roundrobin_asymmetric(patch: Patcher) -> None:
+    """librdkafka 2121: the next member gets the next partition, subscribed to its topic or not."""
 
     def mutant(topic: str, count: int, seats: Sequence[int], cursor: int, hands: Sequence[list[Any]]) -> Sequence[int]:
         takers = [(cursor + number) % len(hands) for number in builtins.range(count)]
@@ -39,8 +39,8 @@ def roundrobin_asymmetric(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(roundrobin, "_deal", mutant)
 
 
-def duplicate_member_in_input(patch: pytest.MonkeyPatch) -> None:
-    """sarama 6750d926: a member that names a topic twice stands twice among the topic's members."""
+def duplicate_member_in_input(patch: Patcher) -> None:
+    """sarama 6750d926: a member that names a topic twice is listed twice among the topic's members."""
 
     def mutant(known: Any, members: Any) -> dict[str, list[str]]:
         ordered = sorted(members, key=lambda member: member.member_id)
@@ -49,8 +49,8 @@ def duplicate_member_in_input(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(range, "_consumers", mutant)
 
 
-def members_without_partitions_omitted(patch: pytest.MonkeyPatch) -> None:
-    """sarama 2290: the plan names those that get something; for the others SyncGroup brings no bytes at all."""
+def members_without_partitions_omitted(patch: Patcher) -> None:
+    """sarama 2290: the plan omits members without partitions; SyncGroup brings them no bytes at all."""
     assign = RangeAssignor.assign
 
     def mutant(self: RangeAssignor, topics: Any, members: Any) -> GroupAssignment:
@@ -63,12 +63,12 @@ def members_without_partitions_omitted(patch: pytest.MonkeyPatch) -> None:
 # --- claims of sticky members ------------------------------------------------------------------------------------
 
 
-def topic_skew(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-16277: a member with too much gives away the last of its list in the order of topics."""
+def topic_skew(patch: Patcher) -> None:
+    """KAFKA-16277: a member with too many partitions gives away the last of its list in the order of topics."""
     patch.setattr(UniformAssignment, "_by_number", lambda self, partitions: sorted(partitions))
 
 
-def sticky_double_claim(patch: pytest.MonkeyPatch) -> None:
+def sticky_double_claim(patch: Patcher) -> None:
     """KAFKA-12984: a partition that two members claim in the same generation stays with the one seen last."""
     settle = sticky_claims.settle
 
@@ -82,8 +82,8 @@ def _raw(claims: Sequence[Claim], known: Any) -> dict[str, Any]:
     return {one.member.member_id: [tp for tp in one.partitions if tp.topic in known] for one in claims}
 
 
-def drop_older_claims(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-14639: who is not of the newest generation has no claims at all."""
+def drop_older_claims(patch: Patcher) -> None:
+    """KAFKA-14639: members of an older generation have no claims at all."""
     settle = sticky_claims.settle
 
     def mutant(claims: Sequence[Claim], known: Any, steps: Any) -> Owned:
@@ -94,8 +94,8 @@ def drop_older_claims(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(sticky_base, "settle", mutant)
 
 
-def sticky_lowest_generation(patch: pytest.MonkeyPatch) -> None:
-    """librdkafka 4252: of several who claim a partition the one of the oldest generation has it."""
+def sticky_lowest_generation(patch: Patcher) -> None:
+    """librdkafka 4252: of several claims to a partition the one of the oldest generation wins."""
     settle = sticky_claims.settle
 
     def mutant(claims: Sequence[Claim], known: Any, steps: Any) -> Owned:
@@ -112,8 +112,8 @@ def sticky_lowest_generation(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(sticky_base, "settle", mutant)
 
 
-def userdata_without_generation(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-7026: members say what they had, and not when."""
+def userdata_without_generation(patch: Patcher) -> None:
+    """KAFKA-7026: members report the partitions that they had, without the generation."""
     claim = StickyAssignor.claim
 
     def mutant(self: StickyAssignor, member: Any) -> Claim:
@@ -122,8 +122,8 @@ def userdata_without_generation(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(StickyAssignor, "claim", mutant)
 
 
-def state_of_the_class(patch: pytest.MonkeyPatch) -> None:
-    """aiokafka 1175: what a consumer had is kept by the assignor's class, and so by all consumers of the process."""
+def state_of_the_class(patch: Patcher) -> None:
+    """aiokafka 1175: the assignor's class keeps what one consumer had, and so shares it between all consumers."""
     remember, kept = StickyAssignor.on_assignment, StickyAssignor.user_data
     last: list[Any] = [None]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from attrs import evolve
 
 from groupsim.coordinator import classic, heartbeat, join, leave, rebalance, replace, replay, shard
@@ -20,6 +19,7 @@ from groupsim.coordinator.turn import Turn
 from groupsim.coordinator.validation import Arrival
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import HeartbeatResponse, JoinGroupRequest
+from groupsim.testing.patcher import Patcher
 
 NEVER_MS = 10**9
 
@@ -27,8 +27,8 @@ NEVER_MS = 10**9
 # --- fencing -----------------------------------------------------------------------------------------------------
 
 
-def static_reuse_id(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-8500: outside Stable a known instance is handed the id that is stored for it."""
+def static_reuse_id(patch: Patcher) -> None:
+    """KAFKA-8500: outside Stable a known instance gets the member id that is stored for it."""
     replace_member = join.replace_static_member
 
     def mutant(turn: Turn, group: GroupData, arrival: Arrival, request: JoinGroupRequest, old_id: str) -> None:
@@ -38,12 +38,12 @@ def static_reuse_id(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(join, "replace_static_member", mutant)
 
 
-def static_id_not_unique(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-8715: ids are made of the instance and of a time that does not change while the group is Stable."""
+def static_id_not_unique(patch: Patcher) -> None:
+    """KAFKA-8715: member ids consist of the instance and a time that does not change while the group is Stable."""
     patch.setattr(MemberIds, "fresh", lambda self, group_id, prefix: f"{prefix}-1571961600000")
 
 
-def static_rejoin_not_persisted(patch: pytest.MonkeyPatch) -> None:
+def static_rejoin_not_persisted(patch: Patcher) -> None:
     """KAFKA-10284: the new id of a static member is answered, and never written."""
     append = Turn.append
 
@@ -59,13 +59,13 @@ def static_rejoin_not_persisted(patch: pytest.MonkeyPatch) -> None:
 # --- who is stuck ------------------------------------------------------------------------------------------------
 
 
-def no_sync_deadline(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-12890: nothing limits how long a member that joined may keep its SyncGroup."""
+def no_sync_deadline(patch: Patcher) -> None:
+    """KAFKA-12890: no timer limits how long a joined member may delay its SyncGroup."""
     patch.setattr(rebalance, "_arm_sync", lambda turn, group: None)
 
 
-def first_expiry_check_true(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-9752: a member passes the first look at its session, and there is no second."""
+def first_expiry_check_true(patch: Patcher) -> None:
+    """KAFKA-9752: a member passes the first check of its session, and there is no second."""
     looked: dict[str, None] = {}
     expired = classic.session_expired
 
@@ -77,8 +77,8 @@ def first_expiry_check_true(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(classic, "session_expired", mutant)
 
 
-def lookup_before_exists(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-8896: a timer's member is looked up without asking whether it is still there."""
+def lookup_before_exists(patch: Patcher) -> None:
+    """KAFKA-8896: a timer looks up its member without checking that it still exists."""
     expired = classic.session_expired
 
     def mutant(turn: Turn, group: GroupData, member_id: str) -> None:
@@ -89,8 +89,8 @@ def lookup_before_exists(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(classic, "session_expired", mutant)
 
 
-def pending_member_immortal(patch: pytest.MonkeyPatch) -> None:
-    """Redpanda 3300: nothing removes an id that was handed out and never used."""
+def pending_member_immortal(patch: Patcher) -> None:
+    """Redpanda 3300: a member id that was handed out and never used is never removed."""
     hand_out = join._hand_out_id
 
     def mutant(turn: Turn, group: GroupData, arrival: Arrival, request: JoinGroupRequest) -> None:
@@ -100,28 +100,28 @@ def pending_member_immortal(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(join, "_hand_out_id", mutant)
 
 
-def leave_does_not_complete_join(patch: pytest.MonkeyPatch) -> None:
-    """KoP 380: a member that leaves an open round is forgotten, and nobody looks whether all others are there."""
+def leave_does_not_complete_join(patch: Patcher) -> None:
+    """KoP 380: a member that leaves an open round is removed, and the round is not completed."""
     patch.setattr(leave, "maybe_complete", lambda turn, group: None)
 
 
-def ghost_members_accumulate(patch: pytest.MonkeyPatch) -> None:
+def ghost_members_accumulate(patch: Patcher) -> None:
     """KAFKA-7610: a member whose first JoinGroup is parked has no limit of five minutes."""
     patch.setattr(join, "NEW_MEMBER_JOIN_TIMEOUT_MS", NEVER_MS)
 
 
-def absent_leader(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-8220: a round closes with a leader that did not come, and everybody waits for its assignment."""
+def absent_leader(patch: Patcher) -> None:
+    """KAFKA-8220: a round closes with a leader that did not join, and all members wait for its assignment."""
     patch.setattr(rebalance, "_elect_joined_leader", lambda turn, group: group.leader is not None)
 
 
-def heartbeat_hides_rebalance(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-1740: heartbeats in an open round are answered as if nothing were."""
+def heartbeat_hides_rebalance(patch: Patcher) -> None:
+    """KAFKA-1740: heartbeats during PreparingRebalance are answered NONE."""
     patch.setitem(heartbeat._BY_STATE, State.PREPARING_REBALANCE, HeartbeatResponse(ErrorCode.NONE))
 
 
-def last_member_expires_with_pending(patch: pytest.MonkeyPatch) -> None:
-    """Redpanda 25270: the longest rebalance timeout of a group without members is asked for, and there is none."""
+def last_member_expires_with_pending(patch: Patcher) -> None:
+    """Redpanda 25270: the longest rebalance timeout of a group without members is computed, and fails."""
 
     def mutant(self: GroupData) -> int:
         return 1_000 * max(member.rebalance_timeout_ms for member in self.lookup.values())
@@ -132,7 +132,7 @@ def last_member_expires_with_pending(patch: pytest.MonkeyPatch) -> None:
 # --- protocols ---------------------------------------------------------------------------------------------------
 
 
-def first_join_without_protocols(patch: pytest.MonkeyPatch) -> None:
+def first_join_without_protocols(patch: Patcher) -> None:
     """KAFKA-6005: the first member of a group need not support any protocol."""
     supports = join.supports
     patch.setattr(
@@ -140,8 +140,8 @@ def first_join_without_protocols(patch: pytest.MonkeyPatch) -> None:
     )
 
 
-def protocol_match_any(patch: pytest.MonkeyPatch) -> None:
-    """kfake 7825098b: a protocol in common with one member is taken for a protocol in common with all."""
+def protocol_match_any(patch: Patcher) -> None:
+    """kfake 7825098b: a protocol in common with one member counts as common to all."""
 
     def mutant(group: GroupData, kind: str, protocols: Any) -> bool:
         offered = {protocol.name for protocol in protocols}
@@ -152,8 +152,8 @@ def protocol_match_any(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(join, "supports", mutant)
 
 
-def strategy_alphabetical(patch: pytest.MonkeyPatch) -> None:
-    """librdkafka 3818: the order of preference is lost; the first name wins."""
+def strategy_alphabetical(patch: Patcher) -> None:
+    """librdkafka 3818: the order of preference is ignored; the first name in the alphabet wins."""
 
     def mutant(group: GroupData, **_: bool) -> str:
         common = set.intersection(*({one.name for one in member.protocols} for member in group.members.values()))
@@ -162,28 +162,28 @@ def strategy_alphabetical(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(rebalance, "select_protocol", mutant)
 
 
-def ignore_changed_metadata(patch: pytest.MonkeyPatch) -> None:
-    """kfake d4d15137: a follower that joins again with another subscription is answered with the present generation."""
+def ignore_changed_metadata(patch: Patcher) -> None:
+    """kfake d4d15137: a follower that rejoins with another subscription is answered with the present generation."""
     patch.setattr(join, "_cause_of_rejoin", lambda group, member, request: None)
 
 
 # --- time limits -------------------------------------------------------------------------------------------------
 
 
-def rebalance_timeout_minus_one(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-8653: the field that JoinGroup v0 does not have is taken at its default of -1."""
+def rebalance_timeout_minus_one(patch: Patcher) -> None:
+    """KAFKA-8653: the rebalance timeout that JoinGroup v0 lacks is taken as -1."""
     patch.setattr(
         join, "rebalance_timeout_ms", lambda turn, request: -1 if request.version < 1 else request.rebalance_timeout_ms
     )
 
 
-def rebalance_equals_session(patch: pytest.MonkeyPatch) -> None:
+def rebalance_equals_session(patch: Patcher) -> None:
     """librdkafka's mock broker: a round waits no longer than a session."""
     patch.setattr(join, "rebalance_timeout_ms", lambda turn, request: request.session_timeout_ms)
 
 
-def new_member_timer_not_cleared(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-9232: the five minutes of a new member stay in force after its JoinGroup was answered."""
+def new_member_timer_not_cleared(patch: Patcher) -> None:
+    """KAFKA-9232: the five minutes of a new member stay in force after its JoinGroup is answered."""
     set_session = Turn.set_session
 
     def mutant(self: Turn, group: GroupData, member: Member, timeout_ms: int | None = None) -> None:
@@ -192,12 +192,12 @@ def new_member_timer_not_cleared(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Turn, "set_session", mutant)
 
 
-def member_timeouts_not_updated(patch: pytest.MonkeyPatch) -> None:
+def member_timeouts_not_updated(patch: Patcher) -> None:
     """KAFKA-14009: a static member comes back with other timeouts, and the old ones stay in force."""
     patch.setattr(replace, "_take", lambda turn, group, member, said: group.change_protocols(member, said.protocols))
 
 
-def initial_delay_skipped(patch: pytest.MonkeyPatch) -> None:
+def initial_delay_skipped(patch: Patcher) -> None:
     """Redpanda a90cd758: the first member of a group does not wait for others."""
 
     def mutant(turn: Turn, group: GroupData) -> None:
@@ -209,8 +209,8 @@ def initial_delay_skipped(patch: pytest.MonkeyPatch) -> None:
 # --- how many ----------------------------------------------------------------------------------------------------
 
 
-def size_check_race(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-9844: whoever joins while the group is being formed is not counted."""
+def size_check_race(patch: Patcher) -> None:
+    """KAFKA-9844: a member that joins while the group is being formed is not counted."""
     accepts = join.accepts
 
     def mutant(turn: Turn, group: GroupData, member_id: str) -> bool:
@@ -219,8 +219,8 @@ def size_check_race(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(join, "accepts", mutant)
 
 
-def pending_not_counted(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-9885: whoever comes back with an id that it was handed counts as known, and there is always room for it."""
+def pending_not_counted(patch: Patcher) -> None:
+    """KAFKA-9885: a member that returns with a pending member id is always accepted, full group or not."""
     accepts = join.accepts
 
     def mutant(turn: Turn, group: GroupData, member_id: str) -> bool:
@@ -232,21 +232,21 @@ def pending_not_counted(patch: pytest.MonkeyPatch) -> None:
 # --- offsets -----------------------------------------------------------------------------------------------------
 
 
-def expire_active_group(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-4682: offsets count from their commit, whether or not the group is alive."""
+def expire_active_group(patch: Patcher) -> None:
+    """KAFKA-4682: offsets expire by the time of their commit, whether or not the group is active."""
     patch.setattr(ClassicGroup, "expiry_rule", lambda group, turn: ExpiryRule())
 
 
-def expire_while_rebalancing(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-13636: a group in a rebalance is taken for one that nobody consumes with."""
+def expire_while_rebalancing(patch: Patcher) -> None:
+    """KAFKA-13636: offsets expire while the group rebalances."""
     rule = ClassicGroup.expiry_rule
     rebalancing = (State.PREPARING_REBALANCE, State.AWAITING_SYNC)
     mutant = lambda group, turn: ExpiryRule() if group.state in rebalancing else rule(group, turn)  # noqa: E731
     patch.setattr(ClassicGroup, "expiry_rule", mutant)
 
 
-def no_expiry_means_expired(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-8069: an offset without a time of its own is read as one whose time has come."""
+def no_expiry_means_expired(patch: Patcher) -> None:
+    """KAFKA-8069: an offset without an expiry time of its own counts as expired."""
     patch.setattr(
         ExpiryRule,
         "expired",
@@ -254,8 +254,8 @@ def no_expiry_means_expired(patch: pytest.MonkeyPatch) -> None:
     )
 
 
-def state_timestamp_not_loaded(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-10401: since when a group is empty is not read back from the log."""
+def state_timestamp_not_loaded(patch: Patcher) -> None:
+    """KAFKA-10401: the time since when a group is empty is not read back from the log."""
     restore = replay.restore
     patch.setattr(replay, "restore", lambda group, value: restore(group, evolve(value, state_timestamp_us=None)))
 
@@ -263,8 +263,8 @@ def state_timestamp_not_loaded(patch: pytest.MonkeyPatch) -> None:
 # --- fail-over ---------------------------------------------------------------------------------------------------
 
 
-def load_check_order(patch: pytest.MonkeyPatch) -> None:
-    """Kafka 8662a022: who does not own the partition yet says so before it says that it is loading it."""
+def load_check_order(patch: Patcher) -> None:
+    """Kafka 8662a022: a broker that is loading a partition answers NOT_COORDINATOR."""
     refusal = GroupCoordinator._unavailable
 
     def mutant(self: GroupCoordinator, *args: Any) -> ErrorCode | None:
@@ -274,13 +274,13 @@ def load_check_order(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(GroupCoordinator, "_unavailable", mutant)
 
 
-def unload_drops_callbacks(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-2841, KAFKA-16148: a coordinator that resigns forgets who is parked, and does not tell them."""
+def unload_drops_callbacks(patch: Patcher) -> None:
+    """KAFKA-2841, KAFKA-16148: a coordinator that resigns drops parked requests without an answer."""
     patch.setattr(ClassicGroup, "unloaded", lambda group, turn: None)
 
 
-def partial_replay_accepted(patch: pytest.MonkeyPatch) -> None:
-    """Redpanda 9d75795e: a replay that ends half-way is taken for the whole."""
+def partial_replay_accepted(patch: Patcher) -> None:
+    """Redpanda 9d75795e: a replay that ends half-way counts as complete."""
     replay_all = shard.replay
 
     def mutant(partition: Any, records: Any) -> None:
@@ -290,7 +290,7 @@ def partial_replay_accepted(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(shard, "replay", mutant)
 
 
-def field_lost_on_reload(patch: pytest.MonkeyPatch) -> None:
+def field_lost_on_reload(patch: Patcher) -> None:
     """Redpanda 501b9d35: one field of a member is written, and not read back."""
     restore = replay.restore
 
@@ -301,6 +301,6 @@ def field_lost_on_reload(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(replay, "restore", mutant)
 
 
-def txn_commit_unvalidated(patch: pytest.MonkeyPatch) -> None:
-    """Redpanda 0e3a7522: offsets in a transaction are taken without a look at member and generation (KIP-447)."""
+def txn_commit_unvalidated(patch: Patcher) -> None:
+    """Redpanda 0e3a7522: offsets in a transaction are accepted without a check of member and generation (KIP-447)."""
     patch.setattr(ClassicGroup, "txn_commit_error", lambda group, turn, request: None)

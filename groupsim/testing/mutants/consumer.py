@@ -7,11 +7,6 @@ from collections.abc import Awaitable, Callable, Iterable
 from functools import partial
 from typing import Any
 
-import pytest
-from assignor_defects import drop_older_claims
-from attrs import evolve
-from caught import release_defect
-
 from groupsim.members.classic import heartbeat, joining, ownership
 from groupsim.members.classic.coordinator_client import CoordinatorClient
 from groupsim.members.classic.heartbeat import Heartbeat
@@ -31,52 +26,46 @@ from groupsim.members.zookeeper import kinds
 from groupsim.protocol import consumer_protocol
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api, FetchedOffset, JoinGroupResponse, JoinProtocol
+from groupsim.testing.mutants.assignors import drop_older_claims
+from groupsim.testing.mutants.profiles import change_profile, change_reaction, release_defect
+from groupsim.testing.patcher import Patcher
 
 
-def _profile(patch: pytest.MonkeyPatch, **changes: Any) -> None:
-    """The client that tests use when they name none, changed."""
-    patch.setitem(kinds.CLIENTS, "java", evolve(kinds.CLIENTS["java"], **changes))  # type: ignore[attr-defined]
-
-
-def _step(patch: pytest.MonkeyPatch, stage: Stage, mutant: Callable[[Joining], Awaitable[bool]]) -> None:
+def _step(patch: Patcher, stage: Stage, mutant: Callable[[Joining], Awaitable[bool]]) -> None:
     """What a rebalance does at one of its stages, changed."""
-    patch.setitem(joining._STEPS, stage, mutant)  # type: ignore[misc]
-
-
-def _reaction(patch: pytest.MonkeyPatch, api: Api, error: ErrorCode, reaction: Reaction) -> None:
-    _profile(patch, reactions={api: {error: reaction}})
+    patch.setitem(joining._STEPS, stage, mutant)
 
 
 # --- what errors do ----------------------------------------------------------------------------------------------
 
 
-def reset_on_rebalance_in_progress(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-8487, kafka-python 2614: REBALANCE_IN_PROGRESS on SyncGroup is taken for the loss of the membership."""
-    _reaction(patch, Api.SYNC_GROUP, ErrorCode.REBALANCE_IN_PROGRESS, Reaction.RESET_MEMBER)
+def reset_on_rebalance_in_progress(patch: Patcher) -> None:
+    """KAFKA-8487, kafka-python 2614: REBALANCE_IN_PROGRESS on SyncGroup makes the member forget its member id."""
+    change_reaction(patch, Api.SYNC_GROUP, ErrorCode.REBALANCE_IN_PROGRESS, Reaction.RESET_MEMBER)
 
 
-def late_sync_loses_everything(patch: pytest.MonkeyPatch) -> None:
+def late_sync_loses_everything(patch: Patcher) -> None:
     """KAFKA-13891: a SyncGroup that comes too late costs the generation, and so all partitions."""
     release_defect(patch, "KAFKA-13891")
 
 
-def reset_on_retriable(patch: pytest.MonkeyPatch) -> None:
+def reset_on_retriable(patch: Patcher) -> None:
     """KAFKA-13214: an error that asks for another coordinator costs the membership."""
-    _reaction(patch, Api.HEARTBEAT, ErrorCode.NOT_COORDINATOR, Reaction.RESET_MEMBER)
+    change_reaction(patch, Api.HEARTBEAT, ErrorCode.NOT_COORDINATOR, Reaction.RESET_MEMBER)
 
 
-def join_sees_sync_error(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-10870: REBALANCE_IN_PROGRESS is known from other requests only; from JoinGroup it is fatal."""
+def join_sees_sync_error(patch: Patcher) -> None:
+    """KAFKA-10870: REBALANCE_IN_PROGRESS is fatal in answer to JoinGroup."""
     release_defect(patch, "KAFKA-10870")
 
 
-def membership_error_on_commit(patch: pytest.MonkeyPatch) -> None:
-    """kafkajs 1466, aiokafka 611: a commit that hears of a lost membership does nothing about it."""
-    _reaction(patch, Api.OFFSET_COMMIT, ErrorCode.UNKNOWN_MEMBER_ID, Reaction.THROW)
+def membership_error_on_commit(patch: Patcher) -> None:
+    """kafkajs 1466, aiokafka 611: a commit answered UNKNOWN_MEMBER_ID does not make the member rejoin."""
+    change_reaction(patch, Api.OFFSET_COMMIT, ErrorCode.UNKNOWN_MEMBER_ID, Reaction.THROW)
 
 
-def fetch_error_means_no_offset(patch: pytest.MonkeyPatch) -> None:
-    """kafka-python 2629: committed offsets that could not be read are taken for offsets that are not there."""
+def fetch_error_means_no_offset(patch: Patcher) -> None:
+    """kafka-python 2629: an error of OffsetFetch counts as an answer without committed offsets."""
 
     def mutant(self: Fetcher, error: ErrorCode) -> None:
         self._start(tuple(FetchedOffset(partition) for partition in self._without_position()))
@@ -87,18 +76,18 @@ def fetch_error_means_no_offset(patch: pytest.MonkeyPatch) -> None:
 # --- heartbeats --------------------------------------------------------------------------------------------------
 
 
-def heartbeat_stops_before_cleanup(patch: pytest.MonkeyPatch) -> None:
-    """sarama 1608: while the application gives up its partitions nobody heartbeats."""
+def heartbeat_stops_before_cleanup(patch: Patcher) -> None:
+    """sarama 1608: no heartbeat goes out while the application gives up its partitions."""
     release_defect(patch, "sarama-1608")
 
 
-def no_assignment_no_heartbeat(patch: pytest.MonkeyPatch) -> None:
-    """kafkajs 1361: heartbeats go with batches, and who has no partition has no batches."""
+def no_assignment_no_heartbeat(patch: Patcher) -> None:
+    """kafkajs 1361: heartbeats go out with batches of records, so a member without partitions sends none."""
     release_defect(patch, "kafkajs-1361")
 
 
-def heartbeat_not_owed(patch: pytest.MonkeyPatch) -> None:
-    """kafka-python 582: a heartbeat that is due while no coordinator is known is not sent later either."""
+def heartbeat_not_owed(patch: Patcher) -> None:
+    """kafka-python 582: a heartbeat that falls due while no coordinator is known is not sent later either."""
     due = Heartbeat.due
 
     def mutant(self: Heartbeat) -> None:
@@ -109,32 +98,32 @@ def heartbeat_not_owed(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(heartbeat, "_due", mutant)  # what the timer calls
 
 
-def any_error_loses_coordinator(patch: pytest.MonkeyPatch) -> None:
-    """kafka-python 3082: whatever a heartbeat is answered but success, the coordinator counts as dead."""
-    _reaction(patch, Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS, Reaction.REDISCOVER)
+def any_error_loses_coordinator(patch: Patcher) -> None:
+    """kafka-python 3082: any error in answer to a heartbeat marks the coordinator as dead."""
+    change_reaction(patch, Api.HEARTBEAT, ErrorCode.REBALANCE_IN_PROGRESS, Reaction.REDISCOVER)
 
 
-def instance_id_dropped(patch: pytest.MonkeyPatch) -> None:
-    """kafka_ex 561: JoinGroup alone carries group.instance.id; what comes after it is a dynamic member's."""
-    versions = kinds.CLIENTS["java"].versions  # type: ignore[attr-defined]
-    _profile(patch, versions={**versions, Api.SYNC_GROUP: 2, Api.HEARTBEAT: 2, Api.OFFSET_COMMIT: 6})
+def instance_id_dropped(patch: Patcher) -> None:
+    """kafka_ex 561: JoinGroup alone carries group.instance.id; later requests are those of a dynamic member."""
+    versions = kinds.CLIENTS["java"].versions
+    change_profile(patch, versions={**versions, Api.SYNC_GROUP: 2, Api.HEARTBEAT: 2, Api.OFFSET_COMMIT: 6})
 
 
 # --- joining -----------------------------------------------------------------------------------------------------
 
 
-def stable_on_join_response(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-5154: after a JoinGroup that went well the rebalance is over, whatever becomes of the SyncGroup."""
+def stable_on_join_response(patch: Patcher) -> None:
+    """KAFKA-5154: after a JoinGroup without error the rebalance counts as complete, whatever SyncGroup brings."""
     release_defect(patch, "KAFKA-5154")
 
 
-def owned_survives_reset(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-12983: a membership lost in the middle of a rebalance is followed by a JoinGroup without any clean-up."""
+def owned_survives_reset(patch: Patcher) -> None:
+    """KAFKA-12983: a member that loses its membership in a rebalance rejoins without onPartitionsLost."""
     release_defect(patch, "KAFKA-12983")
 
 
-def revert_hides_rejoin(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-9815: that a rebalance is due is not remembered; after a JoinGroup that failed nothing tells of it."""
+def revert_hides_rejoin(patch: Patcher) -> None:
+    """KAFKA-9815: a JoinGroup that failed clears the flag that a rejoin is needed."""
     again = Joining._again
 
     def mutant(self: Joining, exception: str, *, at_once: bool) -> None:
@@ -144,8 +133,8 @@ def revert_hides_rejoin(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Joining, "_again", mutant)
 
 
-def unsorted_metadata(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-12898, franz-go 38d17db7: the topics of a subscription are written in another order each time."""
+def unsorted_metadata(patch: Patcher) -> None:
+    """KAFKA-12898, franz-go 38d17db7: the topics of a subscription are encoded in another order each time."""
     turns = itertools.count()
 
     def mutant(topics: Iterable[str]) -> list[str]:
@@ -155,28 +144,28 @@ def unsorted_metadata(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ownership, "_offer", ownership._offer.__wrapped__)  # not remembered
 
 
-def change_during_rebalance_lost(patch: pytest.MonkeyPatch) -> None:
-    """Java 0.10.0: at the end of a rebalance the present subscription is taken for the one that was joined with."""
-    _profile(patch, forgets_change_while_joining=True)
+def change_during_rebalance_lost(patch: Patcher) -> None:
+    """Java 0.10.0: at the end of a rebalance the present subscription counts as the one that was joined with."""
+    change_profile(patch, forgets_change_while_joining=True)
 
 
-def growth_during_sync_lost(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-3117: a leader compares topics with what they were when its rebalance was over, not when it assigned."""
+def growth_during_sync_lost(patch: Patcher) -> None:
+    """KAFKA-3117: a leader compares topics with their state at the end of the rebalance, not at the assignment."""
     release_defect(patch, "KAFKA-3117")
 
 
-def assignment_beats_subscription(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-7961: an assignment is taken as it comes, though the subscription has changed since the JoinGroup."""
+def assignment_beats_subscription(patch: Patcher) -> None:
+    """KAFKA-7961: a member takes its assignment though its subscription has changed since the JoinGroup."""
     release_defect(patch, "KAFKA-7961")
 
 
-def partition_growth_ignored(patch: pytest.MonkeyPatch) -> None:
-    """sarama 1462: the leader does not look at the number of partitions again."""
+def partition_growth_ignored(patch: Patcher) -> None:
+    """sarama 1462: the leader never looks at the number of partitions again."""
     release_defect(patch, "sarama-1462")
 
 
-def returning_static_leader(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-13435: a static leader that is told to assign nothing takes itself for a follower."""
+def returning_static_leader(patch: Patcher) -> None:
+    """KAFKA-13435: a static leader whose answer says skipAssignment becomes a follower."""
     assign = Leader.assign
 
     async def mutant(self: Leader, response: JoinGroupResponse, assignor: Any) -> Any:
@@ -188,8 +177,8 @@ def returning_static_leader(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Leader, "assign", mutant)
 
 
-def leader_topics_omit_own_change(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-10056: a leader asks for the topics that the group had at the last assignment, and no others."""
+def leader_topics_omit_own_change(patch: Patcher) -> None:
+    """KAFKA-10056: a leader asks for the topics of the last assignment, and for no others."""
     watch_group, wanted = MetadataView.watch_group, MetadataView.wanted
 
     def watching(self: MetadataView, topics: Iterable[str]) -> bool:
@@ -198,16 +187,16 @@ def leader_topics_omit_own_change(patch: pytest.MonkeyPatch) -> None:
         return watch_group(self, topics)
 
     patch.setattr(MetadataView, "watch_group", watching)
-    patch.setattr(MetadataView, "wanted", property(lambda self: self._group_topics or wanted.fget(self)))  # type: ignore[attr-defined]
+    patch.setattr(MetadataView, "wanted", property(lambda self: self._group_topics or wanted.fget(self)))
 
 
-def rack_flap(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-20778: a replica whose broker is away has no rack, and that is a change; so is its return."""
+def rack_flap(patch: Patcher) -> None:
+    """KAFKA-20778: a replica whose broker is away has no rack, which counts as a change; so does its return."""
     release_defect(patch, "KAFKA-20778", "java-4.x")
 
 
-def snapshot_not_reset(patch: pytest.MonkeyPatch) -> None:
-    """aiokafka 108: what a rebalance was begun by stays what topics are compared with after it."""
+def snapshot_not_reset(patch: Patcher) -> None:
+    """aiokafka 108: after a rebalance topics are compared with their state before it."""
     assign = Leader.assign
 
     async def mutant(self: Leader, response: JoinGroupResponse, assignor: Any) -> Any:
@@ -219,13 +208,13 @@ def snapshot_not_reset(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Leader, "assign", mutant)
 
 
-def pattern_staggered_discovery(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-7126: nobody looks at all topics anew before it joins."""
+def pattern_staggered_discovery(patch: Patcher) -> None:
+    """KAFKA-7126: members do not refresh all topics before they join."""
     release_defect(patch, "KAFKA-7126")
 
 
-def second_join_in_flight(patch: pytest.MonkeyPatch) -> None:
-    """librdkafka 1.8.0: a subscription that changes while a JoinGroup is under way sends another one."""
+def second_join_in_flight(patch: Patcher) -> None:
+    """librdkafka 1.8.0: a subscription that changes while a JoinGroup is in flight sends another one."""
 
     async def mutant(self: Joining) -> bool:
         if self.stage is Stage.JOINING and self._member.subscription.is_other:
@@ -235,8 +224,8 @@ def second_join_in_flight(patch: pytest.MonkeyPatch) -> None:
     _step(patch, Stage.JOINING, mutant)
 
 
-def close_leaves_first(patch: pytest.MonkeyPatch) -> None:
-    """librdkafka 5541: LeaveGroup goes out before partitions have been given up."""
+def close_leaves_first(patch: Patcher) -> None:
+    """librdkafka 5541: close sends LeaveGroup before the partitions are given up."""
     close_process = consumer.close_process
 
     async def mutant(member: Member, leave: bool | None) -> None:
@@ -251,8 +240,8 @@ def close_leaves_first(patch: pytest.MonkeyPatch) -> None:
 # --- the coordinator ---------------------------------------------------------------------------------------------
 
 
-def stale_coordinator_node(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-17293: after a disconnect the same broker is asked again and again, and nobody is asked who it is now."""
+def stale_coordinator_node(patch: Patcher) -> None:
+    """KAFKA-17293: after a disconnect the client connects to the same broker again, without FindCoordinator."""
     found, again = CoordinatorClient._found, CoordinatorClient.ensure
     last: dict[int, int] = {}
 
@@ -281,8 +270,8 @@ def _to_the_same(client: CoordinatorClient, node: int, _: Any) -> None:
     client._found(node)
 
 
-def dead_heartbeat_thread(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-20253: an error that nothing is known of ends the heartbeats, and nothing else."""
+def dead_heartbeat_thread(patch: Patcher) -> None:
+    """KAFKA-20253: an unknown error ends the heartbeat thread, and nothing else."""
     react = Heartbeat._react
 
     def mutant(self: Heartbeat, sent: Any, error: ErrorCode) -> None:
@@ -297,8 +286,8 @@ def dead_heartbeat_thread(patch: pytest.MonkeyPatch) -> None:
 # --- cooperative members -----------------------------------------------------------------------------------------
 
 
-def stale_owned_after_missed_sync(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-13406, KAFKA-13419: a claim is as old as the last assignment, and older claims count for nothing."""
+def stale_owned_after_missed_sync(patch: Patcher) -> None:
+    """KAFKA-13406, KAFKA-13419: claims have the generation of the last assignment; older ones count for nothing."""
     drop_older_claims(patch)
     offer = ownership._offer.__wrapped__
 
@@ -308,16 +297,16 @@ def stale_owned_after_missed_sync(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ownership, "_offer", mutant)
 
 
-def owned_list_empty_at_join(patch: pytest.MonkeyPatch) -> None:
-    """franz-go dcfcacb5: what a member owns is cleared before it is written into its JoinGroup."""
+def owned_list_empty_at_join(patch: Patcher) -> None:
+    """franz-go dcfcacb5: the list of owned partitions is cleared before JoinGroup is encoded."""
     release_defect(patch, "franz-go-dcfcacb5")
 
 
 # --- commits -----------------------------------------------------------------------------------------------------
 
 
-def final_commit_dropped(patch: pytest.MonkeyPatch) -> None:
-    """kafka-go 300, kafkajs 874: what was delivered since the last commit is not committed on close."""
+def final_commit_dropped(patch: Patcher) -> None:
+    """kafka-go 300, kafkajs 874: close does not commit what was delivered since the last commit."""
 
     async def mutant(self: Committer, timeout_us: int) -> None:
         return None
@@ -325,13 +314,13 @@ def final_commit_dropped(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Committer, "_last_auto_commit", mutant)
 
 
-def commit_dropped_at_rebalance(patch: pytest.MonkeyPatch) -> None:
-    """kafka-go 715: a rebalance takes partitions away, and what was delivered of them is not committed."""
+def commit_dropped_at_rebalance(patch: Patcher) -> None:
+    """kafka-go 715: a rebalance takes partitions away without a commit of what was delivered."""
     patch.setattr(Committer, "before_rebalance", lambda self: None)
 
 
-def commit_error_kills_coordinator(patch: pytest.MonkeyPatch) -> None:
-    """aiokafka 19494402: what goes wrong with the commit before a rebalance ends the rebalance, and all of them."""
+def commit_error_kills_coordinator(patch: Patcher) -> None:
+    """aiokafka 19494402: an error of the commit before a rebalance ends the consumer's membership for good."""
     committed = CommitBefore._answered
 
     def mutant(self: CommitBefore, result: CommitResult) -> None:
@@ -342,6 +331,6 @@ def commit_error_kills_coordinator(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(CommitBefore, "_answered", mutant)
 
 
-def autocommit_no_discovery(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-6362: auto-commit waits for a coordinator, and nothing makes a consumer without a group look for one."""
+def autocommit_no_discovery(patch: Patcher) -> None:
+    """KAFKA-6362: auto-commit of a consumer without a group waits for a coordinator that no request looks for."""
     release_defect(patch, "KAFKA-6362")

@@ -7,8 +7,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-import pytest
-
 from groupsim.assignors import JavaFailure
 from groupsim.assignors.sticky.general import GeneralAssignment
 from groupsim.cluster.replica.hosted import Hosted
@@ -29,12 +27,13 @@ from groupsim.members.fetch.fetching import Fetcher
 from groupsim.members.member import Member
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import LeftMember, OffsetFetchRequest
+from groupsim.testing.patcher import Patcher
 
 # --- members -----------------------------------------------------------------------------------------------------
 
 
-def poll_timeout_keeps_partitions(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-16258: a member that leaves because nobody polls does not lose what it had."""
+def poll_timeout_keeps_partitions(patch: Patcher) -> None:
+    """KAFKA-16258: a member that leaves at max.poll.interval.ms keeps its partitions."""
     expired = PollClock._expired
 
     def mutant(self: PollClock) -> None:
@@ -45,8 +44,8 @@ def poll_timeout_keeps_partitions(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Member, "group_comes_first", False)
 
 
-def heartbeat_while_fenced(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-16251: a member that was expelled goes on with its heartbeats, in no generation."""
+def heartbeat_while_fenced(patch: Patcher) -> None:
+    """KAFKA-16251: a member that was removed goes on with its heartbeats, in no generation."""
     forget = Member.forget
 
     def mutant(self: Member, reason: str, *, member_id_too: bool) -> None:
@@ -56,17 +55,17 @@ def heartbeat_while_fenced(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Member, "forget", mutant)
 
 
-def orphan_after_close(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-17116: who closes while it joins does not leave, for it does not know yet as whom."""
+def orphan_after_close(patch: Patcher) -> None:
+    """KAFKA-17116: close during JoinGroup sends no LeaveGroup, for the member id is not known yet."""
     _without_leaving(patch, lambda joining: joining.stage is Stage.JOINING)
 
 
-def leave_gives_way_to_heartbeat(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-16639: while a heartbeat is under way no LeaveGroup is sent, and it is not tried again."""
+def leave_gives_way_to_heartbeat(patch: Patcher) -> None:
+    """KAFKA-16639: close while a heartbeat is in flight sends no LeaveGroup, and does not retry."""
     _without_leaving(patch, lambda joining: joining._member.heartbeat._unanswered > 0)
 
 
-def _without_leaving(patch: pytest.MonkeyPatch, when: Any) -> None:
+def _without_leaving(patch: Patcher, when: Any) -> None:
     leaves = Joining.leave
 
     def mutant(self: Joining, reason: str, **how: Any) -> bool:
@@ -79,8 +78,8 @@ def _without_leaving(patch: pytest.MonkeyPatch, when: Any) -> None:
     patch.setattr(Joining, "leave", mutant)
 
 
-def regex_not_indexed(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-18916: topics that a pattern has found are not watched for their growth."""
+def regex_not_indexed(patch: Patcher) -> None:
+    """KAFKA-18916: topics found by a pattern are not watched for their growth."""
     changed = Leader.metadata_changed
 
     def mutant(self: Leader) -> bool:
@@ -89,8 +88,8 @@ def regex_not_indexed(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Leader, "metadata_changed", mutant)
 
 
-def empty_assignment_ignored(patch: pytest.MonkeyPatch) -> None:
-    """franz-go 0af2689c: an assignment of nothing is taken for no news."""
+def empty_assignment_ignored(patch: Patcher) -> None:
+    """franz-go 0af2689c: an empty assignment counts as no change."""
     complete = Ownership.complete
 
     async def mutant(self: Ownership, data: bytes) -> None:
@@ -100,8 +99,8 @@ def empty_assignment_ignored(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Ownership, "complete", mutant)
 
 
-def offset_fetch_error_swallowed(patch: pytest.MonkeyPatch) -> None:
-    """franz-go 8038d16d: offsets that could not be read are not asked for again."""
+def offset_fetch_error_swallowed(patch: Patcher) -> None:
+    """franz-go 8038d16d: offsets that could not be read are not requested again."""
 
     def mutant(self: Fetcher, error: ErrorCode) -> None:
         self._given_up = frozenset(self._without_position())
@@ -109,8 +108,8 @@ def offset_fetch_error_swallowed(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Fetcher, "_refused", mutant)
 
 
-def member_without_topics(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-16930: the assignor looks every member up among those that can have something."""
+def member_without_topics(patch: Patcher) -> None:
+    """KAFKA-16930: the assignor looks up every member among those that can get a partition."""
     run = GeneralAssignment.run
 
     def mutant(self: GeneralAssignment) -> dict[str, list[Any]]:
@@ -125,8 +124,8 @@ def member_without_topics(patch: pytest.MonkeyPatch) -> None:
 # --- coordinators ------------------------------------------------------------------------------------------------
 
 
-def txn_empty_member_id(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-18060: every commit in a transaction has to come from a member."""
+def txn_empty_member_id(patch: Patcher) -> None:
+    """KAFKA-18060: every commit in a transaction has to name a member."""
 
     def mutant(group: Any, turn: Any, request: Any) -> ErrorCode | None:
         return None if request.member_id in group.lookup else ErrorCode.UNKNOWN_MEMBER_ID
@@ -134,8 +133,8 @@ def txn_empty_member_id(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(ClassicGroup, "txn_commit_error", mutant)
 
 
-def admin_remove_by_id(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-18188: whoever is not the member itself can name static members alone."""
+def admin_remove_by_id(patch: Patcher) -> None:
+    """KAFKA-18188: an administrator can remove static members alone."""
     leave_one = leave._leave_one
 
     def mutant(turn: Any, group: Any, entry: Any) -> Any:
@@ -146,8 +145,8 @@ def admin_remove_by_id(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(leave, "_leave_one", mutant)
 
 
-def instance_map_leak(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-20747: a member may come back as another instance; it stands under its old one, too."""
+def instance_map_leak(patch: Patcher) -> None:
+    """KAFKA-20747: a member may rejoin as another instance, and is then stored under both."""
     member_error = join.member_error
 
     def mutant(turn: Any, group: Any, member_id: str, instance_id: str | None, operation: str) -> ErrorCode | None:
@@ -158,8 +157,8 @@ def instance_map_leak(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(join, "member_error", mutant)
 
 
-def wrong_static_conflict_error(patch: pytest.MonkeyPatch) -> None:
-    """kfake 09e99f07: an instance that another process has taken over hears that it is no member."""
+def wrong_static_conflict_error(patch: Patcher) -> None:
+    """kfake 09e99f07: an instance that another process has taken over is answered UNKNOWN_MEMBER_ID."""
     for room in (commit, heartbeat, join, leave, sync):
         member_error = room.member_error
 
@@ -170,8 +169,8 @@ def wrong_static_conflict_error(patch: pytest.MonkeyPatch) -> None:
         patch.setattr(room, "member_error", mutant)
 
 
-def fetch_timeout_code(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-17267: that offsets could not be read in time is said as it is, and no client knows what to do then."""
+def fetch_timeout_code(patch: Patcher) -> None:
+    """KAFKA-17267: offsets that could not be read in time are answered REQUEST_TIMED_OUT, which no client handles."""
     operation_error = purgatory.operation_error
 
     def mutant(request: Any, error: ErrorCode) -> ErrorCode:
@@ -181,8 +180,8 @@ def fetch_timeout_code(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(purgatory, "operation_error", mutant)
 
 
-def replay_order_assumptions(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-17306, KAFKA-20254: a load wants a group before its tombstone and before its offsets."""
+def replay_order_assumptions(patch: Patcher) -> None:
+    """KAFKA-17306, KAFKA-20254: a load requires a group's record before its tombstone and before its offsets."""
     replay = shard.replay
 
     def mutant(partition: Any, records: Iterable[Any]) -> None:
@@ -201,8 +200,8 @@ def replay_order_assumptions(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(shard, "replay", mutant)
 
 
-def ack_after_losing_leadership(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-20634: what waits for a high watermark is content with any, a follower's, too, until it is unloaded."""
+def ack_after_losing_leadership(patch: Patcher) -> None:
+    """KAFKA-20634: after a change of leader a pending append completes at any high watermark, a follower's too."""
     end, advance, resign = Leadership.end, Hosted.advance, CoordinatorRuntime.resign
     left: dict[int, list[Any]] = {}
 

@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import pytest
-from caught import release_defect
-
 from groupsim.members.classic.ownership import Ownership
 from groupsim.members.commit.attempt import Attempt
 from groupsim.members.commit.committer import Committer
@@ -16,12 +13,14 @@ from groupsim.members.fetch.fetcher import PullFetcher
 from groupsim.members.fetch.fetching import Fetcher
 from groupsim.members.member import ClientState, Member
 from groupsim.protocol.messages import FetchedOffset, TopicPartition
+from groupsim.testing.mutants.profiles import release_defect
+from groupsim.testing.patcher import Patcher
 
 # --- which offsets, and in which order ---------------------------------------------------------------------------
 
 
-def commits_reordered(patch: pytest.MonkeyPatch) -> None:
-    """sarama 2940: what to commit is decided before it is settled whose turn it is; every other one comes late."""
+def commits_reordered(patch: Patcher) -> None:
+    """sarama 2940: an asynchronous commit takes its offsets before its turn; every other one goes out late."""
     go = Attempt.go
     late: list[bool] = [False]
 
@@ -36,21 +35,21 @@ def commits_reordered(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Attempt, "go", mutant)
 
 
-def commit_undelivered_position(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-18641: auto-commit takes the position that the fetches have reached, not that of what poll returned."""
+def commit_undelivered_position(patch: Patcher) -> None:
+    """KAFKA-18641: auto-commit takes the fetch position, not the position of the records that poll returned."""
     positions = Committer.positions
 
     def mutant(self: Committer) -> Mapping[TopicPartition, int]:
         found = dict(positions(self))
-        for piece in self._member.fetcher._buffer:  # type: ignore[attr-defined]
+        for piece in self._member.fetcher._buffer:
             found[piece.state.partition] = max(batch.next_offset for batch in piece.data.batches)
         return found
 
     patch.setattr(Committer, "positions", mutant)
 
 
-def autocommit_inflight_flag(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-16203: an auto-commit without anything to commit counts as under way, and the next waits for its end."""
+def autocommit_inflight_flag(patch: Patcher) -> None:
+    """KAFKA-16203: an auto-commit without offsets counts as in flight, and the next one waits for it."""
     auto_commit = Committer._auto_commit
     stuck: dict[int, None] = {}
 
@@ -68,17 +67,17 @@ def autocommit_inflight_flag(patch: pytest.MonkeyPatch) -> None:
 # --- around a rebalance ------------------------------------------------------------------------------------------
 
 
-def fetch_during_revoke_commit(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-14196: while the commit before a rebalance is under way, polls go on delivering."""
+def fetch_during_revoke_commit(patch: Patcher) -> None:
+    """KAFKA-14196: polls deliver records while the commit before a rebalance is in flight."""
     release_defect(patch, "KAFKA-14196")
 
 
-def commit_retry_after_revoke(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-14024: every poll begins the commit before the rebalance anew, and waits for the newest."""
+def commit_retry_after_revoke(patch: Patcher) -> None:
+    """KAFKA-14024: every poll restarts the commit before the rebalance, and waits for the newest one."""
     release_defect(patch, "KAFKA-14024")
 
 
-def commit_crosses_join(patch: pytest.MonkeyPatch) -> None:
+def commit_crosses_join(patch: Patcher) -> None:
     """librdkafka 1.7.0, franz-go 409: auto-commits go out between JoinGroup and SyncGroup as at any other time."""
     go = Attempt.go
 
@@ -92,8 +91,8 @@ def commit_crosses_join(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Member, "group_comes_first", False)
 
 
-def callback_blocks_commits(patch: pytest.MonkeyPatch) -> None:
-    """brod 538: who runs the callback would answer the commit as well, so that a commit in the callback times out."""
+def callback_blocks_commits(patch: Patcher) -> None:
+    """brod 538: the process that runs the callback also answers commits: a commit in the callback times out."""
 
     async def mutant(self: Committer) -> None:
         await self._member.host.sleep(5_000_000)
@@ -101,8 +100,8 @@ def callback_blocks_commits(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Committer, "on_revoke", mutant)
 
 
-def commit_failure_blocks_assign(patch: pytest.MonkeyPatch) -> None:
-    """librdkafka 2933: what is new is not fetched before the commits under way have succeeded."""
+def commit_failure_blocks_assign(patch: Patcher) -> None:
+    """librdkafka 2933: new partitions are not fetched until the commits in flight have succeeded."""
     failed, look_up = Attempt._failed, Fetcher.look_up
     unfinished: dict[int, None] = {}
 
@@ -118,8 +117,8 @@ def commit_failure_blocks_assign(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Fetcher, "look_up", looking)
 
 
-def batch_straddles_rebalance(patch: pytest.MonkeyPatch) -> None:
-    """librdkafka 3340: what was fetched before a rebalance is delivered after it, whoever owns it now."""
+def batch_straddles_rebalance(patch: Patcher) -> None:
+    """librdkafka 3340: records fetched before a rebalance are delivered after it, even of revoked partitions."""
     drop = PullFetcher._drop_unwanted
 
     def mutant(self: PullFetcher) -> None:
@@ -130,8 +129,8 @@ def batch_straddles_rebalance(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(PullFetcher, "_drop_unwanted", mutant)
 
 
-def pending_revocation_sticks(patch: pytest.MonkeyPatch) -> None:
-    """kafka-python 3132: all partitions are marked as about to be given up, and those that stay keep the mark."""
+def pending_revocation_sticks(patch: Patcher) -> None:
+    """kafka-python 3132: all partitions are marked for revocation, and those that stay keep the mark."""
     give_up, changed = Ownership._give_up, Fetcher.ownership_changed
 
     async def giving_up(self: Ownership, kind: str, partitions: list[TopicPartition]) -> None:
@@ -150,8 +149,8 @@ def pending_revocation_sticks(patch: pytest.MonkeyPatch) -> None:
 # --- where to begin ----------------------------------------------------------------------------------------------
 
 
-def reset_before_committed(patch: pytest.MonkeyPatch) -> None:
-    """KAFKA-17674: the answer to a look-up resets whatever has no position by then, asked for or not."""
+def reset_before_committed(patch: Patcher) -> None:
+    """KAFKA-17674: the answer to a look-up of offsets resets every partition without a position, requested or not."""
     start = PullFetcher._start
 
     def mutant(self: PullFetcher, committed: tuple[FetchedOffset, ...]) -> None:
@@ -169,6 +168,6 @@ def reset_before_committed(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Fetcher, "look_up", looking)
 
 
-def unstable_fetch(patch: pytest.MonkeyPatch) -> None:
-    """franz-go 9dde6ad8: committed offsets are asked for without waiting for the transactions that are open."""
+def unstable_fetch(patch: Patcher) -> None:
+    """franz-go 9dde6ad8: OffsetFetch does not wait for open transactions."""
     patch.setattr(fetching, "_STABLE_SINCE", 1_000)

@@ -1,0 +1,53 @@
+"""For authors of tests: bugs of the past to try a test with, the coordinator alone, clusters for real clients.
+
+    from groupsim.testing import caught, mutant
+
+    @caught("KAFKA-12890")  # holds, and fails with the bug put back
+    async def test_a_silent_leader_is_removed(sim): ...
+
+    with mutant("KAFKA-12890"):  # for the runs in this block
+        ...
+
+`mutants` has the bugs as functions. `Bench` is a coordinator without clock and network, `Shard` the same without the
+bench. `Served` and `Control` are what the fixture `kafka_lab` gives.
+"""
+
+from typing import TYPE_CHECKING
+
+from groupsim.lazy import lazy
+
+if TYPE_CHECKING:
+    from groupsim.control import Control as Control
+    from groupsim.control import ControlError as ControlError
+    from groupsim.control import Served as Served
+    from groupsim.control import ServeFailed as ServeFailed
+    from groupsim.control import TimedOut as TimedOut
+    from groupsim.control import Unreachable as Unreachable
+    from groupsim.coordinator.config import CoordinatorConfig as CoordinatorConfig
+    from groupsim.coordinator.effects import Append as Append
+    from groupsim.coordinator.effects import CancelTimer as CancelTimer
+    from groupsim.coordinator.effects import Drop as Drop
+    from groupsim.coordinator.effects import Note as Note
+    from groupsim.coordinator.effects import Park as Park
+    from groupsim.coordinator.effects import SetTimer as SetTimer
+    from groupsim.coordinator.shard import Shard as Shard
+    from groupsim.coordinator.testing import Bench as Bench
+    from groupsim.coordinator.validation import Arrival as Arrival
+    from groupsim.testing.mutation import caught as caught
+    from groupsim.testing.mutation import mutant as mutant
+    from groupsim.testing.patcher import Mutant as Mutant
+    from groupsim.testing.patcher import Patcher as Patcher
+else:
+    __all__, __getattr__, __dir__ = lazy(
+        __name__,
+        {
+            "groupsim.control": "Control ControlError ServeFailed Served TimedOut Unreachable",
+            "groupsim.coordinator.config": "CoordinatorConfig",
+            "groupsim.coordinator.effects": "Append CancelTimer Drop Note Park SetTimer",
+            "groupsim.coordinator.shard": "Shard",
+            "groupsim.coordinator.testing": "Bench",
+            "groupsim.coordinator.validation": "Arrival",
+            "groupsim.testing.mutation": "caught mutant",
+            "groupsim.testing.patcher": "Mutant Patcher",
+        },
+    )
