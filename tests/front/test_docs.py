@@ -126,14 +126,15 @@ def test_the_examples_of_the_test_page_run(sim: Simulation) -> None:
 
 def test_the_tests_of_the_test_page_pass(pytester: pytest.Pytester) -> None:
     """What docs/writing-a-test.md shows whole runs as it stands: three tests of consumers, of which the last
-    one's mutant fails, two of the coordinator alone, and a state machine.
+    one's mutant fails, one that is run with a bug of the past and one that applies it, two of the coordinator alone,
+    and a state machine.
     """
     blocks = re.findall(r"(?:^    .*\n|^\n)+", page("writing-a-test.md"), re.MULTILINE)
-    whole = ("async def test_", "import Bench", "RuleBasedStateMachine", "import Shard")
+    whole = ("async def test_", "mutants", "import Bench", "RuleBasedStateMachine", "import Shard")
     shown = [textwrap.dedent(block) for block in blocks if any(word in block for word in whole)]
-    assert len(shown) == 6
+    assert len(shown) == 8
     pytester.makepyfile("import pytest\n" + "\n".join(shown))
-    pytester.runpytest_inprocess("-p", "no:cacheprovider").assert_outcomes(passed=6, xfailed=1)
+    pytester.runpytest_inprocess("-p", "no:cacheprovider").assert_outcomes(passed=8, xfailed=2)
 
 
 def test_the_readme_shows_what_the_demo_prints() -> None:

@@ -19,6 +19,7 @@ TYPES = {
     "partitions": "int",
     "seed": "int",
     "ms": "int",
+    "monkeypatch": "pytest.MonkeyPatch",
 }
 """The types of the arguments that listings have; pages leave them out to be read more easily."""
 HEAD = """
