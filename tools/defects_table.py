@@ -10,6 +10,8 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from kept_page import replaced
+
 from groupsim.coordinator.defects import BROKER_DEFECTS
 from groupsim.coordinator.versions import affected_releases
 from groupsim.members.profiles.defects import CLIENT_DEFECTS, version_of
@@ -36,9 +38,7 @@ def tables() -> str:
 
 def page(text: str) -> str:
     """The page with the tables as they should be."""
-    before, _, rest = text.partition(BEGIN)
-    _, _, after = rest.partition(END)
-    return f"{before}{tables()}{after}"
+    return replaced(text, BEGIN, END, tables())
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

@@ -1,10 +1,19 @@
-"""The command line of a tool that keeps figures in a page true: write the page anew, or only compare (`--check`)."""
+"""The command line of a tool that keeps a part of a page true: write the page, or only compare (`--check`)."""
 
 from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
 from pathlib import Path
+
+
+def replaced(page: str, begin: str, end: str, part: str) -> str:
+    """The page with another part between two markers, markers included. Raises ValueError when it has none."""
+    head, found, rest = page.partition(begin)
+    _, ended, tail = rest.partition(end)
+    if not found or not ended:
+        raise ValueError(f"the page has no markers; it needs the lines {begin} and {end}")
+    return head + part + tail
 
 
 def keep(page: Path, refreshed: Callable[[str], str], description: str | None) -> int:

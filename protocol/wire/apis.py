@@ -5,13 +5,11 @@ describe (KIP-896 dropped the oldest). A profile is a release, and its table the
 brokers belong to it. Produce is told from version 0 although it is served from 3 on, because librdkafka takes the
 absence of version 0 for a broker that cannot compress (KAFKA-18659); old brokers told 0, too. 4.0.0 alone has no
 JoinGroup 0 and 1 (KAFKA-19444), which librdkafka before 2.11 takes for a broker without consumer groups.
-
-    python -m groupsim.protocol.wire        prints the table of API and profile as Markdown
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import lru_cache
 
 from groupsim.protocol.basics import Api
@@ -66,13 +64,3 @@ def _broker(profile: str) -> Mapping[Api, VersionRange]:
         pass  # it is no release at all
     among = f"expected one of {', '.join(PROFILES)}, or another release from 2.0 to {BASELINE}"
     raise ValueError(f"API profile {profile!r}: {among}")
-
-
-def markdown(profiles: Sequence[str] = ("2.8", "3.9", "4.0.0", BASELINE)) -> str:
-    """The table of API and profile: versions told, "–" where an API is absent."""
-    tables = [api_table(profile) for profile in profiles]
-    lines = [["API", "key", *profiles], ["---"] * (len(profiles) + 2)]
-    for api in served():
-        told = [str(table[api]).replace("-", "–") if api in table else "–" for table in tables]
-        lines.append([api.title, str(int(api)), *told])
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

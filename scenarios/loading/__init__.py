@@ -1,1 +1,1 @@
-"""From files, texts and data to scenarios, and from scenarios to JSON, schema and reference pages."""
+"""From files, texts and data to scenarios, and from scenarios to JSON and schema."""

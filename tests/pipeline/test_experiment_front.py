@@ -10,12 +10,12 @@ from typing import Any
 
 import jsonschema
 import pytest
+from experiment_reference import rewritten
 from typer.testing import CliRunner, Result
 
 from groupsim.cli import app
 from groupsim.pipeline.experiment.catalogue import library, names
 from groupsim.pipeline.experiment.load import load_experiment
-from groupsim.pipeline.experiment.reference import rewritten
 from groupsim.pipeline.experiment.schema import experiment_schema
 from groupsim.scenarios.language.document import parse_document, read_document
 
@@ -142,7 +142,7 @@ def test_the_schema_sees_what_an_editor_can_see(old: str, new: str, good: bool) 
 
 
 def test_the_reference_is_what_the_loader_does() -> None:
-    """Nobody forgot `python -m groupsim.pipeline.experiment.reference docs/writing-an-experiment.md`."""
+    """The page is current; `python tools/experiment_reference.py` makes it so."""
     page = PAGE.read_text(encoding="utf-8")
     assert rewritten(page) == page
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tables_reference import BEGIN, END, reference, rewritten
 
-from groupsim.pipeline.reference import BEGIN, END, reference, rewritten
 from groupsim.pipeline.runs import Label, Rows, rows_of, simulate, to_arrow
 from groupsim.pipeline.schemas import TABLES, arrow_schema
 from groupsim.scenarios.language.document import read_document
@@ -173,7 +173,7 @@ def test_rows_do_not_depend_on_the_hash_seed_and_need_neither_yaml_nor_spark() -
 
 
 def test_the_page_of_the_tables_is_made_from_the_schemas() -> None:
-    """docs/tables.md is current; `python -m groupsim.pipeline.reference docs/tables.md` makes it so."""
+    """docs/tables.md is current; `python tools/tables_reference.py` makes it so."""
     page = (ROOT / "docs" / "tables.md").read_text(encoding="utf-8")
     assert page == rewritten(page)
     assert all(f"### `{table}`" in reference() for table in TABLES)

@@ -1,6 +1,7 @@
-"""The reference part of docs/writing-a-scenario.md, made from the model and the registries.
+"""Write the reference part of docs/writing-a-scenario.md from the model and the registries.
 
-    python -m groupsim.scenarios.loading.reference docs/writing-a-scenario.md     rewrites the part between the markers
+python tools/scenario_reference.py            write the part between the markers
+python tools/scenario_reference.py --check    exit 1 when the page differs
 
 A test compares the page with what this module makes, so the page cannot say what the loader does not do.
 """
@@ -13,6 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from enum import Enum
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
+
+from kept_page import keep, replaced
 
 from groupsim.eventloop.units import MS_US, show_us
 from groupsim.members.behaviour import OnError
@@ -38,7 +41,8 @@ from groupsim.scenarios.language.registry import ACTIONS, CHECKS, FAULTS
 from groupsim.scenarios.loading.catalogue import list_scenarios
 from groupsim.scenarios.loading.converters import Timing
 
-BEGIN = "<!-- reference: begin (written by python -m groupsim.scenarios.loading.reference) -->"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "writing-a-scenario.md"
+BEGIN = "<!-- reference: begin (written by tools/scenario_reference.py) -->"
 END = "<!-- reference: end -->"
 
 SECTIONS: tuple[tuple[str, type[Any]], ...] = (
@@ -175,19 +179,9 @@ def _wrapped(text: str) -> Iterable[str]:
 
 
 def rewritten(page: str) -> str:
-    """A page with the part between its markers made anew. Raises ValueError when it has no markers."""
+    """The page with the part between its markers. Raises ValueError when it has no markers."""
     return replaced(page, BEGIN, END, reference())
 
 
-def replaced(page: str, begin: str, end: str, part: str) -> str:
-    """A page with another part between two markers, markers included. Raises ValueError when it has none."""
-    head, found, rest = page.partition(begin)
-    _, ended, tail = rest.partition(end)
-    if not found or not ended:
-        raise ValueError(f"the page has no markers; it needs the lines {begin} and {end}")
-    return head + part + tail
-
-
 if __name__ == "__main__":
-    target = Path(sys.argv[1])
-    target.write_text(rewritten(target.read_text(encoding="utf-8")), encoding="utf-8")
+    sys.exit(keep(PAGE, rewritten, __doc__))

@@ -1,8 +1,9 @@
-"""The reference part of docs/writing-an-experiment.md, made from the classes of the file and the library.
+"""Write the reference part of docs/writing-an-experiment.md from the classes of the file and the library.
 
-    python -m groupsim.pipeline.experiment.reference docs/writing-an-experiment.md
+python tools/experiment_reference.py            write the part between the markers
+python tools/experiment_reference.py --check    exit 1 when the page differs
 
-rewrites the part between the markers. A test compares the page with what this module makes.
+A test compares the page with what this module makes.
 """
 
 from __future__ import annotations
@@ -11,12 +12,15 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from kept_page import keep, replaced
+from scenario_reference import section
+
 from groupsim.pipeline.analysis.metrics import METRICS
 from groupsim.pipeline.experiment.catalogue import list_experiments
 from groupsim.pipeline.experiment.file import AxisSpec, ExperimentFile, GoalSpec, SeedsSpec
-from groupsim.scenarios.loading.reference import replaced, section
 
-BEGIN = "<!-- reference: begin (written by python -m groupsim.pipeline.experiment.reference) -->"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "writing-an-experiment.md"
+BEGIN = "<!-- reference: begin (written by tools/experiment_reference.py) -->"
 END = "<!-- reference: end -->"
 
 SECTIONS: tuple[tuple[str, type], ...] = (
@@ -44,10 +48,9 @@ def _lines() -> Iterator[str]:
 
 
 def rewritten(page: str) -> str:
-    """A page with the part between its markers made anew. Raises ValueError when it has no markers."""
+    """The page with the part between its markers. Raises ValueError when it has no markers."""
     return replaced(page, BEGIN, END, reference())
 
 
 if __name__ == "__main__":
-    target = Path(sys.argv[1])
-    target.write_text(rewritten(target.read_text(encoding="utf-8")), encoding="utf-8")
+    sys.exit(keep(PAGE, rewritten, __doc__))

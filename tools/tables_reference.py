@@ -1,6 +1,7 @@
-"""The reference part of docs/tables.md, made from the tables' schemas.
+"""Write the reference part of docs/tables.md from the tables' schemas.
 
-    python -m groupsim.pipeline.reference docs/tables.md     rewrites the part between the markers
+python tools/tables_reference.py            write the part between the markers
+python tools/tables_reference.py --check    exit 1 when the page differs
 
 A test compares the page with what this module makes, so the page cannot say what the tables do not hold.
 """
@@ -11,10 +12,13 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from kept_page import keep, replaced
+
 from groupsim.pipeline.columns import KEY, Column
 from groupsim.pipeline.schemas import CELLS, TABLES, TABLES_VERSION
 
-BEGIN = "<!-- tables: begin (written by python -m groupsim.pipeline.reference) -->"
+PAGE = Path(__file__).resolve().parent.parent / "docs" / "tables.md"
+BEGIN = "<!-- tables: begin (written by tools/tables_reference.py) -->"
 END = "<!-- tables: end -->"
 
 
@@ -41,14 +45,9 @@ def _columns(columns: tuple[Column, ...]) -> Iterator[str]:
 
 
 def rewritten(page: str) -> str:
-    """A page with the part between its markers made anew. Raises ValueError when it has no markers."""
-    head, found, rest = page.partition(BEGIN)
-    _, ended, tail = rest.partition(END)
-    if not found or not ended:
-        raise ValueError(f"the page has no markers; it needs the lines {BEGIN} and {END}")
-    return head + reference() + tail
+    """The page with the part between its markers. Raises ValueError when it has no markers."""
+    return replaced(page, BEGIN, END, reference())
 
 
 if __name__ == "__main__":
-    target = Path(sys.argv[1])
-    target.write_text(rewritten(target.read_text(encoding="utf-8")), encoding="utf-8")
+    sys.exit(keep(PAGE, rewritten, __doc__))
