@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from difflib import get_close_matches
 from importlib import import_module
-from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from groupsim.assignors.blame import source_of, user_frame
 from groupsim.assignors.errors import AssignorError
@@ -26,6 +26,9 @@ from groupsim.assignors.range import RangeAssignor
 from groupsim.assignors.roundrobin import RoundRobinAssignor
 from groupsim.assignors.sticky.cooperative import CooperativeStickyAssignor
 from groupsim.assignors.sticky.sticky import StickyAssignor
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
 ENTRY_POINTS = "groupsim.assignors"
 JAVA_PACKAGE = "org.apache.kafka.clients.consumer."
@@ -73,6 +76,8 @@ def is_kafkas(assignor: Assignor) -> bool:
 
 
 def _registered() -> list[EntryPoint]:
+    from importlib.metadata import entry_points  # with Python's reader of e-mail; asked for by unknown names alone
+
     return sorted(entry_points(group=ENTRY_POINTS), key=lambda entry: entry.name)
 
 

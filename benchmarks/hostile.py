@@ -35,8 +35,8 @@ from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.config import ClusterConfig
 from groupsim.cluster.tcp import TcpListeners
 from groupsim.coordinator.placement import partition_for
-from groupsim.eventloop import RealTimeLoop
 from groupsim.eventloop.distributions import parse_distribution
+from groupsim.eventloop.realtime import RealTimeLoop
 from groupsim.eventloop.signals import on_signals
 from groupsim.protocol.basics import Api
 from groupsim.protocol.wire import Codec, Lengthy, Understood, Unreadable, api_table, served

@@ -23,8 +23,9 @@ from typing import Any
 
 import simpy
 
-from groupsim.eventloop import EventLoop, Order, run_virtual
 from groupsim.eventloop.distributions import parse_distribution
+from groupsim.eventloop.interface import EventLoop, Order
+from groupsim.eventloop.virtual import run_virtual
 
 INTERVAL_US = 3_000_000
 LATENCY = "uniform(1ms, 5ms)"

@@ -18,8 +18,8 @@ from groupsim.cluster.acl import config as acl
 from groupsim.cluster.acl.config import AclConfig
 from groupsim.cluster.controller.config import ControllerConfig
 from groupsim.cluster.counted.config import CountedConfig
+from groupsim.cluster.loading_cost import LoadingCost
 from groupsim.cluster.log.config import BROKER_SETTINGS, broker_defaults, topic_config
-from groupsim.cluster.offsets_topic import LoadingCost
 from groupsim.cluster.replica.config import ReplicaConfig
 from groupsim.cluster.transactions.config import KEYS as TRANSACTION_KEYS
 from groupsim.cluster.transactions.config import TransactionConfig

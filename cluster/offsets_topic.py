@@ -9,8 +9,7 @@ A coordinator has read the log up to some offset and appended the rest itself. W
 a foreign producer can do that), what it would append does not follow what it knows: `OutOfSync`, and it reads anew.
 
 Loading reads everything up to the end of the log, uncommitted records too, in reads of `offsets.load.buffer.size`. How
-long that takes is a model, `LoadingCost`: each read, each byte, and each record costs something. Neither Kafka nor its
-documentation promises a speed; the default figures stand for a log in the page cache and a JVM that is warm.
+long that takes is a model (`loading_cost.py`).
 
 Sources: `CoordinatorLoaderImpl`, `CoordinatorPartitionWriter`, `CoordinatorRuntime`; classic-protocol reference, 3.3.
 """
@@ -18,11 +17,10 @@ Sources: `CoordinatorLoaderImpl`, `CoordinatorPartitionWriter`, `CoordinatorRunt
 from __future__ import annotations
 
 from base64 import urlsafe_b64decode
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from attrs import field, frozen, validators
-
+from groupsim.cluster.loading_cost import LoadingCost, everything
 from groupsim.cluster.log.log import PartitionLog
 from groupsim.cluster.offset_batches import to_batch, to_records
 from groupsim.coordinator.interfaces import AppendRefused, LoadFailed, OutOfSync
@@ -55,42 +53,6 @@ class Replicas(Protocol):
     ) -> None: ...
 
     def log(self, partition: TopicPartition) -> PartitionLog | None: ...
-
-
-@frozen
-class LoadingCost:
-    """How long a coordinator takes to read a partition of its topic and to replay it.
-
-    `buffer_bytes` is `offsets.load.buffer.size`. The rest is ours: `read_us` for each read, `bytes_per_second` from
-    storage, `records_per_second` decoded and replayed.
-    """
-
-    buffer_bytes: int = field(default=5_242_880, validator=validators.ge(1))
-    read_us: int = field(default=500, validator=validators.ge(0))
-    bytes_per_second: int = field(default=200_000_000, validator=validators.ge(1))
-    records_per_second: int = field(default=500_000, validator=validators.ge(1))
-
-    def us(self, size: int, records: int) -> int:
-        """The time for a log of so many bytes and records; nothing for an empty one."""
-        reads = -(-size // self.buffer_bytes)
-        return (
-            reads * self.read_us
-            + size * 1_000_000 // self.bytes_per_second
-            + records * 1_000_000 // self.records_per_second
-        )
-
-    def of(self, log: PartitionLog | None) -> int:
-        """The time for a log as it is now."""
-        if log is None or log.end_offset == log.start_offset:
-            return 0
-        batches = list(everything(log))
-        records = sum(batch.count if batch.records is None else len(batch.records) for batch in batches)
-        return self.us(sum(batch.size for batch in batches), records)
-
-
-def everything(log: PartitionLog) -> Iterator[Batch]:
-    """Every batch of a log, through all of its segments, as a coordinator loads it."""
-    return log.batches(log.start_offset, log.end_offset)
 
 
 def _nobody_waits(error: ErrorCode | None) -> None:

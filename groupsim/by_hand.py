@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Generic, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from attrs import define
 
-from groupsim.cluster.cluster import Cluster
 from groupsim.members.interfaces import Disconnected
 from groupsim.protocol.messages import Asks
 from groupsim.protocol.txn_messages import (
@@ -15,6 +14,9 @@ from groupsim.protocol.txn_messages import (
     EndTxnRequest,
     InitProducerIdRequest,
 )
+
+if TYPE_CHECKING:
+    from groupsim.cluster.cluster import Cluster
 
 #: What the coordinator of a transactional id takes. TxnOffsetCommit names one too, and is the group's.
 _OF_TRANSACTIONS = (InitProducerIdRequest, AddPartitionsToTxnRequest, AddOffsetsToTxnRequest, EndTxnRequest)

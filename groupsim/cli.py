@@ -5,7 +5,6 @@ Exit codes: 0 well, 1 an expectation failed, 2 bad input, 3 the run failed, 130 
 
 from __future__ import annotations
 
-from importlib import metadata
 from pathlib import Path
 from typing import Annotated
 
@@ -13,7 +12,7 @@ import typer
 
 from groupsim import cli_looking, cli_run, cli_tables, engine_options, lint_options
 from groupsim import serve_options as said
-from groupsim.exits import BAD_INPUT, complain, explain, guarded
+from groupsim.exits import BAD_INPUT, complain, guarded
 from groupsim.mistyped import Commands
 from groupsim.options import AsJson, ExplainAll, ExplainSome, Goals, Seed, Settings, Source, Traceback, Varied
 from groupsim.outputs import failure_of_output, outlive_readers
@@ -35,6 +34,8 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
+        from importlib import metadata
+
         typer.echo(f"groupsim {metadata.version('groupsim')}")
         raise typer.Exit
 
@@ -178,9 +179,9 @@ def validate(
 
     Example: `groupsim validate scenarios/*.yaml`
     """
-    from groupsim import library_command
+    from groupsim import validate_command
 
-    raise typer.Exit(library_command.validate(files, as_json))
+    raise typer.Exit(validate_command.validate(files, as_json))
 
 
 @app.command("lint")
@@ -230,9 +231,9 @@ def schema(
     - `groupsim schema > scenario.schema.json`
     - `groupsim schema --experiment > experiment.schema.json`
     """
-    from groupsim import library_command
+    from groupsim import validate_command
 
-    raise typer.Exit(library_command.schema(experiment))
+    raise typer.Exit(validate_command.schema(experiment))
 
 
 @app.command("assign")
@@ -445,6 +446,8 @@ def main() -> None:
         failure = failure_of_output()
         if failure is None:
             raise
+        from groupsim.error_report import explain
+
         complain(*explain(failure)[:2])
         raise SystemExit(end.code or BAD_INPUT) from None
 

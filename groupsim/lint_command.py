@@ -16,7 +16,8 @@ from attrs import field, frozen
 from rich.text import Text
 
 from groupsim import as_json
-from groupsim.exits import BAD_INPUT, WELL, Trouble, show_problems
+from groupsim.error_report import show_problems
+from groupsim.exits import BAD_INPUT, WELL, Trouble
 from groupsim.lint_sources import Options, Report, report_of
 from groupsim.scenarios.language.printable import visible
 from groupsim.scenarios.language.problems import ERROR, NOTE, WARNING, Problem, ScenarioError

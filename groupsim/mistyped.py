@@ -12,8 +12,7 @@ from typing import Any
 import typer
 from typer.core import TyperGroup
 
-from groupsim import as_json
-from groupsim.exits import BAD_INPUT, as_document
+from groupsim.exits import BAD_INPUT
 
 USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
 """What the parser raises. Which package it comes from depends on typer's version."""
@@ -41,7 +40,10 @@ class Commands(TyperGroup):
             yield
         except USAGE_ERROR as error:
             if self.asked_for_json:
-                print(as_json.text(as_document(*_told(error))))
+                from groupsim.as_json import text
+                from groupsim.error_report import as_document
+
+                print(text(as_document(*_told(error))))
             raise
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from groupsim.cluster.faults import Fault
 from groupsim.scenarios.language.problems import suggest
+
+if TYPE_CHECKING:
+    from groupsim.cluster.faults import Fault
 
 __tracebackhide__ = True  # mistakes are told at the line of the test that made them
 

@@ -18,7 +18,7 @@ from groupsim.data_dirs import check_data_dir, kept
 from groupsim.eventloop.sinks import sink_for
 from groupsim.exits import Trouble, ended_as_by_ctrl_c
 from groupsim.fetches_shown import show_fetches
-from groupsim.logs import write_logs
+from groupsim.logs.files import write_logs
 from groupsim.one_screen import WHOLE, Limits, Part
 from groupsim.outputs import naming
 from groupsim.report_command import check_page, write_run

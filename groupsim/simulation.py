@@ -10,23 +10,20 @@
     Simulation(seed=1).run(story)
 
 The object itself is plain and synchronous; only what lets time pass is awaited. Nothing happens between two awaits.
+Methods import what not every test needs (the cluster, ZooKeeper, the story), so that a test's process starts quickly.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
-from typing import Any, Literal, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, cast
 
 from attrs import Factory, define, field, fields_dict, validators
 
 from groupsim.application import Application, Strategy, assignors_of, behaviour_of, names_of
 from groupsim.awaiting import Awaited, complain
 from groupsim.by_hand import Answer, Sent, is_awaited, node_for
-from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.config import COUNTED_SETTINGS, ClusterConfig
-from groupsim.cluster.faults import Fault
-from groupsim.cluster.injection import FaultHandle
-from groupsim.cluster.zookeeper import ZooKeeperServer
 from groupsim.coordinator.config import CoordinatorConfig
 from groupsim.coordinator.placement import partition_for
 from groupsim.coordinator.snapshot import GroupSnapshot
@@ -36,7 +33,6 @@ from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.trace import NORMAL, Level, Trace
 from groupsim.eventloop.units import parse_duration, show_us
 from groupsim.eventloop.virtual import VirtualLoop
-from groupsim.failure_told import failure_told
 from groupsim.found_events import Found, are_listed, as_in_traces, can_be
 from groupsim.members.consumer.consumer import Consumer, resolve_assignors
 from groupsim.members.failures import PluginError, PluginErrors
@@ -49,9 +45,14 @@ from groupsim.naming import hosts_exist, known, only_known
 from groupsim.protocol.messages import Asks, Request, TopicPartition
 from groupsim.scenarios.language.clients import simulated
 from groupsim.scenarios.plans.clusters import COUNTED, ONLY_COUNTED, REPLICATED, brokers_of
-from groupsim.scenarios.runtime.zookeeper import open_zookeeper
-from groupsim.scenarios.story import Story, tell
 from groupsim.whole_trace import log_ends, run_started
+
+if TYPE_CHECKING:
+    from groupsim.cluster.cluster import Cluster
+    from groupsim.cluster.faults import Fault
+    from groupsim.cluster.injection import FaultHandle
+    from groupsim.cluster.zookeeper import ZooKeeperServer
+    from groupsim.scenarios.story import Story
 
 __tracebackhide__ = True  # a report ends where the test calls: `pytest --full-trace` shows the rest
 Duration = str | int
@@ -126,6 +127,8 @@ class Simulation:
             try:
                 return await story()
             except BaseException as error:
+                from groupsim.failure_told import failure_told
+
                 self.at_failure = failure_told(self)  # now: when the run unwinds everybody gives up what it has
                 if str(error) == "no running event loop":  # says asyncio
                     error.add_note("a story runs in virtual time: what lets time pass is `await sim.run_for(…)` …")
@@ -155,6 +158,8 @@ class Simulation:
     def cluster(self) -> Cluster:
         """The cluster, made on first use."""
         if self._cluster is None:
+            from groupsim.cluster.cluster import Cluster
+
             self._cluster = Cluster(self.loop, self._config)
         return self._cluster
 
@@ -242,6 +247,8 @@ class Simulation:
             assignors=resolve_assignors if assignors is None else assignors_of(assignors),
         )
         if uses_zookeeper(profile) and self.zookeeper is None:
+            from groupsim.scenarios.runtime.zookeeper import open_zookeeper
+
             self.zookeeper = open_zookeeper(self.loop, self.cluster)
         if chosen is not None:
             consumer.assign(chosen)
@@ -458,6 +465,8 @@ class Simulation:
 
     def story(self) -> Story:
         """What happened so far, told; the logs end where they do now."""
+        from groupsim.scenarios.story import tell  # most tests read no story
+
         return tell([*self.events, self._ends()])
 
     def expect(self, check: str, value: object = True, **said: object) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from groupsim.cluster.cluster import Cluster
 from groupsim.eventloop.events import Kind, TraceEvent
-from groupsim.members.consumer.consumer import Consumer
+
+if TYPE_CHECKING:
+    from groupsim.cluster.cluster import Cluster
+    from groupsim.members.consumer.consumer import Consumer
 
 
 def run_started(members: Iterable[Consumer]) -> TraceEvent:

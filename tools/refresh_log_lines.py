@@ -9,21 +9,52 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
+from groupsim.eventloop.events import TraceEvent
 from groupsim.logs import finding
+from groupsim.logs.files import render
 from groupsim.scenarios.language.document import read_document
 from groupsim.scenarios.loading import catalogue
 from groupsim.scenarios.loading.load import scenario_of
 from groupsim.scenarios.runtime.runner import run_scenario
 
 TARGET = Path(__file__).resolve().parent.parent / "groupsim" / "logs" / finding.INDEX
+NAMES_OF = ("host", "group", "member", "topic")
+
+
+def forms(events: Sequence[TraceEvent]) -> list[str]:
+    """Return the forms of all lines that the broker and client logs of a run have, sorted."""
+    names = tuple(dict.fromkeys(_names(events)))
+    return sorted({finding.form(line, names) for lines in render(events).values() for line in lines})
+
+
+def _names(events: Iterable[TraceEvent]) -> Iterator[str]:
+    for event in events:
+        for column in NAMES_OF:
+            name = getattr(event, column)
+            if name:
+                yield name
+        payload = event.payload or {}
+        for key in ("client_id", "instance_id"):
+            if payload.get(key):
+                yield str(payload[key])
+
+
+def written(by_scene: Mapping[str, Iterable[str]]) -> str:
+    """Return the text of the index: each form, and indented below it the scenes that log it."""
+    scenes: dict[str, list[str]] = {}
+    for scene in sorted(by_scene):
+        for one in by_scene[scene]:
+            scenes.setdefault(one, []).append(scene)
+    return "".join(f"{one}\n    {' '.join(scenes[one])}\n" for one in sorted(scenes))
 
 
 def forms_of(name: str) -> list[str]:
     """Return the forms of the lines that a scene of the library logs with seed 0."""
     path = catalogue.find(name)
-    return finding.forms(run_scenario(scenario_of(read_document(path), path.stem)).events)
+    return forms(run_scenario(scenario_of(read_document(path), path.stem)).events)
 
 
 def indexed() -> dict[str, list[str]]:
@@ -45,7 +76,7 @@ def main() -> int:
     for name in options.names or catalogue.names():
         by_scene[name] = forms_of(name)
         print(f"{name}: {len(by_scene[name])} lines", file=sys.stderr)
-    text = finding.written(by_scene)
+    text = written(by_scene)
     if options.check:
         return int(text != TARGET.read_text("utf-8"))
     TARGET.write_text(text, "utf-8")

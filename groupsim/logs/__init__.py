@@ -5,10 +5,3 @@ Java clients, and each other library's own. Only what the trace says is written,
 the clients' versions. Virtual time 0 is `START`, in UTC. Source: log-formats reference, and what brokers and clients
 wrote (docs/fidelity.md, "Logs").
 """
-
-from __future__ import annotations
-
-from groupsim.logs.files import render, write_logs
-from groupsim.logs.layout import START
-
-__all__ = ["START", "render", "write_logs"]

@@ -12,11 +12,8 @@ with the most fixed text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable
 from importlib.resources import files
-
-from groupsim.eventloop.events import TraceEvent
-from groupsim.logs.files import render
 
 INDEX = "lines.txt"
 FIXED = 12
@@ -27,7 +24,6 @@ _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _NUMBER = re.compile(r"(?<![A-Za-z])-?\d+(?:[-:.,T/ ]?\d+)*(?:[smhZ]|ms|µs)?(?![A-Za-z])|\d+")
 _AGAIN = re.compile(r"\*(?:[-:@#]?\*|[,;]? \*)+")
 _LIKE_THE_LAST = re.compile(r"([^,]{3,60}(?:\[\*?\]\)?)?)(?:, \1)+")
-_NAMES_OF = ("host", "group", "member", "topic")
 
 
 def form(line: str, names: Iterable[str] = ()) -> str:
@@ -38,33 +34,6 @@ def form(line: str, names: Iterable[str] = ()) -> str:
         text = re.sub(rf"(?<![\w.]){re.escape(name)}(?![a-zA-Z_])", "*", text)
     text = _NUMBER.sub("*", _ID.sub("*", text))
     return " ".join(_LIKE_THE_LAST.sub(r"\1", _AGAIN.sub("*", text)).split())
-
-
-def forms(events: Sequence[TraceEvent]) -> list[str]:
-    """Return the forms of all lines that the broker and client logs of a run have, sorted."""
-    names = tuple(dict.fromkeys(_names(events)))
-    return sorted({form(line, names) for lines in render(events).values() for line in lines})
-
-
-def _names(events: Iterable[TraceEvent]) -> Iterator[str]:
-    for event in events:
-        for column in _NAMES_OF:
-            name = getattr(event, column)
-            if name:
-                yield name
-        payload = event.payload or {}
-        for key in ("client_id", "instance_id"):
-            if payload.get(key):
-                yield str(payload[key])
-
-
-def written(by_scene: Mapping[str, Iterable[str]]) -> str:
-    """Return the text of the index: each form, and indented below it the scenes that log it."""
-    scenes: dict[str, list[str]] = {}
-    for scene in sorted(by_scene):
-        for one in by_scene[scene]:
-            scenes.setdefault(one, []).append(scene)
-    return "".join(f"{one}\n    {' '.join(scenes[one])}\n" for one in sorted(scenes))
 
 
 def index() -> dict[str, tuple[str, ...]]:

@@ -1,6 +1,7 @@
 """Which clients a scenario may name: the profiles of the group protocol's clients, and the ancestor without one.
 
-Whoever makes a consumer asks here, and need not know which of them it is.
+Code that makes a consumer asks here, and need not know which of them it is. The ancestor is imported when a profile
+asks for it: few runs have one, and it is twenty modules.
 """
 
 from __future__ import annotations
@@ -16,8 +17,6 @@ from groupsim.members.consumer.consumer import Consumer, resolve_assignors
 from groupsim.members.failures import PluginErrors
 from groupsim.members.profiles import JAVA_0_9, PROFILES, ClientProfile, HeartbeatPlacement
 from groupsim.members.settings import ConsumerSettings, Note, settings_from
-from groupsim.members.zookeeper.consumer import ZookeeperConsumer
-from groupsim.members.zookeeper.settings import ZookeeperSettings, zookeeper_settings
 from groupsim.protocol.messages import Api
 
 if TYPE_CHECKING:
@@ -47,8 +46,11 @@ def client_settings(
     profile: ClientProfile, properties: Mapping[str, object], *, pulls: bool = False
 ) -> tuple[ConsumerSettings, tuple[Note, ...]]:
     """Resolve properties as this client understands them. Raises SettingError for impossible values."""
-    read = zookeeper_settings if uses_zookeeper(profile) else settings_from
-    return read(profile, properties, pulls=pulls)
+    if not uses_zookeeper(profile):
+        return settings_from(profile, properties, pulls=pulls)
+    from groupsim.members.zookeeper.settings import zookeeper_settings
+
+    return zookeeper_settings(profile, properties, pulls=pulls)
 
 
 def consumer_for(
@@ -64,7 +66,9 @@ def consumer_for(
     assignors: Callable[[ConsumerSettings], Sequence[Assignor]] = resolve_assignors,
 ) -> Consumer:
     """The process of a client: a `Consumer`, or its ancestor. `assignors` makes other ones than its settings name."""
-    kind = ZookeeperConsumer if isinstance(settings, ZookeeperSettings) else Consumer
+    kind: type[Consumer] = Consumer
+    if uses_zookeeper(profile):
+        from groupsim.members.zookeeper.consumer import ZookeeperConsumer as kind
     return kind(
         loop, host_name, settings, transport, data, behaviour, profile, plugin_errors=plugin_errors, assignors=assignors
     )

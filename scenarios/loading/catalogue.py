@@ -1,10 +1,12 @@
 """The library of scenarios that comes with groupsim, by name.
 
-`demo` is another name for the scenario a newcomer should see first.
+`demo` is another name for the scenario a newcomer should see first. Titles come from an index, because reading all the
+files takes more than a second; `tools/refresh_titles.py` writes it, and a test says when it is out of date.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
@@ -14,6 +16,7 @@ from attrs import frozen
 from groupsim.scenarios.language.document import STANDARD_INPUT, read_document
 from groupsim.scenarios.language.problems import one_problem, suggest_of_library
 
+INDEX = "titles.json"
 ALIASES = {"demo": "bounced-member-holds-rebalance-open"}
 
 
@@ -39,17 +42,21 @@ def names() -> tuple[str, ...]:
 
 
 def list_scenarios() -> tuple[Entry, ...]:
-    """Every scenario with its title, its sentence and its source."""
-    return tuple(_entries())
+    """Every scenario with its title, its sentence and its source, as the index has them."""
+    rows = json.loads((library() / INDEX).read_text("utf-8"))
+    return tuple(Entry(path=library() / f"{row['name']}.yaml", **row) for row in rows)
 
 
-def _entries() -> Iterator[Entry]:
+def index_text() -> str:
+    """Return the text that the index should have: what the scenarios' files say, read one by one."""
+    return json.dumps(list(_rows()), indent=1, ensure_ascii=False) + "\n"
+
+
+def _rows() -> Iterator[dict[str, str | None]]:
     for name in names():
-        path = library() / f"{name}.yaml"
-        data = read_document(path).data
-        yield Entry(
-            name, path, str(data.get("title", "")), " ".join(str(data.get("shows", "")).split()), data.get("source")
-        )
+        data = read_document(library() / f"{name}.yaml").data
+        shows = " ".join(str(data.get("shows", "")).split())
+        yield {"name": name, "title": str(data.get("title", "")), "shows": shows, "source": data.get("source")}
 
 
 def find(name: str) -> Path:

@@ -9,20 +9,19 @@ replicas, logs and transactions.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from attrs import evolve
 
-from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.config import ClusterConfig
 from groupsim.cluster.controller.config import ControllerConfig, Placement, kraft, zookeeper_era
 from groupsim.cluster.replica.config import ReplicaConfig
 from groupsim.coordinator.config import BROKER_KEYS, CoordinatorConfig
 from groupsim.coordinator.versions import parse_version
-from groupsim.eventloop.interface import EventLoop
 from groupsim.protocol.releases import broker_versions
-from groupsim.scenarios.language.model import BrokerAge, BrokerSettings, Scenario
+
+if TYPE_CHECKING:
+    from groupsim.scenarios.language.model import BrokerAge, BrokerSettings, Scenario
 
 COUNTED: Final = "counted"
 REPLICATED: Final = "replicated"
@@ -49,15 +48,6 @@ ONLY_REPLICATED: Mapping[str, str] = {
 def is_replicated(scenario: Scenario) -> bool:
     """Whether the scenario runs on brokers with logs of their own."""
     return scenario.cluster.logs == REPLICATED
-
-
-def make_cluster(loop: EventLoop, scenario: Scenario, data_dir: Path | None = None) -> Cluster:
-    """The cluster, standing; a replicated one keeps its logs in files below `data_dir`, if one is given."""
-    if not is_replicated(scenario):
-        return Cluster(loop, counted_config(scenario))
-    config = replicated_config(scenario)
-    replica = evolve(config.replica, storage_failure_ends_run=data_dir is not None)
-    return Cluster(loop, evolve(config, storage=data_dir, replica=replica))
 
 
 def coordinator_config(scenario: Scenario) -> CoordinatorConfig:

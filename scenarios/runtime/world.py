@@ -24,7 +24,7 @@ from groupsim.scenarios.language.acls import acls_of
 from groupsim.scenarios.language.model import Scenario, TopicSpec
 from groupsim.scenarios.language.targets import NUMBERED, ROLE, Broker, group_named, matches, partition_named
 from groupsim.scenarios.language.values import Rate, Size, read_rate
-from groupsim.scenarios.plans.clusters import is_replicated, make_cluster
+from groupsim.scenarios.plans.clusters import counted_config, is_replicated, replicated_config
 from groupsim.scenarios.plans.members import MemberPlan, plans, properties_of
 from groupsim.scenarios.plans.phase_shifts import BEAT_US, Item, shifts
 from groupsim.scenarios.runtime.admin import Admin
@@ -72,7 +72,12 @@ class Stage:
         )
 
     def _make_cluster(self, data_dir: Path | None) -> Cluster:
-        return make_cluster(self.loop, self.scenario, data_dir)
+        """The cluster, standing; a replicated one keeps its logs in files below `data_dir`, if one is given."""
+        if not is_replicated(self.scenario):
+            return Cluster(self.loop, counted_config(self.scenario))
+        config = replicated_config(self.scenario)
+        replica = evolve(config.replica, storage_failure_ends_run=data_dir is not None)
+        return Cluster(self.loop, evolve(config, storage=data_dir, replica=replica))
 
     def _make_topics(self) -> OnTopics:
         return OnTopics(self)

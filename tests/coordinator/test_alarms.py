@@ -8,7 +8,7 @@ from groupsim.coordinator.effects import SetTimer
 from groupsim.coordinator.purgatory import Purgatory
 from groupsim.coordinator.timers import Timer, TimerKind, Timers
 from groupsim.coordinator.turn import Turn
-from groupsim.eventloop import VirtualLoop, run_virtual
+from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 
 
 def test_a_deadline_that_is_moved_within_its_instant_comes_in_its_new_place() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import sys
 import threading
 
-from groupsim.eventloop import RealTimeLoop, ms, run_realtime, seconds
+from groupsim.eventloop.realtime import RealTimeLoop, run_realtime
+from groupsim.eventloop.units import ms, seconds
 
 
 def test_the_loop_goes_on_while_something_is_computed_aside() -> None:

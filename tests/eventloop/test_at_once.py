@@ -6,8 +6,8 @@ from collections.abc import Generator
 
 import pytest
 
-from groupsim.eventloop import VirtualLoop, run_virtual
 from groupsim.eventloop.stories import at_once
+from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 
 
 class Waits:

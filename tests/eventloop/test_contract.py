@@ -7,19 +7,13 @@ from typing import Any
 
 import pytest
 
-from groupsim.eventloop import (
-    EventLoop,
-    Level,
-    MemorySink,
-    Order,
-    RealTimeLoop,
-    Trace,
-    VirtualLoop,
-    ms,
-    run_realtime,
-    run_virtual,
-)
 from groupsim.eventloop.events import Kind
+from groupsim.eventloop.interface import EventLoop, Order
+from groupsim.eventloop.realtime import RealTimeLoop, run_realtime
+from groupsim.eventloop.sinks import MemorySink
+from groupsim.eventloop.trace import Level, Trace
+from groupsim.eventloop.units import ms
+from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 
 Main = Callable[[Any], Awaitable[Any]]
 Run = Callable[..., Any]

@@ -13,8 +13,8 @@ import pyarrow.parquet
 import pytest
 import structlog
 
-from groupsim.eventloop import JsonLinesSink, Kind, ParquetSink, TraceEvent, read_trace, sink_for, write_trace
-from groupsim.eventloop.sinks import COLUMNS, PARQUET
+from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.sinks import COLUMNS, PARQUET, JsonLinesSink, ParquetSink, read_trace, sink_for, write_trace
 
 PAYLOAD = {"seed": 7, "scenario": "länge ∆\u2028", "a": {"z": 1, "b": [True, None]}}
 COUNT = {"count": 2, "base": 0}

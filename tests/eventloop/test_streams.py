@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from groupsim.eventloop import RealTimeLoop, ms, run_realtime, seconds
-from groupsim.eventloop.realtime import origin_of
+from groupsim.eventloop.realtime import RealTimeLoop, origin_of, run_realtime
 from groupsim.eventloop.streams import Listener, TcpStream
+from groupsim.eventloop.units import ms, seconds
 
 PATIENCE_US = seconds(30)
 

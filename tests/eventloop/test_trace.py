@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim.eventloop import Kind, Level, MemorySink, Trace, VirtualLoop
+from groupsim.eventloop.events import Kind
+from groupsim.eventloop.sinks import MemorySink
+from groupsim.eventloop.trace import Level, Trace
+from groupsim.eventloop.virtual import VirtualLoop
 
 
 def _trace(level: Level = Level.NORMAL, **options: list[Kind]) -> tuple[Trace, MemorySink]:

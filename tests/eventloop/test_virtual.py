@@ -12,24 +12,19 @@ from typing import Any
 import pytest
 import trio
 
-from groupsim.eventloop import (
-    DeadlockError,
-    EventLoop,
-    Level,
-    MemorySink,
-    Order,
-    SchedulingError,
-    StandstillError,
-    Trace,
-    VirtualLoop,
-    ms,
-    run_virtual,
-    seconds,
-)
+from groupsim.eventloop.errors import DeadlockError, SchedulingError, StandstillError
 from groupsim.eventloop.events import Kind
+from groupsim.eventloop.interface import EventLoop, Order
+from groupsim.eventloop.sinks import MemorySink
+from groupsim.eventloop.trace import Level, Trace
+from groupsim.eventloop.units import ms, seconds
+from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 
 PROGRAM = """
-    from groupsim.eventloop import Level, MemorySink, Trace, ms, run_virtual
+    from groupsim.eventloop.sinks import MemorySink
+    from groupsim.eventloop.trace import Level, Trace
+    from groupsim.eventloop.units import ms
+    from groupsim.eventloop.virtual import run_virtual
     from groupsim.eventloop.distributions import parse_distribution
     from groupsim.eventloop.events import Kind
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from builders import Tape
 
-from groupsim import logs
 from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.logs import files as logs
 
 ORDERS = ["orders-0", "orders-1"]
 

@@ -6,7 +6,9 @@ import signal
 
 import pytest
 
-from groupsim.eventloop import EventLoop, VirtualLoop, run_virtual, seconds
+from groupsim.eventloop.interface import EventLoop
+from groupsim.eventloop.units import seconds
+from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from groupsim.exits import ended_as_by_ctrl_c
 
 

@@ -7,8 +7,8 @@ import re
 import pytest
 from builders import Tape
 
-from groupsim import logs
 from groupsim.eventloop.events import Kind
+from groupsim.logs import files as logs
 
 
 @pytest.mark.parametrize(

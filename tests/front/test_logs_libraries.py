@@ -11,8 +11,8 @@ import json
 import pytest
 from logged import ORDERS, begun, callback, called, eager, join, told
 
-from groupsim import logs
 from groupsim.eventloop.events import Kind
+from groupsim.logs import files as logs
 from groupsim.members.profiles import PROFILES
 
 REBALANCES = "REBALANCE_IN_PROGRESS: The group is rebalancing, so a rejoin is needed."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from members_fakes import DROP, LATENCY_US, SECOND
 
-from groupsim.eventloop import parse_distribution
+from groupsim.eventloop.distributions import parse_distribution
 from groupsim.members.behaviour import Behaviour
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api, FindCoordinatorResponse, TopicPartition

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 from members_fakes import HOLD, LATENCY_US, SECOND, error_answer, parts
 
-from groupsim.eventloop import parse_distribution
+from groupsim.eventloop.distributions import parse_distribution
 from groupsim.eventloop.events import Kind
 from groupsim.members.behaviour import Behaviour, CommitPolicy, OnError
 from groupsim.protocol.errors import ErrorCode

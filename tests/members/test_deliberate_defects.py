@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from members_fakes import SECOND
 
-from groupsim.eventloop import parse_distribution
+from groupsim.eventloop.distributions import parse_distribution
 from groupsim.eventloop.events import Kind
 from groupsim.members.behaviour import Behaviour, Stuck
 from groupsim.protocol.messages import Api

@@ -7,8 +7,9 @@ from itertools import pairwise
 import pytest
 from members_fakes import DROP, HOLD, SECOND, parts
 
-from groupsim.eventloop import FULL, parse_distribution
+from groupsim.eventloop.distributions import parse_distribution
 from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace import FULL
 from groupsim.members.behaviour import Behaviour
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api, HeartbeatResponse

@@ -6,7 +6,7 @@ import pytest
 from members_fakes import HOLD, SECOND, parts
 from members_log_fakes import LeaderIs, counted, marker, with_records
 
-from groupsim.eventloop import parse_distribution
+from groupsim.eventloop.distributions import parse_distribution
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.trace import FULL
 from groupsim.members.behaviour import Behaviour, CommitPolicy

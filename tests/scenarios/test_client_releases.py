@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim import Simulation, logs
+from groupsim import Simulation
+from groupsim.logs import files as logs
 from groupsim.members.profiles import PROFILES
 from groupsim.members.profiles.defects import CLIENT_DEFECTS, client_defect
 from groupsim.members.profiles.profile import ClientProfile

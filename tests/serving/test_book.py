@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupsim.eventloop import seconds
+from groupsim.eventloop.units import seconds
 from groupsim.serving.book import LiveFault
 
 

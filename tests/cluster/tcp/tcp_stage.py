@@ -15,8 +15,11 @@ from attrs import define, field
 from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.config import ClusterConfig
 from groupsim.cluster.tcp import TcpListeners
-from groupsim.eventloop import FULL, MemorySink, RealTimeLoop, Trace, ms, seconds
 from groupsim.eventloop.distributions import parse_distribution
+from groupsim.eventloop.realtime import RealTimeLoop
+from groupsim.eventloop.sinks import MemorySink
+from groupsim.eventloop.trace import FULL, Trace
+from groupsim.eventloop.units import ms, seconds
 from groupsim.protocol.basics import Api
 
 PATIENCE_S = 30.0

@@ -1,0 +1,52 @@
+"""How long a coordinator takes to load a partition of its topic, as a model.
+
+Each read, each byte, and each record costs something. Neither Kafka nor its documentation promises a speed; the default
+figures stand for a log in the page cache and a JVM that is warm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from attrs import field, frozen, validators
+
+if TYPE_CHECKING:
+    from groupsim.cluster.log.log import PartitionLog
+    from groupsim.protocol.batch import Batch
+
+
+def everything(log: PartitionLog) -> Iterator[Batch]:
+    """Every batch of a log, through all of its segments, as a coordinator loads it."""
+    return log.batches(log.start_offset, log.end_offset)
+
+
+@frozen
+class LoadingCost:
+    """How long a coordinator takes to read a partition of its topic and to replay it.
+
+    `buffer_bytes` is `offsets.load.buffer.size`. The rest is ours: `read_us` for each read, `bytes_per_second` from
+    storage, `records_per_second` decoded and replayed.
+    """
+
+    buffer_bytes: int = field(default=5_242_880, validator=validators.ge(1))
+    read_us: int = field(default=500, validator=validators.ge(0))
+    bytes_per_second: int = field(default=200_000_000, validator=validators.ge(1))
+    records_per_second: int = field(default=500_000, validator=validators.ge(1))
+
+    def us(self, size: int, records: int) -> int:
+        """The time for a log of so many bytes and records; nothing for an empty one."""
+        reads = -(-size // self.buffer_bytes)
+        return (
+            reads * self.read_us
+            + size * 1_000_000 // self.bytes_per_second
+            + records * 1_000_000 // self.records_per_second
+        )
+
+    def of(self, log: PartitionLog | None) -> int:
+        """The time for a log as it is now."""
+        if log is None or log.end_offset == log.start_offset:
+            return 0
+        batches = list(everything(log))
+        records = sum(batch.count if batch.records is None else len(batch.records) for batch in batches)
+        return self.us(sum(batch.size for batch in batches), records)

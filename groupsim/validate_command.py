@@ -1,0 +1,61 @@
+"""`groupsim validate` and `groupsim schema`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.text import Text
+
+from groupsim import as_json
+from groupsim.exits import BAD_INPUT, WELL
+from groupsim.pipeline.experiment import catalogue as experiments
+from groupsim.pipeline.experiment.load import experiment_of
+from groupsim.pipeline.experiment.schema import experiment_schema
+from groupsim.scenarios.language.document import read_document
+from groupsim.scenarios.language.problems import ERROR, Problem, ScenarioError
+from groupsim.scenarios.loading.load import scenario_of
+from groupsim.scenarios.loading.plugins import import_from
+from groupsim.scenarios.loading.schema import scenario_schema
+from groupsim.settings_changed import find
+from groupsim.terminal import Terminal
+
+
+def validate(files: list[str], wants_json: bool) -> int:
+    """Check every file; returns 0, or 2 when one has an error."""
+    findings = {file: _problems(file) for file in files}
+    bad = [file for file, problems in findings.items() if any(problem.severity == ERROR for problem in problems)]
+    code = BAD_INPUT if bad else WELL
+    if wants_json:
+        checked = [_document(file, problems) for file, problems in findings.items()]
+        print(as_json.text({"schema": as_json.SINCE_SEVERITY, "files": checked, "exit_code": code}))
+        return code
+    console = Terminal(soft_wrap=True)
+    for file, problems in findings.items():
+        for problem in problems:
+            console.print(Text(str(problem), "red" if problem.severity == ERROR else "yellow"))
+        if file not in bad:
+            console.print(Text(f"{file}: well", "green"))
+    return code
+
+
+def _problems(file: str) -> tuple[Problem, ...]:
+    try:
+        path = find(file)
+        document = read_document(path)
+        import_from(path.resolve().parent)
+        if experiments.is_experiment(document):
+            return experiment_of(document, path.stem).warnings
+        return tuple(scenario_of(document, path.stem).notes)
+    except ScenarioError as error:
+        return error.problems
+
+
+def _document(file: str, problems: tuple[Problem, ...]) -> dict[str, Any]:
+    well = not any(problem.severity == ERROR for problem in problems)
+    return {"file": file, "well": well, "problems": as_json.plain(problems)}
+
+
+def schema(of_experiments: bool = False) -> int:
+    """Print the JSON Schema of scenario files, or of experiment files."""
+    print(as_json.text(experiment_schema() if of_experiments else scenario_schema()))
+    return WELL

@@ -1,0 +1,68 @@
+"""What starting costs: modules are counted, because time differs from machine to machine (`benchmarks/start_up.py`)."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from groupsim.scenarios.loading import catalogue
+
+HEAVY = {"trio", "ruamel", "pyspark", "pyarrow", "duckdb", "plotly", "structlog", "javaproperties", "cattrs"}
+COUNT = "import sys; print(*(m for m in sys.modules), file=sys.stderr)"
+COMMAND = """
+import sys
+from groupsim.__main__ import main
+sys.argv = ["groupsim", *sys.argv[1:]]
+try:
+    main()
+except SystemExit as end:
+    assert not end.code, end.code
+"""
+MADE = "import groupsim; sim = groupsim.Simulation(seed=1, logs=sys.argv[1])\n"
+LIVED = """
+async def story(sim):
+    sim.topic("orders", 2)
+    sim.member("c1")
+    await sim.settled("g1", members=1)
+
+sim.run(story)
+"""
+
+
+def loaded(code: str, *arguments: str) -> tuple[int, set[str]]:
+    """How many modules of ours a new process has after `code`, and the packages of the others."""
+    code = f"import sys\n{code}\n{COUNT}"
+    done = subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=True)
+    names = done.stderr.split()
+    ours = [name for name in names if name.partition(".")[0] == "groupsim"]
+    return len(ours), {name.partition(".")[0] for name in names} - {"groupsim"}
+
+
+@pytest.mark.parametrize(("command", "most"), [("--help", 30), ("list", 30)])
+def test_a_light_command_loads_few_modules(command: str, most: int) -> None:
+    """`--help` and `list` load neither a loop, nor a reader of YAML, nor a room below (104 modules and more before)."""
+    count, others = loaded(COMMAND, command)
+    assert count <= most
+    assert not others & HEAVY
+
+
+@pytest.mark.parametrize(
+    ("logs", "code", "most"),
+    [
+        ("replicated", MADE, 200),
+        ("counted", MADE + LIVED, 260),
+        ("replicated", MADE + LIVED, 340),
+    ],
+)
+def test_a_simulation_loads_what_it_needs(logs: str, code: str, most: int) -> None:
+    """A simulation that is made loads at most half of the 405 modules of before; each kind of logs adds its own."""
+    count, others = loaded(code, logs)
+    assert count <= most
+    assert others & HEAVY == {"trio"}
+
+
+def test_the_index_of_titles_has_what_the_files_say() -> None:
+    """`groupsim list` prints from an index, and it is up to date; tools/refresh_titles.py writes it."""
+    assert (catalogue.library() / catalogue.INDEX).read_text("utf-8") == catalogue.index_text()
