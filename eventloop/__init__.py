@@ -7,6 +7,7 @@ Where to read:
                                            every time
     heap, agenda                           what will happen, and in which order
     loop, host, stories, sync              what both drivers share: who runs, who waits, who is paused or killed as one
+    at_once                                what has nothing to wait for, run within an event
     one_task                               the check that one runs at a time
     realtime, streams, signals             the same loop on the wall's clock, with sockets
     collector                              Python's search for garbage, kept from walking through a run again and again
@@ -16,5 +17,5 @@ Where to read:
     trace, events, sinks, jsonlines        what is told, by which words, and where it ends
     units                                  microseconds, and the words people write for them
 
-No other room imports trio.
+No other room imports trio, and of this one only what drives a loop.
 """

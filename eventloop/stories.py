@@ -7,8 +7,8 @@ the order of the heap.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
 
 import trio
 
@@ -19,8 +19,6 @@ from groupsim.eventloop.units import show_us
 
 if TYPE_CHECKING:
     from groupsim.eventloop.loop import Loop
-
-T = TypeVar("T")
 
 
 class Waiter:
@@ -146,18 +144,3 @@ class Story:
 
     def __str__(self) -> str:
         return f"story {self.name!r}" + (f" on {self.life.name}" if self.life.name else "")
-
-
-def at_once(story: Coroutine[Any, Any, T]) -> T:
-    """Run a story that has nothing to wait for, here and now, in the middle of an event; returns what it returns.
-
-    Raises RuntimeError when it waits all the same.
-    """
-    try:
-        story.send(None)
-    except StopIteration as done:
-        found: T = done.value
-        return found
-    story.close()
-    name = getattr(story, "__qualname__", repr(story))
-    raise RuntimeError(f"{name} was run as an event, and has to wait")

@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from groupsim.assignors.interface import RebalanceProtocol
+from groupsim.eventloop.at_once import at_once
 from groupsim.eventloop.interface import Order
-from groupsim.eventloop.stories import at_once
 from groupsim.members.classic.stages import Stage
 from groupsim.members.failures import ClientFailure
 from groupsim.members.member import Member

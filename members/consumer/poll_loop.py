@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from groupsim.eventloop.at_once import at_once
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.randomness import Stream
-from groupsim.eventloop.stories import at_once
 from groupsim.members.behaviour import OnError
 from groupsim.members.consumer.leaving import unsubscribe
 from groupsim.members.failures import ClientFailure

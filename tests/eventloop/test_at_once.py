@@ -6,7 +6,7 @@ from collections.abc import Generator
 
 import pytest
 
-from groupsim.eventloop.stories import at_once
+from groupsim.eventloop.at_once import at_once
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 
 
