@@ -117,7 +117,7 @@ class Links:
             tries = _Reconnect(Backoff.of_connections(member.settings, member.profile, luck))
             self._failing[node, purpose] = tries
         tries.not_before_us = member.now_us
-        if not begins or member.profile.main_loop is None:  # a main loop tries once at once
+        if not begins or not member.pace.keeps_coordinator:  # a main thread tries once at once
             tries.not_before_us += tries.backoff.next_us()
 
     def wait_us(self, node: int, purpose: str) -> int:

@@ -100,6 +100,7 @@ class Member:
         "metadata",
         "on_record",
         "ownership",
+        "pace",
         "plugin_errors",
         "poll_clock",
         "profile",
@@ -143,6 +144,7 @@ class Member:
         self.trace = loop.trace
         self.settings = settings
         self.profile = profile
+        self.pace = profile.pace
         self.behaviour = behaviour
         self.transport = transport
         self.plugin_errors = plugin_errors
@@ -154,9 +156,9 @@ class Member:
         #: The generation of the last rebalance that was completed, though it may have been reset since.
         self.joined = NO_MEMBERSHIP
         #: request.timeout.ms in microseconds, or when a library looks whether it has passed.
-        self.request_timeout_us = _request_timeout_us(settings, profile)
+        self.request_timeout_us = profile.pace.timeout_ms(settings.request_timeout_ms) * MS_US
         self.started_us = loop.now_us
-        self.wake = SharedWake(loop) if profile.rebalances_apart else Wake(loop)
+        self.wake = SharedWake(loop) if profile.pace.rebalances_apart else Wake(loop)
         self._backoffs: dict[str, Backoff] = {}
         self.closing = False
         self.failure: ClientFailure | None = None
@@ -230,20 +232,20 @@ class Member:
 
     @property
     def is_done(self) -> bool:
-        """Whether an error was the last of this client: a library with a main loop does nothing any more."""
+        """Whether an error was the last of this client: a library with a main thread does nothing any more."""
         failure = self.failure
-        return failure is not None and failure.lasting and self.profile.main_loop is not None
+        return failure is not None and failure.lasting and self.pace.ends_with_fatal_error
 
     @property
     def group_comes_first(self) -> bool:
         """Whether a rebalance is in the works, which `poll` sees to before auto-commits at intervals and positions.
 
-        A library's main loop sees to all of them at once. Source: `ConsumerCoordinator.poll`, false until it is over.
+        A library's main thread sees to all of them at once. Source: `ConsumerCoordinator.poll`, false until it is over.
         """
         joining = self.joining
         if not (joining.rejoin_needed or joining.under_way):
             return False
-        return self.subscription.active and self.profile.main_loop is None
+        return self.subscription.active and self.pace.poll_begins_with_group
 
     def tell(self, error: str, reason: str) -> None:
         """The application is told, among its records, and goes on."""
@@ -295,8 +297,3 @@ def _agreed(profile: ClientProfile, release: str) -> dict[Api, int]:
     if kept is None or kept[0] is not profile:
         kept = _AGREED[profile.name, release] = (profile, {})
     return kept[1]
-
-
-def _request_timeout_us(settings: ConsumerSettings, profile: ClientProfile) -> int:
-    timeout_ms, main_loop = settings.request_timeout_ms, profile.main_loop
-    return (timeout_ms if main_loop is None else main_loop.timeout_ms(timeout_ms)) * MS_US

@@ -89,7 +89,7 @@ class CoordinatorClient:
         link = self.link
         if link is None:
             return
-        if link.open and self._member.profile.main_loop is not None:
+        if link.open and self._member.pace.keeps_coordinator:
             self._doubted()
             return
         self.link = None
@@ -105,14 +105,13 @@ class CoordinatorClient:
             self._member.links.drop(link, reason)
         elif not link.open:
             self._member.metadata.outdated()  # a broker that went away may mean more than the group
-        profile = self._member.profile
-        if (
-            self._member.heartbeat.enabled and (not later or profile.rebalances_apart)
-        ) or profile.main_loop is not None:
+        pace = self._member.pace
+        by_itself = self._member.heartbeat.enabled and (not later or pace.rebalances_apart)
+        if by_itself or pace.keeps_coordinator:
             self.ensure()  # by the background thread; else whoever needs it begins the look-up
 
     def _doubted(self) -> None:
-        """A library with a main loop asks who coordinates, and keeps to the one it knows until another is named."""
+        """A library with a main thread asks who coordinates, and keeps to the one it knows until another is named."""
         if not self._busy:
             self._busy = True
             self._ask(None)
@@ -167,7 +166,7 @@ class CoordinatorClient:
         if self._member.profile.reaction(Api.FIND_COORDINATOR, error) is Reaction.RETRY:
             self._given_up(f"error response {error.name}")
             self._again()
-        elif self._member.profile.main_loop is not None:  # the application is told, and the question asked again
+        elif self._member.pace.keeps_coordinator:  # the application is told, and the question asked again
             self._member.fail(failure)
             self._later()
         else:
@@ -176,7 +175,7 @@ class CoordinatorClient:
             self._came_to_something()
 
     def _again(self, *, reconnects: bool = False) -> None:
-        """The question came to nothing: ask again after the backoff; a main loop when it may connect again.
+        """The question came to nothing: ask again after the backoff; a main thread when it may connect again.
 
         The application's thread first waits for newer metadata then, which it asks for, unless some came meanwhile.
         """
@@ -186,7 +185,7 @@ class CoordinatorClient:
             member.host.call_at(again_us, self._with_new_metadata, member.metadata.version)
         else:
             member.metadata.outdated()
-            if reconnects and member.profile.main_loop is not None:
+            if reconnects and member.pace.keeps_coordinator:
                 member.host.call_at(member.now_us + member.links.reconnect_us(), self._ask)
             else:
                 self._later()
@@ -200,12 +199,11 @@ class CoordinatorClient:
             self._ask(None)
 
     def _later(self) -> None:
-        member, main_loop = self._member, self._member.profile.main_loop
-        if main_loop is None:
-            member.host.call_at(member.now_us + member.backoff(_BACKOFF).next_us(), self._ask)
-        else:
-            again_us = main_loop.look_us(member.started_us, member.now_us + main_loop.asks_ms * MS_US)
-            member.host.call_at(again_us, self._ask)
+        member = self._member
+        again_us = member.pace.ask_us(member.started_us, member.now_us)
+        if again_us is None:
+            again_us = member.now_us + member.backoff(_BACKOFF).next_us()
+        member.host.call_at(again_us, self._ask)
 
     def _found(self, node: int) -> None:
         member = self._member
@@ -254,9 +252,7 @@ class CoordinatorClient:
         """
         member = self._member
         in_background = not (member.poll_clock.inside or self.awaited)
-        if member.profile.main_loop is not None or (
-            in_background and wait_us <= member.settings.retry_backoff_ms * MS_US
-        ):
+        if member.pace.keeps_coordinator or (in_background and wait_us <= member.settings.retry_backoff_ms * MS_US):
             member.host.call_at(member.now_us + wait_us, self._found, node)
             return
         member.trace.begin(member.say(Kind.COORDINATOR_FOUND, payload={"node": node}))

@@ -21,14 +21,15 @@ from groupsim.eventloop.events import Kind
 from groupsim.eventloop.units import MS_US
 from groupsim.members.behaviour import Stuck
 from groupsim.members.classic.meanwhile import go_on
-from groupsim.members.classic.pauses import heartbeat_interval_ms, heartbeat_timeout_us, hold_refused
+from groupsim.members.classic.pauses import hold_refused
 from groupsim.members.classic.requests import heartbeat_request
 from groupsim.members.classic.stages import Stage
 from groupsim.members.failures import ClientFailure, exception_name
 from groupsim.members.interfaces import Connection, Disconnected, Outcome
 from groupsim.members.links import say_outcome
 from groupsim.members.member import ClientState, Generation, Member
-from groupsim.members.profiles.profile import HeartbeatPlacement, SessionCheck
+from groupsim.members.profiles.pace import MainThread
+from groupsim.members.profiles.profile import SessionCheck
 from groupsim.members.profiles.reactions import Reaction
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api, HeartbeatRequest, HeartbeatResponse
@@ -55,7 +56,7 @@ class Heartbeat:
         "_late",
         "_life",
         "_loop",
-        "_main_loop",
+        "_main_thread",
         "_member",
         "_needs_poll",
         "_on_answer",
@@ -79,15 +80,15 @@ class Heartbeat:
     def __init__(self, member: Member) -> None:
         settings = member.settings
         self._member = member
-        self._main_loop = member.profile.main_loop
+        self._main_thread = member.pace if isinstance(member.pace, MainThread) else None
         self._loop = member.loop
         self._trace = member.trace
         self._life = member.host.life
-        self._interval_us = heartbeat_interval_ms(member) * MS_US
+        self._interval_us = member.pace.heartbeat_ms(settings.heartbeat_interval_ms) * MS_US
         self._session_us = settings.session_timeout_ms * MS_US
         self._session_check = member.profile.session_check
-        self._timeout_us = heartbeat_timeout_us(member)
-        self._needs_poll = member.profile.heartbeats is not HeartbeatPlacement.BACKGROUND
+        self._timeout_us = member.pace.heartbeat_timeout_us(member.request_timeout_us, settings.session_timeout_ms)
+        self._needs_poll = not member.pace.heartbeats_in_background
         self._in_turn = member.profile.heartbeats_in_turn
         self._late = False  # one is due, and waits for the answer to the last
         self.blocked_until_us = 0  #: so long the thread gets no time
@@ -98,7 +99,7 @@ class Heartbeat:
         self.owed = False  #: one waits for the application to come to `poll`, or for a coordinator
         self._alive_us = 0
         #: when the last heartbeat was sent, or the counting of the interval began
-        self.last_sent_us = 0 if self._main_loop is None else -self._interval_us
+        self.last_sent_us = 0 if self._main_thread is None else -self._interval_us
         self._tries = 0
         self._last_error: str | None = None  # of the last heartbeat that was answered or given up
         self.quiet = 0  #: how many were answered without an error
@@ -107,7 +108,7 @@ class Heartbeat:
     # -- on and off ---------------------------------------------------------------------------------------------
 
     def enable(self) -> None:
-        """Start: session, poll and heartbeat timers begin anew; with a main loop `poll` alone counts as such."""
+        """Start: session, poll and heartbeat timers begin anew; with a main thread `poll` alone counts as such."""
         member = self._member
         if self.enabled or Stuck.NEVER_HEARTBEAT in member.behaviour.stuck:
             return
@@ -115,13 +116,13 @@ class Heartbeat:
         self._renew()
         self._unanswered = 0
         self._alive_us = now_us = self._loop.now_us
-        if self._main_loop is None:
+        if self._main_thread is None:
             member.poll_clock.restart()
             self.last_sent_us = now_us
             self._again(0 if member.profile.heartbeats_at_start else self._interval_us)
         else:  # the interval has gone on since the last one, whichever generation that was in
             due_us = self.last_sent_us + member.settings.heartbeat_interval_ms * MS_US
-            self._again(self._main_loop.heartbeat_wait_us(member.started_us, now_us, due_us))
+            self._again(self._main_thread.heartbeat_wait_us(member.started_us, now_us, due_us))
 
     def disable(self) -> None:
         """Stop: no membership to keep alive."""
@@ -131,7 +132,7 @@ class Heartbeat:
     def coordinator_found(self) -> None:
         """A look-up succeeded: the session timer begins anew, and a heartbeat that waited for it goes out."""
         self._unanswered = 0
-        if self._main_loop is None:
+        if not self._member.pace.expels_itself:
             self._alive_us = self._loop.now_us
         if self.enabled and self._member.profile.restarts_when_found:
             self.owed = False
@@ -139,13 +140,13 @@ class Heartbeat:
             self._again(self._interval_us)
         elif self.owed:
             self._send_owed()
-            if self._main_loop is not None and self.enabled:
+            if self._main_thread is not None and self.enabled:
                 interval_ms = self._member.settings.heartbeat_interval_ms
-                self._again(self._main_loop.after_late_us(self._member.started_us, self._loop.now_us, interval_ms))
+                self._again(self._main_thread.after_late_us(self._member.started_us, self._loop.now_us, interval_ms))
 
     def coordinator_lost(self) -> None:
-        """There is no connection to send on; the session of a main loop goes on running out."""
-        if self._main_loop is not None:
+        """There is no connection to send on; the session of a main thread goes on running out."""
+        if self._member.pace.expels_itself:
             self._member.host.call_at(self._alive_us + self._session_us, self._look_at_session)
 
     def polled(self) -> None:
@@ -217,7 +218,7 @@ class Heartbeat:
         if self._in_turn and self._unanswered:
             self._late = True
             return
-        if self._main_loop is not None:
+        if self._main_thread is not None:
             self._look_at_session()
             if self._waits():
                 return
@@ -265,12 +266,12 @@ class Heartbeat:
         deadline = self._alive_us + self._session_us
         if member.now_us >= deadline:
             self._session_over()
-        elif (self._unanswered or self._main_loop is not None) and deadline < member.now_us + self._interval_us:
+        elif (self._unanswered or member.pace.expels_itself) and deadline < member.now_us + self._interval_us:
             member.host.call_at(deadline, self._look_at_session)
 
     def _session_over(self) -> None:
         member = self._member
-        if self._main_loop is not None:  # it takes itself for expelled
+        if member.pace.expels_itself:  # it takes itself for expelled
             silent = {"silent_us": member.now_us - self._alive_us, "last_error": self._last_error}
             silent["coordinator"] = member.coordinator.node if member.coordinator.known else -1
             member.trace.begin(member.say(Kind.SESSION_EXPIRED, payload=silent))
@@ -356,7 +357,8 @@ class Heartbeat:
         elif reaction is Reaction.RETRY:
             self._try_again()
         elif reaction is Reaction.BACKOFF:
-            self._unanswered = int(self._main_loop is None)  # no answer to live by: the session goes on running out
+            # No answer to live by: the session goes on running out.
+            self._unanswered = int(not member.pace.expels_itself)
             self._fail()
         else:
             self._alive_us = member.now_us
@@ -370,7 +372,9 @@ class Heartbeat:
             self.disable()
             return
         if reaction is Reaction.FATAL:
-            member.fail(ClientFailure(exception_name(error), reason, fatal=True, lasting=self._main_loop is not None))
+            member.fail(
+                ClientFailure(exception_name(error), reason, fatal=True, lasting=member.pace.ends_with_fatal_error)
+            )
             if not member.profile.joins_when_fenced:
                 self.disable()
                 return
@@ -381,9 +385,9 @@ class Heartbeat:
     def _fail(self) -> None:
         """A failed heartbeat: the next one after the backoff, which grows until a heartbeat is answered again.
 
-        A main loop sends it in its turn.
+        A main thread sends it in its turn.
         """
-        if self._main_loop is None and self.enabled:
+        if self._main_thread is None and self.enabled:
             self._again(self._backoff_us())
 
     def _backoff_us(self) -> int:
@@ -396,7 +400,7 @@ class Heartbeat:
     def _try_again(self) -> None:
         """The same once more after the backoff, beside those that go in their turn."""
         member = self._member
-        if self._main_loop is not None and self._tries < self._main_loop.retries:
+        if self._tries < member.pace.retries:
             self._tries += 1
             member.host.call_at(member.now_us + self._backoff_us(), self._send_again)
 

@@ -301,8 +301,7 @@ class Joining:
         self._why = self._member.trace.cause
         self.stage = Stage.JOINED
         self._member.wake.set()
-        if self._member.profile.main_loop is not None:
-            go_on(self._member)
+        go_on(self._member)
 
     def _take_join(self) -> Going:
         outcome, self._outcome = self._outcome, None
@@ -348,7 +347,7 @@ class Joining:
             return True
         self._sent = generation
         request = sync_request(member, assignments)
-        if member.profile.main_loop is not None:
+        if member.pace.retries:
             self._resync = Resync(member, request)
         self._send_sync(request)
         return False
@@ -466,7 +465,7 @@ class Joining:
             )
         elif reaction in (Reaction.RETRY, Reaction.REDISCOVER) and member.profile.resets_after_retriable:
             self.reset(f"encountered {error.name} from {api.name} response", member_id_too=True)
-        slowly = api is Api.JOIN_GROUP and member.profile.main_loop is not None
+        slowly = api is Api.JOIN_GROUP and member.pace.retries > 0
         found = reaction is not Reaction.REDISCOVER or member.profile.looks_up_at_once
         quick = reaction in _AT_ONCE or (reaction is Reaction.RETRY and member.profile.rejoins_without_pause)
         self._again(failed(exception_of(api, error)), at_once=quick and found and not slowly)

@@ -112,7 +112,7 @@ class Leader:
         self._draws = self._draws or member.loop.stream("assignor-time", member.host.name)
         took = distribution.draw(self._draws)
         if took:
-            apart = member.profile.rebalances_apart
+            apart = member.pace.rebalances_apart
             if not apart:
                 member.poll_clock.leave()
             await member.host.sleep(took)

@@ -1,7 +1,7 @@
 """A rebalance that goes on while the application is away from `poll`: what a library's own thread does meanwhile.
 
-Java's client joins and syncs in `poll`, so that a slow application holds up its group. With a main loop (librdkafka) a
-cooperative member joins at once when it is told of a rebalance, and syncs when it has joined, as leader, too; only the
+Java's client joins and syncs in `poll`, so that a slow application holds up its group. With a main thread (librdkafka)
+a cooperative member joins at once when it hears of a rebalance, and syncs when it has joined, as leader, too; only the
 callbacks wait for `poll`. An eager member first has to call its application back, and waits as in Java. Source:
 `rdkafka_cgrp.c`, and what the library does when it is asked (docs/twins.md).
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 def go_on(member: Member) -> None:
     """Walk on with the rebalance as far as nobody has to be called back or waited for."""
-    if member.profile.main_loop is None or member.poll_clock.inside or member.closing:
+    if not member.pace.rebalances_up_to_callbacks or member.poll_clock.inside or member.closing:
         return
     if member.ownership.protocol is RebalanceProtocol.COOPERATIVE and _is_prompt(member):
         try:
@@ -38,7 +38,7 @@ def go_on(member: Member) -> None:
 
 def loses_at_once(member: Member) -> bool:
     """Whether lost partitions are called back before a coordinator is found (`rd_kafka_cgrp_revoke_all_rejoin`)."""
-    return member.profile.main_loop is not None and member.generation.is_lost and bool(member.ownership.owned)
+    return member.pace.rebalances_up_to_callbacks and member.generation.is_lost and bool(member.ownership.owned)
 
 
 def _is_prompt(member: Member) -> bool:

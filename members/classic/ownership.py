@@ -321,7 +321,7 @@ class Ownership:
         was_inside = member.poll_clock.inside
         took = self._duration_us(kind)
         if took:
-            if not member.profile.rebalances_apart:
+            if not member.pace.rebalances_apart:
                 member.poll_clock.leave()
             await member.host.sleep(took)
         if kind == REVOKED:

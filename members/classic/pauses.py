@@ -16,7 +16,7 @@ from groupsim.protocol.messages import Api
 
 def parked_timeout_us(member: Member, api: Api) -> int:
     """How long the answer to a request may take that the coordinator may park."""
-    settings, main_loop = member.settings, member.profile.main_loop
+    settings = member.settings
     parked = member.profile.parked.get(api)
     if parked is None:
         return member.request_timeout_us
@@ -25,7 +25,7 @@ def parked_timeout_us(member: Member, api: Api) -> int:
         timeout_ms = max(timeout_ms, settings.request_timeout_ms)
     elif parked.bound is RequestBound.AT_MOST:
         timeout_ms = min(timeout_ms, settings.request_timeout_ms)
-    return (timeout_ms if main_loop is None else main_loop.timeout_ms(timeout_ms)) * MS_US
+    return member.pace.timeout_ms(timeout_ms) * MS_US
 
 
 def _base_ms(settings: ConsumerSettings, base: ParkedBase) -> int:
@@ -37,34 +37,18 @@ def _base_ms(settings: ConsumerSettings, base: ParkedBase) -> int:
 def hold_refused(member: Member, refused: int) -> None:
     """Let a library's own task wait after so many refused attempts in a row; elsewhere the application does."""
     profile = member.profile
-    if profile.rebalances_apart and profile.error_loop.policy is not OnError.STOP:
+    if profile.pace.rebalances_apart and profile.error_loop.policy is not OnError.STOP:
         member.joining.hold(member.now_us + profile.error_loop.pause_us(refused))
 
 
 def next_try_us(member: Member, tried_us: int, *, at_once: bool) -> int:
     """When the next attempt may begin, after one at `tried_us` failed; 0: now, or after the library's pause.
 
-    A library with a main loop has a pause of its own, between two tries.
+    A library with a main thread has a pause of its own, between two tries.
     """
-    delay_ms, main_loop = member.profile.rejoin_delay_ms, member.profile.main_loop
+    delay_ms = member.profile.rejoin_delay_ms
     if delay_ms is None:
         delay_ms = 0 if at_once and not member.profile.rejoins_after_pause else member.settings.retry_backoff_ms
     if not delay_ms:
         return 0
-    if main_loop is None:
-        return member.now_us + delay_ms * MS_US
-    return main_loop.look_us(member.started_us, tried_us + main_loop.rejoin_ms * MS_US)
-
-
-def heartbeat_interval_ms(member: Member) -> int:
-    """The time between two heartbeats, on a main loop's own steps."""
-    interval_ms, main_loop = member.settings.heartbeat_interval_ms, member.profile.main_loop
-    return interval_ms if main_loop is None else main_loop.heartbeat_ms(interval_ms)
-
-
-def heartbeat_timeout_us(member: Member) -> int:
-    """How long a heartbeat waits for its answer; a main loop waits for no longer than a session."""
-    timeout_us, main_loop = member.request_timeout_us, member.profile.main_loop
-    if main_loop is None:
-        return timeout_us
-    return min(timeout_us, main_loop.timeout_ms(member.settings.session_timeout_ms) * MS_US)
+    return member.pace.next_join_us(member.started_us, member.now_us, tried_us, delay_ms)

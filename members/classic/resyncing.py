@@ -1,4 +1,4 @@
-"""A SyncGroup that is sent again in its generation, as libraries with a main loop do where Java joins anew.
+"""A SyncGroup that is sent again in its generation, as libraries with a main thread do where Java joins anew.
 
 What a loading coordinator answers may pass, and so may a connection that broke: the same request goes out once more
 after the backoff, a few times. All else is a rebalance that failed. Source: `rdkafka_request.c`, and what the library
@@ -22,10 +22,9 @@ class Resync:
     __slots__ = ("_backoff", "_left", "_member", "not_before_us", "request")
 
     def __init__(self, member: Member, request: SyncGroupRequest) -> None:
-        main_loop = member.profile.main_loop
         self._member = member
         self._backoff = Backoff(member.settings, member.profile, member.luck("sync-backoff"))
-        self._left = 0 if main_loop is None else main_loop.retries
+        self._left = member.pace.retries
         self.request = request
         self.not_before_us = 0
 
@@ -63,8 +62,8 @@ def settle(member: Member) -> None:
 
 
 def refused(member: Member, api: Api, error: ErrorCode, *, fatal: bool = False) -> ClientFailure:
-    """What poll throws when JoinGroup or SyncGroup was refused; after a fatal error a main loop does nothing more."""
-    lasting = fatal and member.profile.main_loop is not None
+    """What poll throws when JoinGroup or SyncGroup was refused; after a fatal error a main thread does nothing more."""
+    lasting = fatal and member.pace.ends_with_fatal_error
     reason = f"{api.title} answered {error.name}"
     failure = ClientFailure(thrown_by(api, error), reason, fatal=fatal, lasting=lasting)
     if lasting:

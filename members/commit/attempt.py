@@ -126,7 +126,7 @@ class Attempt:
     def _fenced(self, error: ErrorCode) -> CommitResult:
         """The application that waits is told; where nobody waits every poll from here on throws."""
         member = self._member
-        is_done = member.profile.main_loop is not None
+        is_done = member.pace.ends_with_fatal_error
         if is_done:
             member.heartbeat.disable()
         if is_done or not member.commits.blocking:
@@ -136,10 +136,10 @@ class Attempt:
 
     def _failed_once(self, result: CommitResult, code: ErrorCode | None = None) -> None:
         """A request came to nothing: the same once more, where a library does so and it may pass; else the result."""
-        member, main_loop = self._member, self._member.profile.main_loop
-        if main_loop is None or not result.retriable:
+        member, retries = self._member, self._member.pace.retries
+        if not retries or not result.retriable:
             self._failed(result, code)
-        elif self._tries >= main_loop.retries:
+        elif self._tries >= retries:
             self._failed(CommitResult(result.error), code)
         else:
             if not self._tries:

@@ -39,7 +39,6 @@ class Committer:
         "_held",
         "_in_flight",
         "_interval_us",
-        "_main_loop",
         "_member",
         "_pending",
         "_revoking",
@@ -54,7 +53,6 @@ class Committer:
     def __init__(self, member: Member) -> None:
         settings = member.settings
         self._member = member
-        self._main_loop = member.profile.main_loop
         self._interval_us = settings.auto_commit_interval_ms * MS_US
         self._again_us = 0
         self._timer: Handle | None = None
@@ -64,8 +62,8 @@ class Committer:
         self._pending = 0  # asynchronous commits without an answer
         self.blocking = False  #: the application waits for the answer to a commit
         self._before: CommitBefore | None = None  # the last one before a rebalance
-        self._revoking: Entries = ()  # what a main loop commits when the callback before a join has returned
-        self._in_flight = 0  # commits that the next join of a main loop waits for
+        self._revoking: Entries = ()  # what a main thread commits when the callback before a join has returned
+        self._in_flight = 0  # commits that the next join of a main thread waits for
         self._held = False  # it waits for them
         #: Partition → the offset after the last record the handler has finished.
         self.processed: dict[TopicPartition, int] = {}
@@ -105,7 +103,7 @@ class Committer:
         self._timer = None
         if not self.auto:
             return
-        if self._member.poll_clock.inside or self._member.profile.rebalances_apart:
+        if self._member.poll_clock.inside or self._member.pace.rebalances_apart:
             self._auto_commit()
         else:
             self.owed = True
@@ -130,7 +128,7 @@ class Committer:
         if member.profile.commits_without_lookup and not member.coordinator.known:
             self._arm(member.settings.retry_backoff_ms * MS_US)
             return
-        self._in_flight += self._main_loop is not None
+        self._in_flight += member.pace.commits_what_was_given
         attempt = Attempt(self._member, self.positions(), self._auto_committed, auto=True).go
         if member.coordinator.known:
             attempt()
@@ -141,12 +139,12 @@ class Committer:
         """Whether `poll` itself looks for the coordinator first (`ConsumerCoordinator.poll`), so that one commit is due
         when it is found, however long that took.
         """
-        member, profile = self._member, self._member.profile
-        in_poll = self._main_loop is None and not (profile.rebalances_apart or profile.commits_without_lookup)
+        member, pace = self._member, self._member.pace
+        in_poll = pace.poll_begins_with_group and not (pace.rebalances_apart or member.profile.commits_without_lookup)
         return in_poll and member.subscription.assigned is None and not member.coordinator.known
 
     def _auto_committed(self, result: CommitResult) -> None:
-        if self._main_loop is not None:
+        if self._member.pace.commits_what_was_given:
             self._one_less(result)
         if result.error and result.retriable and self._member.ownership.owned:
             self._arm(self._member.settings.retry_backoff_ms * MS_US)
@@ -157,7 +155,7 @@ class Committer:
         positions = member.fetcher.positions
         if member.profile.commits_unchanged:
             return dict(positions)
-        if self._main_loop is not None:
+        if member.pace.commits_what_was_given:
             positions = self._given()
         return {partition: at for partition, at in positions.items() if self.committed.get(partition) != at}
 
@@ -190,7 +188,7 @@ class Committer:
             return
         if member.ownership.protocol is RebalanceProtocol.EAGER and not member.profile.delivers_while_committing:
             member.fetcher.stop_delivering(list(member.ownership.owned))
-        if self._main_loop is None and member.fetcher.positions:
+        if not member.pace.commits_what_was_given and member.fetcher.positions:
             self._before = CommitBefore(member)
             self._before.send()
 
@@ -203,14 +201,14 @@ class Committer:
         return self.before_rebalance_pending
 
     def giving_up(self, partitions: Collection[TopicPartition]) -> None:
-        """These are about to be called back as revoked. A main loop commits them when the callback has returned."""
+        """These are about to be called back as revoked. A main thread commits them when the callback has returned."""
         member = self._member
-        if self.auto and self._main_loop is not None and member.state is _STABLE:
+        if self.auto and member.pace.commits_what_was_given and member.state is _STABLE:
             given = {partition: at for partition, at in self._given().items() if partition in partitions}
             self._revoking = entries_of(member, given)
 
     def revoked(self) -> None:
-        """The callback has returned. A main loop commits then, and joins when no commit is in flight."""
+        """The callback has returned. A main thread commits then, and joins when no commit is in flight."""
         entries, self._revoking = self._revoking, ()
         if entries or self._in_flight:
             self._held = True
@@ -276,7 +274,7 @@ class Committer:
         self._pending += bool(offsets)
         coordinator = self._member.coordinator
         attempt = Attempt(self._member, offsets, self._async_done).go
-        if not offsets or self._main_loop is not None or coordinator.known:
+        if not offsets or self._member.pace.keeps_coordinator or coordinator.known:
             attempt()
         else:
             coordinator.look_up(attempt)
@@ -331,7 +329,7 @@ class Committer:
         sound = member.subscription.assigned is not None or not member.generation.is_lost
         if self.auto and member.fetcher.positions and sound:
             try:
-                offsets = self.positions() if self._main_loop is None else self._given()
+                offsets = self._given() if member.pace.commits_what_was_given else self.positions()
                 await self.commit_sync(offsets, auto=True, timeout_us=timeout_us)
             except ClientFailure:
                 return

@@ -40,7 +40,6 @@ from groupsim.members.links import Links
 from groupsim.members.member import NO_MEMBERSHIP, ClientState, Member
 from groupsim.members.metadata import MetadataView
 from groupsim.members.profiles import JAVA_3, ClientProfile
-from groupsim.members.profiles.profile import HeartbeatPlacement
 from groupsim.members.settings import ConsumerSettings
 from groupsim.members.subscription import Assigned, Pattern, SubscriptionState, Topics, Wanted, listed, partition_of
 
@@ -263,7 +262,7 @@ class Consumer:
         member.commits = Committer(member)
         member.joining = Joining(member)
         member.rounds = Rounds(member)
-        if self.profile.rebalances_apart:
+        if self.profile.pace.rebalances_apart:
             Apart(member)
         return member
 
@@ -455,7 +454,7 @@ class Consumer:
         Raises ValueError where the library has no such thread.
         """
         member, us = self._member, as_us(us)
-        if self.profile.heartbeats is not HeartbeatPlacement.BACKGROUND:
+        if not self.profile.pace.heartbeats_in_background:
             raise ValueError(f"{self.host.name}: {self.profile.name} sends heartbeats from poll; block poll instead")
         if member is not None:
             member.say(Kind.HEARTBEATS_BLOCKED, payload={"blocked_us": us})

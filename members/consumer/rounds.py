@@ -35,7 +35,6 @@ from groupsim.members.behaviour import Behaviour, CommitPolicy, ProcessingTimes
 from groupsim.members.classic.stages import Stage
 from groupsim.members.interfaces import Fetched
 from groupsim.members.member import Member
-from groupsim.members.profiles import HeartbeatPlacement
 
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import Event
@@ -89,7 +88,7 @@ class Rounds:
         self._times: ProcessingTimes | None = None  # until a record takes time
         self._judged: Behaviour | None = None  # the behaviour that `_plain` and `_prompt` were found for
         self._plain = self._prompt = False
-        self._between_batches = member.profile.heartbeats is HeartbeatPlacement.BETWEEN_BATCHES
+        self._between_batches = member.pace.heartbeats_between_batches
         self._records: tuple[Fetched, ...] = ()
         self._next = 0
         self._resting = False  # the story waits inside poll

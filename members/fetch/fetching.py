@@ -229,7 +229,7 @@ class Fetcher(ABC):
         member = self._member
         reaction = member.profile.reaction(Api.OFFSET_FETCH, error)
         if reaction is Reaction.THROW:
-            if member.profile.main_loop is not None:  # it tells the application, and that is all it does
+            if member.pace.keeps_coordinator:  # it tells the application, and that is all it does
                 self._given_up = frozenset(self._without_position())
                 if error in (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE):
                     member.coordinator.lost(f"error response {error.name}")
@@ -246,7 +246,7 @@ class Fetcher(ABC):
     # -- for the subclasses -------------------------------------------------------------------------------------
 
     def _say_position(self, partition: TopicPartition, offset: int, reason: str) -> None:
-        if self._member.profile.main_loop is not None:
+        if self._member.pace.commits_what_was_given:
             if self.begun is _NOWHERE:
                 self.begun = {}
             self.begun[partition] = offset

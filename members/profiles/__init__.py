@@ -37,11 +37,11 @@ from groupsim.members.profiles.java import (
     JAVA_4,
 )
 from groupsim.members.profiles.librdkafka import LIBRDKAFKA_1, LIBRDKAFKA_1_9, LIBRDKAFKA_2
+from groupsim.members.profiles.pace import AsyncTask, PollOnly
 from groupsim.members.profiles.profile import (
     AfterBreak,
     ClientProfile,
     ErrorLoop,
-    HeartbeatPlacement,
     ParkedBase,
     ParkedTimeout,
     RebalanceTimeout,
@@ -70,7 +70,6 @@ __all__ = [
     "PROFILES",
     "WITHOUT_DEFECTS",
     "ClientProfile",
-    "HeartbeatPlacement",
     "RebalanceTimeout",
     "SettingName",
 ]
@@ -142,7 +141,7 @@ KAFKAJS = ClientProfile(
     versions=_versions(join=5, sync=3, heartbeat=3, leave=3, commit=5, fetch=4, find=2, metadata=6, data=(11, 3, None)),
     subscription_version=0,
     no_user_data=b"",
-    heartbeats=HeartbeatPlacement.BETWEEN_BATCHES,
+    pace=PollOnly(between_batches=True),
     heartbeats_while_syncing=False,
     session_check=SessionCheck.NEVER,
     rebalance_timeout=RebalanceTimeout.OWN,
@@ -236,7 +235,7 @@ FRANZ_GO = ClientProfile(
         fetch_max_wait_ms=5_000,
     ),
     versions=_versions(join=9, sync=5, heartbeat=4, leave=5, commit=9, fetch=9, find=6, metadata=12, data=(17, 10, 4)),
-    rebalances_apart=True,
+    pace=AsyncTask(),
     session_check=SessionCheck.NEVER,
     rebalance_timeout=RebalanceTimeout.OWN,
     enforces_poll_limit=False,
@@ -284,7 +283,7 @@ RUBY_KAFKA = ClientProfile(
     ),
     versions=_versions(join=1, sync=0, heartbeat=0, leave=0, commit=2, fetch=1, find=0, metadata=1, data=(4, 1, None)),
     subscription_version=0,
-    heartbeats=HeartbeatPlacement.BETWEEN_BATCHES,
+    pace=PollOnly(between_batches=True),
     heartbeats_while_syncing=False,
     session_check=SessionCheck.NEVER,
     rebalance_timeout=RebalanceTimeout.OWN,

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from attrs import evolve
 
+from groupsim.members.profiles.pace import PollOnly
 from groupsim.members.profiles.profile import (
     ClientProfile,
-    HeartbeatPlacement,
     ParkedBase,
     ParkedTimeout,
     RebalanceTimeout,
@@ -150,7 +150,7 @@ JAVA_0_9 = evolve(
     title="Apache Kafka Java consumer 0.9 to 0.10.0: heartbeats only from poll()",
     defaults=_defaults(30_000, 3_000, "range", request_timeout_ms=40_000, max_poll_records=2_147_483_647),
     versions=_versions(join=0, sync=0, heartbeat=0, leave=0, commit=2, fetch=1, find=0, metadata=0, data=(1, 0, None)),
-    heartbeats=HeartbeatPlacement.IN_POLL,
+    pace=PollOnly(),
     rebalance_timeout=RebalanceTimeout.UNSENT,
     enforces_poll_limit=False,
     forgets_change_while_joining=True,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from attrs import evolve
 
 from groupsim.members.behaviour import OnError
+from groupsim.members.profiles.pace import MainThread
 from groupsim.members.profiles.profile import (
     ClientProfile,
     ErrorLoop,
-    MainLoop,
     ParkedBase,
     ParkedTimeout,
     RequestBound,
@@ -38,7 +38,7 @@ LIBRDKAFKA_2 = ClientProfile(
     eager_generation=False,
     no_user_data=b"",
     heartbeats_while_syncing=False,
-    main_loop=MainLoop(),
+    pace=MainThread(),
     error_loop=ErrorLoop(OnError.RETRY, "hands the error out like a message and joins again by itself", 0, 0),
     # rdkafka_request.c: JoinGroup regardless of socket.timeout.ms, SyncGroup not longer than that
     parked={

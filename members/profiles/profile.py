@@ -13,17 +13,10 @@ from attrs import frozen
 
 from groupsim.eventloop.units import MS_US
 from groupsim.members.behaviour import OnError
+from groupsim.members.profiles.pace import HEARTBEAT_THREAD, Pace
 from groupsim.members.profiles.reactions import JAVA, OTHERWISE, Reaction
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api
-
-
-class HeartbeatPlacement(StrEnum):
-    """Where heartbeats are sent from."""
-
-    BACKGROUND = "a thread or task of its own"
-    IN_POLL = "only from within poll"
-    BETWEEN_BATCHES = "from poll, and between the batches of one poll"
 
 
 class SessionCheck(StrEnum):
@@ -117,49 +110,6 @@ class SettingName:
 
 
 @frozen
-class MainLoop:
-    """The pace of a library in which a thread of its own sees to the group, and looks around now and then (librdkafka).
-
-    It keeps to its coordinator until another is named, sends some requests again within the generation, and is done for
-    good after an error that is fatal. Times are milliseconds.
-    """
-
-    looks_ms: int = 1_000  #: it looks around at least so often, counted from the start of the process
-    heartbeat_step_ms: int = 500  #: heartbeats go out when it looks, in a group twice a second
-    rejoin_ms: int = 2_000  #: between a JoinGroup that was refused and the look at which the next one goes out
-    asks_ms: int = 500  #: between a question for the coordinator and the look at which the next one goes out
-    timeout_step_ms: int = 1_000  #: it looks for requests that have timed out so often
-    retries: int = 2  #: so often a request is sent again
-
-    def look_us(self, started_us: int, at_us: int) -> int:
-        """The first look around at `at_us` or later, of a process that started then."""
-        return started_us + _stepped(at_us - started_us, self.looks_ms * MS_US)
-
-    def heartbeat_ms(self, interval_ms: int) -> int:
-        """The time between two heartbeats."""
-        return _stepped(interval_ms, self.heartbeat_step_ms)
-
-    def heartbeat_wait_us(self, started_us: int, now_us: int, due_us: int) -> int:
-        """From an assignment until it looks and a heartbeat is due."""
-        if due_us <= now_us:
-            return 0
-        in_turn = _stepped(due_us - now_us, self.heartbeat_step_ms * MS_US)
-        return min(in_turn, self.look_us(started_us, due_us) - now_us)
-
-    def after_late_us(self, started_us: int, now_us: int, interval_ms: int) -> int:
-        """From a heartbeat that had waited for the coordinator to the first look at which the next one is due."""
-        return started_us + _stepped(now_us - started_us + interval_ms * MS_US, self.heartbeat_step_ms * MS_US) - now_us
-
-    def timeout_ms(self, timeout_ms: int) -> int:
-        """When a request without an answer is given up."""
-        return _stepped(timeout_ms, self.timeout_step_ms)
-
-
-def _stepped(value: int, step: int) -> int:
-    return -(-value // step) * step
-
-
-@frozen
 class ClientProfile:
     """One library of one age. Times are milliseconds; keys of `defaults` are Kafka's names."""
 
@@ -171,12 +121,8 @@ class ClientProfile:
     subscription_version: int = 3
     eager_generation: bool = True  #: an eager assignor's subscription, too, carries the generation
     no_user_data: bytes | None = None  #: sent for an assignor that has none
-    heartbeats: HeartbeatPlacement = HeartbeatPlacement.BACKGROUND
-    #: A thread of the library's own sees to the group, at a pace of its own; None: as in the Java client.
-    main_loop: MainLoop | None = None
-    #: A task of the library's own sees to the group, callbacks and all, whether the application polls or not.
-    rebalances_apart: bool = False
-    #: When the client checks its own session. A main loop checks before each heartbeat, and takes itself for expelled.
+    pace: Pace = HEARTBEAT_THREAD  #: what it sees to by itself, and what waits for `poll`
+    #: When the client checks its own session.
     session_check: SessionCheck = SessionCheck.BEFORE_SENDING
     #: Heartbeats start at the JoinGroup answer (KAFKA-10122), not only once the SyncGroup answer is there.
     heartbeats_while_syncing: bool = True

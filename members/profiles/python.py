@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from attrs import evolve
 
+from groupsim.members.profiles.pace import HEARTBEAT_THREAD, AsyncTask, PollOnly
 from groupsim.members.profiles.profile import (
     JAVA_PARKED,
     AfterBreak,
     ClientProfile,
-    HeartbeatPlacement,
     RebalanceTimeout,
     SessionCheck,
     SettingName,
@@ -65,7 +65,7 @@ KAFKA_PYTHON_1_3 = ClientProfile(
     ),
     subscription_version=0,
     no_user_data=b"",
-    heartbeats=HeartbeatPlacement.IN_POLL,
+    pace=PollOnly(),
     heartbeats_while_syncing=False,
     rebalance_timeout=RebalanceTimeout.UNSENT,
     enforces_poll_limit=False,
@@ -91,7 +91,7 @@ KAFKA_PYTHON_2 = evolve(
     versions=versions_of(
         join=2, sync=1, heartbeat=1, leave=1, commit=2, fetch=1, find=0, metadata=1, data=(4, 1, None)
     ),
-    heartbeats=HeartbeatPlacement.BACKGROUND,
+    pace=HEARTBEAT_THREAD,
     rebalance_timeout=RebalanceTimeout.MAX_POLL,
     enforces_poll_limit=True,
     shared_connection=False,
@@ -147,7 +147,7 @@ AIOKAFKA = ClientProfile(
     ),
     subscription_version=0,
     no_user_data=b"",
-    rebalances_apart=True,
+    pace=AsyncTask(),
     heartbeats_while_syncing=False,
     session_check=SessionCheck.AFTER_FAILURE,
     rebalance_timeout=RebalanceTimeout.SESSION,

@@ -185,7 +185,7 @@ SARAMA: Mapping[Api, Table] = {
 # franz-go as well: it joins with the old member id, and forgets it when that is refused (`consumer_group.go`).
 FRANZ_GO: Mapping[Api, Table] = {Api.HEARTBEAT: {_E.UNKNOWN_MEMBER_ID: Reaction.RESET_GENERATION}}
 
-# librdkafka tells the application of an answer that it has no use for; it sends again what may pass (`MainLoop`).
+# librdkafka tells the application of an answer that it has no use for; it sends again what may pass (`MainThread`).
 LIBRDKAFKA: Mapping[Api, Table] = {
     Api.JOIN_GROUP: {_E.ILLEGAL_GENERATION: Reaction.RESET_GENERATION, _E.REBALANCE_IN_PROGRESS: Reaction.THROW},
     Api.SYNC_GROUP: {_E.COORDINATOR_LOAD_IN_PROGRESS: Reaction.RETRY},

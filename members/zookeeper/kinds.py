@@ -15,7 +15,8 @@ from groupsim.assignors.interface import Assignor
 from groupsim.members.behaviour import Behaviour
 from groupsim.members.consumer.consumer import Consumer, resolve_assignors
 from groupsim.members.failures import PluginErrors
-from groupsim.members.profiles import JAVA_0_9, PROFILES, ClientProfile, HeartbeatPlacement
+from groupsim.members.profiles import JAVA_0_9, PROFILES, ClientProfile
+from groupsim.members.profiles.pace import HEARTBEAT_THREAD
 from groupsim.members.settings import ConsumerSettings, Note, settings_from
 from groupsim.protocol.messages import Api
 
@@ -30,7 +31,7 @@ ZOOKEEPER_0_8 = evolve(
     title="Apache Kafka 0.8 high-level consumer: no coordinator, everybody decides alone through ZooKeeper",
     client_id="{group}",
     versions={**JAVA_0_9.versions, Api.FETCH: 0},
-    heartbeats=HeartbeatPlacement.BACKGROUND,
+    pace=HEARTBEAT_THREAD,
 )
 
 #: Every client by name and by alias.

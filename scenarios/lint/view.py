@@ -12,7 +12,7 @@ from typing import Any
 from attrs import define, field
 
 from groupsim.members.keys import CONSUMER_KEYS, JAVA_ASSIGNORS, KeyType
-from groupsim.members.profiles import HeartbeatPlacement, RebalanceTimeout, SettingName
+from groupsim.members.profiles import RebalanceTimeout, SettingName
 from groupsim.members.settings import SettingError, parse_value, rebalance_timeout_of
 from groupsim.scenarios.language.clients import Client
 from groupsim.scenarios.language.model import MemberSpec
@@ -189,7 +189,7 @@ class ClientView:
     @property
     def beats_alone(self) -> bool:
         """Whether heartbeats come from a thread or task of their own."""
-        return self.client.profile.heartbeats is HeartbeatPlacement.BACKGROUND
+        return self.client.profile.pace.heartbeats_in_background
 
     # --- saying ----------------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from groupsim.cluster.faults import AnswerError, Match
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.trace import FULL, NORMAL
 from groupsim.members.behaviour import Behaviour, OnError
-from groupsim.members.profiles.profile import MainLoop
+from groupsim.members.profiles.pace import MainThread
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api
 
@@ -27,7 +27,7 @@ POLLS_ON = Behaviour(on_error=OnError.RETRY_ALL)
 @pytest.mark.parametrize(("now", "due", "wait"), [(300, 300, 0), (300, 900, 700), (600, 1_400, 1_000), (50, 60, 500)])
 def test_a_heartbeat_goes_out_at_the_first_look_when_it_is_due(now, due, wait):
     """It looks around every second of the process, and twice a second from the assignment on."""
-    assert MainLoop().heartbeat_wait_us(0, now * MS, due * MS) == wait * MS
+    assert MainThread().heartbeat_wait_us(0, now * MS, due * MS) == wait * MS
 
 
 def test_the_first_heartbeat_comes_with_the_assignment(on_bench):

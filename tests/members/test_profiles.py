@@ -6,7 +6,7 @@ import pytest
 from attrs import evolve
 from members_fakes import subscription_of
 
-from groupsim.members.profiles import PROFILES, HeartbeatPlacement, RebalanceTimeout
+from groupsim.members.profiles import PROFILES, RebalanceTimeout
 from groupsim.members.profiles.reactions import JAVA, OTHERWISE, Reaction
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api
@@ -57,7 +57,7 @@ def test_a_profile_sends_what_its_join_can_carry(name):
 def test_only_profiles_with_a_thread_enforce_the_poll_limit(name):
     """max.poll.interval.ms needs somebody who looks while the application works (KIP-62)."""
     profile = PROFILES[name]
-    assert not profile.enforces_poll_limit or profile.heartbeats is HeartbeatPlacement.BACKGROUND
+    assert not profile.enforces_poll_limit or profile.pace.heartbeats_in_background
 
 
 @pytest.mark.parametrize(
