@@ -3,6 +3,7 @@
 Where to read:
 
     member, wake                           what the parts of a process share; the one flag that the poll loop waits for
+    membership                             a part in a group protocol, as the rest of the client knows it
     links, backoff                         connections and every request on them; waits between attempts
     metadata, leaders                      which topics and partitions there are; which broker leads which partition
     subscription                           which of them are wanted

@@ -28,16 +28,14 @@ if TYPE_CHECKING:
     from groupsim.eventloop.randomness import Stream
     from groupsim.members.behaviour import Behaviour
     from groupsim.members.classic.coordinator_client import CoordinatorClient
-    from groupsim.members.classic.heartbeat import Heartbeat
-    from groupsim.members.classic.joining import Joining
     from groupsim.members.classic.ownership import Ownership
-    from groupsim.members.classic.poll_clock import PollClock
     from groupsim.members.commit.committer import Committer
     from groupsim.members.consumer.rounds import Rounds
     from groupsim.members.failures import PluginErrors
     from groupsim.members.fetch.fetching import Fetcher
     from groupsim.members.interfaces import OnRecord, Transport
     from groupsim.members.links import Links
+    from groupsim.members.membership import Membership
     from groupsim.members.metadata import MetadataView
     from groupsim.members.profiles import ClientProfile
     from groupsim.members.settings import ConsumerSettings
@@ -91,18 +89,16 @@ class Member:
         "fetcher",
         "generation",
         "group",
-        "heartbeat",
         "host",
         "joined",
-        "joining",
         "links",
         "loop",
+        "membership",
         "metadata",
         "on_record",
         "ownership",
         "pace",
         "plugin_errors",
-        "poll_clock",
         "profile",
         "request_timeout_us",
         "rounds",
@@ -119,12 +115,10 @@ class Member:
     commits: Committer
     coordinator: CoordinatorClient
     fetcher: Fetcher
-    heartbeat: Heartbeat
-    joining: Joining
     links: Links
+    membership: Membership
     metadata: MetadataView
     ownership: Ownership
-    poll_clock: PollClock
     rounds: Rounds
     subscription: SubscriptionState
 
@@ -170,14 +164,6 @@ class Member:
         before, self.state = self.state, state
         if before is not state and self.trace.wants(_STATE):
             self.say(_STATE, from_=before.value, to=state.value, reason=reason)
-
-    def forget(self, reason: str, *, member_id_too: bool) -> None:
-        """Reset the generation, and the member id if asked to: state UNJOINED."""
-        kept = "" if member_id_too else self.generation.member_id
-        self.say(Kind.GENERATION_RESET, reason=reason, payload={"member_id_too": member_id_too})
-        self.generation = Generation(NO_GENERATION, kept) if kept else NO_MEMBERSHIP
-        self.become(ClientState.UNJOINED, reason)
-        self.heartbeat.disable()
 
     def fail(self, failure: ClientFailure) -> None:
         """Store what the next poll will throw (as the heartbeat thread does)."""
@@ -242,8 +228,8 @@ class Member:
 
         A library's main thread sees to all of them at once. Source: `ConsumerCoordinator.poll`, false until it is over.
         """
-        joining = self.joining
-        if not (joining.rejoin_needed or joining.under_way):
+        membership = self.membership
+        if not (membership.rejoin_needed or membership.under_way):
             return False
         return self.subscription.active and self.pace.poll_begins_with_group
 

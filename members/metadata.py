@@ -161,7 +161,7 @@ class MetadataView:
         else:
             member.succeeded(_BACKOFF)
             self._ask_in(member.settings.metadata_max_age_ms * MS_US)
-        member.joining.metadata_changed()
+        member.membership.metadata_changed()
         member.fetcher.metadata_came()
         waiting, self._waiting = self._waiting, None
         if waiting is not None:

@@ -42,7 +42,7 @@ class Wake:
 
 
 class SharedWake(Wake):
-    """The flag of a library in which a task of its own looks, too, whoever has looked before (`meanwhile.py`)."""
+    """The flag of a library in which a task of its own looks, too, whoever has looked before (`classic/away.py`)."""
 
     __slots__ = ("also",)
 

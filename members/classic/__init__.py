@@ -2,10 +2,11 @@
 
 Where to read:
 
+    membership                             the machine as its client knows it; what its parts know each other through
     joining, stages, requests              begin here: the rebalance as a member goes through it; what it sends
     leader, ownership                      the leader's part in it; partitions and the listener's callbacks
     pauses, reasons, topics_ready          when it tries again, with which words, and what it waits for before
-    meanwhile, resyncing                   what a library does of it while the application is away, or once more
+    away, resyncing                        what a library does of it while the application is away, or once more
     coordinator_client                     which broker coordinates the group
     heartbeat, poll_clock                  what keeps the membership alive; max.poll.interval.ms
 """

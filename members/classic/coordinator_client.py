@@ -99,14 +99,14 @@ class CoordinatorClient:
             self._late_node = self.node
         elif not kept:
             self._member.links.failed(self.node, self._purpose)
-        self._member.heartbeat.coordinator_lost()
+        self._member.membership.coordinator_lost()
         self._member.say(Kind.COORDINATOR_LOST, reason=reason)
         if link.open and not kept:
             self._member.links.drop(link, reason)
         elif not link.open:
             self._member.metadata.outdated()  # a broker that went away may mean more than the group
         pace = self._member.pace
-        by_itself = self._member.heartbeat.enabled and (not later or pace.rebalances_apart)
+        by_itself = self._member.membership.sends_heartbeats and (not later or pace.rebalances_apart)
         if by_itself or pace.keeps_coordinator:
             self.ensure()  # by the background thread; else whoever needs it begins the look-up
 
@@ -120,7 +120,7 @@ class CoordinatorClient:
         """Another is named, or none: close the connection to the one that was doubted."""
         link, self.link = self.link, None
         if link is not None and link.open:
-            self._member.heartbeat.coordinator_lost()
+            self._member.membership.coordinator_lost()
             self._member.say(Kind.COORDINATOR_LOST, reason=reason)
             self._member.links.drop(link, reason)
 
@@ -180,7 +180,7 @@ class CoordinatorClient:
         The application's thread first waits for newer metadata then, which it asks for, unless some came meanwhile.
         """
         member = self._member
-        if member.profile.looks_up_with_new_metadata and (member.poll_clock.inside or self.awaited):
+        if member.profile.looks_up_with_new_metadata and (member.membership.in_poll or self.awaited):
             again_us = member.now_us + member.backoff(_BACKOFF).next_us()
             member.host.call_at(again_us, self._with_new_metadata, member.metadata.version)
         else:
@@ -229,8 +229,7 @@ class CoordinatorClient:
             self._began_us = member.now_us
         self.link = member.links.connection(node, self._purpose)
         member.trace.begin(member.say(Kind.COORDINATOR_FOUND, payload={"node": node}))
-        member.heartbeat.coordinator_found()
-        member.poll_clock.coordinator_found()
+        member.membership.coordinator_found()
         self._came_to_something()
         member.wake.set()
 
@@ -251,7 +250,7 @@ class CoordinatorClient:
         after retry.backoff.ms: by then it may be connected to, or is given up, too.
         """
         member = self._member
-        in_background = not (member.poll_clock.inside or self.awaited)
+        in_background = not (member.membership.in_poll or self.awaited)
         if member.pace.keeps_coordinator or (in_background and wait_us <= member.settings.retry_backoff_ms * MS_US):
             member.host.call_at(member.now_us + wait_us, self._found, node)
             return

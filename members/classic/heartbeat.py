@@ -20,7 +20,6 @@ from attrs import evolve
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.units import MS_US
 from groupsim.members.behaviour import Stuck
-from groupsim.members.classic.meanwhile import go_on
 from groupsim.members.classic.pauses import hold_refused
 from groupsim.members.classic.requests import heartbeat_request
 from groupsim.members.classic.stages import Stage
@@ -36,6 +35,7 @@ from groupsim.protocol.messages import Api, HeartbeatRequest, HeartbeatResponse
 
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import Handle
+    from groupsim.members.classic.membership import ClassicMembership
 
 REBALANCING = "group is already rebalancing"
 _REBALANCE = HeartbeatResponse(error=ErrorCode.REBALANCE_IN_PROGRESS)  # who is to join again has a session
@@ -48,6 +48,7 @@ class Heartbeat:
     __slots__ = (
         "_alive_us",
         "_backoff_at",
+        "_group",
         "_handle",
         "_held_up",
         "_in_turn",
@@ -77,9 +78,10 @@ class Heartbeat:
     _request: HeartbeatRequest  # made with each generation, as its callback is
     _on_answer: _Sent
 
-    def __init__(self, member: Member) -> None:
+    def __init__(self, member: Member, group: ClassicMembership) -> None:
         settings = member.settings
         self._member = member
+        self._group = group
         self._main_thread = member.pace if isinstance(member.pace, MainThread) else None
         self._loop = member.loop
         self._trace = member.trace
@@ -117,7 +119,7 @@ class Heartbeat:
         self._unanswered = 0
         self._alive_us = now_us = self._loop.now_us
         if self._main_thread is None:
-            member.poll_clock.restart()
+            self._group.poll_clock.restart()
             self.last_sent_us = now_us
             self._again(0 if member.profile.heartbeats_at_start else self._interval_us)
         else:  # the interval has gone on since the last one, whichever generation that was in
@@ -136,7 +138,7 @@ class Heartbeat:
             self._alive_us = self._loop.now_us
         if self.enabled and self._member.profile.restarts_when_found:
             self.owed = False
-            self._member.poll_clock.restart()
+            self._group.poll_clock.restart()
             self._again(self._interval_us)
         elif self.owed:
             self._send_owed()
@@ -185,7 +187,7 @@ class Heartbeat:
 
     def _look_around(self, _: Any = None) -> None:
         self._look_at_session()
-        self._member.poll_clock.look()
+        self._group.poll_clock.look()
 
     # -- one after the other -------------------------------------------------------------------------------------
 
@@ -212,7 +214,7 @@ class Heartbeat:
         if member.profile.idle_without_heartbeats and not member.ownership.owned:
             self._again(self._interval_us)
             return
-        if self._needs_poll and not member.poll_clock.inside:
+        if self._needs_poll and not self._group.poll_clock.inside:
             self.owed = True
             return
         if self._in_turn and self._unanswered:
@@ -276,7 +278,7 @@ class Heartbeat:
             silent["coordinator"] = member.coordinator.node if member.coordinator.known else -1
             member.trace.begin(member.say(Kind.SESSION_EXPIRED, payload=silent))
             free = not self._unanswered
-            member.joining.reset("session timed out", member_id_too=True)
+            self._group.joining.reset("session timed out", member_id_too=True)
             if free:
                 self._send_nameless()
             return
@@ -288,7 +290,7 @@ class Heartbeat:
     def _send_nameless(self, _: Any = None) -> None:
         """Send one without a member id: librdkafka goes on so in its old generation, until it joins again."""
         member, link = self._member, self._member.coordinator.link
-        joins = member.state is not ClientState.UNJOINED or member.joining.stage is not Stage.IDLE
+        joins = member.state is not ClientState.UNJOINED or self._group.joining.stage is not Stage.IDLE
         if joins or self.enabled or member.closing or link is None or not link.open:
             return
         self.last_sent_us = self._loop.now_us
@@ -347,8 +349,8 @@ class Heartbeat:
             self._alive_us = member.now_us
             self._backoff_at = -1
             if member.state is ClientState.STABLE:
-                member.joining.request(REBALANCING)
-                go_on(member)
+                self._group.joining.request(REBALANCING)
+                self._group.go_on()
                 if member.profile.stops_heartbeats_early:
                     self.disable()
         elif reaction is Reaction.REDISCOVER:
@@ -379,8 +381,8 @@ class Heartbeat:
                 self.disable()
                 return
         id_too = reaction is not Reaction.RESET_GENERATION
-        member.joining.reset(f"encountered {error.name} from {Api.HEARTBEAT.name} response", member_id_too=id_too)
-        hold_refused(member, 1)
+        self._group.joining.reset(f"encountered {error.name} from {Api.HEARTBEAT.name} response", member_id_too=id_too)
+        hold_refused(self._group, 1)
 
     def _fail(self) -> None:
         """A failed heartbeat: the next one after the backoff, which grows until a heartbeat is answered again.

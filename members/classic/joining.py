@@ -3,7 +3,7 @@
 A rebalance passes through stages, some of which wait for an answer. `step`, which the poll loop calls each time round,
 walks them and never waits for the network; callbacks and the leader's assignor it returns, to be awaited. So a
 cooperative member delivers records while its JoinGroup is parked, and a member whose application is busy answers late
-(`meanwhile` tells which libraries do otherwise).
+(`away` has libraries that do otherwise).
 
     IDLE → COMMITTING (the auto-commit before partitions are given up) → IDLE, prepared
          → JOINING → JOINED → SYNCING → SYNCED → IDLE
@@ -21,13 +21,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.units import MS_US
 from groupsim.members.behaviour import Stuck
 from groupsim.members.classic.leader import Leader
-from groupsim.members.classic.meanwhile import go_on, loses_at_once
 from groupsim.members.classic.pauses import hold_refused, next_try_us, parked_timeout_us
 from groupsim.members.classic.reasons import (
     LEAVING,
@@ -39,7 +38,7 @@ from groupsim.members.classic.reasons import (
     shown,
 )
 from groupsim.members.classic.requests import join_request, leave_request, sync_request
-from groupsim.members.classic.resyncing import Resync, ignore, refused, settle
+from groupsim.members.classic.resyncing import Resync, ignore, refused
 from groupsim.members.classic.stages import Stage
 from groupsim.members.classic.topics_ready import TopicsReady
 from groupsim.members.failures import ClientFailure, exception_name, unanswered
@@ -56,6 +55,9 @@ from groupsim.protocol.messages import (
     SyncGroupResponse,
 )
 
+if TYPE_CHECKING:
+    from groupsim.members.classic.membership import ClassicMembership
+
 #: Errors after which Java joins again at once; others wait for retry.backoff.ms. A member that lost the coordinator
 #: joins when it is found: the pause is that look-up's (`CoordinatorClient`).
 _AT_ONCE = (Reaction.REDISCOVER, Reaction.REJOIN, Reaction.RESET_MEMBER, Reaction.RESET_GENERATION)
@@ -70,6 +72,7 @@ class Joining:
 
     __slots__ = (
         "_flight",
+        "_group",
         "_join_timeout_us",
         "_leader",
         "_member",
@@ -89,8 +92,9 @@ class Joining:
         "stage",
     )
 
-    def __init__(self, member: Member) -> None:
+    def __init__(self, member: Member, group: ClassicMembership) -> None:
         self._member = member
+        self._group = group
         self._leader: Leader | None = None  # most members never are
         self.stage = _IDLE
         self.rejoin_needed = True
@@ -123,7 +127,7 @@ class Joining:
 
     def reset(self, reason: str, *, member_id_too: bool) -> None:
         """Membership is gone: forget it, and prepare (lose partitions) before the next join."""
-        self._member.forget(reason, member_id_too=member_id_too)
+        self._group.forget(reason, member_id_too=member_id_too)
         self.request(reason)
         self.needs_prepare = self.needs_prepare or not self._member.profile.keeps_claims_after_reset
 
@@ -239,13 +243,13 @@ class Joining:
             return False
         if member.loop.now_us < self._not_before_us:
             return False
-        if not member.coordinator.known and not (self.needs_prepare and loses_at_once(member)):
+        if not member.coordinator.known and not (self.needs_prepare and self._group.away.loses_at_once()):
             member.coordinator.ensure()
             return False
         if not self._topics.are_known(first=self.needs_prepare) or member.commits.holds_join():
             return False
         if not self.needs_prepare:
-            if not member.poll_clock.holds_join():
+            if not self._group.poll_clock.holds_join():
                 self._send_or_wait()
             return False
         self.needs_prepare = False
@@ -282,7 +286,7 @@ class Joining:
     def _send_join(self) -> None:
         member = self._member
         member.become(ClientState.PREPARING_REBALANCE)
-        member.heartbeat.disable()
+        self._group.heartbeat.disable()
         self._sent = member.generation
         self._tried_us = member.loop.now_us
         member.subscription.joined = member.subscription.topics
@@ -301,7 +305,7 @@ class Joining:
         self._why = self._member.trace.cause
         self.stage = Stage.JOINED
         self._member.wake.set()
-        go_on(self._member)
+        self._group.go_on()
 
     def _take_join(self) -> Going:
         outcome, self._outcome = self._outcome, None
@@ -322,7 +326,7 @@ class Joining:
         member.generation = generation_of(response.generation_id, response.member_id, response.protocol_name)
         member.become(ClientState.COMPLETING_REBALANCE)
         if member.profile.heartbeats_while_syncing:
-            member.heartbeat.enable()
+            self._group.heartbeat.enable()
         if Stuck.NEVER_SYNC in member.behaviour.stuck:
             self._flight += 1
             self.stage = Stage.SYNCING
@@ -388,7 +392,7 @@ class Joining:
             self._was_stable = True
             self._refused = 0
             member.become(ClientState.STABLE)
-            member.heartbeat.enable()
+            self._group.heartbeat.enable()
         member.wake.set()
 
     def _take_failed_sync(self) -> bool:
@@ -402,7 +406,7 @@ class Joining:
             self._discarded()
         elif self._member.profile.settles_at_join:
             self._abandon()
-            settle(self._member)
+            self._settle()
         else:
             self._unanswered(Api.SYNC_GROUP, outcome)
         return True
@@ -441,6 +445,11 @@ class Joining:
         if profile.throws_unanswered:
             raise unanswered(api, timed_out=type(outcome) is Disconnected and outcome.timed_out)
 
+    def _settle(self) -> None:
+        """Take the rebalance for done without an assignment: nothing joins again or heartbeats (KAFKA-5154)."""
+        self.rejoin_needed = False
+        self._member.become(ClientState.UNJOINED)
+
     def _discarded(self) -> None:
         """The generation was reset while the sync ran: its result counts as ILLEGAL_GENERATION."""
         self._again(failed(exception_name(ErrorCode.ILLEGAL_GENERATION)), at_once=True)
@@ -471,7 +480,7 @@ class Joining:
         self._again(failed(exception_of(api, error)), at_once=quick and found and not slowly)
         if reaction in (Reaction.THROW, Reaction.FATAL):
             self._refused += 1
-            hold_refused(member, self._refused)
+            hold_refused(self._group, self._refused)
             raise refused(member, api, error, fatal=reaction is Reaction.FATAL)
 
     def _check_protocol(self, api: Api, told: str | None, wanted: str | None) -> None:

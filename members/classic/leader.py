@@ -114,10 +114,10 @@ class Leader:
         if took:
             apart = member.pace.rebalances_apart
             if not apart:
-                member.poll_clock.leave()
+                member.membership.leave_poll()
             await member.host.sleep(took)
             if not apart:
-                member.poll_clock.enter()
+                member.membership.enter_poll()
 
     def _topics(self, names: Sequence[str]) -> dict[str, TopicMetadata]:
         known = self._member.metadata.topics

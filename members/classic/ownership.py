@@ -176,7 +176,7 @@ class Ownership:
         if not all(map(member.subscription.covers, topics)):
             if member.profile.throws_at_old_assignment:
                 raise ClientFailure("IllegalArgumentException", "assigned a non-subscribed topic", fatal=True)
-            member.joining.request(STALE_ASSIGNMENT, {"subscribed": ",".join(member.subscription.topics)})
+            member.membership.request_rejoin(STALE_ASSIGNMENT, {"subscribed": ",".join(member.subscription.topics)})
             return
         if member.subscription.adopt(topics):
             member.metadata.refresh()
@@ -221,7 +221,7 @@ class Ownership:
         except ClientFailure as error:
             failure = error
         self._member.commits.revoked()
-        self._member.joining.request(NEED_TO_REVOKE)
+        self._member.membership.request_rejoin(NEED_TO_REVOKE)
         return failure
 
     def _added(self, assigned: tuple[TopicPartition, ...]) -> list[TopicPartition]:
@@ -318,16 +318,16 @@ class Ownership:
             names = {"partitions": [str(partition) for partition in in_order(partitions)]}
             member.trace.begin(member.say(Kind.CALLBACK_BEGUN, reason=kind, span=span, payload=names))
         error = self._raises.pop(kind, None)
-        was_inside = member.poll_clock.inside
+        was_inside = member.membership.in_poll
         took = self._duration_us(kind)
         if took:
             if not member.pace.rebalances_apart:
-                member.poll_clock.leave()
+                member.membership.leave_poll()
             await member.host.sleep(took)
         if kind == REVOKED:
             await member.commits.on_revoke()
         if was_inside:
-            member.poll_clock.enter()
+            member.membership.enter_poll()
         member.trace.begin(member.say(Kind.CALLBACK_ENDED, reason=kind, span=span, error=error))
         if error:
             raise ClientFailure("KafkaException", f"User rebalance callback throws an error: {error}")

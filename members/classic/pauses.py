@@ -6,12 +6,17 @@ other libraries at their profiles.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from groupsim.eventloop.units import MS_US
 from groupsim.members.behaviour import OnError
 from groupsim.members.member import Member
 from groupsim.members.profiles.profile import ParkedBase, RequestBound
 from groupsim.members.settings import ConsumerSettings
 from groupsim.protocol.messages import Api
+
+if TYPE_CHECKING:
+    from groupsim.members.classic.membership import ClassicMembership
 
 
 def parked_timeout_us(member: Member, api: Api) -> int:
@@ -34,11 +39,12 @@ def _base_ms(settings: ConsumerSettings, base: ParkedBase) -> int:
     return settings.session_timeout_ms if base is ParkedBase.SESSION else 0
 
 
-def hold_refused(member: Member, refused: int) -> None:
+def hold_refused(group: ClassicMembership, refused: int) -> None:
     """Let a library's own task wait after so many refused attempts in a row; elsewhere the application does."""
+    member = group.member
     profile = member.profile
     if profile.pace.rebalances_apart and profile.error_loop.policy is not OnError.STOP:
-        member.joining.hold(member.now_us + profile.error_loop.pause_us(refused))
+        group.joining.hold(member.now_us + profile.error_loop.pause_us(refused))
 
 
 def next_try_us(member: Member, tried_us: int, *, at_once: bool) -> int:

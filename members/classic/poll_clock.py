@@ -9,11 +9,14 @@ reference, section 4.6.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.units import MS_US
 from groupsim.members.member import ClientState, Member
+
+if TYPE_CHECKING:
+    from groupsim.members.classic.membership import ClassicMembership
 
 REASON = "consumer poll timeout has expired."
 
@@ -26,6 +29,7 @@ class PollClock:
         "_by_heartbeat",
         "_check_us",
         "_enforced",
+        "_group",
         "_left_us",
         "_limit_us",
         "_long_us",
@@ -35,8 +39,9 @@ class PollClock:
         "inside",
     )
 
-    def __init__(self, member: Member) -> None:
+    def __init__(self, member: Member, group: ClassicMembership) -> None:
         self._member = member
+        self._group = group
         self._limit_us = member.settings.max_poll_interval_ms * MS_US
         self._long_us = member.settings.fetch_max_wait_ms * MS_US
         self._check_us = member.profile.poll_check_ms * MS_US
@@ -74,7 +79,7 @@ class PollClock:
     def _noticed_us(self) -> int:
         """When the background thread first looks after the limit has passed; it counts from its last heartbeat."""
         deadline = self.away_since_us + self._limit_us
-        anchor = self._member.heartbeat.last_sent_us
+        anchor = self._group.heartbeat.last_sent_us
         if self._by_heartbeat:  # each heartbeat looks when the limit will be over
             next_us = anchor + self._member.settings.heartbeat_interval_ms * MS_US
             return deadline if anchor >= self.away_since_us else max(next_us, deadline)
@@ -93,7 +98,7 @@ class PollClock:
 
     def _look(self) -> None:
         member = self._member
-        if self.inside or member.closing or member.now_us < member.heartbeat.blocked_until_us:
+        if self.inside or member.closing or member.now_us < self._group.heartbeat.blocked_until_us:
             return
         if member.now_us < self.away_since_us + self._limit_us:
             self._arm()
@@ -121,7 +126,7 @@ class PollClock:
             late_us = (self._left_us - member.now_us) % backoff_us
             self._left_us = 0
             if late_us:
-                member.joining.hold(member.now_us + late_us)
+                self._group.joining.hold(member.now_us + late_us)
                 return True
         return bool(self._left_us)
 
@@ -137,7 +142,7 @@ class PollClock:
         member.trace.begin(seq)
         if self._by_heartbeat:
             self._left_us = member.now_us
-            member.heartbeat.once()
-        member.joining.leave(REASON)
+            self._group.heartbeat.once()
+        self._group.joining.leave(REASON)
         if member.profile.tells_more:
             member.tell("MaxPollExceeded", "max.poll.interval.ms was exceeded")

@@ -10,7 +10,7 @@ from __future__ import annotations
 from groupsim.members.backoff import Backoff
 from groupsim.members.failures import ClientFailure
 from groupsim.members.interfaces import Disconnected, Outcome
-from groupsim.members.member import ClientState, Member
+from groupsim.members.member import Member
 from groupsim.members.profiles.reactions import Reaction, thrown_by
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api, SyncGroupRequest, SyncGroupResponse
@@ -53,12 +53,6 @@ class Resync:
             member.coordinator.ensure()
             return False
         return True
-
-
-def settle(member: Member) -> None:
-    """Take a rebalance for done, though there is no assignment: nothing joins again or heartbeats (KAFKA-5154)."""
-    member.joining.rejoin_needed = False
-    member.become(ClientState.UNJOINED)
 
 
 def refused(member: Member, api: Api, error: ErrorCode, *, fatal: bool = False) -> ClientFailure:

@@ -109,7 +109,7 @@ class Attempt:
             member.coordinator.lost(f"error response {error.name}", later=member.commits.blocking)
             return CommitResult(exception_name(error), retriable=True)
         if reaction is Reaction.REJOIN:
-            member.joining.request(REBALANCING)
+            member.membership.request_rejoin(REBALANCING)
             return CommitResult("RebalanceInProgressException")
         if reaction is Reaction.FATAL and not changed:
             return self._fenced(error)
@@ -117,7 +117,7 @@ class Attempt:
             return CommitResult(exception_of(Api.OFFSET_COMMIT, error))
         if changed and (preparing or reaction is Reaction.FATAL):
             return CommitResult("RebalanceInProgressException" if preparing else "CommitFailedException")
-        member.joining.reset(
+        member.membership.reset(
             f"encountered {error.name} from {Api.OFFSET_COMMIT.name} response",
             member_id_too=reaction is Reaction.RESET_MEMBER,
         )
@@ -128,7 +128,7 @@ class Attempt:
         member = self._member
         is_done = member.pace.ends_with_fatal_error
         if is_done:
-            member.heartbeat.disable()
+            member.membership.stop_heartbeats()
         if is_done or not member.commits.blocking:
             reason = f"OffsetCommit answered {error.name}"
             member.fail(ClientFailure(exception_name(error), reason, fatal=True, lasting=True))

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 from groupsim.assignors.interface import RebalanceProtocol
 from groupsim.eventloop.units import MS_US
 from groupsim.members.behaviour import CommitPolicy, OnError
-from groupsim.members.classic.meanwhile import go_on
 from groupsim.members.commit.attempt import BACKOFF, Attempt, CommitResult, Entries, Offsets, entries_of
 from groupsim.members.commit.before_rebalance import CommitBefore
 from groupsim.members.failures import ClientFailure
@@ -103,7 +102,7 @@ class Committer:
         self._timer = None
         if not self.auto:
             return
-        if self._member.poll_clock.inside or self._member.pace.rebalances_apart:
+        if self._member.membership.in_poll or self._member.pace.rebalances_apart:
             self._auto_commit()
         else:
             self.owed = True
@@ -221,7 +220,7 @@ class Committer:
         if self._held and not self._in_flight:
             self._held = False
             self._member.wake.set()
-            go_on(self._member)
+            self._member.membership.go_on()
 
     # -- what is finished ---------------------------------------------------------------------------------------
 
@@ -232,7 +231,7 @@ class Committer:
         """
         for partition in partitions:
             self.processed.pop(partition, None)
-            if not self._member.poll_clock.inside:
+            if not self._member.membership.in_poll:
                 self.forsaken[partition] = None
 
     def finish(self, partition: TopicPartition, end: int) -> None:

@@ -20,11 +20,8 @@ from groupsim.eventloop.interface import Order
 from groupsim.eventloop.units import as_us, show_us
 from groupsim.members.behaviour import Behaviour
 from groupsim.members.classic.coordinator_client import CoordinatorClient
-from groupsim.members.classic.heartbeat import Heartbeat
-from groupsim.members.classic.joining import Joining
-from groupsim.members.classic.meanwhile import Apart
+from groupsim.members.classic.membership import ClassicMembership
 from groupsim.members.classic.ownership import CALLBACKS, Ownership, common_protocol
-from groupsim.members.classic.poll_clock import PollClock
 from groupsim.members.commit.committer import Committer
 from groupsim.members.consumer.leaving import close_process
 from groupsim.members.consumer.poll_loop import PollLoop
@@ -47,6 +44,7 @@ if TYPE_CHECKING:
     from groupsim.eventloop.interface import EventLoop
     from groupsim.members.fetch.counts import FetchCounts
     from groupsim.members.interfaces import Data, OnRecord, Transport
+    from groupsim.members.membership import Membership
     from groupsim.protocol.messages import TopicPartition
 
 ENFORCED = "rebalance enforced by user"
@@ -145,7 +143,7 @@ class Consumer:
         member = self._member
         if member is None or member.state is not ClientState.STABLE:
             return False
-        return not (member.joining.under_way or member.joining.rejoin_needed)
+        return not (member.membership.under_way or member.membership.rejoin_needed)
 
     @property
     def subscription(self) -> tuple[str, ...] | str | None:
@@ -194,7 +192,7 @@ class Consumer:
     @property
     def heartbeats(self) -> int:
         """Quiet heartbeats answered so far, over all lives of the process."""
-        return self._quiet_before + (self._member.heartbeat.quiet if self._member else 0)
+        return self._quiet_before + (self._member.membership.quiet_heartbeats if self._member else 0)
 
     @property
     def fetches(self) -> FetchCounts | None:
@@ -253,18 +251,17 @@ class Consumer:
         member.subscription.change(self._subscription)
         member.links = Links(member)
         member.coordinator = CoordinatorClient(member)
-        member.heartbeat = Heartbeat(member)
-        member.poll_clock = PollClock(member)
         member.metadata = MetadataView(member, None if self._data is not None else Leaders())
         member.fetcher = self._fetcher_of(member)
         assignors, self._first_assignors = self._first_assignors or self._assignors(self.settings), None
         member.ownership = Ownership(member, assignors)
         member.commits = Committer(member)
-        member.joining = Joining(member)
+        member.membership = self._membership_of(member)
         member.rounds = Rounds(member)
-        if self.profile.pace.rebalances_apart:
-            Apart(member)
         return member
+
+    def _membership_of(self, member: Member) -> Membership:
+        return ClassicMembership(member)
 
     def _fetcher_of(self, member: Member) -> Fetcher:
         if self._data is not None:
@@ -322,7 +319,7 @@ class Consumer:
     def _over(self, state: str) -> None:
         if self._member is not None:
             self._fetched_before = self.fetches
-            self._quiet_before += self._member.heartbeat.quiet
+            self._quiet_before += self._member.membership.quiet_heartbeats
         self._member = self._poll_loop = None
         self._end_state = state
         self._ended.set()
@@ -370,7 +367,7 @@ class Consumer:
         if member is None or self.host.paused:
             return
         member.say(Kind.PROCESS_PAUSED, payload={"pause_us": us}, reason=f"standing still for {show_us(us)}")
-        member.heartbeat.pausing()
+        member.membership.pausing()
         self.host.pause()
         self._paused_us = self.loop.now_us
         self.loop.call_at(self.loop.now_us + us, self._resume, self.host.incarnation)
@@ -379,7 +376,7 @@ class Consumer:
         member = self._member
         if member is not None and self.host.paused and self.host.incarnation == incarnation:
             member.trace.begin(member.say(Kind.PROCESS_RESUMED))
-            if member.poll_clock.inside:
+            if member.membership.in_poll:
                 member.fetcher.was_away(self._paused_us)
             self.host.resume()
 
@@ -422,7 +419,7 @@ class Consumer:
     def enforce_rebalance(self, reason: str = "") -> None:
         """Ask for a rebalance at the next poll (`enforceRebalance`); without a reason it has Java's own."""
         if self._member is not None:
-            self._member.joining.request(reason or ENFORCED)
+            self._member.membership.request_rejoin(reason or ENFORCED)
 
     @property
     def behaviour(self) -> Behaviour:
@@ -458,7 +455,7 @@ class Consumer:
             raise ValueError(f"{self.host.name}: {self.profile.name} sends heartbeats from poll; block poll instead")
         if member is not None:
             member.say(Kind.HEARTBEATS_BLOCKED, payload={"blocked_us": us})
-            member.heartbeat.block(us)
+            member.membership.block_heartbeats(us)
 
     def block_callback(self, kind: str, us: int | str) -> None:
         """Let the next callback of this kind (assigned, revoked, lost) take so many microseconds, or "30s", longer.

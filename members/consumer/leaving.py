@@ -19,9 +19,9 @@ async def unsubscribe(member: Member) -> None:
     """Give partitions up and leave; a static member stays in the group but forgets its member id."""
     await _rebalance_apart(member)
     await member.ownership.abandon()
-    if member.generation.member_id or member.joining.under_way:
-        member.joining.leave(UNSUBSCRIBED, static_too=member.profile.static_leaves_on_unsubscribe)
-    member.joining.resign()
+    if member.generation.member_id or member.membership.under_way:
+        member.membership.leave(UNSUBSCRIBED, static_too=member.profile.static_leaves_on_unsubscribe)
+    member.membership.resign()
 
 
 async def close_process(member: Member, leave: bool | None) -> None:
@@ -35,7 +35,7 @@ async def close_process(member: Member, leave: bool | None) -> None:
     if not member.is_done:
         await member.commits.on_close(CLOSE_TIMEOUT_US)
     member.commits.stop()
-    member.heartbeat.disable()
+    member.membership.stop_heartbeats()
     if member.subscription.assigned is not None or (leave is None and _goes_silently(member)):
         member.ownership.release_all("closed")
     else:
@@ -48,7 +48,7 @@ async def close_process(member: Member, leave: bool | None) -> None:
 
 async def _rebalance_apart(member: Member) -> None:
     """A library's own task, which may be calling the application back, comes to an end first."""
-    while member.joining.busy:
+    while member.membership.busy:
         member.wake.clear()
         await member.wake.wait()
 
@@ -69,7 +69,7 @@ async def _leave(member: Member, *, static_too: bool, until_us: int) -> None:
         answered.set()
 
     static_too = static_too or member.profile.static_leaves_on_close
-    if member.joining.leave(CLOSED, on_done=done, static_too=static_too):
+    if member.membership.leave(CLOSED, on_done=done, static_too=static_too):
         wait_us = min(member.request_timeout_us, until_us - member.now_us)
         with member.loop.timeout(max(wait_us, 0)):
             await answered.wait()

@@ -44,7 +44,7 @@ class PollLoop:
         """The first poll, as an event; `start` is called when it needs the story, which goes on with `run`."""
         self._plan_enforced_rebalance()
         self._begun = True
-        self._member.poll_clock.enter()
+        self._member.membership.enter_poll()
         self._member.rounds.begin(self.glance, start)
 
     async def run(self) -> None:
@@ -123,7 +123,7 @@ class PollLoop:
         Raises ClientFailure, PluginError.
         """
         member = self._member
-        member.poll_clock.enter()
+        member.membership.enter_poll()
         begun, self._begun = self._begun, False
         until_us = None if begun else self._poll_ends_us()
         try:
@@ -134,24 +134,24 @@ class PollLoop:
                     records = await member.rounds.rest(self.glance)
             return records
         finally:
-            member.poll_clock.leave()
+            member.membership.leave_poll()
 
     async def _look(self, until_us: int | None = None) -> tuple[Fetched, ...] | None:
         """See to everything that is due in `poll`; what it returns with, or None: it goes on waiting."""
         member = self._member
         member.wake.up = False
         self._throw_what_was_stored()
-        if member.heartbeat.owed:
-            member.heartbeat.polled()
+        if member.membership.owes_heartbeat:
+            member.membership.polled()
         if member.closing:
             return ()
         if member.subscription.active:
-            rest = member.joining.step()
+            rest = member.membership.poll()
             if rest is not None:
                 await rest
         elif member.subscription.assigned is not None:
             member.ownership.choose(member.subscription.assigned)
-        elif member.generation.member_id or member.ownership.owned or member.joining.under_way:
+        elif member.generation.member_id or member.ownership.owned or member.membership.under_way:
             await unsubscribe(member)
         records = self._take()
         if records or self._blocked_us or (until_us is not None and member.now_us >= until_us):
@@ -165,9 +165,9 @@ class PollLoop:
         """
         member = self._member
         member.wake.up = False
-        if member.heartbeat.owed:
-            member.heartbeat.polled()
-        rest = member.joining.step()
+        if member.membership.owes_heartbeat:
+            member.membership.polled()
+        rest = member.membership.poll()
         if rest is not None:
             at_once(rest)
         return self._take() or (() if self._blocked_us else None)
@@ -229,6 +229,6 @@ class PollLoop:
     def _enforce(self, _: Any) -> None:
         member = self._member
         if not member.closing:
-            if not member.joining.rejoin_needed:
-                member.joining.request("rebalance enforced by user")
+            if not member.membership.rejoin_needed:
+                member.membership.request_rejoin("rebalance enforced by user")
             self._plan_enforced_rebalance()

@@ -32,7 +32,6 @@ from typing import TYPE_CHECKING, TypeAlias
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import Order
 from groupsim.members.behaviour import Behaviour, CommitPolicy, ProcessingTimes
-from groupsim.members.classic.stages import Stage
 from groupsim.members.interfaces import Fetched
 from groupsim.members.member import Member
 
@@ -45,7 +44,6 @@ _COMMITS_ON_REVOKE = _COMMITS_AFTER_BATCH | {CommitPolicy.ON_REVOKE}
 # Looked up once: members of an enumeration are found slowly, and these are for every record.
 _DELIVERED, _PROCESSED = Kind.RECORDS_DELIVERED, Kind.RECORDS_PROCESSED
 _TASK = Order.TASK
-_JOINED = Stage.JOINED
 
 Found: TypeAlias = tuple[Fetched, ...] | None
 """What a look comes to: what `poll` returns with, or None when it goes on waiting."""
@@ -56,15 +54,17 @@ class Rounds:
 
     __slots__ = (
         "_between_batches",
-        "_clock",
         "_emit",
+        "_enter_poll",
         "_found",
         "_host",
         "_judged",
+        "_leave_poll",
         "_look",
         "_looking",
         "_loop",
         "_member",
+        "_membership",
         "_next",
         "_plain",
         "_planned",
@@ -84,7 +84,8 @@ class Rounds:
         self._member = member
         # Parts of the member that every round asks, at hand.
         self._loop, self._host, self._wake = member.loop, member.host, member.wake
-        self._clock, self._emit = member.poll_clock, member.trace.emit_of_partition
+        self._membership, self._emit = member.membership, member.trace.emit_of_partition
+        self._enter_poll, self._leave_poll = member.membership.enter_poll, member.membership.leave_poll
         self._times: ProcessingTimes | None = None  # until a record takes time
         self._judged: Behaviour | None = None  # the behaviour that `_plain` and `_prompt` were found for
         self._plain = self._prompt = False
@@ -167,7 +168,7 @@ class Rounds:
             or not member.subscription.active
             or member.fetcher.has_records()
             or bool(member.ownership.blocks)
-            or (member.joining.stage is _JOINED and member.joining.assigns)
+            or self._membership.assigns_next
         )
 
     def _look_around(self) -> None:
@@ -211,12 +212,12 @@ class Rounds:
 
     def _is_peaceful(self) -> bool:
         """Whether a poll would find nothing to do but to return records."""
-        member, joining = self._member, self._member.joining
+        member, membership = self._member, self._membership
         if member.behaviour is not self._judged:
             self._judge(member.behaviour)
         return (
             self._plain
-            and not (joining.rejoin_needed or joining.under_way)
+            and not (membership.rejoin_needed or membership.under_way)
             and len(member.fetcher.positions) == len(member.ownership.owned)
             and member.subscription.active
         )
@@ -244,7 +245,7 @@ class Rounds:
         self._polled()
         records = self._member.fetcher.take()
         if records:
-            self._clock.leave()
+            self._leave_poll()
             self._member.commits.forsaken.clear()
             self._under_way = True
             self._records, self._next = records, 0
@@ -255,8 +256,8 @@ class Rounds:
     def _polled(self) -> None:
         """The application has come to `poll`: what was owed to that goes out."""
         member = self._member
-        if member.heartbeat.owed:
-            member.heartbeat.polled()
+        if self._membership.owes_heartbeat:
+            self._membership.polled()
         if member.commits.owed:
             member.commits.polled()
 
@@ -282,7 +283,7 @@ class Rounds:
 
     def _comes_back(self) -> bool:
         """The application has come back to `poll`; whether there is another round for it at once."""
-        self._clock.enter()
+        self._enter_poll()
         if self._wake.up:
             self._roused()
             return False
@@ -320,9 +321,9 @@ class Rounds:
             member.commits.finish(found.partition, found.base + found.count)
             self._say(_PROCESSED, (found,))
         if self._between_batches:
-            self._clock.enter()
-            member.heartbeat.polled()
-            self._clock.leave()
+            self._enter_poll()
+            self._membership.polled()
+            self._leave_poll()
 
     def _say(self, kind: Kind, records: tuple[Fetched, ...]) -> None:
         member, generation, emit = self._member, self._member.generation, self._emit

@@ -216,7 +216,7 @@ class Flights:
     def send_if_inside(self) -> None:
         """Send, if the application is in `poll`; else it does so when it comes there."""
         member = self._member
-        if self.ready and member.poll_clock.inside and not member.closing:
+        if self.ready and member.membership.in_poll and not member.closing:
             self.send()
 
     # -- coming back --------------------------------------------------------------------------------------------
@@ -279,8 +279,8 @@ class Flights:
         return max(over - 1, 0)
 
     def _skipped(self, flight: Flight) -> int:
-        clock = self._member.poll_clock
-        return flight.skipped + (0 if clock.inside else self._missed(flight, clock.away_since_us))
+        membership = self._member.membership
+        return flight.skipped + (0 if membership.in_poll else self._missed(flight, membership.away_since_us))
 
     def _count(self, flight: Flight, response: FetchResponse) -> None:
         waited_us: int = getattr(flight.link, "waited_us", 0)

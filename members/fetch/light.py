@@ -51,7 +51,7 @@ class LightFetcher(Fetcher):
         if without:
             self._reset(tuple(without))
         member = self._member
-        owes = member.heartbeat.owed or member.commits.owed  # to whoever comes to `poll`: that may be a look
+        owes = member.membership.owes_heartbeat or member.commits.owed  # to whoever comes to `poll`: that may be a look
         if owes or self.positions or len(self._looking_up) != len(member.ownership.owned):
             self._widen_fetch()  # else there is nothing to fetch yet: the ends of all that is owned are asked for
 

@@ -90,7 +90,7 @@ class Connector:
     async def run(self) -> None:
         """Consume until closing. Raises ClientFailure."""
         member = self._member
-        member.poll_clock.enter()
+        member.membership.enter_poll()
         self.session.start()
         if self._auto:
             member.host.start_soon(self._commit_now_and_then, name=f"auto-commit of {member.host.name}")

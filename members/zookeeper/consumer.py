@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from groupsim.eventloop.events import Kind
+from groupsim.members.classic.membership import ClassicMembership
 from groupsim.members.consumer.consumer import FAILED, STOPPED, Consumer
 from groupsim.members.failures import ClientFailure
 from groupsim.members.fetch.fetching import Fetcher
@@ -20,6 +21,7 @@ from groupsim.protocol.zookeeper_messages import ZOOKEEPER_NODE
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from groupsim.members.membership import Membership
     from groupsim.protocol.messages import TopicPartition
 
 PURPOSE = "zookeeper"
@@ -45,6 +47,12 @@ class ZookeeperConsumer(Consumer):
     def _fetcher_of(self, member: Member) -> Fetcher:
         return PullFromZookeeper(member) if self._data is None else LightFromZookeeper(member, self._data)
 
+    def _membership_of(self, member: Member) -> Membership:
+        """Its rebalances are the connector's: no JoinGroup is ever due."""
+        made = ClassicMembership(member)
+        made.joining.rejoin_needed = False
+        return made
+
     def _launch(self, member: Member) -> None:
         self._start_story(member)
 
@@ -66,7 +74,6 @@ class ZookeeperConsumer(Consumer):
         self.host.crash()
 
     def _connect(self, member: Member) -> Connector:
-        member.joining.rejoin_needed = False  # its rebalances are the connector's: no JoinGroup is ever due
         settings, subscription = cast(ZookeeperSettings, self.settings), self._subscription
         registration = Registration()
         if isinstance(subscription, Topics):

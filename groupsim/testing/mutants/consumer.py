@@ -230,7 +230,7 @@ def close_leaves_first(patch: Patcher) -> None:
 
     async def mutant(member: Member, leave: bool | None) -> None:
         owned = dict(member.ownership.owned)
-        member.joining.leave("closing")
+        member.membership.leave("closing")
         member.ownership.owned = owned
         await close_process(member, leave)
 

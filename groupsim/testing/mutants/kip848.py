@@ -18,6 +18,7 @@ from groupsim.coordinator.records import GroupRecord, OffsetRecord
 from groupsim.coordinator.runtime import CoordinatorRuntime
 from groupsim.members.classic.joining import Joining
 from groupsim.members.classic.leader import Leader
+from groupsim.members.classic.membership import ClassicMembership
 from groupsim.members.classic.ownership import Ownership
 from groupsim.members.classic.poll_clock import PollClock
 from groupsim.members.classic.reasons import LEAVING
@@ -38,7 +39,7 @@ def poll_timeout_keeps_partitions(patch: Patcher) -> None:
 
     def mutant(self: PollClock) -> None:
         expired(self)
-        self._member.joining.needs_prepare = False
+        self._group.joining.needs_prepare = False
 
     patch.setattr(PollClock, "_expired", mutant)
     patch.setattr(Member, "group_comes_first", False)
@@ -46,13 +47,13 @@ def poll_timeout_keeps_partitions(patch: Patcher) -> None:
 
 def heartbeat_while_fenced(patch: Patcher) -> None:
     """KAFKA-16251: a member that was removed goes on with its heartbeats, in no generation."""
-    forget = Member.forget
+    forget = ClassicMembership.forget
 
-    def mutant(self: Member, reason: str, *, member_id_too: bool) -> None:
+    def mutant(self: ClassicMembership, reason: str, *, member_id_too: bool) -> None:
         forget(self, reason, member_id_too=member_id_too)
         self.heartbeat.enable()
 
-    patch.setattr(Member, "forget", mutant)
+    patch.setattr(ClassicMembership, "forget", mutant)
 
 
 def orphan_after_close(patch: Patcher) -> None:
@@ -62,7 +63,7 @@ def orphan_after_close(patch: Patcher) -> None:
 
 def leave_gives_way_to_heartbeat(patch: Patcher) -> None:
     """KAFKA-16639: close while a heartbeat is in flight sends no LeaveGroup, and does not retry."""
-    _without_leaving(patch, lambda joining: joining._member.heartbeat._unanswered > 0)
+    _without_leaving(patch, lambda joining: joining._group.heartbeat._unanswered > 0)
 
 
 def _without_leaving(patch: Patcher, when: Any) -> None:

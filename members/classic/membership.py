@@ -1,0 +1,133 @@
+"""The classic protocol's membership: joining, heartbeats and the poll limit, which know each other through it.
+
+Source: `AbstractCoordinator`, `ConsumerCoordinator`; classic-protocol reference, section 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping
+from typing import TYPE_CHECKING, Any
+
+from groupsim.eventloop.events import Kind
+from groupsim.members.classic.away import away_of
+from groupsim.members.classic.heartbeat import Heartbeat
+from groupsim.members.classic.joining import Joining
+from groupsim.members.classic.poll_clock import PollClock
+from groupsim.members.classic.stages import Stage
+from groupsim.members.member import NO_MEMBERSHIP, ClientState, Generation, Member
+from groupsim.protocol.messages import NO_GENERATION
+
+if TYPE_CHECKING:
+    from groupsim.members.interfaces import Outcome
+    from groupsim.members.membership import Membership
+
+_JOINED = Stage.JOINED  # looked up once: members of an enumeration are found slowly
+
+
+class ClassicMembership:
+    """One member of a classic group; implements `Membership`, whose docstrings say what the methods are for."""
+
+    __slots__ = ("away", "enter_poll", "heartbeat", "joining", "leave_poll", "member", "poll", "poll_clock", "polled")
+
+    def __init__(self, member: Member) -> None:
+        self.member = member
+        self.heartbeat = Heartbeat(member, self)
+        self.poll_clock = PollClock(member, self)
+        self.joining = Joining(member, self)
+        self.away = away_of(member, self)
+        # At hand, without a call in between: these are for every poll.
+        self.enter_poll: Callable[[], None] = self.poll_clock.enter
+        self.leave_poll: Callable[[], None] = self.poll_clock.leave
+        self.polled: Callable[[], None] = self.heartbeat.polled
+        self.poll: Callable[[], Coroutine[Any, Any, None] | None] = self.joining.step
+
+    # -- inputs -------------------------------------------------------------------------------------------------
+
+    def go_on(self) -> None:
+        self.away.go_on()
+
+    def metadata_changed(self) -> None:
+        self.joining.metadata_changed()
+
+    def coordinator_found(self) -> None:
+        self.heartbeat.coordinator_found()
+        self.poll_clock.coordinator_found()
+
+    def coordinator_lost(self) -> None:
+        self.heartbeat.coordinator_lost()
+
+    def pausing(self) -> None:
+        self.heartbeat.pausing()
+
+    def block_heartbeats(self, us: int) -> None:
+        self.heartbeat.block(us)
+
+    # -- wishes -------------------------------------------------------------------------------------------------
+
+    def request_rejoin(self, reason: str, payload: Mapping[str, Any] | None = None) -> None:
+        self.joining.request(reason, payload)
+
+    def reset(self, reason: str, *, member_id_too: bool) -> None:
+        self.joining.reset(reason, member_id_too=member_id_too)
+
+    def forget(self, reason: str, *, member_id_too: bool) -> None:
+        """Reset the generation, and the member id if asked to: state UNJOINED."""
+        member = self.member
+        kept = "" if member_id_too else member.generation.member_id
+        member.say(Kind.GENERATION_RESET, reason=reason, payload={"member_id_too": member_id_too})
+        member.generation = Generation(NO_GENERATION, kept) if kept else NO_MEMBERSHIP
+        member.become(ClientState.UNJOINED, reason)
+        self.heartbeat.disable()
+
+    def leave(self, reason: str, *, on_done: Callable[[Outcome], None] | None = None, static_too: bool = False) -> bool:
+        return self.joining.leave(reason, on_done=on_done, static_too=static_too)
+
+    def resign(self) -> None:
+        self.joining.resign()
+
+    def stop_heartbeats(self) -> None:
+        self.heartbeat.disable()
+
+    # -- looking ------------------------------------------------------------------------------------------------
+
+    @property
+    def in_poll(self) -> bool:
+        return self.poll_clock.inside
+
+    @property
+    def away_since_us(self) -> int:
+        return self.poll_clock.away_since_us
+
+    @property
+    def owes_heartbeat(self) -> bool:
+        return self.heartbeat.owed
+
+    @property
+    def rejoin_needed(self) -> bool:
+        return self.joining.rejoin_needed
+
+    @property
+    def under_way(self) -> bool:
+        return self.joining.under_way
+
+    @property
+    def busy(self) -> bool:
+        return self.joining.busy
+
+    @property
+    def assigns_next(self) -> bool:
+        return self.joining.stage is _JOINED and self.joining.assigns
+
+    @property
+    def sends_heartbeats(self) -> bool:
+        return self.heartbeat.enabled
+
+    @property
+    def quiet_heartbeats(self) -> int:
+        return self.heartbeat.quiet
+
+
+if TYPE_CHECKING:
+
+    def _is_one(made: ClassicMembership) -> Membership:
+        return made
