@@ -32,6 +32,14 @@ first = bench.join("a")
 bench.advance_ms(3_000)
 print("generation", first.joined.generation_id)
 """
+ONE_MEMBERSHIP = """\
+sys.path.insert(0, "tests/members")
+from membership_bench import MembershipBench
+
+bench = MembershipBench()
+bench.stable(0, 1)
+print(bench.member.state, bench.owned)
+"""
 
 
 def run(checkout: Path, code: str) -> list[str]:
@@ -50,3 +58,8 @@ def test_every_module_of_these_rooms_is_imported(checkout: Path) -> None:
 def test_a_coordinator_runs_on_its_bench(checkout: Path) -> None:
     """A first member joins, and gets generation 1 when the initial rebalance delay is over."""
     assert run(checkout, ONE_GENERATION) == ["generation 1"]
+
+
+def test_a_member_runs_on_its_bench(checkout: Path) -> None:
+    """A member joins, syncs and owns two partitions."""
+    assert run(checkout, ONE_MEMBERSHIP) == ["STABLE [0, 1]"]
