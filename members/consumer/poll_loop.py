@@ -11,14 +11,14 @@ Source: `ClassicKafkaConsumer.poll`, `ConsumerCoordinator.poll`; classic-protoco
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from typing import Any
 
-from groupsim.eventloop.at_once import at_once
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.randomness import Stream
 from groupsim.members.behaviour import OnError
 from groupsim.members.consumer.leaving import unsubscribe
+from groupsim.members.consumer.rounds import Found
 from groupsim.members.failures import ClientFailure
 from groupsim.members.interfaces import Fetched
 from groupsim.members.member import Member
@@ -31,12 +31,13 @@ LONG_PAUSE_US = 1_000_000
 class PollLoop:
     """The application's thread."""
 
-    __slots__ = ("_begun", "_blocked_us", "_draws", "_failures", "_member")
+    __slots__ = ("_begun", "_blocked_us", "_draws", "_failures", "_member", "_until_us")
 
     def __init__(self, member: Member) -> None:
         self._member = member
         self._begun = False  # the first poll has begun without the story
         self._blocked_us = 0
+        self._until_us: int | None = None  # when the present poll returns empty-handed; None: never
         self._failures = 0  # polls in a row that threw
         self._draws: dict[str, Stream] = {}
 
@@ -45,7 +46,7 @@ class PollLoop:
         self._plan_enforced_rebalance()
         self._begun = True
         self._member.membership.enter_poll()
-        self._member.rounds.begin(self.glance, start)
+        self._member.rounds.begin(self.look, start)
 
     async def run(self) -> None:
         """Poll until closing. Raises ClientFailure when the application gives up, PluginError."""
@@ -125,59 +126,56 @@ class PollLoop:
         member = self._member
         member.membership.enter_poll()
         begun, self._begun = self._begun, False
-        until_us = None if begun else self._poll_ends_us()
+        self._until_us = None if begun else self._poll_ends_us()
         try:
             records = member.rounds.found() if begun else None
             while records is None:
-                records = await self._look(until_us)
+                found = self.look()
+                records = await found if isinstance(found, Coroutine) else found
                 if records is None:
-                    records = await member.rounds.rest(self.glance)
+                    records = await member.rounds.rest(self.look)
             return records
         finally:
             member.membership.leave_poll()
 
-    async def _look(self, until_us: int | None = None) -> tuple[Fetched, ...] | None:
-        """See to everything that is due in `poll`; what it returns with, or None: it goes on waiting."""
-        member = self._member
-        member.wake.up = False
-        self._throw_what_was_stored()
-        if member.membership.owes_heartbeat:
-            member.membership.polled()
-        if member.closing:
-            return ()
-        if member.subscription.active:
-            rest = member.membership.poll()
-            if rest is not None:
-                await rest
-        elif member.subscription.assigned is not None:
-            member.ownership.choose(member.subscription.assigned)
-        elif member.generation.member_id or member.ownership.owned or member.membership.under_way:
-            await unsubscribe(member)
-        records = self._take()
-        if records or self._blocked_us or (until_us is not None and member.now_us >= until_us):
-            return records
-        return None
+    def look(self) -> Found | Coroutine[Any, Any, Found]:
+        """See to everything that is due in `poll`: what it returns with, or None when it goes on waiting.
 
-    def glance(self) -> tuple[Fetched, ...] | None:
-        """The same look as an event: nothing is to be thrown, one is subscribed, nothing takes time, no time ends.
-
-        Whoever calls it has seen to that (`Rounds.needs_story`).
+        Where user code runs that may take time, returns the rest of the look, which is to be awaited. The task of the
+        application's thread calls it, and, where nothing takes time, an event in its place (`rounds.py`). Raises
+        ClientFailure, PluginError.
         """
         member = self._member
         member.wake.up = False
-        if member.membership.owes_heartbeat:
-            member.membership.polled()
-        rest = member.membership.poll()
-        if rest is not None:
-            at_once(rest)
-        return self._take() or (() if self._blocked_us else None)
+        if member.failure is not None:
+            self._throw_what_was_stored(member.failure)
+        membership = member.membership
+        if membership.owes_heartbeat:
+            membership.polled()
+        if member.closing:
+            return ()
+        rest = None
+        if member.subscription.active:
+            rest = membership.poll()
+        elif member.subscription.assigned is not None:
+            member.ownership.choose(member.subscription.assigned)
+        elif member.generation.member_id or member.ownership.owned or membership.under_way:
+            rest = unsubscribe(member)
+        return self._take() if rest is None else self._take_after(rest)
 
-    def _take(self) -> tuple[Fetched, ...]:
+    async def _take_after(self, rest: Coroutine[Any, Any, None]) -> Found:
+        await rest
+        return self._take()
+
+    def _take(self) -> Found:
         """The end of each look: commit what is owed, and take what there is."""
         member = self._member
         if member.commits.owed:
             member.commits.polled()
-        return member.fetcher.take()
+        records = member.fetcher.take()
+        if records or self._blocked_us or (self._until_us is not None and member.now_us >= self._until_us):
+            return records
+        return None
 
     def _poll_ends_us(self) -> int | None:
         """When this poll returns empty-handed; None: never."""
@@ -189,13 +187,10 @@ class PollLoop:
         self._member.wake_at(until_us)
         return until_us
 
-    def _throw_what_was_stored(self) -> None:
-        member = self._member
-        failure = member.failure
-        if failure is not None:
-            if not failure.lasting:
-                member.failure = None
-            raise failure
+    def _throw_what_was_stored(self, failure: ClientFailure) -> None:
+        if not failure.lasting:
+            self._member.failure = None
+        raise failure
 
     # -- the application ----------------------------------------------------------------------------------------
 

@@ -17,8 +17,9 @@ runs as events (arrival, end of processing), at a fraction of a wake-up's cost. 
 
 Looks: most of what raises the flag is an answer that leads to the next request of a rebalance, and to see to that
 takes no time. So such a look is an event, too, in the place where the wake-up of the story would have been: the poll
-loop's own (`glance`), run to its end. The story is woken where the look might have to wait (callbacks that take time or
-commit, the leader's assignor) or would have something to return, and to return, or raise, what a look has found.
+loop's own (`PollLoop.look`), run to its end. The story is woken where the look might have to wait (callbacks that take
+time or commit, the leader's assignor) or would have something to return, and to return, or raise, what a look has
+found.
 
 So most processes have no story at all: their first poll begins as an event (`begin`), and the story starts, inside
 that poll, when it would be woken for the first time. To wake one and to start one takes the same place in the order.
@@ -26,9 +27,10 @@ that poll, when it would be woken for the first time. To wake one and to start o
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, TypeAlias
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, TypeAlias
 
+from groupsim.eventloop.at_once import at_once
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import Order
 from groupsim.members.behaviour import Behaviour, CommitPolicy, ProcessingTimes
@@ -47,6 +49,8 @@ _TASK = Order.TASK
 
 Found: TypeAlias = tuple[Fetched, ...] | None
 """What a look comes to: what `poll` returns with, or None when it goes on waiting."""
+Look: TypeAlias = Callable[[], Found | Coroutine[Any, Any, Found]]
+"""See to what is due in `poll` (`PollLoop.look`); what may take time is to be awaited."""
 
 
 class Rounds:
@@ -97,7 +101,7 @@ class Rounds:
         self._under_way = False
         self._story: Event | None = None  # what it waits for; most processes have no story
         self._start: Callable[[], None] | None = None  # of the story, while there is none
-        self._look: Callable[[], Found] | None = None
+        self._look: Look | None = None
         self._looking = False
         self._found: Found = None
         self._raised: Exception | None = None
@@ -106,13 +110,13 @@ class Rounds:
 
     # -- the story's side ---------------------------------------------------------------------------------------
 
-    def begin(self, look: Callable[[], Found], start: Callable[[], None]) -> None:
+    def begin(self, look: Look, start: Callable[[], None]) -> None:
         """Look around for the first time, and rest, without a story: `start` starts it in the middle of that rest."""
         self._look, self._start = look, start
         self._resting = self._wake.up = True
         self._look_around()
 
-    async def rest(self, look: Callable[[], Found]) -> Found:
+    async def rest(self, look: Look) -> Found:
         """Wait for what needs the story; what needs none is seen to by `look`, as an event.
 
         Returns what such a look has found, or None: the story has to look itself. Raises what a look has raised.
@@ -179,7 +183,8 @@ class Rounds:
                 return
             self._looking = True
             try:
-                self._found = self._look()
+                found = self._look()
+                self._found = at_once(found) if isinstance(found, Coroutine) else found
             except Exception as raised:
                 self._raised = raised
             self._looking = False
