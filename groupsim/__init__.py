@@ -35,14 +35,14 @@ if TYPE_CHECKING:
     from groupsim.members.settings import ConsumerSettings, SettingError
     from groupsim.protocol.errors import ErrorCode
     from groupsim.protocol.messages import TopicPartition
-    from groupsim.raw_bytes import assignment_bytes, subscription_bytes
     from groupsim.scenarios.language.model import Scenario
     from groupsim.scenarios.language.problems import ScenarioError
     from groupsim.scenarios.loading.load import load_file, load_text
     from groupsim.scenarios.runtime.runner import Run, run_scenario
     from groupsim.scenarios.story import Cause, Story, tell
-    from groupsim.simulation import Simulation
-    from groupsim.unstruck import FaultStruckNothing
+    from groupsim.testing.raw_bytes import assignment_bytes, subscription_bytes
+    from groupsim.testing.simulation import Simulation
+    from groupsim.testing.unused_faults import FaultStruckNothing
 
 _HOMES = {
     "Behaviour": "groupsim.members.behaviour",
@@ -55,24 +55,24 @@ _HOMES = {
     "DeadlockError": "groupsim.eventloop.errors",
     "ErrorCode": "groupsim.protocol.errors",
     "EventLoopError": "groupsim.eventloop.errors",
-    "FaultStruckNothing": "groupsim.unstruck",
+    "FaultStruckNothing": "groupsim.testing.unused_faults",
     "Kind": "groupsim.eventloop.events",
     "PluginError": "groupsim.members.failures",
     "Run": "groupsim.scenarios.runtime.runner",
     "Scenario": "groupsim.scenarios.language.model",
     "ScenarioError": "groupsim.scenarios.language.problems",
     "SettingError": "groupsim.members.settings",
-    "Simulation": "groupsim.simulation",
+    "Simulation": "groupsim.testing.simulation",
     "StandstillError": "groupsim.eventloop.errors",
     "Story": "groupsim.scenarios.story",
     "TopicPartition": "groupsim.protocol.messages",
     "TraceEvent": "groupsim.eventloop.events",
-    "assignment_bytes": "groupsim.raw_bytes",
+    "assignment_bytes": "groupsim.testing.raw_bytes",
     "load_file": "groupsim.scenarios.loading.load",
     "load_text": "groupsim.scenarios.loading.load",
     "read_trace": "groupsim.eventloop.sinks",
     "run_scenario": "groupsim.scenarios.runtime.runner",
-    "subscription_bytes": "groupsim.raw_bytes",
+    "subscription_bytes": "groupsim.testing.raw_bytes",
     "tell": "groupsim.scenarios.story",
     "write_trace": "groupsim.eventloop.sinks",
 }

@@ -8,7 +8,7 @@ import sys
 def main() -> None:
     """The entry point of the command. Most of its start is importing, and nobody wants to read where that stood."""
     try:
-        from groupsim.cli import main as command
+        from groupsim.cli.app import main as command
 
         command()
     except KeyboardInterrupt:

@@ -13,9 +13,9 @@ from typing import Any, NoReturn
 
 import typer
 
-from groupsim import as_json
+from groupsim.cli import as_json
+from groupsim.cli.exits import BAD_INPUT, RUN_FAILED, Trouble, complain
 from groupsim.eventloop.errors import EventLoopError
-from groupsim.exits import BAD_INPUT, RUN_FAILED, Trouble, complain
 from groupsim.members.failures import PluginError
 from groupsim.members.settings import SettingError
 from groupsim.pipeline.sweep.errors import SweepError

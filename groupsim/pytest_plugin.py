@@ -35,13 +35,13 @@ import pytest
 
 if TYPE_CHECKING:
     from groupsim.control import Served
-    from groupsim.live_fixture import Labs
-    from groupsim.simulation import Simulation
+    from groupsim.testing.live_fixture import Labs
+    from groupsim.testing.simulation import Simulation
 
 FIXTURE, SEED = "sim", "sim_seed"
 LAB, LABS = "kafka_lab", "kafka_labs"
 _OURS = pytest.StashKey[bool]()
-#: What the marker `kafka_lab` takes: the arguments of `groupsim.live_fixture.Labs`, and whom a cluster is shared by.
+#: What the marker `kafka_lab` takes: the arguments of `testing.live_fixture.Labs`, and whom a cluster is shared by.
 LAB_TAKES = ("scenario", "brokers", "topics", "broker", "options", "share")
 _SHARED = pytest.StashKey["dict[str, Labs]"]()
 _SHOWN = pytest.StashKey["Labs"]()
@@ -148,8 +148,8 @@ def sim_seed(request: pytest.FixtureRequest) -> int:
 @pytest.fixture
 def sim(request: pytest.FixtureRequest, sim_seed: int) -> Generator[Simulation]:
     """A simulated cluster in virtual time (`groupsim.Simulation`)."""
-    from groupsim.simulation import OWN, Simulation
-    from groupsim.unstruck import warn_of_unstruck
+    from groupsim.testing.simulation import OWN, Simulation
+    from groupsim.testing.unused_faults import warn_of_unstruck
 
     said = _marked(request.node, FIXTURE) | {"seed": sim_seed}
     said.pop("seeds", None)
@@ -189,8 +189,8 @@ def groupsim_mutant(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPa
 
 @pytest.fixture
 def kafka_labs() -> Generator[Labs]:
-    """Makes served clusters (`groupsim.live_fixture.Labs`); they end with the test."""
-    from groupsim.live_fixture import Labs
+    """Makes served clusters (`groupsim.testing.live_fixture.Labs`); they end with the test."""
+    from groupsim.testing.live_fixture import Labs
 
     labs = Labs()
     try:
@@ -203,7 +203,7 @@ def kafka_labs() -> Generator[Labs]:
 def kafka_lab(request: pytest.FixtureRequest, kafka_labs: Labs) -> Served:
     """A served cluster for real clients: `.bootstrap`, `.control`."""
     from groupsim.control.process import ServeFailed
-    from groupsim.naming import only_known
+    from groupsim.testing.names import only_known
 
     said = _marked(request.node, LAB, LAB_TAKES[:1])
     try:
@@ -227,7 +227,7 @@ def _labs_for(test: pytest.Item, share: str, said: dict[str, Any], own: Labs) ->
     node = {"module": test.getparent(pytest.Module), "session": test.session}.get(share)
     if node is None:
         raise ValueError(f"share={share!r}: write share='module', share='session' or share='test'")
-    from groupsim.live_fixture import Labs
+    from groupsim.testing.live_fixture import Labs
 
     shared = node.stash.setdefault(_SHARED, {})
     settings = repr(sorted(said.items()))
@@ -260,8 +260,8 @@ def pytest_fixture_setup(
     __tracebackhide__ = True
     if not request.node.stash.get(_OURS, False):
         return (yield)
-    from groupsim.async_fixtures import Later, is_async
-    from groupsim.simulation import Simulation
+    from groupsim.testing.async_fixtures import Later, is_async
+    from groupsim.testing.simulation import Simulation
 
     make: Any = fixturedef.func
     arguments = (request.getfixturevalue(name) for name in fixturedef.argnames if name != "request")
@@ -288,7 +288,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
     simulation: Any = pyfuncitem.funcargs.get(FIXTURE)
     if simulation is None or not pyfuncitem.stash.get(_OURS, False):
         return (yield)
-    from groupsim.async_fixtures import with_fixtures
+    from groupsim.testing.async_fixtures import with_fixtures
 
     given = pyfuncitem.obj
     test = given if inspect.iscoroutinefunction(given) else inspect.unwrap(given, stop=inspect.iscoroutinefunction)
@@ -320,6 +320,6 @@ def pytest_runtest_makereport(
 
 
 def _story(simulation: Simulation) -> str:
-    from groupsim.failure_told import failure_told
+    from groupsim.testing.failure_report import failure_told
 
     return simulation.at_failure or failure_told(simulation)

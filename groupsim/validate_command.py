@@ -6,8 +6,10 @@ from typing import Any
 
 from rich.text import Text
 
-from groupsim import as_json
-from groupsim.exits import BAD_INPUT, WELL
+from groupsim.cli import as_json
+from groupsim.cli.exits import BAD_INPUT, WELL
+from groupsim.cli.scenario_source import find
+from groupsim.cli.terminal import Terminal
 from groupsim.pipeline.experiment import catalogue as experiments
 from groupsim.pipeline.experiment.load import experiment_of
 from groupsim.pipeline.experiment.schema import experiment_schema
@@ -16,8 +18,6 @@ from groupsim.scenarios.language.problems import ERROR, Problem, ScenarioError
 from groupsim.scenarios.loading.load import scenario_of
 from groupsim.scenarios.loading.plugins import import_from
 from groupsim.scenarios.loading.schema import scenario_schema
-from groupsim.settings_changed import find
-from groupsim.terminal import Terminal
 
 
 def validate(files: list[str], wants_json: bool) -> int:

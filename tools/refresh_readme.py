@@ -17,7 +17,7 @@ from pathlib import Path
 from kept_page import keep
 from typer.testing import CliRunner
 
-from groupsim.cli import app
+from groupsim.cli.app import app
 
 README = Path(__file__).resolve().parent.parent / "README.md"
 BLOCK = re.compile(r"(<!-- (demo|cluster): .*? -->\n```text\n)(.*?)(```\n)", re.DOTALL)

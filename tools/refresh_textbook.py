@@ -31,7 +31,7 @@ from attrs import frozen
 from kept_page import keep
 from typer.testing import CliRunner
 
-from groupsim.cli import app
+from groupsim.cli.app import app
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 PAGE = DOCS / "textbook.md"

@@ -11,8 +11,8 @@ from pathlib import Path
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.logs.broker import BrokerLog
 from groupsim.logs.broker_life import BrokerLife
-from groupsim.logs.clients import ClientLog, client_log
-from groupsim.logs.known import Known
+from groupsim.logs.clients.known import Known
+from groupsim.logs.clients.profiles import ClientLog, client_log
 from groupsim.logs.wording import version
 
 LISTED = ".groupsim-logs"

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from groupsim.assign import render_table, run_document, run_file
-from groupsim.assign_documents import DocumentError, read_documents
-from groupsim.exits import BAD_INPUT, RUN_FAILED, Trouble
+from groupsim.cli.commands.assign_document import render_table, run_document, run_file
+from groupsim.cli.commands.assign_input import DocumentError, read_documents
+from groupsim.cli.exits import BAD_INPUT, RUN_FAILED, Trouble
 
 GOOD: dict[str, Any] = {
     "id": "a join",

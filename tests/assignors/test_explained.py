@@ -12,9 +12,6 @@ from assignor_groups import Topics, member, parts, random_members, random_topics
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupsim.assign import run_document
-from groupsim.assign_command import assign
-from groupsim.assign_explained import Explain, sentence
 from groupsim.assignors import (
     Assignor,
     AssignorError,
@@ -28,6 +25,9 @@ from groupsim.assignors import (
     replayed,
     run_assignor,
 )
+from groupsim.cli.commands.assign import assign
+from groupsim.cli.commands.assign_document import run_document
+from groupsim.cli.render.assign_steps import Explain, sentence
 from groupsim.protocol.assignment import GroupAssignment, MemberSubscription
 from groupsim.protocol.messages import TopicPartition
 

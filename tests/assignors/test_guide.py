@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from groupsim import Simulation
-from groupsim.assign import run_document
-from groupsim.assign_command import assign
-from groupsim.assign_explained import Explain
+from groupsim.cli.commands.assign import assign
+from groupsim.cli.commands.assign_document import run_document
+from groupsim.cli.render.assign_steps import Explain
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "writing-an-assignor.md").read_text(encoding="utf-8")
 PYTHON = re.findall(r"```python\n(.*?)```", GUIDE, re.DOTALL)

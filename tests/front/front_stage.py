@@ -9,7 +9,7 @@ from pathlib import Path
 
 from typer.testing import CliRunner, Result
 
-from groupsim.cli import app
+from groupsim.cli.app import app
 
 BOUNCE = """\
 title: A bounced member
@@ -34,6 +34,6 @@ def call(*args: object) -> Result:
 
 def shell(command: str, *, encoding: str = "utf-8", cwd: Path | None = None) -> subprocess.CompletedProcess[bytes]:
     """The real command in a shell, as `groupsim`."""
-    line = command.replace("groupsim ", f"{sys.executable} -m groupsim.cli ")
+    line = command.replace("groupsim ", f"{sys.executable} -m groupsim.cli.app ")
     env = {**os.environ, "PYTHONIOENCODING": encoding, "COLUMNS": "100"}
     return subprocess.run(["sh", "-c", line], capture_output=True, env=env, cwd=cwd, check=False)

@@ -13,7 +13,7 @@ import pytest
 from front_stage import BOUNCE, call, shell
 from typer.testing import CliRunner
 
-from groupsim.cli import app
+from groupsim.cli.app import app
 
 # --- run ---------------------------------------------------------------------------------------------------------
 
@@ -84,7 +84,7 @@ def test_nothing_is_wider_than_the_terminal(bounce: Path, width: str) -> None:
 def test_the_headline_stays_one_line_in_a_pipe(bounce: Path) -> None:
     """Without a terminal and without COLUMNS, `| head -1` gives the whole line to quote."""
     env = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
-    command = [sys.executable, "-m", "groupsim.cli", "run", str(bounce)]
+    command = [sys.executable, "-m", "groupsim.cli.app", "run", str(bounce)]
     done = subprocess.run(command, capture_output=True, text=True, env=env, check=False)
     first = done.stdout.splitlines()[0]
     assert len(first) > 80
@@ -108,7 +108,7 @@ def test_ctrl_c_while_the_command_starts_is_no_traceback() -> None:
 def test_a_terminal_without_unicode_gets_plain_characters(bounce: Path) -> None:
     """Where the encoding knows no block characters, ASCII draws the lanes."""
     done = subprocess.run(
-        [sys.executable, "-m", "groupsim.cli", "run", str(bounce)],
+        [sys.executable, "-m", "groupsim.cli.app", "run", str(bounce)],
         capture_output=True,
         env={"PYTHONIOENCODING": "ascii:replace", "PYTHONUTF8": "0", "COLUMNS": "100"},
         check=True,
@@ -216,7 +216,7 @@ def test_ctrl_c_is_exit_code_130_and_leaves_nothing(tmp_path: Path, how: signal.
     """It ends the run at once, without a traceback and without a half-written trace; so does who stops a container."""
     long = tmp_path / "long.yaml"
     long.write_text(BOUNCE.replace("run-for: 2m", "run-for: 30d").replace("40/s", "2000/s"))
-    command = [sys.executable, "-m", "groupsim.cli", "run", str(long), "--trace", str(tmp_path / "t.jsonl")]
+    command = [sys.executable, "-m", "groupsim.cli.app", "run", str(long), "--trace", str(tmp_path / "t.jsonl")]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + 60
     while not any(path.stat().st_size for path in tmp_path.glob(".t.jsonl*")) and time.monotonic() < deadline:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from groupsim.cli import app
+from groupsim.cli.app import app
 
 SCENARIO = """\
 run-for: 15s

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from front_stage import call
 
-from groupsim.diff import Row
-from groupsim.difference_told import sentence
+from groupsim.cli.render.diff_sentence import sentence
+from groupsim.cli.render.run_diff import Row
 
 
 def test_diff_of_one_setting(bounce: Path) -> None:

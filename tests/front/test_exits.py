@@ -6,10 +6,10 @@ import signal
 
 import pytest
 
+from groupsim.cli.exits import ended_as_by_ctrl_c
 from groupsim.eventloop.interface import EventLoop
 from groupsim.eventloop.units import seconds
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
-from groupsim.exits import ended_as_by_ctrl_c
 
 
 def test_sigterm_between_two_events_unwinds_the_run(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from groupsim.logs.java_reasons import full_reason
+from groupsim.logs.clients.java_reasons import full_reason
 
 BEFORE = {"version": 3, "topics": {"orders": [[], []]}}
 NOW = {"version": 5, "topics": {"orders": [[], [], []]}}

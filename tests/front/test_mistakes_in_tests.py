@@ -11,14 +11,14 @@ import pytest
 from attrs import evolve, fields
 
 from groupsim import Behaviour, ErrorCode, PluginError, Simulation
-from groupsim.application import Application
 from groupsim.assignors import Assignor, AssignorError, RangeAssignor
 from groupsim.cluster.faults import After, AnswerError, Break, Direction, Isolate, LoseResponse, Match, Stall
-from groupsim.failure_told import ids_of
 from groupsim.members.profiles import PROFILES
 from groupsim.members.settings import SettingError
 from groupsim.protocol.assignment import GroupAssignment
 from groupsim.protocol.messages import Api, HeartbeatRequest
+from groupsim.testing.application import Application
+from groupsim.testing.failure_report import ids_of
 
 pytest_plugins = ["pytester"]
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner, Result
 
-from groupsim.cli import app
+from groupsim.cli.app import app
+from groupsim.cli.commands.offset_rows import rows_of
 from groupsim.cluster.offset_batches import to_batch
 from groupsim.coordinator.records import GroupRecord, GroupValue, OffsetRecord, OffsetValue, Producer, TransactionEnd
-from groupsim.offset_rows import rows_of
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.batch import Batch, LogRecord, timestamp_ms
 from groupsim.protocol.batch_codec import encode

@@ -8,9 +8,9 @@ from front_stage import call
 from rich.text import Text
 from typer.testing import CliRunner
 
-from groupsim.cli import app
-from groupsim.one_screen import CUTS, EVERYTHING, SCREEN, USUAL, Limits, Part, draw, fitting
-from groupsim.terminal import Terminal
+from groupsim.cli.app import app
+from groupsim.cli.render.screen import CUTS, EVERYTHING, SCREEN, USUAL, Limits, Part, draw, fitting
+from groupsim.cli.terminal import Terminal
 
 LONG = "deploy-jvm-S-cooperative"  # 77 lines where nothing is cut for the height
 

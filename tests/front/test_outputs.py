@@ -16,7 +16,7 @@ def test_a_full_disk_is_named_and_nothing_half_written_stays(bounce: Path, tmp_p
     """The place is told, with the remedy; a limit on the size of files stands for the disk."""
     place = tmp_path / "full" / option.split("=")[1]
     place.parent.mkdir()
-    before = f"ulimit -f 1; cd '{tmp_path}'; exec '{sys.executable}' -m groupsim.cli run '{bounce}'"
+    before = f"ulimit -f 1; cd '{tmp_path}'; exec '{sys.executable}' -m groupsim.cli.app run '{bounce}'"
     done = subprocess.run(
         ["sh", "-c", f"{before} {option.split('=')[0]} '{place}'"], capture_output=True, text=True, check=False
     )
@@ -53,7 +53,7 @@ def test_a_place_below_a_file_is_refused_before_the_run(bounce: Path, option: st
 
 def unread(*args: str) -> tuple[int, str]:
     """Exit code and standard error of the real command when nobody reads its output, which is buffered as usual."""
-    command = [sys.executable, "-m", "groupsim.cli", *args]
+    command = [sys.executable, "-m", "groupsim.cli.app", *args]
     env = {name: value for name, value in os.environ.items() if name != "PYTHONUNBUFFERED"}
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=env)
     assert process.stdout is not None

@@ -12,9 +12,9 @@ import pytest
 from front_stage import call
 from typer.testing import CliRunner
 
-from groupsim.cli import app
-from groupsim.owners_columns import columns_of
-from groupsim.owners_shown import MOST_LINES, Cell, Column, loads, picture, ranges
+from groupsim.cli.app import app
+from groupsim.cli.render.owners import MOST_LINES, Cell, Column, loads, picture, ranges
+from groupsim.cli.render.owners_columns import columns_of
 from groupsim.scenarios.story import partition_set, tell
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "story"))

@@ -78,8 +78,8 @@ def test_the_package_is_not_rewritten_for_its_assertions(pytester: pytest.Pytest
         from _pytest.assertion.rewrite import AssertionRewritingHook
 
         async def test_loaded(sim):
-            import groupsim.simulation
-            assert not isinstance(groupsim.simulation.__loader__, AssertionRewritingHook)
+            import groupsim.testing.simulation
+            assert not isinstance(groupsim.testing.simulation.__loader__, AssertionRewritingHook)
         """
     )
     pytester.runpytest_subprocess().assert_outcomes(passed=1)

@@ -11,7 +11,7 @@ import pytest
 from front_stage import call
 from typer.testing import CliRunner
 
-from groupsim.cli import app
+from groupsim.cli.app import app
 
 LARGE = """
 title: many

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from groupsim import report_command
-from groupsim.cli import app
+from groupsim.cli.app import app
+from groupsim.cli.commands import report
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "pipeline"))
 
@@ -48,7 +48,7 @@ def test_a_page_that_cannot_be_is_refused_first(tmp_path: Path, name: str, says:
 
 def test_without_plotly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A missing package is told with what installs it, before anything runs."""
-    monkeypatch.setattr(report_command, "find_spec", lambda name: None)
+    monkeypatch.setattr(report, "find_spec", lambda name: None)
     code, out, err = call("run", "demo", "--report", str(tmp_path / "run.html"))
     assert (code, out) == (2, "")
     assert 'pip install "groupsim[report]"' in err

@@ -7,8 +7,8 @@ import re
 
 from rich.console import Console
 
+from groupsim.cli.run_progress import EVERY, RunProgress
 from groupsim.eventloop.events import Kind, TraceEvent
-from groupsim.run_progress import EVERY, RunProgress
 
 MINUTE_US = 60_000_000
 

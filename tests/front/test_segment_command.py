@@ -10,7 +10,7 @@ import pytest
 from front_stage import call
 from typer.testing import CliRunner
 
-from groupsim.cli import app
+from groupsim.cli.app import app
 from groupsim.cluster.log.headers import find, headers, segment_for
 from groupsim.protocol.batch_codec import read_batches
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from groupsim.assignors import Assignor, AssignorError, run_assignor
+from groupsim.cli.slow_assignors import slow_assignors_named
 from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
-from groupsim.slow_assignors import slow_assignors_named
 
 ENDLESS = """\
 import time

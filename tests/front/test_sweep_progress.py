@@ -12,9 +12,10 @@ import pyarrow as pa
 import pytest
 from rich.console import Console
 
-from groupsim import sweep_command, sweep_progress
+from groupsim.cli import sweep_progress
+from groupsim.cli.commands import sweep
+from groupsim.cli.sweep_progress import SweepProgress
 from groupsim.pipeline.sweep.driver import Progress
-from groupsim.sweep_progress import SweepProgress
 
 
 def test_a_log_gets_a_line_now_and_then_with_an_estimate(
@@ -46,7 +47,7 @@ def test_runs_that_failed_alike_are_told_once(capsys: pytest.CaptureFixture[str]
     rows.append({"cell": 1, "seed": 1, "status": "done", "error": None, "repeat": "again --seed 1"})
     directory = SimpleNamespace(tables=lambda name, columns: pa.Table.from_pylist(rows), path=Path("out"))
     outcome: Any = SimpleNamespace(failed=6, total=7, directory=directory)
-    sweep_command._show_failed(outcome, Console(stderr=True, soft_wrap=True))
+    sweep._show_failed(outcome, Console(stderr=True, soft_wrap=True))
     assert capsys.readouterr().err.splitlines() == [
         "6 of 7 runs failed; the column `error` of `runs` says why",
         "  cell 0, seed 0 and 4 more: StepError: no",

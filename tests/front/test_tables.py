@@ -10,13 +10,15 @@ from pathlib import Path
 import pytest
 from attrs import evolve
 
-from groupsim import failure_told, records_shown, timeline
+from groupsim.cli.render import records as records_shown
+from groupsim.cli.render import timeline
+from groupsim.cli.render.screen import USUAL
+from groupsim.cli.terminal import Terminal
 from groupsim.eventloop.events import Kind, TraceEvent
-from groupsim.one_screen import USUAL
 from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.story import Cause, Move, Story, tell
 from groupsim.scenarios.story.model import Account, Doing, GroupAccount, Records
-from groupsim.terminal import Terminal
+from groupsim.testing import failure_report
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "story"))
 
@@ -129,7 +131,7 @@ def test_millions_of_records_do_not_run_together() -> None:
 def test_events_of_a_failure_stay_in_line_after_an_hour() -> None:
     """The kinds of events begin in one column, with hours and without."""
     events = [TraceEvent(1, 1, Kind.ACTION, "c1"), TraceEvent(2, 30 * HOUR_US, Kind.ACTION, "c1")]
-    assert len({line.index("action") for line in failure_told.told(events, {})}) == 1
+    assert len({line.index("action") for line in failure_report.told(events, {})}) == 1
 
 
 def test_partitions_that_fared_alike_share_a_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from typer.testing import CliRunner
 
-from groupsim.cli import app
+from groupsim.cli.app import app
 
 TEXT = """
 title: Many expectations

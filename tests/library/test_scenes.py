@@ -13,8 +13,8 @@ import failover_table
 import pytest
 from library_scenes import scene, traced
 
-from groupsim.one_screen import FEW_MEMBERS, SCREEN
-from groupsim.run_command import Shown, show
+from groupsim.cli.commands.run import Shown, show
+from groupsim.cli.render.screen import FEW_MEMBERS, SCREEN
 from groupsim.scenarios.language.document import read_document
 from groupsim.scenarios.language.model import Scenario
 from groupsim.scenarios.language.problems import ScenarioError

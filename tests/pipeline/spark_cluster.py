@@ -201,7 +201,7 @@ def groupsim(*arguments: str | Path, python: Path | None = None) -> subprocess.P
     """The command, started; the workers' Python is named as a user does."""
     named = {"PYSPARK_PYTHON": str(python)} if python else {}
     return subprocess.Popen(
-        [sys.executable, "-m", "groupsim.cli", *map(str, arguments)],
+        [sys.executable, "-m", "groupsim.cli.app", *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -8,7 +8,7 @@ from analysis_tables import Made, experiment
 from rich.console import Console
 from rich.text import Text
 
-from groupsim import answer_shown
+from groupsim.cli.render import answer as answer_shown
 from groupsim.pipeline.analysis import answer_of
 from groupsim.pipeline.analysis.answer import Answer
 from groupsim.pipeline.analysis.metrics import METRICS, POOLED_METRICS

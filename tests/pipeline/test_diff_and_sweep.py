@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from groupsim.diff import compare
+from groupsim.cli.render.run_diff import compare
 from groupsim.pipeline import runs
 from groupsim.pipeline.analysis import answer_of
 from groupsim.pipeline.experiment.varied import experiment_varying

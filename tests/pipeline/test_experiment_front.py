@@ -13,7 +13,7 @@ import pytest
 from experiment_reference import rewritten
 from typer.testing import CliRunner, Result
 
-from groupsim.cli import app
+from groupsim.cli.app import app
 from groupsim.pipeline.experiment.catalogue import library, names
 from groupsim.pipeline.experiment.load import load_experiment
 from groupsim.pipeline.experiment.schema import experiment_schema

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from groupsim.cli.scenario_source import load as load_for_a_run
 from groupsim.pipeline.experiment import from_json, load_experiment, to_json
 from groupsim.pipeline.experiment.catalogue import names
 from groupsim.pipeline.experiment.load import experiment_of
@@ -20,7 +21,6 @@ from groupsim.scenarios.loading.canonical import scenario_from_json
 from groupsim.scenarios.loading.catalogue import ALIASES
 from groupsim.scenarios.loading.catalogue import names as scenario_names
 from groupsim.scenarios.runtime.runner import run_scenario
-from groupsim.settings_changed import load as load_for_a_run
 
 TEXT = """\
 title: "ü, 3.10 and ☃"

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from groupsim.cli.scenario_source import load as load_for_a_run
 from groupsim.pipeline.experiment import Experiment, from_json, to_json
 from groupsim.pipeline.experiment.asked import Asked
 from groupsim.pipeline.experiment.varied import experiment_varying
 from groupsim.scenarios.language.problems import ScenarioError
 from groupsim.scenarios.loading.canonical import scenario_from_json
-from groupsim.settings_changed import load as load_for_a_run
 
 SESSION = "groups.orders.properties.session.timeout.ms"
 SCENARIO = """\

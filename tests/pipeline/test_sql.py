@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from groupsim.cli import app
+from groupsim.cli.app import app
 from groupsim.pipeline.runs import simulate, to_arrow
 from groupsim.pipeline.schemas import QUERIED, TABLES
 from groupsim.pipeline.sql import ask, asking

@@ -15,7 +15,7 @@ import small_sweep
 
 from groupsim.pipeline.sweep.directory import Directory
 
-COMMAND = [sys.executable, "-m", "groupsim.cli", "sweep"]
+COMMAND = [sys.executable, "-m", "groupsim.cli.app", "sweep"]
 
 
 def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
@@ -113,7 +113,7 @@ def test_a_missing_extra_is_named(tmp_path: Path, package: str, extra: str, opti
     bare = (
         "import importlib.util as u, sys; real = u.find_spec\n"
         f"u.find_spec = lambda name, *more: None if name == '{package}' else real(name, *more)\n"
-        "from groupsim.cli import main; main()"
+        "from groupsim.cli.app import main; main()"
     )
     command = [sys.executable, "-c", bare, "sweep", str(file), "--out", str(tmp_path / "out"), *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -11,7 +11,7 @@ from groupsim.scenarios.language.problems import ScenarioError
 from groupsim.scenarios.loading.load import load_text
 from groupsim.scenarios.runtime.runner import Run, StepError, run_scenario
 from groupsim.scenarios.story import tell
-from groupsim.simulation import Simulation
+from groupsim.testing.simulation import Simulation
 
 FILE = """
 run-for: 40s

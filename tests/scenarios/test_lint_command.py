@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from groupsim.cli import app
+from groupsim.cli.app import app
 from groupsim.scenarios.lint import RULES
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from groupsim.cli import app
+from groupsim.cli.app import app
 from groupsim.scenarios.language.document import parse_document
 from groupsim.scenarios.lint import Finding, broker_of, client_of, lines_of, lint_scenario, lint_settings
 from groupsim.scenarios.lint.rules import migration

@@ -9,7 +9,7 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from groupsim.cli import app
+from groupsim.cli.app import app
 from groupsim.scenarios.lint.spellings import is_filled_in, kafka_name, respelt
 
 SESSION = "session.timeout.ms"

@@ -6,7 +6,7 @@ import pytest
 from confluent_kafka import Consumer
 
 from groupsim.control import Served
-from groupsim.live_fixture import line
+from groupsim.testing.live_fixture import line
 
 pytest_plugins = ["pytester"]
 

@@ -83,7 +83,7 @@ BAD_INPUT = {
 
 EACH_IN_TURN = """
 import contextlib, io, json, sys
-from groupsim.cli import main
+from groupsim.cli.app import main
 told = []
 for arguments in json.loads(sys.argv[1]):
     sys.argv = ["groupsim", "serve", "--port", "0", *arguments]
@@ -129,7 +129,7 @@ MISSING = """
 import sys
 sys.modules[sys.argv[1]] = None
 sys.argv = ["groupsim", "serve", "--port", "0"]
-from groupsim.cli import main
+from groupsim.cli.app import main
 main()
 """
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from builders import Tape, computed, formed
 
-from groupsim import as_json
+from groupsim.cli import as_json
 from groupsim.eventloop.events import Kind
 from groupsim.scenarios.story import Assignment, Generation, tell
 

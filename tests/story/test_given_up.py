@@ -7,7 +7,7 @@ from io import StringIO
 from builders import Tape, formed
 from rich.console import Console
 
-from groupsim import timeline
+from groupsim.cli.render import timeline
 from groupsim.eventloop.events import Kind
 from groupsim.scenarios.loading.load import load_text
 from groupsim.scenarios.runtime.runner import run_scenario

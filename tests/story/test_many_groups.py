@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from groupsim import timeline
+from groupsim.cli.render import timeline
 from groupsim.scenarios.loading.load import load_file, load_text
 from groupsim.scenarios.runtime.runner import run_scenario
 from groupsim.scenarios.story import Story, tell

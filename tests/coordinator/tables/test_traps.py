@@ -34,7 +34,7 @@ from groupsim.protocol.messages import (
     SyncGroupRequest,
     TopicPartition,
 )
-from groupsim.simulation import Simulation
+from groupsim.testing.simulation import Simulation
 
 T0 = TopicPartition("t", 0)
 

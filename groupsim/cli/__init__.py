@@ -1,0 +1,1 @@
+"""The command `groupsim`: what it parses, how it ends, and where it writes."""

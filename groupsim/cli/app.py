@@ -1,0 +1,468 @@
+"""The command `groupsim`. Thin: it parses, calls, prints; each command's work is in a module of its own.
+
+Exit codes: 0 well, 1 an expectation failed, 2 bad input, 3 the run failed, 130 ctrl-C.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from groupsim.cli import app_looking, app_run, app_tables
+from groupsim.cli.encoding import make_printable
+from groupsim.cli.exits import BAD_INPUT, complain, guarded
+from groupsim.cli.options import engine as engine_options
+from groupsim.cli.options import lint as lint_options
+from groupsim.cli.options import serve as said
+from groupsim.cli.options.common import (
+    AsJson,
+    ExplainAll,
+    ExplainSome,
+    Goals,
+    Seed,
+    Settings,
+    Source,
+    Traceback,
+    Varied,
+)
+from groupsim.cli.streams import failure_of_output, outlive_readers
+from groupsim.cli.usage_errors import Commands
+
+app = typer.Typer(
+    name="groupsim",
+    cls=Commands,
+    help="A laboratory for Apache Kafka consumer groups: coordinator, cluster and consumers in virtual time.",
+    epilog="Start with `groupsim run demo`; `groupsim list` shows the library.  \n"
+    "Exit codes: 0 well, 1 an expectation failed, 2 bad input, 3 the run failed, 130 ctrl-C.",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from importlib import metadata
+
+        typer.echo(f"groupsim {metadata.version('groupsim')}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", metavar="", callback=_version, is_eager=True)
+    ] = False,
+) -> None:
+    pass
+
+
+app_run.register(app)
+
+
+@app.command("diff")
+@guarded
+def diff(
+    left: Annotated[str, typer.Argument(help="A scenario, or a trace (.jsonl, .parquet).", metavar="A")],
+    right: Annotated[
+        str | None, typer.Argument(help="Another; without it, A with what --set changes.", metavar="B")
+    ] = None,
+    seed: Seed = 0,
+    setting: Settings = None,
+    as_json: AsJson = False,
+    traceback: Traceback = False,
+) -> None:
+    """Compare two runs with the same luck: where they first part, and what it changed.
+
+    Examples:
+
+    - `groupsim diff rollout.yaml rollout-static.yaml --seed 7`
+    - `groupsim diff demo --set groups.g1.properties.session.timeout.ms=10000`
+    - `groupsim diff before.jsonl after.jsonl`
+    """
+    from groupsim.cli.commands import diff as diff_command
+
+    raise typer.Exit(diff_command.diff(left, right, seed, setting or [], as_json))
+
+
+@app.command("describe")
+@guarded
+def describe(
+    source: Source,
+    at: Annotated[str, typer.Option("--at", help="Virtual time, such as 40s or 1m30s.", metavar="TIME")],
+    group: Annotated[str | None, typer.Option("--group", help="Only this group.", metavar="GROUP")] = None,
+    cluster: Annotated[bool, typer.Option("--cluster", help="Replicas, leaders and log ends too.", metavar="")] = False,
+    seed: Seed = 0,
+    setting: Settings = None,
+    as_json: AsJson = False,
+    traceback: Traceback = False,
+) -> None:
+    """Show the groups at a moment of a run: state, members, timers, and requests without an answer.
+
+    Examples:
+
+    - `groupsim describe demo --at 40s`
+    - `groupsim describe my.yaml --at 1m30s --group orders --json`
+    - `groupsim describe acks-1-leader-dies --at 30s --cluster`
+    """
+    from groupsim.cli.commands import describe as describe_command
+
+    raise typer.Exit(describe_command.describe(source, at, group, seed, setting or [], as_json, cluster))
+
+
+@app.command("offsets")
+@guarded
+def offsets(
+    source: Annotated[
+        str,
+        typer.Argument(help="A scenario, or a data directory, partition or segment (.log).", metavar="FILE|NAME|DIR"),
+    ],
+    at: Annotated[
+        str | None, typer.Option("--at", help="Of a run: at this virtual time; its end otherwise.", metavar="TIME")
+    ] = None,
+    group: Annotated[str | None, typer.Option("--group", help="Only this group.", metavar="GROUP")] = None,
+    topic: Annotated[str | None, typer.Option("--topic", help="Only offsets of this topic.", metavar="TOPIC")] = None,
+    live: Annotated[
+        bool, typer.Option("--live/--all", help="Only what counts; or what is superseded too.", metavar="")
+    ] = False,
+    seed: Seed = 0,
+    setting: Settings = None,
+    as_json: AsJson = False,
+    traceback: Traceback = False,
+) -> None:
+    """Print the records of `__consumer_offsets` decoded: what is live, and what it superseded.
+
+    Segments may be Kafka's own; they are only read. With `--json` instants are Kafka's: `timestamp_ms`,
+    `commit_timestamp`, `expire_timestamp` and `current_state_timestamp` are milliseconds since 1970.
+
+    Examples:
+
+    - `groupsim offsets demo --at 40s`
+    - `groupsim offsets my.yaml --group orders --live --json`
+    - `groupsim offsets /var/lib/kafka/data --group orders`
+    - `groupsim offsets /var/lib/kafka/data/__consumer_offsets-12/00000000000000000000.log`
+    """
+    from groupsim.cli.commands import offsets as offsets_command
+
+    asked = offsets_command.Asked(group, topic, live)
+    raise typer.Exit(offsets_command.offsets(source, at, seed, setting or [], asked, as_json))
+
+
+@app.command("list")
+@guarded
+def list_(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Only those whose names or files have these words, or that log this line.", metavar="WORD…"
+        ),
+    ] = None,
+    experiments: Annotated[
+        bool, typer.Option("--experiments", help="List the experiments instead.", metavar="")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """List the scenarios of the library, or its experiments.
+
+    Examples:
+
+    - `groupsim list`
+    - `groupsim list group.instance.id`
+    - `groupsim list "Attempt to heartbeat failed since group is rebalancing"`
+    - `groupsim list --experiments deploy`
+    """
+    from groupsim.cli.commands import library
+
+    listing = library.list_experiments if experiments else library.list_scenarios
+    raise typer.Exit(listing(words or [], as_json))
+
+
+@app.command("validate")
+@guarded
+def validate(
+    files: Annotated[list[str], typer.Argument(help="Files, or names of the library.", metavar="FILE…")],
+    as_json: AsJson = False,
+) -> None:
+    """Check scenario and experiment files without running them: every mistake with its place and the remedy.
+
+    Example: `groupsim validate scenarios/*.yaml`
+    """
+    from groupsim import validate_command
+
+    raise typer.Exit(validate_command.validate(files, as_json))
+
+
+@app.command("lint")
+@guarded
+def lint(
+    files: lint_options.Files = None,
+    client: lint_options.Client = None,
+    broker: lint_options.Broker = None,
+    broker_properties: lint_options.BrokerProperties = None,
+    setting: lint_options.BrokerSettings = None,
+    target: lint_options.Target = None,
+    strict: lint_options.Strict = False,
+    rules: lint_options.Rules = False,
+    as_json: AsJson = False,
+    traceback: Traceback = False,
+) -> None:
+    """Find settings that do nothing, contradict each other or lie outside the broker's range, each with the reason.
+
+    Exit codes: 0 nothing above a note, 1 an error or a warning, 2 a file that cannot be read.
+
+    Examples:
+
+    - `groupsim lint consumer.properties --client java-3.9 --broker 3.9`
+    - `groupsim lint my-rollout.yaml --strict`
+    - `groupsim lint consumer.properties --client java-4.0 --target group.protocol=consumer`
+    - `cat librdkafka.conf | groupsim lint - --client librdkafka-2.x --set group.max.session.timeout.ms=60000`
+    """
+    from groupsim.cli.commands import lint as lint_command
+
+    if rules:
+        raise typer.Exit(lint_command.rules(as_json))
+    options = lint_command.options_of(client, broker, broker_properties, setting, target)
+    raise typer.Exit(lint_command.lint(files or [], options, strict, as_json))
+
+
+@app.command("schema")
+@guarded
+def schema(
+    experiment: Annotated[
+        bool, typer.Option("--experiment", help="The schema of experiment files instead.", metavar="")
+    ] = False,
+) -> None:
+    """Print the JSON Schema of scenario files, for editors, or that of experiment files.
+
+    Examples:
+
+    - `groupsim schema > scenario.schema.json`
+    - `groupsim schema --experiment > experiment.schema.json`
+    """
+    from groupsim import validate_command
+
+    raise typer.Exit(validate_command.schema(experiment))
+
+
+@app.command("assign")
+@guarded
+def assign(
+    file: Annotated[str, typer.Argument(help="JSON or JSON Lines; `-` reads standard input.", metavar="FILE|-")],
+    assignor: Annotated[
+        str | None,
+        typer.Option(
+            "--assignor",
+            help="range, roundrobin, sticky, cooperative-sticky, module:Class; else the one the document names.",
+            metavar="NAME",
+        ),
+    ] = None,
+    explain: ExplainSome = False,
+    explain_all: ExplainAll = False,
+    as_json: AsJson = False,
+    traceback: Traceback = False,
+) -> None:
+    """Run one assignor on a document of members and topics, and print the assignment.
+
+    Examples:
+
+    - `groupsim assign --assignor sticky group.json`
+    - `groupsim assign --assignor sticky group.json --explain`
+    - `cat groups.jsonl | groupsim assign --assignor mine:Fair - --json`
+    """
+    from groupsim.cli.commands import assign as assign_command
+    from groupsim.cli.render.assign_steps import Explain
+
+    raise typer.Exit(assign_command.assign(file, assignor, as_json, Explain.of(explain, explain_all)))
+
+
+@app.command("sweep")
+@guarded
+def sweep(
+    source: Annotated[
+        str,
+        typer.Argument(help="An experiment, or with --vary a scenario: a file or a library name.", metavar="FILE|NAME"),
+    ],
+    out: Annotated[
+        str, typer.Option("--out", help="Where tables and results go: a path, s3a://…, gs://…, hdfs://…", metavar="DIR")
+    ],
+    engine: engine_options.Engine = "auto",
+    master: engine_options.Master = None,
+    remote: engine_options.Remote = None,
+    conf: engine_options.Conf = None,
+    workers: Annotated[int | None, typer.Option("--workers", help="Runs at a time.", metavar="N")] = None,
+    seeds: Annotated[int | None, typer.Option("--seeds", help="Seeds per cell.", metavar="N")] = None,
+    setting: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", help="Change a value in every cell: a path of the scenario, and YAML.", metavar="PATH=VALUE"
+        ),
+    ] = None,
+    vary: Varied = None,
+    only: Annotated[
+        list[str] | None,
+        typer.Option("--only", help="Of an axis only these values; may be repeated.", metavar="AXIS=LABEL,…"),
+    ] = None,
+    goal: Goals = None,
+    traces: Annotated[bool, typer.Option("--traces", help="Keep every event of every run.", metavar="")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="The answer only.", metavar="")] = False,
+    as_json: AsJson = False,
+    traceback: Traceback = False,
+) -> None:
+    """Run an experiment: every cell of its grid with every seed; then say which setting to choose.
+
+    What is finished is kept: the same command goes on after an interruption, and adds seeds when there are to be more.
+
+    Examples:
+
+    - `groupsim sweep rolling-deploy-small --out results/`
+    - `groupsim sweep my-service.yaml --vary groups.orders.properties.session.timeout.ms=10s,45s --out results/`
+    - `groupsim sweep my-grid.yaml --out results/ --seeds 100 --goal lag_area --goal "false_evictions<=1"`
+    - `groupsim sweep rolling-deploy-small --only rollout=Deployment --set timeline.0.max-unavailable=1 --out ours/`
+    - `groupsim sweep my-grid.yaml --out results/ --master spark://head:7077`
+    - `groupsim sweep my-grid.yaml --out s3a://bucket/results --remote sc://spark.example:15002 --traces`
+    """
+    from groupsim.cli.commands import sweep as sweep_command
+
+    options = engine_options.of(engine, master, remote, workers, conf)
+    raise typer.Exit(
+        sweep_command.sweep(
+            source, out, options, (vary or [], setting or [], only or [], goal or []), seeds, traces, quiet, as_json
+        )
+    )
+
+
+@app.command("report")
+@guarded
+def report_(
+    directory: Annotated[str, typer.Argument(help="What `groupsim sweep … --out DIR` wrote.", metavar="DIR")],
+    engine: engine_options.Engine = "auto",
+    master: engine_options.Master = None,
+    remote: engine_options.Remote = None,
+    conf: engine_options.Conf = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", help="Where to write it; DIR/report.html.", metavar="FILE.html")
+    ] = None,
+    open_: Annotated[bool, typer.Option("--open", help="Show it in the browser.", metavar="")] = False,
+    traceback: Traceback = False,
+) -> None:
+    """Make the page of a sweep: the answer, the grid, plots, and the lanes of single runs, in one file.
+
+    The page holds everything it needs, so it can be sent to somebody and opened without a network.
+
+    Examples:
+
+    - `groupsim report results/`
+    - `groupsim report results/ --out rollout.html --open`
+    """
+    from groupsim.cli.commands import report
+
+    options = engine_options.of(engine, master, remote, None, conf)
+    raise typer.Exit(report.report(directory, out, open_, options))
+
+
+@app.command("answer")
+@guarded
+def answer(
+    directory: Annotated[str, typer.Argument(help="What `groupsim sweep … --out DIR` wrote.", metavar="DIR")],
+    engine: engine_options.Engine = "auto",
+    master: engine_options.Master = None,
+    remote: engine_options.Remote = None,
+    conf: engine_options.Conf = None,
+    as_json: AsJson = False,
+    traceback: Traceback = False,
+) -> None:
+    """Analyse what a sweep has finished so far, and print the answer.
+
+    Examples:
+
+    - `groupsim answer results/`
+    - `groupsim answer results/ --json`
+    """
+    from groupsim.cli.commands import answer as answer_command
+
+    options = engine_options.of(engine, master, remote, None, conf)
+    raise typer.Exit(answer_command.answer(directory, options, as_json))
+
+
+@app.command("serve")
+@guarded
+def serve(
+    source: said.Served = None,
+    port: said.Port = 9092,
+    brokers: said.Brokers = None,
+    topics: said.Topics = None,
+    broker: said.BrokerSettings = None,
+    listen: said.Listen = "127.0.0.1",
+    advertised_host: said.AdvertisedHost = None,
+    control_port: said.ControlPort = None,
+    token: said.Token = None,
+    api_profile: said.ApiProfile = "4.x",
+    data_dir: said.DataDir = None,
+    ready_file: said.ReadyFile = None,
+    trace: said.TraceFile = None,
+    without_members: said.WithoutMembers = False,
+    log_json: said.LogJson = False,
+    seed: said.FreshSeed = None,
+    setting: Settings = None,
+    traceback: Traceback = False,
+) -> None:
+    """Serve a cluster to real Kafka clients, in real time, with faults on demand; ctrl-C stops it.
+
+    A scenario's members, traffic and timeline run beside the real clients.
+
+    Examples:
+
+    - `groupsim serve --topic orders:6`
+    - `groupsim serve demo --port 0 --ready-file ready.json`
+    - `curl --json '{"fault": "break", "member": "all"}' http://127.0.0.1:9080/faults`
+    """
+    from groupsim.cli.commands import serve as serve_command
+
+    options = serve_command.Options(
+        source=source,
+        port=port,
+        control_port=said.control_port(control_port, port),
+        brokers=brokers,
+        listen=listen,
+        advertised_host=advertised_host,
+        api_profile=api_profile,
+        data_dir=data_dir,
+        ready_file=ready_file,
+        seed=seed,
+        trace=trace,
+        topics=topics or [],
+        broker=broker or [],
+        settings=setting or [],
+        members=not without_members,
+        token=token,
+        log_json=log_json,
+    )
+    raise typer.Exit(serve_command.serve(options))
+
+
+app_looking.register(app)
+app_tables.register(app)
+
+
+def main() -> None:
+    """The entry point of the command."""
+    make_printable()
+    outlive_readers()
+    try:
+        app()
+    except SystemExit as end:
+        failure = failure_of_output()
+        if failure is None:
+            raise
+        from groupsim.error_report import explain
+
+        complain(*explain(failure)[:2])
+        raise SystemExit(end.code or BAD_INPUT) from None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,260 @@
+"""Reading the documents of `groupsim assign`: JSON or JSON Lines, checked key by key before anything runs.
+
+A document describes one group and what its leader knows; tests/data/vectors/README.md shows the format. Every error
+names the file, the line of the document, the path of the value in it, and what belongs there instead.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+
+from attrs import evolve, frozen
+
+from groupsim.cli.exits import Trouble
+from groupsim.protocol.assignment import MemberSubscription, TopicMetadata
+from groupsim.protocol.messages import TopicPartition
+
+MOST_PARTITIONS = 10_000_000
+_INT32 = range(-(2**31), 2**31)
+_SHAPE = (
+    'a document is an object such as {"topics": {"t": {"partitions": 3}}, "members": [{"id": "c1", "topics": ["t"]}]}'
+)
+
+_ROUND_KEYS = ("topics", "members", "steps", "id", "assignor", "expect", "change")
+_TOPIC_KEYS = ("partitions", "racks")
+_MEMBER_KEYS = ("id", "topics", "instance_id", "rack", "owned", "generation", "field_generation")
+
+
+class DocumentError(Trouble):
+    """A document that cannot be used: where, what is wrong, and what belongs there."""
+
+
+@frozen
+class Claimant:
+    """One member of a document: `subscription` without user data, and the generation its claims are of."""
+
+    subscription: MemberSubscription
+    claims_anything: bool
+    generation: int | None
+
+
+@frozen
+class Round:
+    """What one round needs."""
+
+    topics: dict[str, TopicMetadata]
+    members: tuple[Claimant, ...]
+    change: str | None = None
+
+
+@frozen
+class Document:
+    """One group over one or more rounds; `place` says where the document stands."""
+
+    place: str
+    id: str | None
+    assignor: str | None
+    rounds: tuple[Round, ...]
+
+
+def read_documents(path: str) -> list[Document]:
+    """All documents of a file, or of standard input for `-`. Raises DocumentError."""
+    name = "standard input" if path == "-" else path
+    documents = [parse_document(value, f"{name}:{line}") for line, value in _values(_text(path, name), name)]
+    if not documents:
+        raise DocumentError(f"{name}: there is no document in it", _SHAPE)
+    return documents
+
+
+def parse_document(value: object, place: str = "document") -> Document:
+    """Check one decoded document. Raises DocumentError, whose message begins with `place`."""
+    at = _At(place, "")
+    fields = at.fields(value, _ROUND_KEYS, _SHAPE)
+    rounds = [_round(at, fields)]
+    for number, step in enumerate(at.optional_list(fields, "steps")):
+        inside = at.inside(f"steps[{number}]")
+        rounds.append(_round(inside, inside.fields(step, _ROUND_KEYS, "an object with topics and members")))
+    name, assignor = (at.optional_text(fields, key) for key in ("id", "assignor"))
+    return Document(place, name, assignor, tuple(rounds))
+
+
+# --- text to values ----------------------------------------------------------------------------------------------
+
+
+def _text(path: str, name: str) -> str:
+    if path == "-" and sys.stdin is None:
+        raise DocumentError(f"{name} is closed", "name a JSON or JSON Lines file")
+    try:
+        data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
+    except OSError as problem:
+        remedy = "name a JSON or JSON Lines file, or - for standard input"
+        raise DocumentError(f"{name}: {problem.strerror or problem}", remedy) from problem
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise DocumentError(f"{name}: byte {problem.start} is no UTF-8", "save the file as UTF-8") from problem
+
+
+def _values(text: str, name: str) -> Iterator[tuple[int, object]]:
+    """The JSON values that stand one after the other in a text, each with its line; a list counts as its elements."""
+    decoder = json.JSONDecoder()
+    at = _skip_blanks(text, 0)
+    while at < len(text):
+        line = text.count("\n", 0, at) + 1
+        try:
+            value, end = decoder.raw_decode(text, at)
+        except json.JSONDecodeError as problem:
+            where = f"{name}:{problem.lineno}:{problem.colno}"
+            raise DocumentError(f"{where}: no JSON: {problem.msg}", "a file holds JSON, or one JSON per line") from None
+        except (RecursionError, ValueError) as problem:
+            raise DocumentError(f"{name}:{line}: no usable JSON: {problem}", _SHAPE) from None
+        yield from ((line, element) for element in (value if isinstance(value, list) else [value]))
+        at = _skip_blanks(text, end)
+
+
+def _skip_blanks(text: str, at: int) -> int:
+    while at < len(text) and text[at].isspace():
+        at += 1
+    return at
+
+
+# --- values to rounds ----------------------------------------------------------------------------------------------
+
+
+def _round(at: _At, fields: Mapping[str, object]) -> Round:
+    topics_at = at.inside("topics")
+    topics = {
+        name: _topic(topics_at.inside(name), name, topic)
+        for name, topic in topics_at.fields(at.required(fields, "topics"), (), "an object of topics by name").items()
+    }
+    total = sum(topic.partitions for topic in topics.values())
+    if total > MOST_PARTITIONS:
+        raise topics_at.error(f"{total} partitions in all", f"at most {MOST_PARTITIONS} are possible here")
+    members = tuple(
+        _member(at.inside(f"members[{number}]"), member)
+        for number, member in enumerate(at.items(at.required(fields, "members"), "members"))
+    )
+    _check_ids(at, members)
+    return Round(topics, members, at.optional_text(fields, "change"))
+
+
+def _check_ids(at: _At, members: tuple[Claimant, ...]) -> None:
+    seen: set[str] = set()
+    for number, member in enumerate(members):
+        member_id = member.subscription.member_id
+        if member_id in seen:
+            raise at.inside(f"members[{number}].id").error(f"a second member {member_id!r}", "ids are unique")
+        seen.add(member_id)
+
+
+def _topic(at: _At, name: str, value: object) -> TopicMetadata:
+    fields = at.fields(value, _TOPIC_KEYS, 'an object such as {"partitions": 3}')
+    partitions = at.inside("partitions").number(at.required(fields, "partitions"), range(MOST_PARTITIONS + 1))
+    racks = tuple(
+        at.inside(f"racks[{number}]").racks(replicas)
+        for number, replicas in enumerate(at.optional_list(fields, "racks"))
+    )
+    if len(racks) > partitions:
+        raise at.inside("racks").error(
+            f"{len(racks)} entries", f"one list of racks for each of {partitions} partitions"
+        )
+    return TopicMetadata(name, partitions, racks)
+
+
+def _member(at: _At, value: object) -> Claimant:
+    fields = at.fields(value, _MEMBER_KEYS, 'an object such as {"id": "c1", "topics": ["t"]}')
+    wanted = at.items(at.required(fields, "topics"), "topics")
+    owned = [
+        at.inside(f"owned[{number}]").partition(claim) for number, claim in enumerate(at.optional_list(fields, "owned"))
+    ]
+    generation = at.optional_number(fields, "generation")
+    field = at.optional_number(fields, "field_generation") if "field_generation" in fields else generation
+    subscription = MemberSubscription(
+        member_id=at.inside("id").text(at.required(fields, "id")),
+        topics=tuple(at.inside(f"topics[{number}]").text(topic) for number, topic in enumerate(wanted)),
+        owned=tuple(owned),
+        generation=field if field is None or field >= 0 else None,
+        rack=at.optional_text(fields, "rack"),
+        instance_id=at.optional_text(fields, "instance_id"),
+    )
+    return Claimant(subscription, "owned" in fields or generation is not None, generation)
+
+
+@frozen
+class _At:
+    """A place in a document, which can say what it expected to find there."""
+
+    place: str
+    path: str
+
+    def inside(self, key: str) -> _At:
+        return evolve(self, path=f"{self.path}.{key}" if self.path else key)
+
+    def error(self, found: str, expected: str) -> DocumentError:
+        return DocumentError(f"{self.place}: {self.path}{': ' if self.path else ''}{found}", expected)
+
+    def fields(self, value: object, keys: tuple[str, ...], expected: str) -> dict[str, object]:
+        """An object; a key that looks like a misspelt one of `keys` is an error, other strange keys are ignored."""
+        if not isinstance(value, dict):
+            raise self.error(f"found {_show(value)}", expected)
+        for key in value:
+            near = get_close_matches(key, keys, n=1, cutoff=0.75) if keys and key not in keys else []
+            if near and near[0] not in value:
+                raise self.inside(key).error("no such key", f"did you mean {near[0]!r}?")
+        return value
+
+    def required(self, fields: Mapping[str, object], key: str) -> object:
+        if key not in fields:
+            raise self.error(f"the key {key!r} is missing", _SHAPE)
+        return fields[key]
+
+    def items(self, value: object, what: str) -> list[object]:
+        if not isinstance(value, list):
+            raise self.inside(what).error(f"found {_show(value)}", "a list")
+        return value
+
+    def optional_list(self, fields: Mapping[str, object], key: str) -> list[object]:
+        value = fields.get(key)
+        return [] if value is None else self.items(value, key)
+
+    def text(self, value: object) -> str:
+        if not isinstance(value, str) or not value:
+            raise self.error(f"found {_show(value)}", "a non-empty text")
+        return value
+
+    def optional_text(self, fields: Mapping[str, object], key: str) -> str | None:
+        value = fields.get(key)
+        if value is not None and not isinstance(value, str):
+            raise self.inside(key).error(f"found {_show(value)}", "a text, or leave the key out")
+        return value
+
+    def number(self, value: object, allowed: range) -> int:
+        if type(value) is not int or value not in allowed:
+            raise self.error(f"found {_show(value)}", f"a whole number from {allowed[0]} to {allowed[-1]}")
+        return value
+
+    def optional_number(self, fields: Mapping[str, object], key: str) -> int | None:
+        value = fields.get(key)
+        return None if value is None else self.inside(key).number(value, _INT32)
+
+    def partition(self, value: object) -> TopicPartition:
+        if not isinstance(value, list) or len(value) != 2:
+            raise self.error(f"found {_show(value)}", 'a partition such as ["t", 0]')
+        return TopicPartition(self.inside("[0]").text(value[0]), self.inside("[1]").number(value[1], _INT32))
+
+    def racks(self, value: object) -> tuple[str, ...]:
+        """The racks of one partition's replicas; null stands for unknown, also for a single replica."""
+        if value is None:
+            return ()
+        if not isinstance(value, list) or not all(rack is None or isinstance(rack, str) for rack in value):
+            raise self.error(f"found {_show(value)}", 'a list of racks such as ["a", "b"]')
+        return tuple(rack for rack in value if rack is not None)
+
+
+def _show(value: object) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= 60 else text[:60] + "…"

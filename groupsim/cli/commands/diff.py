@@ -1,0 +1,56 @@
+"""`groupsim diff`: two scenarios, two traces, or one scenario with a setting changed."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from groupsim.cli import as_json
+from groupsim.cli.exits import WELL, Trouble
+from groupsim.cli.render import run_diff as comparing
+from groupsim.cli.render.diff_sentence import how_sure
+from groupsim.cli.running import perform
+from groupsim.cli.scenario_diff import differences
+from groupsim.cli.scenario_source import load
+from groupsim.cli.sources import is_trace, trace
+from groupsim.cli.terminal import Terminal
+from groupsim.eventloop.events import TraceEvent
+
+
+def diff(left: str, right: str | None, seed: int, settings: list[str], wants_json: bool) -> int:
+    """Compare and print; returns the exit code (0: a difference is not a failure)."""
+    if right is None and not settings:
+        raise Trouble("nothing to compare with", "name a second scenario or trace, or change A with --set PATH=VALUE")
+    other = left if right is None else right
+    if settings and is_trace(other):
+        raise Trouble(f"{other} is a trace: --set changes scenarios", "name the scenario it was made from")
+    said = () if right is None or is_trace(left) or is_trace(right) else differences(left, right, settings)
+    names = (left, _name(other, settings))
+    # What --set changes is told as it was written; of two files what they say differently, --set included.
+    changed = settings if right is None else ()
+    found = comparing.compare(_events(left, seed, []), _events(other, seed, settings), names, changed, said)
+    if wants_json:
+        print(as_json.text(document(found)))
+    else:
+        comparing.show(found, Terminal())
+        if changed and left != "-":  # what stood on standard input has been read
+            print(how_sure(left, changed), file=sys.stderr)
+    return WELL
+
+
+def _name(source: str, settings: list[str]) -> str:
+    return " ".join([source, *(f"--set {setting}" for setting in settings)])
+
+
+def _events(source: str, seed: int, settings: list[str]) -> list[TraceEvent]:
+    if is_trace(source):
+        return trace(source)
+    return perform(load(source, settings), seed, source, settings=settings).events
+
+
+def document(found: comparing.Comparison) -> dict[str, Any]:
+    """The comparison as JSON."""
+    plain: dict[str, Any] = as_json.plain(found)
+    for row, source in zip(plain["rows"], found.rows, strict=True):
+        row["change"] = source.change
+    return {"schema": as_json.SINCE_UNSERVED, **plain}

@@ -1,0 +1,159 @@
+"""`groupsim run`: run a scenario, tell its story, judge it."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+from rich.console import Console
+from rich.text import Text
+
+from groupsim.cli import as_json
+from groupsim.cli.commands import rebalance as rebalance_command
+from groupsim.cli.commands.report import check_page, write_run
+from groupsim.cli.data_dirs import check_data_dir, kept
+from groupsim.cli.exits import Trouble, ended_as_by_ctrl_c
+from groupsim.cli.render import checks as verdicts
+from groupsim.cli.render import screen, timeline
+from groupsim.cli.render.fetches import show_fetches
+from groupsim.cli.render.screen import WHOLE, Limits, Part
+from groupsim.cli.running import command_line, perform
+from groupsim.cli.scenario_source import is_experiment, load
+from groupsim.cli.sources import check_directory, check_target
+from groupsim.cli.streams import naming
+from groupsim.cli.terminal import Terminal
+from groupsim.eventloop.sinks import sink_for
+from groupsim.logs.files import write_logs
+from groupsim.scenarios.language.model import Scenario
+from groupsim.scenarios.language.problems import suggest
+from groupsim.scenarios.runtime.runner import Judged, Run
+from groupsim.scenarios.story import Story, tell
+from groupsim.scenarios.story.words import count
+
+
+@frozen
+class Shown:
+    """What of a story is printed beside what one screen has: fetches, every assignment, expectation, line.
+
+    With a `group` that one alone.
+    """
+
+    fetches: bool = False
+    owners: bool = False
+    checks: bool = False
+    everything: bool = False
+    group: str | None = None
+
+
+def run(
+    source: str,
+    seed: int,
+    settings: list[str],
+    files: tuple[Path | None, Path | None, Path | None, Path | None],
+    wants_json: bool,
+    *,
+    shown: Shown,
+    rebalance: rebalance_command.Asked | None = None,
+) -> int:
+    """Run the scenario and print what happened; returns the exit code.
+
+    `files` are what to write: the trace, the directory of logs, the page, the brokers' data directory. `shown` says
+    what of the story is printed; with `rebalance` the course of that one is printed in its place.
+    """
+    trace, logs, page, data_dir = files
+    check_target(trace)
+    check_directory(logs)
+    if page is not None:
+        check_page(page)
+    scenario = load(source, settings)
+    if is_experiment(source):
+        words = "is an experiment: its scenario runs, once, and the grid is left aside"
+        _say(f"{source} {words} (`groupsim sweep {source}` runs it)", "dim")
+    check_data_dir(data_dir, scenario)
+    with ended_as_by_ctrl_c(), naming(trace, data_dir), ExitStack() as whole_or_not_at_all:
+        folder = whole_or_not_at_all.enter_context(kept(data_dir)) if data_dir is not None else None
+        sinks = [whole_or_not_at_all.enter_context(sink_for(trace))] if trace is not None else []
+        done = perform(scenario, seed, source, sinks, data_dir=folder, settings=settings)
+    if logs is not None:
+        with naming(logs):
+            write_logs(done.events, logs)
+    story = tell(done.events)
+    if rebalance is not None:
+        rebalance_command.show(rebalance, done.events, story, wants_json)
+        if done.failed:
+            _say(f"{count(len(done.failed), 'expectation')} failed; run it without --rebalance to see them", "yellow")
+    elif wants_json:
+        print(as_json.text(document(story, done)))
+    else:
+        _check_formed(shown.group, story)
+        show(story, done, shown)
+    if page is not None:
+        write_run(done, story, command_line(source, seed, settings), page)
+    for what, where in (("trace", trace), ("logs", logs), ("page", page), ("data", data_dir)):
+        if where is not None:
+            _say(f"{what}: {where}", "dim")
+    return done.exit_code
+
+
+def _say(words: str, style: str) -> None:
+    Terminal(stderr=True, soft_wrap=True).print(Text(words, style))
+
+
+def _check_formed(group: str | None, story: Story) -> None:
+    """Raises Trouble for a group asked for that did not form."""
+    names = [one.group for one in story.groups]
+    if group is not None and group not in names:
+        raise Trouble(f"no group {group!r} formed in this run", suggest(group, names, "its groups"))
+
+
+def show(story: Story, done: Run, asked: Shown) -> None:
+    """Headline, timeline, expectations, notes: on one screen, unless all of it is asked for."""
+    console = Terminal()
+    told = timeline.told_in_full(story, asked.group)
+    introduction = _introduction(done.scenario)
+    parts = list(timeline.parts(story, introduction, owners=asked.owners, group=asked.group))
+    if asked.fetches:
+        parts.append(Part(lambda console, _: show_fetches(story, console), asked=True))
+    if done.checks:
+        parts.append(Part(partial(_show_checks, done.checks, asked.checks), asked=asked.checks))
+    if asked.everything:
+        limits = WHOLE
+    else:
+        noted = sum(len(str(note).splitlines()) for note in done.scenario.notes)
+        height = screen.height_for(timeline.members_of(told, story)) - noted
+        limits = screen.fitting(parts, console, height)
+    screen.draw(parts, console, limits)
+    for note in done.scenario.notes:
+        _say(str(note), "yellow")
+    sys.stdout.flush()
+
+
+def _show_checks(checks: Sequence[Judged], every: bool, console: Console, limits: Limits) -> None:
+    verdicts.show(checks, console, None if every else limits.checks)
+
+
+def _introduction(scenario: Scenario) -> str:
+    """What the scenario shows, and where it comes from."""
+    source = f" ({scenario.source})" if scenario.source else ""
+    return " ".join((scenario.shows or scenario.title).split()) + source
+
+
+def document(story: Story, done: Run) -> dict[str, Any]:
+    """The run as JSON."""
+    return {
+        **as_json.story(story),
+        "title": done.scenario.title,
+        "exit_code": done.exit_code,
+        "expectations": [_judged(one) for one in done.checks],
+        "settings_notes": [str(note) for note in done.scenario.notes],
+    }
+
+
+def _judged(one: Judged) -> dict[str, Any]:
+    found: dict[str, Any] = as_json.plain(one.finding)
+    return {**found, "because": one.expectation.because, "file": one.place.file, "line": one.place.line}

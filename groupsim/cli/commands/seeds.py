@@ -1,0 +1,133 @@
+"""`groupsim run --seeds N`: one scenario with many seeds, each step shifted by a part of a heartbeat interval.
+
+One run shows what happened; how long it takes depends on where in a heartbeat interval each step falls. So the figures
+of many runs are printed with their median and range, and the command that shows the longest run alone.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from statistics import median_low
+from typing import Any
+
+from attrs import field, frozen
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from groupsim.cli import as_json
+from groupsim.cli.exits import EXPECTATION_FAILED, WELL, Trouble, ended_as_by_ctrl_c
+from groupsim.cli.render.diff_sentence import shown
+from groupsim.cli.render.run_diff import figures
+from groupsim.cli.running import command_line, perform
+from groupsim.cli.scenario_source import load
+from groupsim.cli.terminal import Terminal
+from groupsim.scenarios.story import tell
+from groupsim.scenarios.story.words import count
+
+SHIFT = "shift-steps"
+FILES = ("--trace", "--logs", "--report", "--data-dir")
+
+
+@frozen
+class One:
+    """One run: its seed, headline, figures by name with their units, and the expectations that failed."""
+
+    seed: int
+    headline: str
+    figures: Mapping[str, tuple[int | None, str]] = field(repr=False)
+    stopped_us: int
+    failed: tuple[str, ...]
+
+
+@frozen
+class Spread:
+    """A figure over all runs: median (the lower of two), least and most; None where no run has it."""
+
+    name: str
+    unit: str
+    runs: int
+    median: int | None
+    least: int | None
+    most: int | None
+
+
+def run_seeds(source: str, first: int, number: int, settings: list[str], wants_json: bool) -> int:
+    """Run the scenario with `number` seeds from `first` on and print the spread of its figures; the exit code."""
+    if number < 1:
+        raise Trouble(f"--seeds {number}: at least one run is needed", "such as --seeds 20")
+    shifted = settings if any(text.startswith(f"{SHIFT}=") for text in settings) else [*settings, f"{SHIFT}=true"]
+    scenario = load(source, shifted)
+    runs = []
+    with ended_as_by_ctrl_c():
+        for seed in range(first, first + number):
+            done = perform(scenario, seed, source, settings=shifted)
+            story = tell(done.events)
+            stopped_us = sum(group.stopped_us for group in story.groups)
+            failed = tuple(one.finding.expected for one in done.failed)
+            runs.append(One(seed, story.headline, figures(story), stopped_us, failed))
+    found = spreads(runs)
+    longest = max(runs, key=lambda one: one.stopped_us)
+    again = command_line(source, longest.seed, shifted)
+    if wants_json:
+        print(as_json.text(document(runs, found, again)))
+    else:
+        _show(runs, found, scenario.title or scenario.name, SHIFT in again and f"{SHIFT}=false" not in shifted)
+        print(f"the run that stopped longest: {again}", file=sys.stderr)
+    return EXPECTATION_FAILED if any(one.failed for one in runs) else WELL
+
+
+def refuse_of_one_run(source: str, seed: int, files: Sequence[Path | None], shown: Mapping[str, bool]) -> None:
+    """A trace, logs, a page, a data directory and what is shown of a story are those of one run. Raises Trouble.
+
+    `shown`: whether an option that says what is shown is given, by its name.
+    """
+    options: list[tuple[str, ...]] = [
+        (name, str(path)) for name, path in zip(FILES, files, strict=True) if path is not None
+    ]
+    options += [(name,) for name, given in shown.items() if given]
+    for option in options:
+        again = command_line(source, seed, [f"{SHIFT}=true"], *option)
+        raise Trouble(f"{option[0]} is of one run, and --seeds makes several", f"for one of them: {again}")
+
+
+def spreads(runs: Sequence[One]) -> list[Spread]:
+    """Every figure that a run has, in the order of the comparison's table."""
+    found = []
+    for name, unit in {name: unit for one in runs for name, (_, unit) in one.figures.items()}.items():
+        seen = [one.figures[name][0] for one in runs if name in one.figures]
+        values = sorted(value for value in seen if value is not None)
+        ends = (median_low(values), values[0], values[-1]) if values else (None, None, None)
+        found.append(Spread(name, unit, len(values), *ends))
+    return found
+
+
+def _show(runs: Sequence[One], found: Sequence[Spread], title: str, shifted: bool) -> None:
+    console = Terminal()
+    longest = max(runs, key=lambda one: one.stopped_us)
+    seeds = f"seed {runs[0].seed}" if len(runs) == 1 else f"seeds {runs[0].seed} to {runs[-1].seed}"
+    how = "each step later by a part of a heartbeat interval" if shifted else "each step at its time"
+    console.print(Text(title, "bold"))
+    console.print(Text(f"{count(len(runs), 'run')} · {seeds} · {how}", "dim"))
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="dim")
+    table.add_column("")
+    for heading in ("median", "least", "most", "runs"):
+        table.add_column(heading, justify="right")
+    for one in found:
+        number = "" if one.runs == len(runs) else f"{one.runs} of {len(runs)}"
+        cells = (shown(value, one.unit) for value in (one.median, one.least, one.most))
+        table.add_row(one.name, *cells, number, style="dim" if one.least == one.most else "")
+    console.print(table)
+    console.print(Text(f"seed {longest.seed}: {longest.headline}"))
+    failed = Counter(text for one in runs for text in one.failed)
+    for text, times in failed.most_common():
+        console.print(Text(f"expectation failed in {times} of {count(len(runs), 'run')}: {text}", "bold red"))
+
+
+def document(runs: Sequence[One], found: Sequence[Spread], again: str) -> dict[str, Any]:
+    """The same as JSON."""
+    each = [{"seed": one.seed, "headline": one.headline, "failed": list(one.failed)} for one in runs]
+    return {"schema": as_json.SCHEMA, "figures": as_json.plain(found), "runs": each, "longest": again}

@@ -1,0 +1,1 @@
+"""What commands print: stories, generations, owners, rebalances, records as text."""

@@ -1,0 +1,240 @@
+"""The generations of a group on a terminal: a row of facts for each, who began it, whom it waited for, what went wrong.
+
+Where there is no room for all of that, the longest generations keep their lines, and the others name in their row who
+began them. Many generations of one cause in a row are cut in the middle.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+
+from attrs import frozen
+from rich.text import Text
+
+from groupsim.cli.render.screen import EVERYTHING, Limits
+from groupsim.scenarios.story import Cause, Generation, Late, Outcome
+from groupsim.scenarios.story.headline import REMOVALS
+from groupsim.scenarios.story.words import clock, count, span
+
+BACK = "↩"  # beside the number of partitions that moved: so many of them back
+TOGETHER_US = 50_000  # removals within this are one event
+
+HEADS = ("gen", "began", "cause", "ready in", "members", "moved", "stood still")
+LEAST = (5, 9, 14, 10, 9, 9, 13)  # columns of a table whose cells are short: tables of several runs look alike
+CAUSE = 2  # the column that is cut where a terminal is too narrow
+SHORTEST_CAUSE = 12
+
+
+def lines(told: Sequence[Generation], width: int | None, limits: Limits) -> Iterator[Text]:
+    """The table's head, the generations, and what is left out; without a `width` nothing is cut to one."""
+    table = _Table.of(told, limits)
+    columns = table.columns(width)
+    yield Text(_line(HEADS, columns), "dim")
+    yield from table.rows(columns)
+    remarks = [f"{BACK}: so many of them back to where they had come from"] if table.back else []
+    remarks += [f"{EVERYTHING} explains each generation"] if table.unexplained else []
+    if remarks:
+        yield Text(_indent(columns) + "; ".join(remarks), "dim")
+
+
+@frozen
+class _Table:
+    """The generations, and which of them have lines below their row; for the others the cause names the culprit."""
+
+    told: Sequence[Generation]
+    limits: Limits
+    explained: frozenset[int]
+    waiting: frozenset[int]
+
+    @classmethod
+    def of(cls, told: Sequence[Generation], limits: Limits) -> _Table:
+        """The longest keep their lines; of those that waited for the last to join, first those with a reason."""
+        longest = sorted(range(len(told)), key=lambda at: (-told[at].stopped_us, -told[at].duration_us, at))
+        caused = [at for at in longest if _has_cause(told[at])]
+        late = [at for at in longest if _last_to_join(told[at])]
+        late.sort(key=lambda at: told[at].kept_by is None)
+        return cls(told, limits, frozenset(caused[: limits.causes]), frozenset(late[: limits.last_to_join]))
+
+    @property
+    def back(self) -> bool:
+        return any(move.back for generation in self.told for move in generation.moves)
+
+    @property
+    def unexplained(self) -> bool:
+        """Whether a line is missing below a row that is shown."""
+        shown = [at for run in self._runs() for at in run.shown]
+        causes = any(_has_cause(self.told[at]) and at not in self.explained for at in shown)
+        return causes or any(_last_to_join(self.told[at]) and at not in self.waiting for at in shown)
+
+    def columns(self, width: int | None) -> tuple[int, ...]:
+        """The width of each column, the blanks before its cells included.
+
+        A column is as wide as its longest cell needs: times of more than an hour, counts with an aside.
+        """
+        rows = [HEADS, *(self._cells(at) for at in range(len(self.told)))]
+        gaps = (0, 1, 2, 2, 2, 2, 2)
+        needed = [max(len(row[at]) for row in rows) + gaps[at] for at in range(len(HEADS))]
+        columns = [max(one, least) for one, least in zip(needed, LEAST, strict=True)]
+        if width is not None:
+            others = sum(columns) - columns[CAUSE]
+            columns[CAUSE] = max(SHORTEST_CAUSE + gaps[CAUSE], min(columns[CAUSE], width - others))
+        return tuple(columns)
+
+    def rows(self, columns: Sequence[int]) -> Iterator[Text]:
+        """Every generation, but of many of one cause in a row only the first and the last."""
+        for run in self._runs():
+            for at in run.shown[:-1] if run.between else run.shown:
+                yield from self._generation(at, columns)
+            if run.between:
+                told = [self.told[at] for at in run.between]
+                yield _alike(told) if run.alike else _left_out(told)
+                for at in run.shown[-1:]:
+                    yield from self._generation(at, columns)
+
+    def _runs(self) -> Iterator[_Run]:
+        found = [list(run) for _, run in groupby(range(len(self.told)), key=lambda at: self.told[at].cause)]
+        many = len(found) if self.limits.runs is None else self.limits.runs
+        first, last = many // 2, len(found) - many // 2
+        for index, run in enumerate(found):
+            if last - first > 1 and first <= index < last:
+                if index == first:
+                    yield _Run((), tuple(at for one in found[first:last] for at in one), alike=False)
+                continue
+            alike = self.limits.alike
+            if alike is None or len(run) <= alike + 2:
+                yield _Run(tuple(run))
+            else:
+                yield _Run((*run[:alike], run[-1]), tuple(run[alike:-1]))
+
+    def _generation(self, at: int, columns: Sequence[int]) -> Iterator[Text]:
+        generation = self.told[at]
+        indent = _indent(columns)
+        stable = generation.outcome is Outcome.STABLE
+        row = Text(_line(self._cells(at), columns))
+        begin = len(indent)
+        row.stylize("bold" if stable else "bold red", begin, begin + columns[CAUSE] - 2 + (0 if stable else columns[3]))
+        yield row
+        if at in self.explained:
+            yield Text(indent + _who(generation))
+        for late in _never_there(generation, self.limits.absent):
+            yield Text(indent + late, "yellow")
+        if at in self.waiting:
+            yield Text(indent + _last_to_join(generation), "yellow")
+        for hindrance in generation.hindrances:
+            yield Text(indent + hindrance.words, "yellow")
+
+    def _cells(self, at: int) -> tuple[str, ...]:
+        generation = self.told[at]
+        stable = generation.outcome is Outcome.STABLE
+        return (
+            str(generation.number),
+            clock(generation.began_us),
+            generation.cause.value + ("" if at in self.explained else _culprit(generation)),
+            span(generation.duration_us) if stable else generation.outcome.value,
+            str(generation.size),
+            _moved(generation),
+            span(generation.stopped_us) if generation.stopped_us else "–",
+        )
+
+
+@frozen
+class _Run:
+    """Generations in a row by their places: those shown, and those left out before the last of them."""
+
+    shown: tuple[int, ...]
+    between: tuple[int, ...] = ()
+    alike: bool = True
+
+
+def _line(cells: Sequence[str], columns: Sequence[int]) -> str:
+    """The cells in their columns: the cause begins at the left, all others end at the right."""
+    cause = columns[CAUSE] - 2
+    shown = [f"{cell:>{width}}" for cell, width in zip(cells, columns, strict=True)]
+    shown[CAUSE] = f"  {_cut(cells[CAUSE], cause):<{cause}}"
+    return "".join(shown)
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def _indent(columns: Sequence[int]) -> str:
+    """What stands before a line about a generation: it begins under the cause."""
+    return " " * (columns[0] + columns[1] + 2)
+
+
+def _alike(told: Sequence[Generation]) -> Text:
+    """Generations of one cause in a row: how many, whose, how often."""
+    names = Counter(g.culprit.host for g in told if g.culprit)
+    whose = ", ".join(name for name, _ in names.most_common(3)) + (", …" if len(names) > 3 else "")
+    period = span((told[-1].began_us - told[0].began_us) // max(1, len(told) - 1))
+    longest = span(max(g.duration_us for g in told))
+    words = f"{len(told):,} more alike ({whose}), one every {period}, open for up to {longest}"
+    return Text(f"    …  {words}; {EVERYTHING} lists them", "dim")
+
+
+def _left_out(told: Sequence[Generation]) -> Text:
+    causes = ", ".join(f"{n} × {cause.value}" for cause, n in Counter(g.cause for g in told).most_common(3))
+    return Text(f"    …  {count(len(told), 'generation')} more: {causes}; {EVERYTHING} lists them", "dim")
+
+
+def _has_cause(generation: Generation) -> bool:
+    """Whether there is something to say of who began it."""
+    return generation.cause is not Cause.FIRST_START or bool(generation.absent)
+
+
+def _who(generation: Generation) -> str:
+    again = "second round: " if generation.follow_up else ""
+    who = f"{generation.culprit.host} " if generation.culprit else ""
+    return f"{again}{who}{generation.why}"
+
+
+def _culprit(generation: Generation) -> str:
+    """Behind the cause: who, and whether it is a second round."""
+    if not _has_cause(generation):
+        return ""
+    who = f": {generation.culprit.host}" if generation.culprit else ""
+    return who + (" (second round)" if generation.follow_up else "")
+
+
+def _moved(generation: Generation) -> str:
+    if not generation.moves:
+        return "–"
+    back = sum(move.back for move in generation.moves)
+    return f"{len(generation.moves)}" + (f" ({back}{BACK})" if back else "")
+
+
+def _never_there(generation: Generation, most: int | None) -> Iterable[str]:
+    """Those who never came; of those removed in the same moment the first names."""
+    together = [late for late in generation.absent if late.after_us < TOGETHER_US]
+    if together:
+        names = ", ".join(late.who.host for late in together[:most])
+        more = ", …" if most is not None and len(together) > most else ""
+        yield f"removed in the same moment: {names}{more} ({len(together)} in all)"
+    shown = _missed(generation)
+    for late in shown[:most]:
+        yield _never_came(late)
+    if most is not None and len(shown) > most:
+        yield f"… and {len(shown) - most} more never came"
+
+
+def _missed(generation: Generation) -> list[Late]:
+    """Those whom it waited for in vain, the longest first."""
+    return sorted((late for late in generation.absent if late.after_us >= TOGETHER_US), key=lambda one: -one.after_us)
+
+
+def _last_to_join(generation: Generation) -> str:
+    """The last to join, where nobody was waited for in vain."""
+    late = generation.late
+    if late is None or _missed(generation):
+        return ""
+    aside = f" ({late.why})" if late.why else ""
+    return f"last to join: {late.who.host} after {span(late.after_us)}{aside}"
+
+
+def _never_came(late: Late) -> str:
+    why = f" {late.why};" if late.why else ""
+    until = REMOVALS.get(late.removal or "", "")
+    return f"never came: {late.who.host}{why} waited {span(late.after_us)}, {until}".rstrip(", ")

@@ -1,0 +1,119 @@
+"""Assignments as columns of the picture (`owners.py`): those of a story, and those of `groupsim assign`.
+
+Several generations that differ in nothing are one column.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import groupby
+from typing import Any
+
+from attrs import evolve, frozen
+
+from groupsim.cli.render.owners import Cell, Column
+from groupsim.protocol.messages import TopicPartition
+from groupsim.scenarios.story import Assignment, Generation, GroupStory, Share, partition_set
+
+
+def columns_of(generations: Sequence[Generation]) -> list[Column]:
+    """A column for each assignment, those that follow each other and are the same in one."""
+    told = [(one.number, one.assignment) for one in generations if one.assignment is not None]
+    found = []
+    for _, run in groupby(told, key=lambda one: _essence(one[1])):
+        same = list(run)
+        first, last = same[0][0], same[-1][0]
+        found.append(column(same[0][1], f"gen {first}" if first == last else f"gen {first}-{last}"))
+    return found
+
+
+def column(assignment: Assignment, title: str) -> Column:
+    """One assignment, its members in the order of their names."""
+    shares = sorted(assignment.shares, key=lambda share: natural(share.host))
+    hosts = Counter(share.host for share in shares)
+    cells = {
+        (share.host if hosts[share.host] == 1 else _with_id(share)): Cell(share.partitions, share.moved)
+        for share in shares
+    }
+    return Column(title, cells, _unowned(assignment))
+
+
+def columns_of_round(one: Mapping[str, Any]) -> list[Column]:
+    """What members claimed and what they got, of a result of `groupsim assign`; the second alone where none claimed."""
+    given = {member: [TopicPartition(*at) for at in held] for member, held in one["assignment"].items()}
+    claimed = {member: {TopicPartition(*at) for at in held} for member, held in one.get("before", {}).items()}
+    had = {partition for held in claimed.values() for partition in held}
+    got = {partition for held in given.values() for partition in held}
+    cells = {
+        member: Cell(partition_set(held), partition_set((set(held) & had) - claimed.get(member, set())))
+        for member, held in given.items()
+    }
+    withheld = {TopicPartition(topic, number) for topic, number, _ in one.get("transferring", ())} - got
+    after = Column("after", cells, Cell(partition_set(withheld), note="(revoked)") if withheld else None)
+    if not had:
+        return [after]
+    return [Column("before", {member: Cell(partition_set(held)) for member, held in claimed.items()}), after]
+
+
+@frozen
+class Ended:
+    """The assignment with which a group ended: the number of its generation, and who owned what."""
+
+    number: int
+    assignment: Assignment
+
+
+def ended(group: GroupStory | None) -> Ended | None:
+    """The last assignment that the story tells; None for none."""
+    told = [(one.number, one.assignment) for one in (group.generations if group else ()) if one.assignment]
+    return Ended(*told[-1]) if told else None
+
+
+def columns_compared(left: Ended | None, right: Ended | None) -> list[Column]:
+    """The last assignment of run A and that of run B; marked is what a member has in B and another process in A."""
+    sides = [(letter, one) for letter, one in (("A", left), ("B", right)) if one is not None]
+    plain = [_unmarked(column(one.assignment, f"{letter}: gen {one.number}")) for letter, one in sides]
+    if left is None or right is None:
+        return plain
+    owner = {partition: name for name, cell in plain[0].cells.items() for partition in cell.partitions}
+    cells = {
+        name: evolve(cell, moved=partition_set(at for at in cell.partitions if owner.get(at, name) != name))
+        for name, cell in plain[1].cells.items()
+    }
+    return [plain[0], evolve(plain[1], cells=cells)]
+
+
+def _unmarked(one: Column) -> Column:
+    return evolve(one, cells={name: Cell(cell.partitions) for name, cell in one.cells.items()})
+
+
+def _unowned(assignment: Assignment) -> Cell | None:
+    number, revoked = len(assignment.unowned), len(assignment.revoked)
+    if not number:
+        return None
+    how_many = "" if revoked == number else f"{revoked} "
+    return Cell(assignment.unowned, note=f"({how_many}revoked)" if revoked else "")
+
+
+def _with_id(share: Share) -> str:
+    """A process that is a member under several ids: with the end of the id."""
+    return f"{share.host} …{share.member[-6:]}" if share.member else share.host
+
+
+def natural(name: str) -> list[tuple[int, int, str]]:
+    """The key by which `c2` comes before `c10`."""
+    return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in re.split(r"(\d+)", name) if part]
+
+
+def same(left: Ended | None, right: Ended | None) -> bool:
+    """Whether processes of the same names own the same."""
+    if left is None or right is None:
+        return left is right
+    return _essence(left.assignment) == _essence(right.assignment)
+
+
+def _essence(assignment: Assignment) -> object:
+    shares = sorted((share.host, share.partitions.topics) for share in assignment.shares)
+    return shares, assignment.unowned.topics

@@ -1,0 +1,61 @@
+"""Name an assignor that computes for long: a run that waits for a user's own code looks like one that hangs.
+
+Source of the place: the frame in which the alarm of the operating system finds the program.
+"""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+
+from rich.text import Text
+
+from groupsim.assignors.blame import blame, place_in
+from groupsim.cli.terminal import Terminal
+
+PATIENCE_S = 5.0
+"""Real time that one call of an assignor may take before a line names it, in seconds."""
+
+
+@contextmanager
+def slow_assignors_named(patience_s: float = PATIENCE_S) -> Iterator[None]:
+    """Print a line on stderr for each call of an assignor that takes longer than `patience_s`, while the block runs.
+
+    Does nothing where alarms cannot be had: on Windows, outside the main thread, beside another user of SIGALRM.
+    """
+    try:
+        alone = signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
+        if alone:
+            signal.signal(signal.SIGALRM, _Watch())
+    except (AttributeError, ValueError):
+        alone = False
+    if not alone:
+        yield
+        return
+    signal.setitimer(signal.ITIMER_REAL, patience_s, patience_s)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+
+
+class _Watch:
+    """The handler of the alarm: a call that it finds twice has taken longer than the time between two alarms."""
+
+    def __init__(self) -> None:
+        self._seen: blame | None = None
+        self._named: blame | None = None
+
+    def __call__(self, _: int, frame: FrameType | None) -> None:
+        call = blame.computing[-1] if blame.computing else None
+        if call is not None and call is self._seen and call is not self._named:
+            self._named = call
+            where = place_in(frame, call.assignor)
+            words = (
+                f"assignor {call.assignor.name!r}{f' ({where})' if where else ''} is still computing; ctrl-C stops it"
+            )
+            Terminal(stderr=True, soft_wrap=True).print(Text(words, "yellow"))
+        self._seen = call

@@ -1,0 +1,1 @@
+"""Logs of client libraries, a module or more for each."""

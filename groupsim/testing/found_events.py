@@ -1,0 +1,95 @@
+"""What `Simulation.find` returns: a list of events that can say why it is empty."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace import Level
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import Api
+from groupsim.testing.names import known
+
+SHOWN = 8
+_LOST = ("DISCONNECTED", "TIMED_OUT")  # in place of an error: there was no answer
+_REQUESTS = (Kind.REQUEST_SENT, Kind.REQUEST_RECEIVED)
+_RESPONSES = (Kind.RESPONSE_SENT, Kind.RESPONSE_RECEIVED)
+
+__tracebackhide__ = True  # mistakes are told at the line of the test that made them
+
+
+def as_in_traces(asked: Mapping[str, object]) -> dict[str, object]:
+    """Members of enumerations as events have them: `Api.SYNC_GROUP` is "SyncGroup", an error code its name."""
+    return {name: _plain(value) for name, value in asked.items()}
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, Api):
+        return value.title
+    return value.name if isinstance(value, ErrorCode) else value
+
+
+def can_be(asked: Mapping[str, object], events: Iterable[TraceEvent], hosts: Iterable[str]) -> None:
+    """Raises ValueError for a name that no event could have, so that no test holds because none has it."""
+    api, error, host = (asked.get(name) for name in ("api", "error", "host"))
+    if api is not None:
+        known(str(api), [one.title for one in Api], "API")
+    if error is not None and not str(error).endswith(("Exception", "Error")):
+        known(str(error), [*(code.name for code in ErrorCode), *_LOST, *_seen(events, "error")], "error code")
+    if host is not None:
+        known(str(host), [*hosts, *_seen(events, "host")], "host")
+
+
+def _seen(events: Iterable[TraceEvent], column: str) -> Iterator[str]:
+    yield from dict.fromkeys(value for event in events if (value := getattr(event, column)) is not None)
+
+
+def are_listed(kind: Kind, asked: Mapping[str, object], level: Level) -> None:
+    """Raises ValueError for heartbeats that go well: they are counted, so that a look for them would find none."""
+    counted = kind in _REQUESTS or (kind in _RESPONSES and asked.get("error", ...) is None)
+    if counted and asked.get("api") == "Heartbeat" and level is not Level.FULL:
+        raise ValueError(
+            f"{kind.value} of Heartbeat: heartbeats that go well are counted, not listed; look at `member.heartbeats`, "
+            'or list them all: @pytest.mark.sim(level="full")'
+        )
+
+
+class Found(list[TraceEvent]):
+    """Events in order. An empty one shows in a failed assertion what there is of that kind instead."""
+
+    def __init__(self, events: Iterable[TraceEvent], kind: Kind, asked: Mapping[str, object], of_kind: int) -> None:
+        super().__init__(events)
+        self._kind = kind
+        self._asked = asked
+        self._of_kind = of_kind
+        self._others: Counter[tuple[object, ...]] = Counter()
+
+    @classmethod
+    def among(cls, events: Iterable[TraceEvent], kind: Kind, asked: Mapping[str, object]) -> Found:
+        """The events of a kind whose columns have the values asked for."""
+        of_kind = [event for event in events if event.kind is kind]
+        found = cls(
+            (one for one in of_kind if all(getattr(one, name) == value for name, value in asked.items())),
+            kind,
+            asked,
+            len(of_kind),
+        )
+        if not found:
+            found._others.update(tuple(getattr(one, name) for name in asked) for one in of_kind)
+        return found
+
+    def __repr__(self) -> str:
+        if self:
+            return super().__repr__()
+        if not self._of_kind:
+            return f"[] (there is no event {self._kind.value})"
+        asked = ", ".join(f"{name}={value!r}" for name, value in self._asked.items())
+        names = tuple(self._asked)
+        others = [
+            " ".join(f"{name}={value!r}" for name, value in zip(names, values, strict=True))
+            + (f" ×{count}" if count > 1 else "")
+            for values, count in self._others.most_common(SHOWN)
+        ]
+        more = ", …" if len(self._others) > SHOWN else ""
+        return f"[] (none of {self._of_kind} {self._kind.value} has {asked}; there are: {', '.join(others)}{more})"
