@@ -20,7 +20,7 @@ from typing import Any
 
 from benchmarks.common import Stopwatch, table, tracing
 from groupsim.cluster.cluster import Cluster
-from groupsim.cluster.config import ClusterConfig
+from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.eventloop.units import SECOND_US
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from groupsim.members.consumer.consumer import Consumer

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from groupsim.cluster.cluster import Cluster
-from groupsim.cluster.config import ClusterConfig
+from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.eventloop.sinks import MemorySink
 from groupsim.eventloop.trace import Level, Trace
 from groupsim.eventloop.units import SECOND_US

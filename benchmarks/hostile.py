@@ -32,7 +32,7 @@ from typing import Any
 from attrs import define, field
 
 from groupsim.cluster.cluster import Cluster
-from groupsim.cluster.config import ClusterConfig
+from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.tcp import TcpListeners
 from groupsim.coordinator.placement import partition_for
 from groupsim.eventloop.distributions import parse_distribution

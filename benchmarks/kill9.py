@@ -29,8 +29,8 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from groupsim.cluster.log.files import FileStore
-from groupsim.cluster.log.segment_file import FileSegment
+from groupsim.cluster.log.files.segment import FileSegment
+from groupsim.cluster.log.files.store import FileStore
 from groupsim.protocol.batch import Batch, LogRecord
 from groupsim.protocol.batch_codec import CHECKED_FROM, encode, read_batches
 from groupsim.protocol.batch_sizes import batch_of

@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.kill9 import judged
-from groupsim.cluster.log.config import LogConfig
-from groupsim.cluster.log.files import FileStore
+from groupsim.cluster.broker.offset_batches import to_batch, to_records
+from groupsim.cluster.config.log import LogConfig
+from groupsim.cluster.log.files.store import FileStore
 from groupsim.cluster.log.log import PartitionLog
-from groupsim.cluster.offset_batches import to_batch, to_records
 from groupsim.coordinator.config import CoordinatorConfig
 from groupsim.coordinator.shard import Shard
 from groupsim.coordinator.testing import Bench

@@ -28,8 +28,8 @@ from kafka.record.default_records import DefaultRecordBatchBuilder
 from kafka.record.memory_records import MemoryRecords
 
 from benchmarks.common import Stopwatch, table
-from groupsim.cluster.log.config import LogConfig
-from groupsim.cluster.log.files import FileStore
+from groupsim.cluster.config.log import LogConfig
+from groupsim.cluster.log.files.store import FileStore
 from groupsim.cluster.log.log import PartitionLog
 from groupsim.protocol.batch import Batch, LogRecord
 from groupsim.protocol.batch_codec import encode, read_batch

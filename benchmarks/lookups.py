@@ -30,10 +30,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common import table
-from groupsim.cluster.log.files import FileStore
+from groupsim.cluster.log.files.segment import INDEX, INDEX_INTERVAL_BYTES, LOG, TIME_INDEX, file_name
+from groupsim.cluster.log.files.store import FileStore
 from groupsim.cluster.log.headers import headers
 from groupsim.cluster.log.reading import holding
-from groupsim.cluster.log.segment_file import INDEX, INDEX_INTERVAL_BYTES, LOG, TIME_INDEX, file_name
 from groupsim.protocol.batch import LogRecord
 from groupsim.protocol.batch_codec import encode
 from groupsim.protocol.batch_sizes import batch_of

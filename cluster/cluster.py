@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from groupsim.cluster.causes import caused_by
-from groupsim.cluster.config import ClusterConfig
-from groupsim.cluster.network import Network, Timing
-from groupsim.cluster.node import Node
+from groupsim.cluster.broker.broker import Node
+from groupsim.cluster.config.cluster import ClusterConfig
+from groupsim.cluster.network.causes import caused_by
+from groupsim.cluster.network.network import Network, Timing
 from groupsim.cluster.roles import ClusterRoles
 from groupsim.coordinator.placement import OFFSETS_TOPIC, partition_for
 from groupsim.coordinator.service import GroupCoordinator
@@ -28,12 +28,12 @@ from groupsim.protocol.cluster_messages import NO_LEADER, ClusterImage
 from groupsim.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
+    from groupsim.cluster.broker.parts import Logs
     from groupsim.cluster.controller.controller import Controller
     from groupsim.cluster.counted.data import Data
     from groupsim.cluster.counted.logs import CountedLogs
     from groupsim.cluster.log.log import PartitionLog
-    from groupsim.cluster.parts import Logs
-    from groupsim.cluster.replicated import ReplicatedLogs
+    from groupsim.cluster.replicated.logs import ReplicatedLogs
     from groupsim.cluster.transactions.coordinator import TransactionCoordinator
     from groupsim.protocol.acl_messages import Acl
     from groupsim.protocol.batch import Batch
@@ -68,7 +68,7 @@ class Cluster:
 
             self._counted = CountedLogs(self.network, self.config, self.config.counted)
             return self._counted
-        from groupsim.cluster.replicated import ReplicatedLogs
+        from groupsim.cluster.replicated.logs import ReplicatedLogs
 
         self._replicated = ReplicatedLogs(self.network, self.config)
         return self._replicated

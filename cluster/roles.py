@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from groupsim.cluster.endpoint import Endpoint
+    from groupsim.cluster.network.endpoint import Endpoint
     from groupsim.coordinator.snapshot import GroupSnapshot
 
 

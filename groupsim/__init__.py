@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from groupsim.cluster.cluster import Cluster
-    from groupsim.cluster.config import ClusterConfig
+    from groupsim.cluster.config.cluster import ClusterConfig
     from groupsim.eventloop.errors import DeadlockError, EventLoopError, StandstillError
     from groupsim.eventloop.events import Kind, TraceEvent
     from groupsim.eventloop.sinks import read_trace, write_trace
@@ -49,7 +49,7 @@ _HOMES = {
     "Cause": "groupsim.scenarios.story",
     "ClientFailure": "groupsim.members.failures",
     "Cluster": "groupsim.cluster.cluster",
-    "ClusterConfig": "groupsim.cluster.config",
+    "ClusterConfig": "groupsim.cluster.config.cluster",
     "Consumer": "groupsim.members.consumer.consumer",
     "ConsumerSettings": "groupsim.members.settings",
     "DeadlockError": "groupsim.eventloop.errors",

@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import define
 
-from groupsim.cluster.injection import FaultHandle
+from groupsim.cluster.network.injection import FaultHandle
 from groupsim.serving.problems import Problem
 from groupsim.serving.stage import LiveStage
 from groupsim.serving.steps import begin, read_fault

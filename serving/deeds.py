@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from groupsim.cluster import faults as net
+from groupsim.cluster.network import faults as net
 from groupsim.scenarios.language.keys import key
 from groupsim.scenarios.language.registry import Deed, deeds
 from groupsim.scenarios.language.targets import Broker, TheGroup

@@ -19,7 +19,7 @@ from attrs import frozen
 from structlog.typing import FilteringBoundLogger as Log
 
 from groupsim.cluster.controller.placement import Refused
-from groupsim.cluster.log.data_dir import DataDirRefused
+from groupsim.cluster.log.files.data_dir import DataDirRefused
 from groupsim.cluster.tcp import TcpListeners
 from groupsim.cluster.tcp.listeners import raise_file_limit
 from groupsim.eventloop.realtime import RealTimeLoop

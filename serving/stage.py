@@ -13,9 +13,9 @@ from typing import Any, Final
 from attrs import evolve
 
 from groupsim.cluster.cluster import Cluster
-from groupsim.cluster.faults import Fault
-from groupsim.cluster.injection import FaultHandle
-from groupsim.cluster.links import CLIENTS, is_meant
+from groupsim.cluster.network.faults import Fault
+from groupsim.cluster.network.injection import FaultHandle
+from groupsim.cluster.network.link_faults import CLIENTS, is_meant
 from groupsim.coordinator.snapshot import GroupSnapshot, MemberSnapshot
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import EventLoop

@@ -13,8 +13,8 @@ from typing import Any, Literal
 
 from attrs import evolve, frozen
 
-from groupsim.cluster import faults as net
-from groupsim.cluster.links import CLIENTS
+from groupsim.cluster.network import faults as net
+from groupsim.cluster.network.link_faults import CLIENTS
 from groupsim.protocol.messages import Api
 from groupsim.scenarios.language.document import Decimalish, Document
 from groupsim.scenarios.language.keys import fields_of, key

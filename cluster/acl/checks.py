@@ -15,7 +15,7 @@ from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import MetadataRequest
 
 if TYPE_CHECKING:
-    from groupsim.cluster.config import ClusterConfig
+    from groupsim.cluster.config.cluster import ClusterConfig
 
 
 class KafkaGate(Gate):

@@ -23,7 +23,7 @@ from groupsim.protocol.messages import HeartbeatResponse, Request, Response
 from groupsim.protocol.refusals import refusal
 
 if TYPE_CHECKING:
-    from groupsim.cluster.lines import Line
+    from groupsim.cluster.network.broker_connection import Line
     from groupsim.protocol.cluster_messages import ClusterImage
 
 Handler: TypeAlias = Callable[[Any, Any], None]

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple, Protocol
 
-from groupsim.cluster.acl.config import AclConfig
+from groupsim.cluster.config.acl import AclConfig
 from groupsim.protocol.acl_messages import WILDCARD, Acl, Operation, Pattern, Permission, Resource
 
 EVERY_USER: Final = "User:*"

@@ -14,12 +14,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 from attrs import evolve
 
-from groupsim.cluster.controller.config import ControllerConfig
+from groupsim.cluster.config.controller import ControllerConfig
 from groupsim.cluster.controller.elections import Election, Reassignment, Wanted
 from groupsim.cluster.controller.image import Draft
 from groupsim.cluster.controller.partitions import MIN_ISR, UNCLEAN, Partitions
 from groupsim.cluster.controller.placement import Candidate, Refused, Replicas, checked, rounds, striped
-from groupsim.cluster.controller.telling import Teller
+from groupsim.cluster.controller.trace import Teller
 from groupsim.eventloop.randomness import Stream
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.cluster_messages import PartitionState, TopicState

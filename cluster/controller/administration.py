@@ -18,10 +18,10 @@ from typing import Any, Final
 from attrs import evolve, frozen
 
 from groupsim.cluster.acl.control import AclControl
-from groupsim.cluster.admin import values
-from groupsim.cluster.admin.group_settings import check_group
+from groupsim.cluster.config import setting_values
+from groupsim.cluster.config.controller import ControllerConfig
+from groupsim.cluster.config.group_settings import check_group
 from groupsim.cluster.controller.admin import Admin, illegal_name
-from groupsim.cluster.controller.config import ControllerConfig
 from groupsim.cluster.controller.image import Draft
 from groupsim.cluster.controller.partitions import MIN_ISR
 from groupsim.cluster.controller.placement import Refused
@@ -287,7 +287,7 @@ class Administration:
             raise Refused(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
         try:
             check_group(after)
-        except values.Invalid as invalid:
+        except setting_values.Invalid as invalid:
             raise Refused(ErrorCode.INVALID_CONFIG, str(invalid)) from None
         self._admin.configure_group(resource.name, after)
 
@@ -344,10 +344,10 @@ class Administration:
 
 def _joined(name: str, operation: int, before: str | None, value: str) -> str:
     """A list with values added, or taken from it. Raises `Refused` (INVALID_CONFIG) for what is no list."""
-    if not values.is_list(name):
+    if not setting_values.is_list(name):
         text = f"Can't {_OPERATIONS[operation]} to key {name} because its type is not LIST."
         raise Refused(ErrorCode.INVALID_CONFIG, text)
-    there = [part for part in (values.default_of(name) if before is None else before).split(",") if part]
+    there = [part for part in (setting_values.default_of(name) if before is None else before).split(",") if part]
     for part in value.split(","):
         if operation == APPEND and part not in there:
             there.append(part)
@@ -358,15 +358,15 @@ def _joined(name: str, operation: int, before: str | None, value: str) -> str:
 
 def _check_topic_settings(config: Mapping[str, str]) -> None:
     try:
-        values.check_topic(config)
-    except values.Invalid as invalid:
+        setting_values.check_topic(config)
+    except setting_values.Invalid as invalid:
         raise Refused(ErrorCode.INVALID_CONFIG, str(invalid)) from None
 
 
 def _check_broker_settings(config: Mapping[str, str]) -> None:
     try:
-        values.check_broker(config)
-    except values.Invalid as invalid:
+        setting_values.check_broker(config)
+    except setting_values.Invalid as invalid:
         raise Refused(ErrorCode.INVALID_REQUEST, str(invalid)) from None
 
 

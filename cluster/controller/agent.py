@@ -31,9 +31,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 
-from groupsim.cluster.controller.alterations import Alterations, OnDone
+from groupsim.cluster.config.controller import ControllerConfig
+from groupsim.cluster.controller.alter_partition import Alterations, OnDone
 from groupsim.cluster.controller.channel import Channel, Connection
-from groupsim.cluster.controller.config import ControllerConfig
 from groupsim.cluster.controller.image import EMPTY, difference
 from groupsim.eventloop.interface import EventLoop, Handle, Host
 from groupsim.eventloop.randomness import Stream

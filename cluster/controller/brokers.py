@@ -24,11 +24,11 @@ from enum import Enum
 
 from attrs import define, evolve
 
-from groupsim.cluster.controller.config import ControllerConfig
+from groupsim.cluster.config.controller import ControllerConfig
 from groupsim.cluster.controller.image import Draft
 from groupsim.cluster.controller.partitions import Partitions
 from groupsim.cluster.controller.sessions import Sessions
-from groupsim.cluster.controller.telling import Teller
+from groupsim.cluster.controller.trace import Teller
 from groupsim.protocol.cluster_messages import (
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,

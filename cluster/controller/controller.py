@@ -32,18 +32,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any
 
-from groupsim.cluster.causes import caused_by
+from groupsim.cluster.config.controller import ControllerConfig
 from groupsim.cluster.controller.admin import Admin
 from groupsim.cluster.controller.administration import Administration, Decided
 from groupsim.cluster.controller.brokers import Brokers
-from groupsim.cluster.controller.config import ControllerConfig
-from groupsim.cluster.controller.delivery import Call, Delivery
 from groupsim.cluster.controller.elections import Election, Reassignment
 from groupsim.cluster.controller.image import Draft, Keep
-from groupsim.cluster.controller.moving import Movements
+from groupsim.cluster.controller.metadata_publisher import Call, Delivery
 from groupsim.cluster.controller.partitions import Partitions
 from groupsim.cluster.controller.placement import Refused
-from groupsim.cluster.controller.telling import Teller
+from groupsim.cluster.controller.reassignment import Movements
+from groupsim.cluster.controller.trace import Teller
+from groupsim.cluster.network.causes import caused_by
 from groupsim.eventloop.interface import EventLoop, Handle, Host
 from groupsim.protocol.acl_messages import Acl
 from groupsim.protocol.basics import TopicPartition

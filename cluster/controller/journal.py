@@ -31,8 +31,8 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
-from groupsim.cluster.log.data_dir import DataDirRefused
-from groupsim.cluster.log.disk import sync_folder, write_at, write_whole
+from groupsim.cluster.log.files.data_dir import DataDirRefused
+from groupsim.cluster.log.files.disk import sync_folder, write_at, write_whole
 
 MAGIC: Final = "groupsim-cluster"
 FORMAT: Final = 2

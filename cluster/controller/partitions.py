@@ -14,10 +14,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from groupsim.cluster.controller.config import ControllerConfig
+from groupsim.cluster.config.controller import ControllerConfig
 from groupsim.cluster.controller.elections import Decision, Election, Rules, Wanted, decide
 from groupsim.cluster.controller.image import Draft
-from groupsim.cluster.controller.telling import Teller
+from groupsim.cluster.controller.trace import Teller
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.cluster_messages import (
     NO_LEADER,

@@ -14,10 +14,10 @@ from functools import partial
 
 from attrs import evolve
 
-from groupsim.cluster.config import ClusterConfig
+from groupsim.cluster.config.cluster import ClusterConfig
+from groupsim.cluster.config.counted import CountedConfig
 from groupsim.cluster.controller.admin import topic_id
-from groupsim.cluster.counted.config import CountedConfig
-from groupsim.cluster.endpoint import broker_name
+from groupsim.cluster.network.endpoint import broker_name
 from groupsim.coordinator.placement import OFFSETS_TOPIC
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import EventLoop

@@ -17,8 +17,8 @@ from typing import Any, TypeAlias
 
 from groupsim.cluster.counted.controller import CountedController
 from groupsim.cluster.counted.reading import NEVER, UNREACHABLE, Desk, OnFetched, Reader
-from groupsim.cluster.endpoint import broker_name
-from groupsim.cluster.network import Network
+from groupsim.cluster.network.endpoint import broker_name
+from groupsim.cluster.network.network import Network
 from groupsim.eventloop.interface import Order
 from groupsim.members.interfaces import FetchFailed
 from groupsim.members.producer.load import DEFAULT_SIZES, Sizes

@@ -12,11 +12,11 @@ from groupsim.cluster.counted.parts import CountedAgent, CountedMetadata, Counte
 from groupsim.coordinator.serde import offset_version
 
 if TYPE_CHECKING:
-    from groupsim.cluster.config import ClusterConfig
-    from groupsim.cluster.counted.config import CountedConfig
-    from groupsim.cluster.endpoint import Endpoint
-    from groupsim.cluster.network import Network
-    from groupsim.cluster.node import Node
+    from groupsim.cluster.broker.broker import Node
+    from groupsim.cluster.config.cluster import ClusterConfig
+    from groupsim.cluster.config.counted import CountedConfig
+    from groupsim.cluster.network.endpoint import Endpoint
+    from groupsim.cluster.network.network import Network
     from groupsim.protocol.batch import Batch
 
 

@@ -13,8 +13,8 @@ from collections.abc import Callable, Sequence
 
 from attrs import define
 
-from groupsim.cluster.latency import Draws
-from groupsim.cluster.offset_batches import to_batch
+from groupsim.cluster.broker.offset_batches import to_batch
+from groupsim.cluster.network.latency import Draws
 from groupsim.coordinator.records import Record
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.interface import EventLoop, Host, Order

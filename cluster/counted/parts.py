@@ -8,10 +8,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from groupsim.cluster.broker.metadata import GROUP_KEY, BrokerMetadata
 from groupsim.cluster.counted.controller import CountedController
 from groupsim.cluster.counted.offsets import CountedOffsets
-from groupsim.cluster.endpoint import broker_name
-from groupsim.cluster.metadata import GROUP_KEY, BrokerMetadata
+from groupsim.cluster.network.endpoint import broker_name
 from groupsim.coordinator.placement import OFFSETS_TOPIC, partition_for
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.cluster_messages import NO_LEADER, ClusterImage, MetadataLogResponse
@@ -25,10 +25,10 @@ from groupsim.protocol.messages import (
 )
 
 if TYPE_CHECKING:
-    from groupsim.cluster.lines import Line
+    from groupsim.cluster.broker.broker import Node
+    from groupsim.cluster.broker.parts import Handler, Listener
     from groupsim.cluster.log.log import PartitionLog
-    from groupsim.cluster.node import Node
-    from groupsim.cluster.parts import Handler, Listener
+    from groupsim.cluster.network.broker_connection import Line
     from groupsim.eventloop.interface import Host
 
 

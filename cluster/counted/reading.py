@@ -15,10 +15,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Set
 from typing import TYPE_CHECKING, TypeAlias
 
-from groupsim.cluster.endpoint import broker_name
-from groupsim.cluster.latency import Draws
-from groupsim.cluster.links import stretched
-from groupsim.cluster.network import Network
+from groupsim.cluster.network.endpoint import broker_name
+from groupsim.cluster.network.latency import Draws
+from groupsim.cluster.network.link_faults import stretched
+from groupsim.cluster.network.network import Network
 from groupsim.eventloop.interface import Handle, Host, Order
 from groupsim.members.interfaces import Fetched, FetchFailed
 from groupsim.protocol.messages import TopicPartition

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
-from groupsim.cluster.log.config import LogConfig
+from groupsim.cluster.config.log import LogConfig
 from groupsim.cluster.log.errors import LogRefused
 from groupsim.protocol.batch import LOG_APPEND_TIME, NO_TIMESTAMP, Batch
 from groupsim.protocol.errors import ErrorCode

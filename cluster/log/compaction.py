@@ -29,7 +29,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from attrs import Factory, define, evolve, frozen
 
-from groupsim.cluster.log.config import LogConfig
+from groupsim.cluster.config.log import LogConfig
 from groupsim.cluster.log.interfaces import Segment
 from groupsim.cluster.log.markers import marker_of
 from groupsim.cluster.log.producer_state import Aborted, ProducerEntry

@@ -16,9 +16,9 @@ from pathlib import Path
 
 from attrs import frozen
 
-from groupsim.cluster.log.damage import DamagedLog
-from groupsim.cluster.log.indexes import OffsetIndex
-from groupsim.cluster.log.segment_file import INDEX
+from groupsim.cluster.log.files.damage import DamagedLog
+from groupsim.cluster.log.files.indexes import OffsetIndex
+from groupsim.cluster.log.files.segment import INDEX
 from groupsim.protocol.batch import HEADER_BYTES
 from groupsim.protocol.batch_codec import HEADER, LENGTH_END, MAGIC
 

@@ -30,11 +30,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
+from groupsim.cluster.config.log import NEVER, LogConfig
 from groupsim.cluster.log import compaction, reading, retention
 from groupsim.cluster.log import epochs as epoch_cache
 from groupsim.cluster.log import producer_state as producers
 from groupsim.cluster.log.checks import check_batch, check_total
-from groupsim.cluster.log.config import NEVER, LogConfig
 from groupsim.cluster.log.epochs import EpochCache
 from groupsim.cluster.log.errors import LogRefused, OffsetOutOfRange
 from groupsim.cluster.log.interfaces import Segment, SegmentStore

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from groupsim.cluster.log.config import LogConfig
+from groupsim.cluster.config.log import LogConfig
 from groupsim.cluster.log.interfaces import Segment
 
 Rule = Callable[[Segment, Segment | None], bool]

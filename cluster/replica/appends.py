@@ -20,9 +20,9 @@ from collections.abc import Callable, Sequence
 
 from groupsim.cluster.log.log import LogRefused
 from groupsim.cluster.log.markers import marker_of
+from groupsim.cluster.replica.broker_replicas import Station
 from groupsim.cluster.replica.leader import Leadership
 from groupsim.cluster.replica.purgatory import ParkedAppend, ParkedProduce
-from groupsim.cluster.replica.station import Station
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import Order
 from groupsim.protocol.basics import TopicPartition

@@ -17,12 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from groupsim.cluster.config.replica import RACK_AWARE
 from groupsim.cluster.log.log import OffsetOutOfRange
 from groupsim.cluster.log.reading import segment_base
-from groupsim.cluster.replica.config import RACK_AWARE
-from groupsim.cluster.replica.hosted import Hosted
+from groupsim.cluster.replica.broker_replicas import Station
 from groupsim.cluster.replica.leader import Leadership
-from groupsim.cluster.replica.station import Station
+from groupsim.cluster.replica.partition import Hosted
 from groupsim.protocol.data_messages import (
     NO_LEADER_EPOCH,
     READ_COMMITTED,

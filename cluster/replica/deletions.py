@@ -13,8 +13,8 @@ from collections.abc import Callable
 from typing import Final
 
 from groupsim.cluster.log.errors import OffsetOutOfRange
-from groupsim.cluster.replica.hosted import Hosted
-from groupsim.cluster.replica.station import Station
+from groupsim.cluster.replica.broker_replicas import Station
+from groupsim.cluster.replica.partition import Hosted
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.data_messages import NO_LEADER_EPOCH
 from groupsim.protocol.errors import ErrorCode

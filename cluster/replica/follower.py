@@ -12,7 +12,7 @@ Source: `ReplicaFetcherThread.processPartitionData`, `AbstractFetcherThread.getO
 
 from __future__ import annotations
 
-from groupsim.cluster.replica.hosted import Hosted
+from groupsim.cluster.replica.partition import Hosted
 from groupsim.protocol.data_messages import EpochEnd, FetchPartition, PartitionData
 
 

@@ -6,7 +6,7 @@ Source: `ReplicaManager.describeLogDirs`, `ReplicaManager.activeProducerState`, 
 from __future__ import annotations
 
 from groupsim.cluster.log.log import PartitionLog
-from groupsim.cluster.replica.station import Station
+from groupsim.cluster.replica.broker_replicas import Station
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.data_messages import NO_LEADER_EPOCH
 from groupsim.protocol.operator_messages import ActiveProducer, ProducersOf

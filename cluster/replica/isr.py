@@ -17,8 +17,8 @@ from __future__ import annotations
 
 from functools import partial
 
+from groupsim.cluster.replica.broker_replicas import Station
 from groupsim.cluster.replica.leader import Leadership, Replica
-from groupsim.cluster.replica.station import Station
 from groupsim.protocol.cluster_messages import IsrChange, PartitionState
 from groupsim.protocol.errors import ErrorCode
 

@@ -29,8 +29,8 @@ from groupsim.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
     from groupsim.cluster.replica.deletions import ParkedDeletion
-    from groupsim.cluster.replica.hosted import Hosted
-    from groupsim.cluster.replica.peers import Peer
+    from groupsim.cluster.replica.follower_state import Peer
+    from groupsim.cluster.replica.partition import Hosted
     from groupsim.cluster.replica.purgatory import Waiter
 
 _NONE: Final = ErrorCode.NONE  # members of an enumeration are found slowly, and this is asked of every message

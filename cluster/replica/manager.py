@@ -4,7 +4,7 @@ How an append becomes a committed record, and where to read on:
 
 1. A producer's batch or a coordinator's records come in (`appends.py`) and are appended to the leader's log
    (`leader.py`). With acks=all the request is parked (`purgatory.py`).
-2. Every follower has a Fetch parked at the leader (`peers.py`); the append answers it.
+2. Every follower has a Fetch parked at the leader (`follower_state.py`); the append answers it.
 3. The follower appends what it got (`follower.py`), and its loop asks for what comes next (`fetcher.py`).
 4. That tells the leader how far the follower is. The lowest of the in-sync replicas is the new high watermark
    (`leader.py`); it answers parked produces, coordinators, and consumers' fetches (`consumers.py`).
@@ -18,9 +18,9 @@ is decided there too; this class carries it out (`apply`): partitions are led, c
 this order: what is gone, what is led, what is copied; then those who listen for leadership are told.
 
 **What triggers what when nothing happens.** Quiet partitions cost no events: a parked Fetch has no timer unless a
-renewal would bring something, or `set_clocked(True)` said that hosts or links are in trouble (`peers.py`); lag is only
-watched where somebody is behind (`isr.py`); high watermarks are checkpointed in retrospect (`hosted.py`); logs are
-maintained when they need it (`upkeep.py`).
+renewal would bring something, or `set_clocked(True)` said that hosts or links are in trouble (`follower_state.py`);
+lag is only watched where a follower is behind (`isr.py`); high watermarks are checkpointed in retrospect
+(`partition.py`); logs are maintained when they need it (`log_maintenance.py`).
 
 **A crash** ends a `Station`, the memory of one life. What is left are the stores; logs are opened anew from them, with
 the high watermark that was checkpointed last, when the broker is told its partitions again.
@@ -38,18 +38,18 @@ from itertools import chain, groupby
 
 from attrs import evolve
 
-from groupsim.cluster.log.config import LogConfig, topic_config
+from groupsim.cluster.config.log import LogConfig, topic_config
+from groupsim.cluster.config.replica import ReplicaConfig
 from groupsim.cluster.log.interfaces import SegmentStore
 from groupsim.cluster.log.log import PartitionLog
 from groupsim.cluster.replica import appends, consumers, deletions, inspection, offsets
-from groupsim.cluster.replica.config import ReplicaConfig
+from groupsim.cluster.replica.broker_replicas import Alter, Station
 from groupsim.cluster.replica.fetcher import Connect, Fetcher
-from groupsim.cluster.replica.hosted import Hosted
+from groupsim.cluster.replica.follower_state import Peers
 from groupsim.cluster.replica.isr import LagWatch
 from groupsim.cluster.replica.leader import Leadership
-from groupsim.cluster.replica.peers import Peers
-from groupsim.cluster.replica.station import Alter, Station
-from groupsim.cluster.replica.upkeep import Upkeep
+from groupsim.cluster.replica.log_maintenance import Upkeep
+from groupsim.cluster.replica.partition import Hosted
 from groupsim.eventloop.interface import EventLoop, Host
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.batch import Batch
@@ -190,7 +190,7 @@ class ReplicaManager:
         return hosted.epoch if hosted is not None and hosted.lead is not None else None
 
     def set_clocked(self, clocked: bool) -> None:
-        """Say whether hosts or links are in trouble anywhere: then long polls go by the clock (see `peers.py`).
+        """Say whether hosts or links are in trouble anywhere: then long polls go by the clock (`follower_state.py`).
 
         To be called with True before a broker pauses or crashes or a link is harmed, with False when all is well again.
         """

@@ -10,8 +10,8 @@ Source: `Partition.fetchOffsetForTimestamp`, `ReplicaManager.fetchOffset`, `last
 from __future__ import annotations
 
 from groupsim.cluster.log.reading import find_max_time
-from groupsim.cluster.replica.hosted import Hosted
-from groupsim.cluster.replica.station import Station
+from groupsim.cluster.replica.broker_replicas import Station
+from groupsim.cluster.replica.partition import Hosted
 from groupsim.protocol.data_messages import (
     CONSUMER,
     EARLIEST_LOCAL_TIMESTAMP,

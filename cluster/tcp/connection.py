@@ -24,8 +24,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from groupsim.cluster.endpoint import MACHINERY, Endpoint
-from groupsim.cluster.links import SILENT, Condition
+from groupsim.cluster.network.endpoint import MACHINERY, Endpoint
+from groupsim.cluster.network.link_faults import SILENT, Condition
 from groupsim.cluster.tcp.clerk import Clerk
 from groupsim.cluster.tcp.intake import Intake
 from groupsim.cluster.tcp.memory import Memory
@@ -41,8 +41,8 @@ from groupsim.protocol.versions import normalise_response
 from groupsim.protocol.wire import Codec, Exchange, Understood, Unreadable
 
 if TYPE_CHECKING:
-    from groupsim.cluster.network import Network
-    from groupsim.cluster.node import Node
+    from groupsim.cluster.broker.broker import Node
+    from groupsim.cluster.network.network import Network
     from groupsim.cluster.tcp.complaints import Complaints
 
 _NOTHING: tuple[Request, ...] = ()

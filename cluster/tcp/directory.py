@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from groupsim.cluster.node import Node
+    from groupsim.cluster.broker.broker import Node
 
 
 class NodeDirectory:

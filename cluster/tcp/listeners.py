@@ -23,9 +23,9 @@ from groupsim.protocol.data_messages import FetchRequest, FetchResponse, Partiti
 from groupsim.protocol.wire import Codec, Directory
 
 if TYPE_CHECKING:
+    from groupsim.cluster.broker.broker import Node
     from groupsim.cluster.cluster import Cluster
-    from groupsim.cluster.network import Network
-    from groupsim.cluster.node import Node
+    from groupsim.cluster.network.network import Network
 
 MAX_CONNECTIONS: Final = 10_000
 """`max.connections` of a broker, unless given; Kafka's own default is none."""

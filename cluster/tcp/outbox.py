@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING
 
-from groupsim.cluster.links import SILENT
+from groupsim.cluster.network.link_faults import SILENT
 from groupsim.eventloop.streams import TcpStream
 
 if TYPE_CHECKING:
-    from groupsim.cluster.network import Network
+    from groupsim.cluster.network.network import Network
     from groupsim.cluster.tcp.connection import TcpConnection
 
 

@@ -17,9 +17,9 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from groupsim.cluster.config.transactions import TransactionConfig
 from groupsim.cluster.controller.administration import INTERNAL_TOPICS
 from groupsim.cluster.transactions import listing
-from groupsim.cluster.transactions.config import TransactionConfig
 from groupsim.cluster.transactions.effects import Append, Changed, Effect, Reply, SendMarkers
 from groupsim.cluster.transactions.interfaces import Log, NoProducerId, Topics
 from groupsim.cluster.transactions.markers import MarkerSender

@@ -22,7 +22,7 @@ from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.txn_messages import TxnMarker, WriteTxnMarkersRequest, WriteTxnMarkersResponse
 
 if TYPE_CHECKING:
-    from groupsim.cluster.transactions.config import TransactionConfig
+    from groupsim.cluster.config.transactions import TransactionConfig
     from groupsim.cluster.transactions.interfaces import Topics
     from groupsim.eventloop.interface import EventLoop, Host
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from groupsim.cluster.connection import Connection
+from groupsim.cluster.network.connection import Connection
 from groupsim.members.interfaces import Disconnected
 from groupsim.protocol.messages import Response
 from groupsim.protocol.zookeeper_messages import WatchEvent

@@ -17,7 +17,7 @@ import re
 from collections.abc import Iterable
 from typing import Protocol
 
-from groupsim.cluster.network import Network
+from groupsim.cluster.network.network import Network
 from groupsim.cluster.zookeeper.server import ZooKeeperServer
 from groupsim.cluster.zookeeper.sessions import Session
 from groupsim.eventloop.events import Kind

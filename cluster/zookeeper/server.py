@@ -15,8 +15,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from groupsim.cluster.endpoint import Endpoint
-from groupsim.cluster.lines import Line
+from groupsim.cluster.network.broker_connection import Line
+from groupsim.cluster.network.endpoint import Endpoint
 from groupsim.cluster.zookeeper.connection import SessionConnection
 from groupsim.cluster.zookeeper.sessions import Session, Sessions
 from groupsim.cluster.zookeeper.tree import Tree, ZkRefused

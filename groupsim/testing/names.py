@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from groupsim.scenarios.language.problems import suggest
 
 if TYPE_CHECKING:
-    from groupsim.cluster.faults import Fault
+    from groupsim.cluster.network.faults import Fault
 
 __tracebackhide__ = True  # mistakes are told at the line of the test that made them
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, cast
 
 from attrs import Factory, define, field, fields_dict, validators
 
-from groupsim.cluster.config import COUNTED_SETTINGS, ClusterConfig
+from groupsim.cluster.config.cluster import COUNTED_SETTINGS, ClusterConfig
 from groupsim.coordinator.config import CoordinatorConfig
 from groupsim.coordinator.placement import partition_for
 from groupsim.coordinator.snapshot import GroupSnapshot
@@ -49,8 +49,8 @@ from groupsim.testing.whole_trace import log_ends, run_started
 
 if TYPE_CHECKING:
     from groupsim.cluster.cluster import Cluster
-    from groupsim.cluster.faults import Fault
-    from groupsim.cluster.injection import FaultHandle
+    from groupsim.cluster.network.faults import Fault
+    from groupsim.cluster.network.injection import FaultHandle
     from groupsim.cluster.zookeeper import ZooKeeperServer
     from groupsim.scenarios.story import Story
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 
-from groupsim.cluster.faults import AnswerError, Break, DelayResponse, HoldResponse, LoseResponse
-from groupsim.cluster.injection import FaultHandle
+from groupsim.cluster.network.faults import AnswerError, Break, DelayResponse, HoldResponse, LoseResponse
+from groupsim.cluster.network.injection import FaultHandle
 
 
 class FaultStruckNothing(UserWarning):

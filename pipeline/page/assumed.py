@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from groupsim.cluster.config import ClusterConfig
-from groupsim.cluster.counted.config import CountedConfig
+from groupsim.cluster.config.cluster import ClusterConfig
+from groupsim.cluster.config.counted import CountedConfig
 from groupsim.cluster.loading_cost import LoadingCost
 from groupsim.eventloop.units import show_us
 from groupsim.members.settings import ConsumerSettings, SettingError

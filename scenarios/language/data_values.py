@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from typing import NewType
 
-from groupsim.cluster.config import KNOWN
-from groupsim.cluster.log.config import TOPIC_SETTINGS, WITHOUT_EFFECT
+from groupsim.cluster.config.cluster import KNOWN
+from groupsim.cluster.config.log import TOPIC_SETTINGS, WITHOUT_EFFECT
 from groupsim.members.producer.keys import PRODUCER_KEYS
 from groupsim.members.producer.load import Sizes
 from groupsim.scenarios.language.values import VALUE_TYPES, Properties, ValueType, quote, read_properties

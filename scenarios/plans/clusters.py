@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import evolve
 
-from groupsim.cluster.config import ClusterConfig
-from groupsim.cluster.controller.config import ControllerConfig, Placement, kraft, zookeeper_era
-from groupsim.cluster.replica.config import ReplicaConfig
+from groupsim.cluster.config.cluster import ClusterConfig
+from groupsim.cluster.config.controller import ControllerConfig, Placement, kraft, zookeeper_era
+from groupsim.cluster.config.replica import ReplicaConfig
 from groupsim.coordinator.config import BROKER_KEYS, CoordinatorConfig
 from groupsim.coordinator.versions import parse_version
 from groupsim.protocol.releases import broker_versions

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from groupsim.cluster import faults as net
 from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.controller.controller import CONTROLLER_HOST
 from groupsim.cluster.controller.elections import Election
+from groupsim.cluster.network import faults as net
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.units import show_us
 from groupsim.protocol.errors import ErrorCode
@@ -24,7 +24,7 @@ from groupsim.scenarios.plans.clusters import upgraded
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from groupsim.cluster.replicated import ReplicatedLogs
+    from groupsim.cluster.replicated.logs import ReplicatedLogs
     from groupsim.scenarios.language.acls import AclSpec
     from groupsim.scenarios.language.targets import Broker, PartitionName
     from groupsim.scenarios.runtime.world import Stage

@@ -13,7 +13,7 @@ from typing import Any
 from attrs import evolve
 
 from groupsim.cluster.cluster import Cluster
-from groupsim.cluster.faults import Fault
+from groupsim.cluster.network.faults import Fault
 from groupsim.cluster.zookeeper import ZooKeeperServer
 from groupsim.coordinator.placement import partition_for
 from groupsim.eventloop.distributions import Distribution

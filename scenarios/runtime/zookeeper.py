@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from groupsim.cluster.broker.metadata import BrokerMetadata
 from groupsim.cluster.cluster import Cluster
-from groupsim.cluster.metadata import BrokerMetadata
 from groupsim.cluster.zookeeper import ZooKeeperServer, add_zookeeper
 from groupsim.cluster.zookeeper.kafka import register_brokers, write_topics
 from groupsim.eventloop.events import Kind

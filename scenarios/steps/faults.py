@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Literal
 
 from attrs import frozen
 
-from groupsim.cluster import faults as net
-from groupsim.cluster.links import CLIENTS
+from groupsim.cluster.network import faults as net
+from groupsim.cluster.network.link_faults import CLIENTS
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api
 from groupsim.scenarios.language.keys import key

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from groupsim.cluster.acl.config import AUTHORIZER, STANDARD
-from groupsim.cluster.log.config import WITHOUT_EFFECT, topic_config
+from groupsim.cluster.config.acl import AUTHORIZER, STANDARD
+from groupsim.cluster.config.log import WITHOUT_EFFECT, topic_config
 from groupsim.scenarios.language.acls import hosts_of, wrong_acls
 from groupsim.scenarios.language.document import Document, Path_
 from groupsim.scenarios.language.mistakes import Wrong

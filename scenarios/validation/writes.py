@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from groupsim.cluster.config import ClusterConfig
-from groupsim.cluster.log.config import topic_config
+from groupsim.cluster.config.cluster import ClusterConfig
+from groupsim.cluster.config.log import topic_config
 from groupsim.coordinator.placement import OFFSETS_TOPIC
 from groupsim.members.producer.load import Sizes
 from groupsim.members.producer.settings import ProducerSettings

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from groupsim.cluster.config import ClusterConfig
-from groupsim.cluster.counted.config import CountedConfig
+from groupsim.cluster.config.cluster import ClusterConfig
+from groupsim.cluster.config.counted import CountedConfig
 from groupsim.cluster.counted.controller import CountedController
-from groupsim.cluster.endpoint import QUIET, Endpoint, broker_name
-from groupsim.cluster.network import Network, Timing
+from groupsim.cluster.network.endpoint import QUIET, Endpoint, broker_name
+from groupsim.cluster.network.network import Network, Timing
 from groupsim.eventloop.distributions import Distribution, constant
 from groupsim.eventloop.sinks import MemorySink
 from groupsim.eventloop.trace import Level, Trace

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupsim.cluster.answers import generation_of, group_of, member_of
+from groupsim.cluster.network.answers import generation_of, group_of, member_of
 from groupsim.protocol.messages import (
     FindCoordinatorRequest,
     HeartbeatRequest,

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from groupsim.cluster.bandwidth import Bandwidth, Lane
-from groupsim.cluster.faults import Limit, Match
+from groupsim.cluster.network.bandwidth import Bandwidth, Lane
+from groupsim.cluster.network.faults import Limit, Match
 from groupsim.eventloop.units import parse_bandwidth, show_bandwidth
 from groupsim.protocol.message_sizes import request_bytes, response_bytes
 from groupsim.protocol.messages import HeartbeatRequest, HeartbeatResponse

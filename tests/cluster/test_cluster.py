@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from groupsim.cluster.cluster import Cluster
-from groupsim.cluster.config import ClusterConfig
-from groupsim.cluster.faults import Isolate, LoseResponse, Match
+from groupsim.cluster.config.cluster import ClusterConfig
+from groupsim.cluster.network.faults import Isolate, LoseResponse, Match
 from groupsim.coordinator.config import CoordinatorConfig
 from groupsim.coordinator.placement import partition_for
 from groupsim.eventloop.sinks import MemorySink

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from groupsim.cluster.cluster import Cluster
-from groupsim.cluster.config import ClusterConfig
+from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.eventloop.distributions import constant, uniform
 from groupsim.eventloop.trace import Level
 from groupsim.members.interfaces import Disconnected

@@ -9,8 +9,8 @@ import pytest
 
 from groupsim.cluster.counted import reading
 from groupsim.cluster.counted.data import Data
-from groupsim.cluster.faults import Isolate, Latency, Match
-from groupsim.cluster.latency import Draws
+from groupsim.cluster.network.faults import Isolate, Latency, Match
+from groupsim.cluster.network.latency import Draws
 from groupsim.eventloop.distributions import parse_distribution
 from groupsim.eventloop.errors import DeadlockError
 from groupsim.eventloop.randomness import Stream

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from groupsim.cluster.endpoint import Endpoint
-from groupsim.cluster.faults import Isolate, Match
-from groupsim.cluster.network import Network, Timing
+from groupsim.cluster.network.endpoint import Endpoint
+from groupsim.cluster.network.faults import Isolate, Match
+from groupsim.cluster.network.network import Network, Timing
 from groupsim.eventloop.distributions import constant
 from groupsim.eventloop.trace import Level
 from groupsim.members.interfaces import Disconnected

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from groupsim.cluster.faults import (
+from groupsim.cluster.network.faults import (
     After,
     AnswerError,
     Break,

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
+from groupsim.cluster.broker.offset_batches import to_batch
+from groupsim.cluster.broker.offsets_topic import OffsetsTopic
+from groupsim.cluster.config.log import LogConfig
 from groupsim.cluster.loading_cost import LoadingCost
-from groupsim.cluster.log.config import LogConfig
 from groupsim.cluster.log.log import PartitionLog
 from groupsim.cluster.log.memory import MemoryStore
-from groupsim.cluster.offset_batches import to_batch
-from groupsim.cluster.offsets_topic import OffsetsTopic
 from groupsim.cluster.transactions.wiring import StateTopic
 from groupsim.coordinator.records import GroupRecord, GroupValue, OffsetRecord, OffsetValue, StoredMember
 from groupsim.coordinator.testing import Bench, offsets_of

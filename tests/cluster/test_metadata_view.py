@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from groupsim.cluster.metadata import BrokerMetadata
+from groupsim.cluster.broker.metadata import BrokerMetadata
 from groupsim.coordinator.placement import OFFSETS_TOPIC, partition_for
 from groupsim.protocol.cluster_messages import BrokerState, ClusterImage, PartitionState, TopicState
 from groupsim.protocol.errors import ErrorCode

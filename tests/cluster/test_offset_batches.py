@@ -8,11 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from replaying import everything
 
-from groupsim.cluster.log.config import LogConfig
+from groupsim.cluster.broker.offset_batches import placed_records, to_batch, to_records
+from groupsim.cluster.config.log import LogConfig
 from groupsim.cluster.log.log import PartitionLog
 from groupsim.cluster.log.markers import marker_batch
 from groupsim.cluster.log.memory import MemoryStore
-from groupsim.cluster.offset_batches import placed_records, to_batch, to_records
 from groupsim.coordinator.interfaces import LoadFailed
 from groupsim.coordinator.records import (
     GroupRecord,

@@ -8,7 +8,7 @@ from pathlib import Path
 import kafka_jars
 import pytest
 
-from groupsim.cluster.offset_batches import to_batch
+from groupsim.cluster.broker.offset_batches import to_batch
 from groupsim.coordinator.records import (
     GroupRecord,
     GroupValue,

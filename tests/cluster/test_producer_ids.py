@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim.cluster.producer_ids import ProducerIdBlocks, ProducerIds
 from groupsim.cluster.transactions.interfaces import NoProducerId
+from groupsim.cluster.transactions.producer_ids import ProducerIdBlocks, ProducerIds
 
 
 def test_the_first_block_of_producer_ids_takes_its_time() -> None:

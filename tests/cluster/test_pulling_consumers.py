@@ -7,8 +7,8 @@ from collections import Counter
 import pytest
 
 from groupsim.cluster.cluster import Cluster
-from groupsim.cluster.config import ClusterConfig
-from groupsim.cluster.connection import Connection
+from groupsim.cluster.config.cluster import ClusterConfig
+from groupsim.cluster.network.connection import Connection
 from groupsim.eventloop.distributions import parse_distribution
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.trace import Trace

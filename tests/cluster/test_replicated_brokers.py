@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from replicated_stage import OF_G, OF_G_OF_3, SECOND, Stage, run
 
-from groupsim.cluster.controller.config import ControllerConfig, kraft, zookeeper_era
-from groupsim.cluster.faults import Isolate, Match
-from groupsim.cluster.replica.config import ReplicaConfig
+from groupsim.cluster.config.controller import ControllerConfig, kraft, zookeeper_era
+from groupsim.cluster.config.replica import ReplicaConfig
+from groupsim.cluster.network.faults import Isolate, Match
 from groupsim.coordinator.config import CoordinatorConfig
 from groupsim.coordinator.placement import OFFSETS_TOPIC
 from groupsim.members.interfaces import Disconnected

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim.cluster.config import ClusterConfig
+from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.loading_cost import LoadingCost
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from groupsim.cluster.cluster import Cluster
-from groupsim.cluster.config import ClusterConfig
+from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.replica import consumers
-from groupsim.cluster.replica.peers import Peer
+from groupsim.cluster.replica.follower_state import Peer
 from groupsim.eventloop.trace import Level, Trace
 from groupsim.eventloop.units import SECOND_US
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual

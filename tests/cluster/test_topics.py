@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from groupsim.cluster.config import ClusterConfig
-from groupsim.cluster.counted.config import CountedConfig
+from groupsim.cluster.config.cluster import ClusterConfig
+from groupsim.cluster.config.counted import CountedConfig
 from groupsim.cluster.counted.controller import CountedController
 from groupsim.cluster.counted.parts import CountedMetadata
 from groupsim.protocol.basics import TopicPartition

@@ -18,7 +18,7 @@ from whole_checks import Checks
 from whole_stage import SECOND, WholeStage
 
 from groupsim.cluster.controller.admin import Refused
-from groupsim.cluster.faults import Break, Direction, Isolate, Match, Stall
+from groupsim.cluster.network.faults import Break, Direction, Isolate, Match, Stall
 from groupsim.coordinator.placement import OFFSETS_TOPIC
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.trace import Trace

@@ -19,7 +19,7 @@ from typing import Any
 from replaying import group_held, offsets_held
 from whole_stage import APP, GROUP, INPUT, OTHER, OUTPUT, READERS, WholeStage
 
-from groupsim.cluster.offset_batches import placed_records, to_records
+from groupsim.cluster.broker.offset_batches import placed_records, to_records
 from groupsim.coordinator.placement import OFFSETS_TOPIC, partition_for
 from groupsim.coordinator.records import OffsetRecord
 from groupsim.coordinator.shard import Shard

@@ -12,7 +12,7 @@ from random import Random
 from typing import Any
 
 from groupsim.cluster.cluster import Cluster
-from groupsim.cluster.config import ClusterConfig
+from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.eventloop.distributions import parse_distribution
 from groupsim.eventloop.events import TraceEvent
 from groupsim.members.behaviour import Behaviour, CommitPolicy, OnError

@@ -13,8 +13,8 @@ from collections import Counter, deque
 from collections.abc import Mapping, Sequence
 
 from groupsim.cluster.cluster import Cluster
-from groupsim.cluster.config import ClusterConfig
-from groupsim.cluster.connection import Connection
+from groupsim.cluster.config.cluster import ClusterConfig
+from groupsim.cluster.network.connection import Connection
 from groupsim.coordinator.ids import MemberIds
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from groupsim.members.interfaces import Disconnected, Outcome

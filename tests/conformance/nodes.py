@@ -14,7 +14,7 @@ import trio
 from attrs import define, field
 
 from groupsim.cluster.cluster import Cluster
-from groupsim.cluster.config import ClusterConfig
+from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.control import Control, Served
 from groupsim.eventloop.virtual import VirtualLoop
 from tests.conformance.bodies import Body, decode, encode

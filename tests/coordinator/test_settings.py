@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim.cluster.config import ClusterConfig
+from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.coordinator.config import BROKER_KEYS, CoordinatorConfig
 from groupsim.coordinator.placement import partition_for
 from groupsim.coordinator.testing import Bench, offsets_of

@@ -12,7 +12,7 @@ def test_a_failed_test_tells_members_faults_and_events_without_polls(pytester: p
     pytester.makepyfile(
         """
         from groupsim import ErrorCode
-        from groupsim.cluster.faults import AnswerError, Match
+        from groupsim.cluster.network.faults import AnswerError, Match
         from groupsim.protocol.messages import Api
 
         async def test_fails(sim):
@@ -45,7 +45,7 @@ def test_the_last_events_of_a_busy_group_are_not_all_records_and_commits(pyteste
     """What has become of the group is still there after minutes of quiet work; a commit that is refused is told."""
     pytester.makepyfile(
         """
-        from groupsim.cluster.faults import AnswerError, Match
+        from groupsim.cluster.network.faults import AnswerError, Match
 
         async def test_fails(sim):
             sim.topic("orders", 2, rate=50)

@@ -12,7 +12,7 @@ from attrs import evolve, fields
 
 from groupsim import Behaviour, ErrorCode, PluginError, Simulation
 from groupsim.assignors import Assignor, AssignorError, RangeAssignor
-from groupsim.cluster.faults import After, AnswerError, Break, Direction, Isolate, LoseResponse, Match, Stall
+from groupsim.cluster.network.faults import After, AnswerError, Break, Direction, Isolate, LoseResponse, Match, Stall
 from groupsim.members.profiles import PROFILES
 from groupsim.members.settings import SettingError
 from groupsim.protocol.assignment import GroupAssignment
@@ -312,7 +312,7 @@ def test_a_fault_that_struck_nothing_is_told(pytester: pytest.Pytester) -> None:
     """A test that holds with a fault that never struck holds without it as well: a warning says so."""
     pytester.makepyfile(
         """
-        from groupsim.cluster.faults import LoseResponse, Match
+        from groupsim.cluster.network.faults import LoseResponse, Match
 
         async def test_holds(sim):
             sim.topic("orders", 2)

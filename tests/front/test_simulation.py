@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from groupsim import Cause, ErrorCode, Simulation, TopicPartition
-from groupsim.cluster.faults import Isolate, Match
+from groupsim.cluster.network.faults import Isolate, Match
 from groupsim.protocol.messages import (
     HeartbeatRequest,
     HeartbeatResponse,

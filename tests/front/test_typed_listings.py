@@ -29,7 +29,7 @@ from hypothesis import given, settings, strategies as st
 from groupsim import ErrorCode, Simulation
 from groupsim.coordinator.testing import Bench
 from groupsim.assignors import RangeAssignor as MyAssignor
-from groupsim.cluster.faults import *
+from groupsim.cluster.network.faults import *
 from groupsim.members.profiles.profile import ClientProfile
 from groupsim.protocol.basics import Api
 """

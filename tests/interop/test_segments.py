@@ -24,8 +24,8 @@ from attrs import frozen
 from confluent_kafka import KafkaException
 from kafka_broker import KafkaBroker
 
-from groupsim.cluster.log.config import LogConfig
-from groupsim.cluster.log.data_dir import DataDir, read_properties, read_topic_id
+from groupsim.cluster.config.log import LogConfig
+from groupsim.cluster.log.files.data_dir import DataDir, read_properties, read_topic_id
 from groupsim.cluster.log.log import PartitionLog
 from groupsim.control import Served
 from groupsim.protocol.basics import TopicPartition

@@ -8,7 +8,7 @@ import pytest
 from members_fakes import DROP, HOLD, LATENCY_US, parts, subscription_of
 
 from groupsim.assignors.sticky.cooperative import CooperativeStickyAssignor
-from groupsim.cluster.faults import AnswerError, Match
+from groupsim.cluster.network.faults import AnswerError, Match
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.trace import FULL, NORMAL
 from groupsim.members.behaviour import Behaviour, OnError

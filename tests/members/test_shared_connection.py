@@ -6,7 +6,7 @@ import pytest
 from attrs import evolve
 
 from groupsim.cluster.cluster import Cluster
-from groupsim.cluster.config import ClusterConfig
+from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.sinks import MemorySink
 from groupsim.eventloop.trace import Level, Trace

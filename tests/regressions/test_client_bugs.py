@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groupsim import ErrorCode, Simulation
-from groupsim.cluster.faults import After, AnswerError, DelayResponse, LoseResponse, Match
+from groupsim.cluster.network.faults import After, AnswerError, DelayResponse, LoseResponse, Match
 from groupsim.members.consumer.consumer import Consumer
 from groupsim.protocol.messages import Api
 from groupsim.testing import caught

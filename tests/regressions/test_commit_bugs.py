@@ -6,7 +6,7 @@ import pytest
 from by_hand import FIRST, commit, transaction
 
 from groupsim import ErrorCode, Simulation
-from groupsim.cluster.faults import AnswerError, DelayResponse, Match
+from groupsim.cluster.network.faults import AnswerError, DelayResponse, Match
 from groupsim.protocol.messages import Api
 from groupsim.protocol.txn_messages import EndTxnRequest
 from groupsim.testing import caught

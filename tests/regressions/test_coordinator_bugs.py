@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from groupsim import ErrorCode, Simulation, TopicPartition
-from groupsim.cluster.faults import Break, Match
+from groupsim.cluster.network.faults import Break, Match
 from groupsim.coordinator.snapshot import GroupSnapshot
 from groupsim.protocol.messages import (
     HeartbeatRequest,

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from groupsim.cluster.acl.config import STANDARD
+from groupsim.cluster.config.acl import STANDARD
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.sinks import MemorySink
 from groupsim.scenarios.language.problems import ScenarioError

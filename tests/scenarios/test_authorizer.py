@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim.cluster.acl.config import STANDARD
+from groupsim.cluster.config.acl import STANDARD
 from groupsim.eventloop.events import Kind
 from groupsim.scenarios.language.model import Scenario
 from groupsim.scenarios.language.problems import WARNING, ScenarioError

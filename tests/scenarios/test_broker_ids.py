@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from groupsim.cluster.cluster import Cluster
-from groupsim.cluster.config import ClusterConfig
-from groupsim.cluster.log.data_dir import DataDirRefused
+from groupsim.cluster.config.cluster import ClusterConfig
+from groupsim.cluster.log.files.data_dir import DataDirRefused
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from groupsim.logs.files import render

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from groupsim import ErrorCode, Kind, Simulation
-from groupsim.cluster.faults import After, AnswerError, Break, LoseResponse, Match
+from groupsim.cluster.network.faults import After, AnswerError, Break, LoseResponse, Match
 from groupsim.protocol.messages import (
     Api,
     HeartbeatRequest,

@@ -25,7 +25,7 @@ from random import Random
 import pytest
 
 from groupsim import ErrorCode, Kind, Simulation
-from groupsim.cluster.faults import (
+from groupsim.cluster.network.faults import (
     After,
     AnswerError,
     Break,

@@ -13,7 +13,7 @@ from typing import Any
 
 from attrs import frozen
 
-from groupsim.cluster.acl.config import STANDARD
+from groupsim.cluster.config.acl import STANDARD
 from groupsim.scenarios.loading.python_api import Draft
 from groupsim.scenarios.story import Cause
 

@@ -12,9 +12,9 @@ from collections.abc import Callable
 
 from attrs import define, field
 
-from groupsim.cluster.lines import Line
-from groupsim.cluster.network import Network
-from groupsim.cluster.taps import Taps
+from groupsim.cluster.network.broker_connection import Line
+from groupsim.cluster.network.message_faults import Taps
+from groupsim.cluster.network.network import Network
 from groupsim.eventloop.interface import EventLoop
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (

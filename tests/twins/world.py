@@ -22,8 +22,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from groupsim.cluster.cluster import Cluster
-from groupsim.cluster.config import ClusterConfig
-from groupsim.cluster.links import CLIENTS, Condition
+from groupsim.cluster.config.cluster import ClusterConfig
+from groupsim.cluster.network.link_faults import CLIENTS, Condition
 from groupsim.eventloop.distributions import parse_distribution
 from groupsim.eventloop.interface import EventLoop
 from groupsim.members.consumer.consumer import Consumer

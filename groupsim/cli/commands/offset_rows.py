@@ -18,7 +18,7 @@ from collections.abc import Iterable, Sequence
 
 from attrs import define, field, frozen
 
-from groupsim.cluster.offset_batches import placed_records
+from groupsim.cluster.broker.offset_batches import placed_records
 from groupsim.coordinator.records import ForeignRecord, GroupRecord, Loaded, OffsetRecord, TransactionEnd
 from groupsim.protocol.batch import DELETE_HORIZON, EPOCH_MS, Batch
 

@@ -19,9 +19,9 @@ from rich.text import Text
 from groupsim.cli import as_json
 from groupsim.cli.exits import WELL, Trouble, complain
 from groupsim.cli.terminal import Terminal
-from groupsim.cluster.log.damage import CorruptIndex, DamagedLog
+from groupsim.cluster.log.files.damage import CorruptIndex, DamagedLog
+from groupsim.cluster.log.files.segment import INDEX, LOG, TIME_INDEX
 from groupsim.cluster.log.headers import BatchHeader, Lookup, base_offset_of, find, headers, index_of, segment_for
-from groupsim.cluster.log.segment_file import INDEX, LOG, TIME_INDEX
 
 _SEGMENT = re.compile(r"\d{20}\.(log|index|timeindex)$")
 HEAD, TAIL = 12, 4

@@ -9,8 +9,8 @@ from typing import Any
 
 from groupsim.assignors import JavaFailure
 from groupsim.assignors.sticky.general import GeneralAssignment
-from groupsim.cluster.replica.hosted import Hosted
 from groupsim.cluster.replica.leader import Leadership
+from groupsim.cluster.replica.partition import Hosted
 from groupsim.coordinator import commit, heartbeat, join, leave, purgatory, shard, sync
 from groupsim.coordinator.classic import ClassicGroup
 from groupsim.coordinator.interfaces import LoadFailed

@@ -7,7 +7,7 @@ from typing import Any
 
 from replicated_stage import Stage, run
 
-from groupsim.cluster.acl.config import STANDARD, AclConfig
+from groupsim.cluster.config.acl import STANDARD, AclConfig
 from groupsim.protocol.acl_messages import (
     ANONYMOUS,
     CLUSTER_NAME,

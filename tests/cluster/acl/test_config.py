@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim.cluster.acl.config import STANDARD, AclConfig
-from groupsim.cluster.config import ClusterConfig
+from groupsim.cluster.config.acl import STANDARD, AclConfig
+from groupsim.cluster.config.cluster import ClusterConfig
 
 
 def test_kafkas_properties_turn_the_authorizer_on() -> None:

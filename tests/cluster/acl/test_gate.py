@@ -10,9 +10,9 @@ from acl_stage import AWAY, Guarded, acl, guarded
 from replicated_stage import OF_G, SECOND, Stage, run
 
 from groupsim.cluster.acl.checks import gate_of
-from groupsim.cluster.acl.config import STANDARD, AclConfig
 from groupsim.cluster.acl.offsets import in_place
-from groupsim.cluster.config import ClusterConfig
+from groupsim.cluster.config.acl import STANDARD, AclConfig
+from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.protocol.acl_messages import (
     CLUSTER_NAME,
     Acl,

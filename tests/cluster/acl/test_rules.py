@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import pytest
 from acl_stage import acl
 
-from groupsim.cluster.acl.config import STANDARD, AclConfig
 from groupsim.cluster.acl.rules import StandardAuthorizer, Who
+from groupsim.cluster.config.acl import STANDARD, AclConfig
 from groupsim.protocol.acl_messages import Acl, Operation, Pattern, Permission, Resource
 
 ME = Who("User:me", "10.0.0.1")

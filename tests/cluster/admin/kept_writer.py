@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from groupsim.cluster.cluster import Cluster
-from groupsim.cluster.config import ClusterConfig
+from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.controller.journal import Journal
 from groupsim.coordinator.config import CoordinatorConfig
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 from replicated_stage import Stage, run
 
-from groupsim.cluster.admin.setting_texts import WITHOUT_EFFECT
-from groupsim.cluster.config import ClusterConfig
-from groupsim.cluster.log.config import BROKER_SETTINGS, TOPIC_SETTINGS
+from groupsim.cluster.config.cluster import ClusterConfig
+from groupsim.cluster.config.log import BROKER_SETTINGS, TOPIC_SETTINGS
+from groupsim.cluster.config.setting_texts import WITHOUT_EFFECT
 from groupsim.protocol.admin_messages import (
     APPEND,
     BROKER_RESOURCE,

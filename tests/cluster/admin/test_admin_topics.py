@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from replicated_stage import SECOND, Stage, run
 
-from groupsim.cluster.config import ClusterConfig
-from groupsim.cluster.faults import Isolate, Match
+from groupsim.cluster.config.cluster import ClusterConfig
+from groupsim.cluster.network.faults import Isolate, Match
 from groupsim.protocol.admin_messages import (
     CreatePartitionsRequest,
     CreateTopicsRequest,

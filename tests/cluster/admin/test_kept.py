@@ -17,9 +17,9 @@ from attrs import evolve
 from kept_writer import SECOND, Client
 
 from groupsim.cluster.cluster import Cluster
-from groupsim.cluster.config import ClusterConfig
-from groupsim.cluster.controller.kept import FILE, Folder, read
-from groupsim.cluster.log.data_dir import DataDirRefused
+from groupsim.cluster.config.cluster import ClusterConfig
+from groupsim.cluster.controller.metadata_store import FILE, Folder, read
+from groupsim.cluster.log.files.data_dir import DataDirRefused
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from groupsim.protocol.admin_messages import (
     DELETE,

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from groupsim.cluster.config.controller import ControllerConfig
 from groupsim.cluster.controller.agent import ControllerAgent
-from groupsim.cluster.controller.config import ControllerConfig
 from groupsim.cluster.controller.controller import Controller
 from groupsim.eventloop.interface import EventLoop, Order
 from groupsim.eventloop.sinks import MemorySink

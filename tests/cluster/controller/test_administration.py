@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from groupsim.cluster.controller.config import ControllerConfig, kraft, zookeeper_era
+from groupsim.cluster.config.controller import ControllerConfig, kraft, zookeeper_era
 from groupsim.cluster.controller.elections import Election
 from groupsim.cluster.controller.placement import Refused
 from groupsim.protocol.basics import TopicPartition

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from groupsim.cluster.config.controller import kraft
 from groupsim.cluster.controller.agent import BrokerLife
-from groupsim.cluster.controller.config import kraft
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.cluster_messages import (
     AlterPartitionRequest,

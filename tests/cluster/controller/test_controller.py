@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from groupsim.cluster.controller.config import ControllerConfig, zookeeper_era
+from groupsim.cluster.config.controller import ControllerConfig, zookeeper_era
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.cluster_messages import (
     AlterPartitionRequest,

@@ -7,8 +7,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from groupsim.cluster.config.controller import ControllerConfig, zookeeper_era
 from groupsim.cluster.controller.agent import BrokerLife
-from groupsim.cluster.controller.config import ControllerConfig, zookeeper_era
 from groupsim.cluster.controller.elections import Election
 from groupsim.cluster.controller.placement import Refused
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from groupsim.cluster.controller import journal as module
 from groupsim.cluster.controller.journal import Journal, Sections, changes_of
-from groupsim.cluster.log.data_dir import DataDirRefused
+from groupsim.cluster.log.files.data_dir import DataDirRefused
 
 
 def _older(plain: dict[str, Any]) -> Sections:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from groupsim.cluster.log.config import LogConfig
-from groupsim.cluster.log.files import FileStore
+from groupsim.cluster.config.log import LogConfig
+from groupsim.cluster.log.files.store import FileStore
 from groupsim.cluster.log.interfaces import SegmentStore
 from groupsim.cluster.log.log import PartitionLog
 from groupsim.cluster.log.memory import MemoryStore

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim.cluster.log.config import (
+from groupsim.cluster.config.log import (
     BROKER_SETTINGS,
     TOPIC_SETTINGS,
     LogConfig,

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from groupsim.cluster.log.data_dir import (
+from groupsim.cluster.log.files.data_dir import (
     CLEAN_SHUTDOWN,
     META_PROPERTIES,
     DataDir,
@@ -16,7 +16,7 @@ from groupsim.cluster.log.data_dir import (
     read_topic_id,
     write_topic_id,
 )
-from groupsim.cluster.log.files import RECOVERY_POINT
+from groupsim.cluster.log.files.store import RECOVERY_POINT
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.batch_sizes import counted_batch
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from groupsim.cluster.log import files as files_module
-from groupsim.cluster.log.damage import DamagedLog
-from groupsim.cluster.log.files import RECOVERY_POINT, FileStore
-from groupsim.cluster.log.segment_file import FileSegment
+from groupsim.cluster.log.files import store as files_module
+from groupsim.cluster.log.files.damage import DamagedLog
+from groupsim.cluster.log.files.segment import FileSegment
+from groupsim.cluster.log.files.store import RECOVERY_POINT, FileStore
 from groupsim.protocol.batch_sizes import counted_batch
 
 FIRST = "00000000000000000000"

@@ -16,7 +16,7 @@ from typing import NoReturn
 import kafka_jars
 import pytest
 
-from groupsim.cluster.log.files import FileStore
+from groupsim.cluster.log.files.store import FileStore
 from groupsim.cluster.log.interfaces import Segment
 from groupsim.cluster.log.markers import marker_batch, marker_of
 from groupsim.protocol.batch import TRANSACTIONAL, Batch, LogRecord

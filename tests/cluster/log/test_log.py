@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from groupsim.cluster.log.config import NEVER
+from groupsim.cluster.config.log import NEVER
 from groupsim.cluster.log.log import LogRefused, OffsetOutOfRange, PartitionLog
 from groupsim.protocol.batch import HEADER_BYTES, LogRecord
 from groupsim.protocol.batch_codec import encode_records

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.lookups import BATCH_BYTES, BATCHES_AN_ENTRY, MB, PER_BATCH, counts, write_log
-from groupsim.cluster.log.files import FileStore
+from groupsim.cluster.log.files.store import FileStore
 
 # The first piece that a scan reads, and a header by which an index entry is checked.
 BYTES = 16 * 1024 + 61

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from groupsim.cluster.log import open_files
-from groupsim.cluster.log.files import FileStore
-from groupsim.cluster.log.open_files import OpenFiles
-from groupsim.cluster.log.segment_file import FileSegment
+from groupsim.cluster.log.files import open_files
+from groupsim.cluster.log.files.open_files import OpenFiles
+from groupsim.cluster.log.files.segment import FileSegment
+from groupsim.cluster.log.files.store import FileStore
 
 
 def files(folder: Path, count: int) -> list[Path]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from groupsim.cluster.log.files import FileStore
+from groupsim.cluster.log.files.store import FileStore
 from groupsim.cluster.log.interfaces import Segment, SegmentStore
 from groupsim.cluster.log.memory import MemoryStore
 from groupsim.protocol.batch import Batch, LogRecord

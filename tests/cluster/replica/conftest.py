@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from attrs import evolve
 
+from groupsim.cluster.config.replica import ReplicaConfig
 from groupsim.cluster.log.memory import MemoryStore
-from groupsim.cluster.replica.config import ReplicaConfig
 from groupsim.cluster.replica.manager import ReplicaManager
 from groupsim.eventloop.interface import Order
 from groupsim.eventloop.sinks import MemorySink

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupsim.cluster.replica.config import ReplicaConfig
+from groupsim.cluster.config.replica import ReplicaConfig
 from groupsim.eventloop.events import Kind
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.data_messages import LeaderIs

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from groupsim.cluster.replica.config import ReplicaConfig
+from groupsim.cluster.config.replica import ReplicaConfig
 from groupsim.eventloop.trace import Level
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.cluster_messages import PartitionState

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from groupsim.cluster.config.replica import RACK_AWARE, ReplicaConfig
 from groupsim.cluster.log.markers import marker_batch
-from groupsim.cluster.replica.config import RACK_AWARE, ReplicaConfig
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.batch import EPOCH_MS, TRANSACTIONAL, LogRecord
 from groupsim.protocol.batch_sizes import batch_of, counted_batch

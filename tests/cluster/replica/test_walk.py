@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from groupsim.cluster.replica.config import ReplicaConfig
+from groupsim.cluster.config.replica import ReplicaConfig
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.batch import Batch
 from groupsim.protocol.data_messages import FetchPartition

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tcp_stage import Client, Stage, serving
 
-from groupsim.cluster.faults import (
+from groupsim.cluster.network.faults import (
     After,
     AnswerError,
     Break,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from txn_rig import SECOND, Rig, delivered, play, states
 
-from groupsim.cluster.transactions.config import TRANSACTION_TOPIC
+from groupsim.cluster.config.transactions import TRANSACTION_TOPIC
 from groupsim.eventloop.distributions import parse_distribution
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.members.producer.load import Load

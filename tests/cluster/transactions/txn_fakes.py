@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from groupsim.cluster.transactions.config import TransactionConfig
+from groupsim.cluster.config.transactions import TransactionConfig
 from groupsim.cluster.transactions.coordinator import TransactionCoordinator
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.members.interfaces import Disconnected

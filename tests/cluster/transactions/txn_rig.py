@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from groupsim.cluster.cluster import Cluster
-from groupsim.cluster.config import ClusterConfig
+from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.coordinator.placement import OFFSETS_TOPIC, partition_for
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.trace import NORMAL, Trace

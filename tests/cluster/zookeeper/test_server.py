@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupsim.cluster import faults
+from groupsim.cluster.network import faults
 from groupsim.cluster.zookeeper.kafka import register_brokers, write_topics
 from groupsim.members.interfaces import Disconnected
 from groupsim.protocol.zookeeper_messages import (

@@ -10,8 +10,8 @@ import pytest
 from tables_kit import Broker as Around
 from tables_kit import E, on_broker
 
-from groupsim.cluster.config import ClusterConfig
-from groupsim.cluster.counted.config import CountedConfig
+from groupsim.cluster.config.cluster import ClusterConfig
+from groupsim.cluster.config.counted import CountedConfig
 from groupsim.cluster.counted.controller import CountedController
 from groupsim.cluster.counted.parts import CountedMetadata
 from groupsim.coordinator.ids import MemberIds

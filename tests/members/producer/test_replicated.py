@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from groupsim.cluster.cluster import Cluster
-from groupsim.cluster.config import ClusterConfig
+from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.trace import NORMAL, Trace
 from groupsim.eventloop.virtual import run_virtual

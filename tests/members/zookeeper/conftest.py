@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from groupsim.cluster.cluster import Cluster
-from groupsim.cluster.config import ClusterConfig
+from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.zookeeper import add_zookeeper
 from groupsim.cluster.zookeeper.kafka import register_brokers, write_topics
 from groupsim.eventloop.distributions import parse_distribution

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from groupsim.cluster import faults
+from groupsim.cluster.network import faults
 from groupsim.members.behaviour import CommitPolicy
 from groupsim.protocol.messages import TopicPartition
 

@@ -1,0 +1,315 @@
+"""What a cluster is made of, and its settings under Kafka's names.
+
+Each setting belongs to the part that it configures: the coordinators of groups and of transactions, the controller
+and its agents at the brokers, the replicas, the logs. `from_properties` finds the part by the setting's name, so that a
+broker's own properties can be given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Final
+
+from attrs import evolve, field, fields, frozen, validators
+
+from groupsim.cluster.config import acl
+from groupsim.cluster.config.acl import AclConfig
+from groupsim.cluster.config.controller import ControllerConfig
+from groupsim.cluster.config.counted import CountedConfig
+from groupsim.cluster.config.log import BROKER_SETTINGS, broker_defaults, topic_config
+from groupsim.cluster.config.replica import ReplicaConfig
+from groupsim.cluster.config.transactions import KEYS as TRANSACTION_KEYS
+from groupsim.cluster.config.transactions import TransactionConfig
+from groupsim.cluster.loading_cost import LoadingCost
+from groupsim.coordinator.config import BROKER_KEYS, LEFT_OUT, CoordinatorConfig
+from groupsim.eventloop.distributions import Distribution, parse_distribution
+
+_INTEGERS: Final = (int, "int")
+_FLAGS: Final = (bool, "bool")
+_OWN_OF_CONTROLLER: Final = frozenset(
+    {
+        "session_check_ms",
+        "fenced_sessions_count",
+        "eligible_leader_replicas",
+        "epoch_for_shrink",
+        "default_replication_factor",  # the cluster's own is handed on to its controller
+    }
+)
+_OWN_OF_REPLICA: Final = frozenset({"min_isr_commits"})
+_HERE: Final[Mapping[str, str]] = {
+    "offsets.topic.replication.factor": "offsets_replication_factor",
+    "offsets.topic.segment.bytes": "offsets_segment_bytes",
+    "default.replication.factor": "default_replication_factor",
+    "auto.create.topics.enable": "auto_create_topics_enable",
+}
+_ACL: Final = {acl.AUTHORIZER: "authorizer", acl.SUPER_USERS: "super_users", acl.ALLOW_EVERYONE: "allow_everyone"}
+_AUTO_CREATE: Final = "auto.create.topics.enable"
+COUNTED_FIELDS: Final = tuple(one.name for one in fields(CountedConfig))
+"""The figures that only counted logs have."""
+COUNTED_SETTINGS: Final = (
+    "brokers",
+    "broker_ids",
+    "racks",
+    "coordinator",
+    "latency",
+    "processing",
+    "load_us",
+    "metadata_stale_us",
+    "coordinators",
+    *COUNTED_FIELDS,
+)
+"""The fields of a cluster's configuration, and of `CountedConfig`, that have an effect with counted logs."""
+_LOAD_BUFFER: Final = "offsets.load.buffer.size"
+
+
+@frozen
+class ClusterConfig:
+    """The cluster. `broker_ids` are 0 and following unless given; `racks` are dealt out to the brokers in turn;
+    `latency` is that of one segment on the wire, `processing` what a broker takes for a request.
+
+    `load_us` and `metadata_stale_us` come on top of what loading and the network take. `storage` None keeps the logs
+    in memory; a folder gets the files of broker n under `broker-n`; with `kept` the cluster as a whole is kept there,
+    and a later one with the same folder goes on from it. A `fresh` cluster has no `__consumer_offsets` before a client
+    looks for a coordinator. `loading` models how long a coordinator loads. `properties`
+    are the settings that were given by name, as DescribeConfigs answers with them.
+
+    With `counted` records are only counted (`with_counted_logs`); then only the brokers, the coordinators, the times
+    and the latencies have an effect.
+    """
+
+    brokers: int = field(default=3, validator=validators.ge(1))
+    broker_ids: tuple[int, ...] = ()
+    racks: tuple[str, ...] = ()
+    coordinator: CoordinatorConfig = field(factory=CoordinatorConfig)
+    controller: ControllerConfig = field(factory=ControllerConfig)
+    replica: ReplicaConfig = field(factory=ReplicaConfig)
+    transactions: TransactionConfig = field(factory=TransactionConfig)
+    offsets_replication_factor: int = field(default=3, validator=validators.ge(1))
+    offsets_segment_bytes: int = field(default=104_857_600, validator=validators.ge(1))
+    default_replication_factor: int = field(default=1, validator=validators.ge(1))
+    loading: LoadingCost = field(factory=LoadingCost)
+    latency: Distribution = field(factory=lambda: parse_distribution("uniform(200us, 800us)"))
+    processing: Distribution = field(factory=lambda: parse_distribution("100us"))
+    load_us: int = field(default=0, validator=validators.ge(0))
+    metadata_stale_us: int = field(default=0, validator=validators.ge(0))
+    auto_create_topics_enable: bool = True
+    acl: AclConfig = field(factory=AclConfig)
+    storage: Path | None = None
+    kept: bool = False
+    fresh: bool = False
+    properties: Mapping[str, str] = field(factory=dict)
+    counted: CountedConfig | None = None
+    #: Coordinators of brokers that run another release, or have other defects, than the rest.
+    coordinators: Mapping[int, CoordinatorConfig] = field(factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        """A cluster that is kept needs a folder to be kept in."""
+        if self.kept and self.storage is None:
+            raise ValueError("kept=True: give the folder to keep the cluster in (storage)")
+
+    @property
+    def nodes(self) -> tuple[int, ...]:
+        """The brokers' ids."""
+        return self.broker_ids or tuple(range(self.brokers))
+
+    @property
+    def offsets_partitions(self) -> int:
+        """`offsets.topic.num.partitions`."""
+        return self.coordinator.offsets_topic_num_partitions
+
+    @property
+    def coordinator_config(self) -> CoordinatorConfig:
+        """The coordinator's settings."""
+        return self.coordinator
+
+    def coordinator_of(self, node: int) -> CoordinatorConfig:
+        """The settings of one broker's coordinator."""
+        return self.coordinators.get(node, self.coordinator)
+
+    @property
+    def offsets_replicas(self) -> int:
+        """How many replicas `__consumer_offsets` is made with. Where it has been there all along, it could be made."""
+        wanted = self.offsets_replication_factor
+        return wanted if self.fresh else min(wanted, self.brokers)
+
+    def offsets_topic_settings(self) -> dict[str, str]:
+        """The settings `__consumer_offsets` is made with."""
+        return {
+            "cleanup.policy": "compact",
+            "segment.bytes": str(self.offsets_segment_bytes),
+            "compression.type": "producer",
+        }
+
+    @classmethod
+    def with_counted_logs(cls, **said: Any) -> ClusterConfig:
+        """A cluster whose records are only counted. `said` are fields of this class and of `CountedConfig`.
+
+        Unless given, a coordinator takes 50 ms to load, and brokers name the one before for 100 ms.
+        """
+        counted = CountedConfig(**{name: said.pop(name) for name in COUNTED_FIELDS if name in said})
+        return cls(**{"load_us": 50_000, "metadata_stale_us": 100_000, "counted": counted, **said})
+
+    @classmethod
+    def from_properties(cls, properties: Mapping[str, object], **others: Any) -> ClusterConfig:
+        """Settings from Kafka's names, as of a broker's properties file; `others` are fields of this class.
+
+        Numbers may be written as text. Raises ValueError that names the key and the remedy.
+        """
+        config = cls(**{"properties": {name: _as_text(value) for name, value in properties.items()}, **others})
+        sorted_out: dict[str, dict[str, object]] = {"coordinator": {}, "log": {}}
+        for name, value in properties.items():
+            homes = _homes(name)
+            if not homes:
+                raise ValueError(f"unknown broker setting {name!r}{_hint(name)}")
+            for home in homes:
+                if home in sorted_out:
+                    sorted_out[home][name] = value
+                else:
+                    config = _set(config, home, name, value)
+        if sorted_out["coordinator"]:
+            config = evolve(config, coordinator=CoordinatorConfig.from_properties(sorted_out["coordinator"]))
+        if sorted_out["log"]:
+            log = broker_defaults(sorted_out["log"])
+            config = evolve(config, replica=evolve(config.replica, log=log))
+        _check_internal_topics(config)
+        return config
+
+
+def _check_internal_topics(config: ClusterConfig) -> None:
+    """Broker settings take sizes that topics do not: such a broker starts, and never gets its topic made."""
+    made = {
+        "offsets.topic.segment.bytes": ("__consumer_offsets", config.offsets_segment_bytes),
+        "transaction.state.log.segment.bytes": ("__transaction_state", config.transactions.segment_bytes),
+    }
+    for name, (topic, size) in made.items():
+        try:
+            topic_config({"segment.bytes": size})
+        except ValueError as error:
+            expected = str(error).removeprefix("segment.bytes: ")
+            raise ValueError(
+                f"{name}: {expected}; {topic} could not be made, as its segment.bytes begins there"
+            ) from None
+
+
+def _as_text(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value).strip()
+
+
+def values_in_effect(config: ClusterConfig) -> dict[str, str | None]:
+    """What every setting is that a broker goes by, as text; those of logs are not among them (`BROKER_SETTINGS`)."""
+    found: dict[str, Any] = {name: getattr(config.coordinator, key.attribute) for name, key in BROKER_KEYS.items()}
+    for home, names in _ATTRIBUTES.items():
+        part = getattr(config, home)
+        found.update({name: getattr(part, attribute) for name, attribute in names.items()})
+    found.update({name: getattr(config, attribute) for name, attribute in _HERE.items()})
+    found[_LOAD_BUFFER] = config.loading.buffer_bytes
+    found[acl.AUTHORIZER] = config.acl.authorizer
+    return {name: None if value is None else _as_text(value) for name, value in found.items()}
+
+
+def _kafka_names(config: type, own: frozenset[str] = frozenset()) -> dict[str, str]:
+    """The settings of a class whose attributes are Kafka's names with underscores."""
+    plain = (*_INTEGERS, *_FLAGS, "int | None", "str | None", int | None, str | None)
+    return {f.name.replace("_", "."): f.name for f in fields(config) if f.type in plain and f.name not in own}
+
+
+_CONTROLLER: Final = _kafka_names(ControllerConfig, _OWN_OF_CONTROLLER)
+_REPLICA: Final = _kafka_names(ReplicaConfig, _OWN_OF_REPLICA)
+_ATTRIBUTES: Final = {"controller": _CONTROLLER, "replica": _REPLICA, "transactions": TRANSACTION_KEYS}
+
+
+def _homes(name: str) -> list[str]:
+    """Who goes by a setting; several may."""
+    homes = []
+    if name in BROKER_KEYS or name in LEFT_OUT or name in ("broker.version", "broker.defects"):
+        homes.append("coordinator")
+    if name in _CONTROLLER:
+        homes.append("controller")
+    if name in _REPLICA:
+        homes.append("replica")
+    if name in TRANSACTION_KEYS:
+        homes.append("transactions")
+    if name in BROKER_SETTINGS:
+        homes.append("log")
+    if name in _HERE:
+        homes.append("here")
+    if name == _LOAD_BUFFER:
+        homes.append("loading")
+    if name in _ACL:
+        homes.append("acl")
+    return homes
+
+
+KNOWN: Final = tuple(
+    dict.fromkeys(
+        [
+            *BROKER_KEYS,
+            *_CONTROLLER,
+            *_REPLICA,
+            *TRANSACTION_KEYS,
+            *BROKER_SETTINGS,
+            *_HERE,
+            *_ACL,
+            _LOAD_BUFFER,
+            "broker.version",
+            "broker.defects",
+        ]
+    )
+)
+"""Every broker setting that has an effect here. `broker.version` and `broker.defects` are groupsim's own."""
+
+
+def _hint(name: str) -> str:
+    near = get_close_matches(name, KNOWN, 1)
+    return f"; did you mean {near[0]}?" if near else f"; known are {', '.join(sorted(KNOWN))}"
+
+
+def _set(config: ClusterConfig, home: str, name: str, value: object) -> ClusterConfig:
+    """The configuration with one setting of one part set."""
+    if home == "here":
+        read_here = _flag if name == _AUTO_CREATE else _number
+        whole: ClusterConfig = _evolved(config, name, _HERE[name], read_here(name, value))
+        return whole
+    if home == "loading":
+        return evolve(config, loading=_evolved(config.loading, name, "buffer_bytes", _number(name, value)))
+    if home == "acl":
+        return evolve(config, acl=evolve(config.acl, **{_ACL[name]: _READ_ACL[name](value)}))
+    part: Any = getattr(config, home)
+    attribute = _ATTRIBUTES[home][name]
+    kind = getattr(fields(type(part)), attribute).type
+    read = _flag if kind in _FLAGS else _text if "str" in str(kind) else _number
+    return evolve(config, **{home: _evolved(part, name, attribute, read(name, value))})
+
+
+def _evolved(part: Any, name: str, attribute: str, value: Any) -> Any:
+    try:
+        return evolve(part, **{attribute: value})
+    except ValueError as error:
+        raise ValueError(f"{name} cannot be {value!r}: {error}") from None
+
+
+def _number(name: str, value: object) -> int:
+    text = str(value).strip()
+    if isinstance(value, bool) or not text.removeprefix("-").isdecimal():
+        raise ValueError(f"{name} must be a whole number, not {value!r}")
+    return int(text)
+
+
+def _flag(name: str, value: object) -> bool:
+    text = str(value).strip().lower()
+    if text not in ("true", "false"):
+        raise ValueError(f"{name} must be true or false, not {value!r}")
+    return text == "true"
+
+
+def _text(name: str, value: object) -> str:
+    return str(value).strip()
+
+
+_READ_ACL: Final[Mapping[str, Callable[[object], Any]]] = {
+    acl.AUTHORIZER: acl.read_authorizer,
+    acl.SUPER_USERS: acl.read_super_users,
+    acl.ALLOW_EVERYONE: lambda value: _flag(acl.ALLOW_EVERYONE, value),
+}

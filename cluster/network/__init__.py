@@ -1,0 +1,1 @@
+"""The simulated network: connections, latencies, and faults."""

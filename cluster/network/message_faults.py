@@ -1,0 +1,122 @@
+"""Faults of messages: they look at every message while they last, count those that match, and strike."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
+
+from groupsim.cluster.network.answers import group_of
+from groupsim.cluster.network.faults import (
+    After,
+    AnswerError,
+    DelayResponse,
+    HoldResponse,
+    LoseResponse,
+    Match,
+    MessageFault,
+)
+from groupsim.cluster.network.link_faults import is_meant
+from groupsim.protocol.messages import Request, Response
+from groupsim.protocol.refusals import refusal
+
+if TYPE_CHECKING:
+    from groupsim.cluster.network.broker_connection import Line
+    from groupsim.cluster.network.injection import FaultHandle
+    from groupsim.cluster.network.network import Network
+
+
+class Taps:
+    """The message faults in force. Empty most of the time: a connection asks only while one is there."""
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+        self._active: list[tuple[MessageFault, FaultHandle]] = []
+
+    def __len__(self) -> int:
+        return len(self._active)
+
+    def add(self, fault: MessageFault, handle: FaultHandle) -> None:
+        """Put a fault in force."""
+        self._active.append((fault, handle))
+
+    def remove(self, handle: FaultHandle) -> None:
+        """Lift a fault."""
+        self._active = [pair for pair in self._active if pair[1] is not handle]
+
+    def answers(self, connection: Line) -> bool:
+        """Whether a fault answers the request in hand with an error; the broker never sees it then."""
+        for fault, handle in self._active:
+            if isinstance(fault, AnswerError) and self._strikes(fault, handle, connection):
+                response = refusal(connection.request, fault.error)
+                with handle.blamed():
+                    connection.broker.note_received(connection)
+                    connection.answer(response)
+                handle.spent()
+                return True
+        return False
+
+    def takes(self, connection: Line, response: Response) -> bool:
+        """Whether a fault loses or delays this response; then it has been seen to."""
+        for fault, handle in self._active:
+            if not isinstance(fault, AnswerError) and self._strikes(fault, handle, connection):
+                with handle.blamed():
+                    _strike(fault, handle, connection, response)
+                handle.spent()
+                return True
+        return False
+
+    def _strikes(self, fault: MessageFault, handle: FaultHandle, connection: Line) -> bool:
+        match = fault.match
+        if not self._matches(match, connection):
+            return False
+        handle.seen += 1
+        if handle.seen < match.nth or (match.times is not None and handle.hits >= match.times):
+            return False
+        handle.hits += 1
+        return True
+
+    def _matches(self, match: Match, connection: Line) -> bool:
+        request = connection.request
+        if match.api is not None and request.API is not match.api:
+            return False
+        if match.group is not None and group_of(request) != match.group:
+            return False
+        if not is_meant(match.purpose, connection.purpose):
+            return False
+        if match.client_id is not None and not fnmatchcase(connection.client_id, match.client_id):
+            return False
+        if match.member_id is not None and not any(fnmatchcase(one, match.member_id) for one in member_ids(request)):
+            return False
+        host = self._network.resolve(match)
+        if host is None:
+            return False
+        peer = match.peer or "*"
+        client, broker = connection.host_name, connection.broker_host.name
+        straight = fnmatchcase(client, host) and fnmatchcase(broker, peer)
+        return straight or (fnmatchcase(broker, host) and fnmatchcase(client, peer))
+
+
+def member_ids(request: Request) -> list[str]:
+    """The member ids a request carries; a LeaveGroup may carry several."""
+    one = getattr(request, "member_id", None)
+    several = [getattr(member, "member_id", None) for member in getattr(request, "members", ())]
+    return [name for name in (one, *several) if name]
+
+
+def _strike(
+    fault: LoseResponse | DelayResponse | HoldResponse, handle: FaultHandle, connection: Line, response: Response
+) -> None:
+    if isinstance(fault, HoldResponse):
+        handle.hold(connection)
+        connection.pass_back(response)
+        return
+    if isinstance(fault, DelayResponse):
+        connection.blame = handle.seq
+        connection.delay(response, fault.by_us)
+        return
+    connection.drop("the response was lost on the way")
+    if fault.after is After.BREAK:
+        connection.cut("connection reset")
+    else:
+        connection.blame = handle.seq
+        connection.hush()

@@ -1,0 +1,74 @@
+"""What lies at the bottom of a connection: correlation ids, what is in flight, latencies."""
+
+from __future__ import annotations
+
+from array import array
+from collections import deque
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
+
+from groupsim.cluster.network.latency import BLOCK, FIRST, Draws, drawn
+from groupsim.members.interfaces import Outcome
+from groupsim.protocol.messages import Request
+
+if TYPE_CHECKING:
+    from groupsim.cluster.network.connection import Connection
+    from groupsim.cluster.network.network import Network
+    from groupsim.eventloop.randomness import Stream
+
+
+T = TypeVar("T")
+
+Flight = tuple[int, Request, Callable[[Outcome], None], int, "Connection"]
+"""A request in flight: correlation id, request, the client's callback, deadline, and what it travels on."""
+
+
+def queued(queue: deque[T] | None, item: T) -> deque[T]:
+    """The queue with one more item; queues are made when they are needed."""
+    if queue is None:
+        return deque((item,))
+    queue.append(item)
+    return queue
+
+
+class Correlations:
+    """The correlation ids of one client host, shared by its connections, so that host and id name one request."""
+
+    __slots__ = ("last",)
+
+    def __init__(self) -> None:
+        self.last = 0  #: the last id that was drawn
+
+    def draw(self) -> int:
+        """The next id."""
+        self.last = drawn = self.last + 1
+        return drawn
+
+
+class Wire:
+    """How long things take on a connection: segments, and requests in the hands of the broker."""
+
+    __slots__ = ("_at", "_latencies", "_network", "_processing_us", "_stream", "_thinking")
+
+    _at: int
+    _latencies: array[int]
+    _network: Network
+    _processing_us: int
+    _stream: Stream
+    _thinking: Draws | None
+
+    def _draw(self) -> int:
+        """The next latency."""
+        at = self._at if self._at < BLOCK else self._refill()
+        self._at = at + 1
+        return self._latencies[at]
+
+    def _refill(self) -> int:
+        """Draw the next block of latencies; returns where it begins."""
+        start = 0 if self._latencies else FIRST
+        self._latencies = drawn(self._network.timing.latency, self._stream, start)
+        return start
+
+    def _think_us(self) -> int:
+        """How long the broker takes for a request."""
+        return self._processing_us if self._thinking is None else self._thinking.next()

@@ -1,0 +1,107 @@
+"""A cluster's identity, and its life from one process to the next.
+
+A cluster that is not kept has an id of its own, drawn for its seed, and nothing else here. One that is kept
+(`ClusterConfig.kept`) takes its folder, begins with what is found there, and writes down what changes before it is
+in force (`controller.kept` says what, and what that promises).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from groupsim.cluster.config.cluster import ClusterConfig
+from groupsim.cluster.controller.admin import topic_id
+from groupsim.cluster.network.endpoint import broker_name
+from groupsim.cluster.transactions.producer_ids import ProducerIdBlocks
+from groupsim.coordinator.placement import OFFSETS_TOPIC
+from groupsim.eventloop.interface import EventLoop
+
+if TYPE_CHECKING:
+    from groupsim.cluster.controller.controller import Controller
+    from groupsim.cluster.controller.image import Proposal
+    from groupsim.cluster.controller.metadata_store import Folder, Kept
+
+
+class Keeping:
+    """`cluster_id` is 22 characters of base64, as Kafka prints it; `blocks` are the producer ids not yet given out."""
+
+    def __init__(self, loop: EventLoop, config: ClusterConfig) -> None:
+        """Take the folder, if there is to be one. Raises DataDirRefused when it cannot be gone on from, and OSError."""
+        self._loop = loop
+        self._config = config
+        self._folder = _taken(config)
+        found = None if self._folder is None else self._folder.kept
+        self._hosts: dict[int, int] = {}
+        self._lives = 0 if found is None else found.lives + 1
+        self.blocks = ProducerIdBlocks(0 if found is None else found.next_producer_id)
+        self.cluster_id = topic_id(loop.stream("cluster-id")) if found is None else found.cluster_id
+        if found is not None:
+            self._age_hosts(found)
+
+    def _age_hosts(self, found: Kept) -> None:
+        """Every broker begins with an incarnation that it never had, so that no id is drawn twice."""
+        for node, last in found.incarnations.items():
+            host = self._loop.host(broker_name(node))
+            while host.incarnation <= last:
+                host.crash()
+                host.start()
+
+    def begin(self, controller: Controller) -> None:
+        """Give the controller what was found, and from now on keep what it decides. Raises OSError."""
+        folder = self._folder
+        if folder is None:
+            return
+        from groupsim.cluster.controller.metadata_store import Kept, in_the_next_life
+
+        found = folder.kept
+        if found is not None:
+            controller.go_on(in_the_next_life(found.image), found.reassignments, self._lives)
+        self._hosts = self._incarnations()
+        folder.begin(
+            Kept(
+                self.cluster_id,
+                self._config.brokers,
+                self._lives,
+                controller.image,
+                controller.reassignments,
+                self.blocks.next_id,
+                self._hosts,
+            )
+        )
+        controller.keep = self._keep
+        self.blocks.keep = lambda next_id: folder.change(cluster={"next_producer_id": next_id})
+
+    def _incarnations(self) -> dict[int, int]:
+        return {node: self._loop.host(broker_name(node)).incarnation for node in self._config.nodes}
+
+    def _keep(self, proposal: Proposal) -> None:
+        """Keep a change of the image, and in which incarnation the brokers' hosts are by now. Raises OSError."""
+        assert self._folder is not None
+        hosts = self._incarnations()
+        news = {str(node): number for node, number in hosts.items() if self._hosts[node] != number}
+        self._folder.change(proposal, **({"incarnations": news} if news else {}))
+        self._hosts = hosts
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        if self._folder is not None:
+            self._folder.close()
+
+
+def _taken(config: ClusterConfig) -> Folder | None:
+    """The folder, looked at. Raises DataDirRefused and OSError."""
+    if not config.kept or config.storage is None:
+        return None
+    from groupsim.cluster.controller.metadata_store import FILE, Folder  # only for who keeps a cluster
+    from groupsim.cluster.log.files.data_dir import DataDirRefused
+
+    folder = Folder(config.storage, config.nodes)
+    topic = None if folder.kept is None else folder.kept.image.topics.get(OFFSETS_TOPIC)
+    if topic is not None and len(topic.partitions) != config.offsets_partitions:
+        folder.close()
+        raise DataDirRefused(
+            f"{config.storage / FILE}: {OFFSETS_TOPIC} has {len(topic.partitions)} partitions, and "
+            f"offsets.topic.num.partitions is {config.offsets_partitions}; set it to {len(topic.partitions)}, "
+            "or take another folder"
+        )
+    return folder

@@ -1,0 +1,278 @@
+"""Replicated logs as a cluster's kind of logs: logs on the brokers, a controller that elects, a network between all.
+
+Records are batches in logs, followers fetch them, a crash is noticed when the broker's session with the controller runs
+out, and what a coordinator knows it reads from `__consumer_offsets`. Consumers pull from the brokers.
+
+The cluster stands when it is made (`formation`), `__consumer_offsets` included, as in any cluster that was ever used;
+with `ClusterConfig.fresh` the first FindCoordinator has that topic made (`admin.auto_creation`). `__transaction_state`
+is made as Kafka makes it, when the first transactional producer looks for its coordinator, or before the run on demand
+(`make_transaction_topic`); a cluster without transactions is without it.
+
+With `ClusterConfig.kept` it goes on where an earlier process with the same folder stopped (`controller.kept`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext, suppress
+from functools import partial
+from typing import TYPE_CHECKING
+
+from attrs import evolve
+
+from groupsim.cluster.broker.admin.effective import Settings
+from groupsim.cluster.broker.metadata import BrokerMetadata
+from groupsim.cluster.broker.offsets_topic import OffsetsTopic
+from groupsim.cluster.config.cluster import ClusterConfig
+from groupsim.cluster.config.controller import ControllerConfig
+from groupsim.cluster.config.transactions import TRANSACTION_TOPIC
+from groupsim.cluster.controller.agent import ControllerAgent
+from groupsim.cluster.controller.controller import CONTROLLER_HOST, CONTROLLER_NODE, Controller
+from groupsim.cluster.controller.placement import Refused
+from groupsim.cluster.log.log import PartitionLog
+from groupsim.cluster.network import faults as net
+from groupsim.cluster.network.endpoint import Endpoint
+from groupsim.cluster.network.network import Network
+from groupsim.cluster.replica.manager import ReplicaManager
+from groupsim.cluster.replicated.cluster_identity import Keeping
+from groupsim.cluster.replicated.feed import ProducerFeed
+from groupsim.cluster.replicated.instant_start import Formation
+from groupsim.cluster.replicated.services import ReplicatedServices
+from groupsim.cluster.replicated.stores import Stores
+from groupsim.cluster.transactions.coordinator import TransactionCoordinator
+from groupsim.coordinator.placement import OFFSETS_TOPIC
+from groupsim.eventloop.interface import EventLoop
+from groupsim.protocol.acl_messages import Acl
+from groupsim.protocol.basics import TopicPartition
+from groupsim.protocol.cluster_messages import NO_LEADER, TopicState
+from groupsim.protocol.javahash import java_abs_mod
+
+if TYPE_CHECKING:
+    from groupsim.cluster.broker.broker import Node
+    from groupsim.cluster.network.broker_connection import Line
+    from groupsim.cluster.network.connection import Connection
+    from groupsim.protocol.batch import Batch
+
+
+class ControllerEndpoint(Endpoint):
+    """The controller as the network reaches it."""
+
+    def __init__(self, loop: EventLoop, controller: Controller) -> None:
+        super().__init__(loop, CONTROLLER_HOST)
+        self._controller = controller
+
+    def receive(self, call: Line) -> None:
+        """Take a broker's request."""
+        if self._trace.heartbeats:
+            self.note_received(call)
+        self._controller.receive(call)
+
+
+class ReplicatedLogs:
+    """One cluster's replicated logs; implements `parts.Logs`."""
+
+    def __init__(self, network: Network, config: ClusterConfig) -> None:
+        loop = network.loop
+        self._loop = loop
+        self._network = network
+        self._config = config
+        self._keeping = Keeping(loop, config)
+        self.cluster_id = self._keeping.cluster_id
+        self.controller = Controller(loop, _controller_config(config))
+        self.feed = ProducerFeed(loop, network, lambda: self.controller.image)
+        self.controller.administration.describe = Settings(config).created
+        self.controller.administration.on_deleted.append(self.feed.close)
+        self._keeping.begin(self.controller)
+        self._stores = Stores(loop, config.storage, config.replica.log, self._known_to, kept=config.kept)
+        self._stores.begin(self.controller.image.topics)
+        self.others: Mapping[int, Endpoint] = {CONTROLLER_NODE: ControllerEndpoint(loop, self.controller)}
+        self._brokers: Mapping[int, Node] = {}
+        self._agents: dict[int, ControllerAgent] = {}
+        self._replicas: dict[int, ReplicaManager] = {}
+        self._offsets: dict[int, OffsetsTopic] = {}
+        self._services: dict[int, ReplicatedServices] = {}
+
+    def _known_to(self, node: int, topic: str) -> TopicState | None:
+        return self._brokers[node].metadata.image.topics.get(topic)
+
+    def begin(self, brokers: Mapping[int, Node]) -> None:
+        self._brokers = brokers
+        self._formation = Formation(self._loop, self.controller, brokers)
+        self._formation.form()
+        self._make_offsets_topic()
+
+    def _make_offsets_topic(self) -> None:
+        config = self._config
+        if config.fresh or OFFSETS_TOPIC in self.controller.image.topics:
+            return
+        with self._formation.unseen():
+            self.controller.create_topic(
+                OFFSETS_TOPIC,
+                config.offsets_partitions,
+                replication=config.offsets_replicas,
+                config=config.offsets_topic_settings(),
+                internal=True,
+            )
+
+    # --- transactions and ACLs -------------------------------------------------------------------------------
+
+    def make_transaction_topic(self) -> None:
+        """Make `__transaction_state`, unless it is there; before the run begins the trace does not tell of it.
+
+        A broker asks the controller for it by CreateTopics in Kafka, and here at once. What cannot be placed just now
+        is not made: the next who asks tries again.
+        """
+        if TRANSACTION_TOPIC in self.controller.image.topics:
+            return
+        config, brokers = self._config.transactions, self._config.brokers
+        with self._formation.unseen() if self._formation.open else nullcontext(), suppress(Refused):
+            self.controller.create_topic(
+                TRANSACTION_TOPIC,
+                config.num_partitions,
+                replication=min(config.replication_factor, brokers),
+                config=config.topic_settings(brokers),
+                internal=True,
+            )
+
+    def make_acls(self, acls: frozenset[Acl]) -> None:
+        """Make ACLs; before the run begins they have been there all along."""
+        with self._formation.unseen() if self._formation.open else nullcontext():
+            self.controller.add_acls(acls)
+
+    def transaction_coordinator_of(self, transactional_id: str) -> tuple[int, TransactionCoordinator]:
+        """The node and coordinator of a transactional id, as the controller has decided.
+
+        Raises `LookupError` while its partition has no leader, or `__transaction_state` has not been made yet.
+        """
+        topic = self.controller.image.topics.get(TRANSACTION_TOPIC)
+        number = -1 if topic is None else java_abs_mod(transactional_id, len(topic.partitions))
+        leader = NO_LEADER if topic is None else topic.partitions[number].leader
+        if leader == NO_LEADER:
+            raise LookupError(
+                f"transactional id {transactional_id!r}: its partition of {TRANSACTION_TOPIC} has no leader"
+            )
+        return leader, self._services[leader].transactions.coordinator
+
+    def _coordinator_of(self, broker: Node, transactional_id: str) -> TransactionCoordinator | None:
+        """The coordinator of a transactional id by a broker's image; None without one."""
+        if TRANSACTION_TOPIC not in broker.metadata.image.topics:
+            return None
+        found = self._services[broker.node].transactions.find_coordinator(transactional_id)
+        peer = None if found.error else self._brokers.get(found.node)
+        return None if peer is None or not peer.is_open else self._services[peer.node].transactions.coordinator
+
+    # --- logs ------------------------------------------------------------------------------------------------
+
+    def log_of(self, where: TopicPartition, node: int | None = None) -> PartitionLog | None:
+        """The log of a partition on a broker, on its leader's unless given; None without a leader or a replica."""
+        state = self.controller.image.partition(where)
+        at = node if node is not None or state is None else state.leader
+        broker = None if at is None else self._brokers.get(at)
+        return None if broker is None else broker.replicas.log(where)
+
+    def log_ends(self, *, internal: bool) -> dict[str, list[int]]:
+        """See `parts.Logs.log_ends`; internal topics are left out unless asked for."""
+        ends = {}
+        for name, topic in self.controller.image.topics.items():
+            for number in range(len(topic.partitions)) if internal or not topic.internal else ():
+                log = self.log_of(TopicPartition(name, number))
+                if log is not None:
+                    ends[f"{name}-{number}"] = [log.start_offset, log.end_offset, log.high_watermark]
+        return ends
+
+    def offsets_batches(self, number: int) -> Sequence[Batch]:
+        log = self.log_of(TopicPartition(OFFSETS_TOPIC, number))
+        return () if log is None else list(log.batches(log.start_offset, log.end_offset))
+
+    def hold_appends(self, number: int, for_us: int) -> None:
+        """See `parts.Logs.hold_appends`: followers get nothing from the leader, of this partition or any other."""
+        state = self.controller.image.partition(TopicPartition(OFFSETS_TOPIC, number))
+        for node in state.replicas if state is not None else ():
+            if state is not None and node != state.leader and state.leader in self._brokers:
+                follower, leader = self._brokers[node].host.name, self._brokers[state.leader].host.name
+                match = net.Match(host=follower, peer=leader, purpose="replication")
+                self._network.inject(net.Stall(match, net.Direction.BOTH, for_us))
+
+    # --- parts of a broker -----------------------------------------------------------------------------------
+
+    def metadata(self) -> BrokerMetadata:
+        return BrokerMetadata()
+
+    def agent(self, broker: Node) -> ControllerAgent:
+        agent = self._agents[broker.node] = ControllerAgent(
+            broker.loop,
+            broker.host,
+            broker.node,
+            broker.rack,
+            self._to_controller(broker),
+            broker.take,
+            broker.config.controller,
+        )
+        return agent
+
+    def replicas(self, broker: Node) -> ReplicaManager:
+        replicas = self._replicas[broker.node] = ReplicaManager(
+            broker.loop,
+            broker.host,
+            broker.node,
+            broker.rack,
+            broker.config.replica,
+            self._stores.of(broker.node),
+            broker.connect_to_peer,
+            self._agents[broker.node].alter,
+        )
+        return replicas
+
+    def offsets(self, broker: Node) -> OffsetsTopic:
+        config = broker.config
+        version = config.coordinator_of(broker.node).broker_version
+        replicas = self._replicas[broker.node]
+        log = self._offsets[broker.node] = OffsetsTopic(
+            broker.loop, broker.host, replicas, config.loading, version, lambda name: broker.metadata.topic_id(name)
+        )
+        return log
+
+    def load_us(self, broker: Node, partition: int, epoch: int) -> int:
+        """See `parts.Logs.load_us`: what the log's size says, and what is configured on top."""
+        return self._offsets[broker.node].loading_us(partition) + broker.config.load_us
+
+    def services(self, broker: Node) -> ReplicatedServices:
+        services = self._services[broker.node] = ReplicatedServices(
+            broker,
+            self._replicas[broker.node],
+            self._keeping.blocks,
+            make_transaction_topic=self.make_transaction_topic,
+            to_controller=self._to_controller(broker),
+            coordinator_of=partial(self._coordinator_of, broker),
+        )
+        return services
+
+    def _to_controller(self, broker: Node) -> Callable[[], Connection]:
+        name = broker.host.name
+        return partial(broker.network.connect, name, name, CONTROLLER_NODE, "controller")
+
+    # --- lives of brokers ------------------------------------------------------------------------------------
+
+    def broker_died(self, node: int) -> None:
+        """See `parts.Logs.broker_died`: the controller notices when the broker's session is over."""
+
+    def broker_returned(self, node: int) -> None:
+        """See `parts.Logs.broker_returned`: its agent registers it."""
+
+    def close(self) -> None:
+        """See `parts.Logs.close`: brokers that are up write what they keep beside their logs, and files are closed."""
+        with self._loop.trace.muted():
+            for broker in self._brokers.values() if self._stores.opened else ():
+                if broker.host.alive:
+                    broker.replicas.shut_down()
+            self._stores.close()
+        self._keeping.close()
+
+
+def _controller_config(config: ClusterConfig) -> ControllerConfig:
+    stale = dict.fromkeys(config.nodes, config.metadata_stale_us) if config.metadata_stale_us else {}
+    return evolve(
+        config.controller,
+        default_replication_factor=config.default_replication_factor,
+        stale_metadata_us={**stale, **config.controller.stale_metadata_us},
+    )
