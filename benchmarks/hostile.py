@@ -34,7 +34,7 @@ from attrs import define, field
 from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.tcp import TcpListeners
-from groupsim.coordinator.placement import partition_for
+from groupsim.coordinator.base.placement import partition_for
 from groupsim.eventloop.distributions import parse_distribution
 from groupsim.eventloop.realtime import RealTimeLoop
 from groupsim.eventloop.signals import on_signals

@@ -27,7 +27,7 @@ from groupsim.cluster.broker.offset_batches import to_batch, to_records
 from groupsim.cluster.config.log import LogConfig
 from groupsim.cluster.log.files.store import FileStore
 from groupsim.cluster.log.log import PartitionLog
-from groupsim.coordinator.config import CoordinatorConfig
+from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.shard import Shard
 from groupsim.coordinator.testing import Bench
 from groupsim.protocol.messages import OffsetDeleteRequest, TopicPartition

@@ -16,9 +16,9 @@ from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.network.causes import caused_by
 from groupsim.cluster.network.network import Network, Timing
 from groupsim.cluster.roles import ClusterRoles
-from groupsim.coordinator.placement import OFFSETS_TOPIC, partition_for
+from groupsim.coordinator.base.placement import OFFSETS_TOPIC, partition_for
+from groupsim.coordinator.classic.snapshot import GroupSnapshot
 from groupsim.coordinator.service import GroupCoordinator
-from groupsim.coordinator.snapshot import GroupSnapshot
 from groupsim.eventloop.interface import EventLoop
 from groupsim.members.interfaces import Transport
 from groupsim.members.producer.load import DEFAULT_SIZES, Sizes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from groupsim.cluster.network.endpoint import Endpoint
-    from groupsim.coordinator.snapshot import GroupSnapshot
+    from groupsim.coordinator.classic.snapshot import GroupSnapshot
 
 
 class Groups(Protocol):

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from groupsim.coordinator.effects import CallToken
-from groupsim.coordinator.failures import operation_error
-from groupsim.coordinator.kinds import Group
-from groupsim.coordinator.partition import BY_REQUEST, Partition
-from groupsim.coordinator.states import State
-from groupsim.coordinator.turn import Turn
+from groupsim.coordinator.base.effects import CallToken
+from groupsim.coordinator.base.failures import operation_error
+from groupsim.coordinator.classic.operation import Turn
+from groupsim.coordinator.classic.states import State
+from groupsim.coordinator.partition.group_kind import Group
+from groupsim.coordinator.partition.state import BY_REQUEST, Partition
 from groupsim.eventloop.events import Kind
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (

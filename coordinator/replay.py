@@ -14,10 +14,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from groupsim.coordinator.classic import ClassicGroup
-from groupsim.coordinator.loading import restore
-from groupsim.coordinator.partition import Partition
-from groupsim.coordinator.records import ForeignRecord, GroupRecord, Loaded, OffsetRecord
+from groupsim.coordinator.base.records import ForeignRecord, GroupRecord, Loaded, OffsetRecord
+from groupsim.coordinator.classic.entry_points import ClassicGroup
+from groupsim.coordinator.classic.load import restore
+from groupsim.coordinator.partition.state import Partition
 from groupsim.eventloop.events import Kind
 
 

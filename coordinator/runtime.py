@@ -9,10 +9,10 @@ Source: `CoordinatorRuntime`; classic-protocol reference, 3.3.
 
 from __future__ import annotations
 
-from groupsim.coordinator.config import CoordinatorConfig
-from groupsim.coordinator.interfaces import LoadFailed, Log
-from groupsim.coordinator.leadership import Leadership
-from groupsim.coordinator.placement import partition_for
+from groupsim.coordinator.base.config import CoordinatorConfig
+from groupsim.coordinator.base.interfaces import LoadFailed, Log
+from groupsim.coordinator.base.placement import partition_for
+from groupsim.coordinator.partition_driver import Leadership
 from groupsim.eventloop.interface import EventLoop, Host, Order
 
 _REMEMBERED = 4_096  # groups whose leadership is at hand: clients may name as many as they like

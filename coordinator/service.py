@@ -15,17 +15,17 @@ from typing import Any
 
 from attrs import evolve
 
-from groupsim.coordinator.config import CoordinatorConfig
-from groupsim.coordinator.heartbeat import ALIVE
+from groupsim.coordinator.base.config import CoordinatorConfig
+from groupsim.coordinator.base.interfaces import Call, Log, Metadata
+from groupsim.coordinator.base.placement import OFFSETS_TOPIC, partition_for
+from groupsim.coordinator.classic.heartbeat import ALIVE
+from groupsim.coordinator.classic.snapshot import GroupSnapshot
+from groupsim.coordinator.classic.states import IllegalState
+from groupsim.coordinator.classic.validation import Arrival
+from groupsim.coordinator.fan_out import GroupsGathered, GroupsPart, MarkerCall, WithUnknownTopics
 from groupsim.coordinator.ids import MemberIds
-from groupsim.coordinator.interfaces import Call, Log, Metadata
-from groupsim.coordinator.leadership import Leadership
-from groupsim.coordinator.merging import GroupsGathered, GroupsPart, MarkerCall, WithUnknownTopics
-from groupsim.coordinator.placement import OFFSETS_TOPIC, partition_for
+from groupsim.coordinator.partition_driver import Leadership
 from groupsim.coordinator.runtime import CoordinatorRuntime
-from groupsim.coordinator.snapshot import GroupSnapshot
-from groupsim.coordinator.states import IllegalState
-from groupsim.coordinator.validation import Arrival
 from groupsim.eventloop.interface import EventLoop, Host
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (

@@ -22,24 +22,25 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from groupsim.coordinator import admin, offsets, retention, transactions
-from groupsim.coordinator.classic import ClassicGroup
-from groupsim.coordinator.config import CoordinatorConfig
-from groupsim.coordinator.effects import CallToken, Effect
-from groupsim.coordinator.failures import append_error, leave_failure
-from groupsim.coordinator.kinds import Group
-from groupsim.coordinator.offset_store import OffsetStore
-from groupsim.coordinator.partition import Partition
-from groupsim.coordinator.purgatory import ANSWERED, Purgatory
-from groupsim.coordinator.records import Loaded, whole_ms
-from groupsim.coordinator.registry import Registry
+from groupsim.coordinator import admin
+from groupsim.coordinator.base.config import CoordinatorConfig
+from groupsim.coordinator.base.effects import CallToken, Effect
+from groupsim.coordinator.base.failures import append_error, leave_failure
+from groupsim.coordinator.base.records import Loaded, whole_ms
+from groupsim.coordinator.base.timers import Timer, TimerKind, Timers
+from groupsim.coordinator.classic.entry_points import ClassicGroup
+from groupsim.coordinator.classic.group_record import new_group_record
+from groupsim.coordinator.classic.operation import Turn
+from groupsim.coordinator.classic.purgatory import ANSWERED, Purgatory
+from groupsim.coordinator.classic.snapshot import GroupSnapshot, Parked, PendingOffset, held
+from groupsim.coordinator.classic.states import IllegalState
+from groupsim.coordinator.classic.validation import Arrival
+from groupsim.coordinator.offsets import requests, retention, transactions
+from groupsim.coordinator.partition.group_kind import Group
+from groupsim.coordinator.partition.offset_store import OffsetStore
+from groupsim.coordinator.partition.registry import Registry
+from groupsim.coordinator.partition.state import Partition
 from groupsim.coordinator.replay import replay
-from groupsim.coordinator.snapshot import GroupSnapshot, Parked, PendingOffset, held
-from groupsim.coordinator.states import IllegalState
-from groupsim.coordinator.timers import Timer, TimerKind, Timers
-from groupsim.coordinator.turn import Turn
-from groupsim.coordinator.validation import Arrival
-from groupsim.coordinator.writing import new_group_record
 from groupsim.eventloop.events import Kind
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.errors import ErrorCode
@@ -170,13 +171,13 @@ class Shard:
             group.leave(self.turn, arrival.call, request)
 
     def _commit(self, arrival: Arrival, request: OffsetCommitRequest) -> None:
-        offsets.commit(self.partition, arrival.call, request)
+        requests.commit(self.partition, arrival.call, request)
 
     def _fetch(self, arrival: Arrival, request: OffsetFetchRequest) -> None:
-        offsets.fetch(self.partition, arrival.call, request)
+        requests.fetch(self.partition, arrival.call, request)
 
     def _delete_offsets(self, arrival: Arrival, request: OffsetDeleteRequest) -> None:
-        offsets.delete_offsets(self.partition, arrival.call, request)
+        requests.delete_offsets(self.partition, arrival.call, request)
 
     def _commit_in_transaction(self, arrival: Arrival, request: TxnOffsetCommitRequest) -> None:
         transactions.commit(self.partition, arrival.call, request)
@@ -280,7 +281,7 @@ class Shard:
     def topic_deleted(self, topic: str, now_us: int) -> list[Effect]:
         """A topic is gone: its committed offsets go too."""
         self.turn.now_us = now_us
-        offsets.topic_deleted(self.partition, topic)
+        requests.topic_deleted(self.partition, topic)
         return self.turn.take()
 
 

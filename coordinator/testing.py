@@ -17,13 +17,13 @@ from typing import Any
 
 from attrs import define, evolve, field
 
-from groupsim.coordinator.config import CoordinatorConfig
-from groupsim.coordinator.effects import Append, CancelTimer, Drop, Effect, Note, Park, SetTimer
-from groupsim.coordinator.placement import OFFSETS_TOPIC
-from groupsim.coordinator.records import Loaded
+from groupsim.coordinator.base.config import CoordinatorConfig
+from groupsim.coordinator.base.effects import Append, CancelTimer, Drop, Effect, Note, Park, SetTimer
+from groupsim.coordinator.base.placement import OFFSETS_TOPIC
+from groupsim.coordinator.base.records import Loaded
+from groupsim.coordinator.classic.snapshot import GroupSnapshot
+from groupsim.coordinator.classic.validation import Arrival
 from groupsim.coordinator.shard import Shard
-from groupsim.coordinator.snapshot import GroupSnapshot
-from groupsim.coordinator.validation import Arrival
 from groupsim.eventloop.events import Kind
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from kept_page import replaced
 
-from groupsim.coordinator.defects import BROKER_DEFECTS
-from groupsim.coordinator.versions import affected_releases
+from groupsim.coordinator.base.defects import BROKER_DEFECTS
+from groupsim.coordinator.base.versions import affected_releases
 from groupsim.members.profiles.defects import CLIENT_DEFECTS, version_of
 from groupsim.scenarios.language.releases import RELEASES, Standing
 

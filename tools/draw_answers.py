@@ -17,9 +17,9 @@ from pathlib import Path
 
 from attrs import frozen
 
-from groupsim.coordinator.config import CoordinatorConfig
+from groupsim.coordinator.base.config import CoordinatorConfig
+from groupsim.coordinator.base.versions import BASELINE
 from groupsim.coordinator.testing import GROUP, Bench, Sent
-from groupsim.coordinator.versions import BASELINE
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (
     DescribeGroupsRequest,

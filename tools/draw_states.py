@@ -10,15 +10,15 @@ import argparse
 import sys
 from pathlib import Path
 
-from groupsim.coordinator.states import CAN_REBALANCE, TRANSITIONS, Cause, State
+from groupsim.coordinator.classic.states import CAN_REBALANCE, TRANSITIONS, Cause, State
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "states.md"
 
 HEAD = """# The states of a classic group
 
-<!-- Written by tools/draw_states.py from coordinator/states.py. Do not edit: a test compares the two. -->
+<!-- Written by tools/draw_states.py from coordinator/classic/states.py. Do not edit: a test compares the two. -->
 
-The state says where a group is in its conversation; `coordinator/states.py` opens with an essay on it. This page is
+The state says where a group is in its conversation; `coordinator/classic/states.py` has an essay on it. This page is
 drawn from the table in that file, which is also what the coordinator itself runs on: a way that is not in the table
 cannot be taken. Names are those Kafka's tools print.
 """
@@ -67,7 +67,7 @@ def main() -> int:
         same = TARGET.exists() and TARGET.read_text(encoding="utf-8") == page()
         if not same:
             print(
-                "docs/states.md is not what coordinator/states.py says: run `python tools/draw_states.py`",
+                "docs/states.md is not what coordinator/classic/states.py says: run `python tools/draw_states.py`",
                 file=sys.stderr,
             )
         return 0 if same else 1

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from groupsim.cluster.acl.control import refused
-from groupsim.coordinator.interfaces import Call
+from groupsim.coordinator.base.interfaces import Call
 from groupsim.protocol.acl_messages import (
     CreateAclsRequest,
     DeleteAclsRequest,

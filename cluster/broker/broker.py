@@ -23,8 +23,8 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from groupsim.cluster.network.endpoint import QUIET, Endpoint, broker_name
+from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.coordinator.ids import MemberIds
-from groupsim.coordinator.placement import OFFSETS_TOPIC
 from groupsim.coordinator.service import GroupCoordinator
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.cluster_messages import ClusterImage, MetadataLogResponse

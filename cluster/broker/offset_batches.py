@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from groupsim.cluster.log.markers import marker_batch, marker_of
-from groupsim.coordinator import serde
-from groupsim.coordinator.interfaces import LoadFailed
-from groupsim.coordinator.records import Loaded, OffsetRecord, Producer, Record, TransactionEnd
+from groupsim.coordinator.base import serde
+from groupsim.coordinator.base.interfaces import LoadFailed
+from groupsim.coordinator.base.records import Loaded, OffsetRecord, Producer, Record, TransactionEnd
 from groupsim.protocol.batch import COMPRESSION_MASK, TRANSACTIONAL, Batch, LogRecord
 from groupsim.protocol.batch_sizes import batch_of
 from groupsim.protocol.errors import ProtocolError

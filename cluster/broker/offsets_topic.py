@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Protocol
 from groupsim.cluster.broker.offset_batches import to_batch, to_records
 from groupsim.cluster.loading_cost import LoadingCost, everything
 from groupsim.cluster.log.log import PartitionLog
-from groupsim.coordinator.interfaces import AppendRefused, LoadFailed, OutOfSync
-from groupsim.coordinator.placement import OFFSETS_TOPIC
-from groupsim.coordinator.records import Loaded, Record
-from groupsim.coordinator.serde import offset_version
+from groupsim.coordinator.base.interfaces import AppendRefused, LoadFailed, OutOfSync
+from groupsim.coordinator.base.placement import OFFSETS_TOPIC
+from groupsim.coordinator.base.records import Loaded, Record
+from groupsim.coordinator.base.serde import offset_version
 from groupsim.eventloop.interface import Order
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.batch import Batch, timestamp_ms

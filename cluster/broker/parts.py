@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from groupsim.coordinator.interfaces import Log
+from groupsim.coordinator.base.interfaces import Log
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.cluster_messages import ClusterImage
 from groupsim.protocol.errors import ErrorCode

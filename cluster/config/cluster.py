@@ -23,7 +23,7 @@ from groupsim.cluster.config.replica import ReplicaConfig
 from groupsim.cluster.config.transactions import KEYS as TRANSACTION_KEYS
 from groupsim.cluster.config.transactions import TransactionConfig
 from groupsim.cluster.loading_cost import LoadingCost
-from groupsim.coordinator.config import BROKER_KEYS, LEFT_OUT, CoordinatorConfig
+from groupsim.coordinator.base.config import BROKER_KEYS, LEFT_OUT, CoordinatorConfig
 from groupsim.eventloop.distributions import Distribution, parse_distribution
 
 _INTEGERS: Final = (int, "int")

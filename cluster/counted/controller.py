@@ -18,7 +18,7 @@ from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.config.counted import CountedConfig
 from groupsim.cluster.controller.admin import topic_id
 from groupsim.cluster.network.endpoint import broker_name
-from groupsim.coordinator.placement import OFFSETS_TOPIC
+from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import EventLoop
 from groupsim.protocol.basics import TopicPartition

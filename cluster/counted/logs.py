@@ -9,7 +9,7 @@ from groupsim.cluster.counted.controller import CountedController
 from groupsim.cluster.counted.data import Data
 from groupsim.cluster.counted.offsets import BrokerOffsets, CountedOffsets
 from groupsim.cluster.counted.parts import CountedAgent, CountedMetadata, CountedReplicas, CountedServices
-from groupsim.coordinator.serde import offset_version
+from groupsim.coordinator.base.serde import offset_version
 
 if TYPE_CHECKING:
     from groupsim.cluster.broker.broker import Node

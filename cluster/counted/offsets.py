@@ -15,7 +15,7 @@ from attrs import define
 
 from groupsim.cluster.broker.offset_batches import to_batch
 from groupsim.cluster.network.latency import Draws
-from groupsim.coordinator.records import Record
+from groupsim.coordinator.base.records import Record
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.interface import EventLoop, Host, Order
 from groupsim.protocol.batch import Batch, timestamp_ms

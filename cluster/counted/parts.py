@@ -12,7 +12,7 @@ from groupsim.cluster.broker.metadata import GROUP_KEY, BrokerMetadata
 from groupsim.cluster.counted.controller import CountedController
 from groupsim.cluster.counted.offsets import CountedOffsets
 from groupsim.cluster.network.endpoint import broker_name
-from groupsim.coordinator.placement import OFFSETS_TOPIC, partition_for
+from groupsim.coordinator.base.placement import OFFSETS_TOPIC, partition_for
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.cluster_messages import NO_LEADER, ClusterImage, MetadataLogResponse
 from groupsim.protocol.errors import ErrorCode

@@ -13,7 +13,7 @@ from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.controller.admin import topic_id
 from groupsim.cluster.network.endpoint import broker_name
 from groupsim.cluster.transactions.producer_ids import ProducerIdBlocks
-from groupsim.coordinator.placement import OFFSETS_TOPIC
+from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.eventloop.interface import EventLoop
 
 if TYPE_CHECKING:

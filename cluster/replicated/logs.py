@@ -40,7 +40,7 @@ from groupsim.cluster.replicated.instant_start import Formation
 from groupsim.cluster.replicated.services import ReplicatedServices
 from groupsim.cluster.replicated.stores import Stores
 from groupsim.cluster.transactions.coordinator import TransactionCoordinator
-from groupsim.coordinator.placement import OFFSETS_TOPIC
+from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.eventloop.interface import EventLoop
 from groupsim.protocol.acl_messages import Acl
 from groupsim.protocol.basics import TopicPartition

@@ -23,8 +23,8 @@ from groupsim.cluster.replicated.stores import disk_of
 from groupsim.cluster.transactions.producer_ids import ProducerIdBlocks, ProducerIds
 from groupsim.cluster.transactions.verification import Verification
 from groupsim.cluster.transactions.wiring import Transactions
-from groupsim.coordinator.placement import OFFSETS_TOPIC
-from groupsim.coordinator.versions import parse_version
+from groupsim.coordinator.base.placement import OFFSETS_TOPIC
+from groupsim.coordinator.base.versions import parse_version
 from groupsim.protocol.data_messages import (
     FetchRequest,
     FetchResponse,

@@ -49,7 +49,7 @@ from groupsim.protocol.txn_messages import (
 )
 
 if TYPE_CHECKING:
-    from groupsim.coordinator.interfaces import Call
+    from groupsim.coordinator.base.interfaces import Call
     from groupsim.eventloop.interface import EventLoop, Handle, Host
     from groupsim.members.interfaces import Connection
 

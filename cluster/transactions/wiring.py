@@ -21,7 +21,7 @@ from groupsim.cluster.config.transactions import TRANSACTION_TOPIC, TransactionC
 from groupsim.cluster.loading_cost import LoadingCost, everything
 from groupsim.cluster.transactions.coordinator import TransactionCoordinator
 from groupsim.cluster.transactions.writing import marker_batch, write_markers
-from groupsim.coordinator.placement import OFFSETS_TOPIC
+from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.batch import LogRecord, timestamp_ms
 from groupsim.protocol.batch_sizes import batch_of
@@ -38,7 +38,7 @@ from groupsim.protocol.txn_messages import (
 )
 
 if TYPE_CHECKING:
-    from groupsim.coordinator.interfaces import Call
+    from groupsim.coordinator.base.interfaces import Call
     from groupsim.eventloop.interface import EventLoop, Host
     from groupsim.members.interfaces import Connection
     from groupsim.protocol.cluster_messages import ClusterImage

@@ -19,7 +19,7 @@ from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.txn_messages import TxnMarker, WriteTxnMarkersRequest, WriteTxnMarkersResponse
 
 if TYPE_CHECKING:
-    from groupsim.coordinator.interfaces import Call
+    from groupsim.coordinator.base.interfaces import Call
 
 _KEY = Struct(">hh").pack
 _VALUE = Struct(">hi").pack

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from attrs import define, field
 
-from groupsim.coordinator.placement import OFFSETS_TOPIC
+from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.logs.broker_words import BROKER, JAVA_COORDINATOR
 from groupsim.logs.layout import stock

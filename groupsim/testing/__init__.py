@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from groupsim.control import ServeFailed as ServeFailed
     from groupsim.control import TimedOut as TimedOut
     from groupsim.control import Unreachable as Unreachable
-    from groupsim.coordinator.config import CoordinatorConfig as CoordinatorConfig
-    from groupsim.coordinator.effects import Append as Append
-    from groupsim.coordinator.effects import CancelTimer as CancelTimer
-    from groupsim.coordinator.effects import Drop as Drop
-    from groupsim.coordinator.effects import Note as Note
-    from groupsim.coordinator.effects import Park as Park
-    from groupsim.coordinator.effects import SetTimer as SetTimer
+    from groupsim.coordinator.base.config import CoordinatorConfig as CoordinatorConfig
+    from groupsim.coordinator.base.effects import Append as Append
+    from groupsim.coordinator.base.effects import CancelTimer as CancelTimer
+    from groupsim.coordinator.base.effects import Drop as Drop
+    from groupsim.coordinator.base.effects import Note as Note
+    from groupsim.coordinator.base.effects import Park as Park
+    from groupsim.coordinator.base.effects import SetTimer as SetTimer
+    from groupsim.coordinator.classic.validation import Arrival as Arrival
     from groupsim.coordinator.shard import Shard as Shard
     from groupsim.coordinator.testing import Bench as Bench
-    from groupsim.coordinator.validation import Arrival as Arrival
     from groupsim.testing.mutation import caught as caught
     from groupsim.testing.mutation import mutant as mutant
     from groupsim.testing.patcher import Mutant as Mutant
@@ -42,11 +42,11 @@ else:
         __name__,
         {
             "groupsim.control": "Control ControlError ServeFailed Served TimedOut Unreachable",
-            "groupsim.coordinator.config": "CoordinatorConfig",
-            "groupsim.coordinator.effects": "Append CancelTimer Drop Note Park SetTimer",
+            "groupsim.coordinator.base.config": "CoordinatorConfig",
+            "groupsim.coordinator.base.effects": "Append CancelTimer Drop Note Park SetTimer",
             "groupsim.coordinator.shard": "Shard",
             "groupsim.coordinator.testing": "Bench",
-            "groupsim.coordinator.validation": "Arrival",
+            "groupsim.coordinator.classic.validation": "Arrival",
             "groupsim.testing.mutation": "caught mutant",
             "groupsim.testing.patcher": "Mutant Patcher",
         },

@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, cast
 from attrs import Factory, define, field, fields_dict, validators
 
 from groupsim.cluster.config.cluster import COUNTED_SETTINGS, ClusterConfig
-from groupsim.coordinator.config import CoordinatorConfig
-from groupsim.coordinator.placement import partition_for
-from groupsim.coordinator.snapshot import GroupSnapshot
-from groupsim.coordinator.states import State
+from groupsim.coordinator.base.config import CoordinatorConfig
+from groupsim.coordinator.base.placement import partition_for
+from groupsim.coordinator.classic.snapshot import GroupSnapshot
+from groupsim.coordinator.classic.states import State
 from groupsim.eventloop.distributions import parse_distribution
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.trace import NORMAL, Level, Trace

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, NewType
 
-from groupsim.coordinator.defects import BROKER_DEFECTS
+from groupsim.coordinator.base.defects import BROKER_DEFECTS
 from groupsim.members.profiles.defects import CLIENT_DEFECTS
 from groupsim.scenarios.language.problems import suggest
 from groupsim.scenarios.language.values import VALUE_TYPES, ValueType, read_names

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from attrs import field, frozen
 
-from groupsim.coordinator.config import BROKER_KEYS, CoordinatorConfig
-from groupsim.coordinator.versions import parse_version
+from groupsim.coordinator.base.config import BROKER_KEYS, CoordinatorConfig
+from groupsim.coordinator.base.versions import parse_version
 from groupsim.scenarios.language.problems import Place
 from groupsim.scenarios.lint.places import Version
 

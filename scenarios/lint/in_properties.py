@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from groupsim.coordinator.versions import BASELINE, parse_version
+from groupsim.coordinator.base.versions import BASELINE, parse_version
 from groupsim.scenarios.language.clients import Client
 from groupsim.scenarios.language.problems import Place, one_problem
 from groupsim.scenarios.language.properties import entries

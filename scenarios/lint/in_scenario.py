@@ -12,7 +12,7 @@ from pathlib import Path
 
 from attrs import evolve, fields
 
-from groupsim.coordinator.versions import BASELINE
+from groupsim.coordinator.base.versions import BASELINE
 from groupsim.eventloop.distributions import Distribution
 from groupsim.members.zookeeper.kinds import uses_zookeeper
 from groupsim.scenarios.language.clients import Client, client_of, is_profile

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, Literal, get_args, get_origin
 
-from groupsim.coordinator.config import BROKER_KEYS
+from groupsim.coordinator.base.config import BROKER_KEYS
 from groupsim.members.keys import CONSUMER_KEYS, ClientKey, KeyType
 from groupsim.members.zookeeper.kinds import CLIENTS
 from groupsim.scenarios.language.clients import LIBRARIES

@@ -16,8 +16,8 @@ from attrs import evolve
 from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.config.controller import ControllerConfig, Placement, kraft, zookeeper_era
 from groupsim.cluster.config.replica import ReplicaConfig
-from groupsim.coordinator.config import BROKER_KEYS, CoordinatorConfig
-from groupsim.coordinator.versions import parse_version
+from groupsim.coordinator.base.config import BROKER_KEYS, CoordinatorConfig
+from groupsim.coordinator.base.versions import parse_version
 from groupsim.protocol.releases import broker_versions
 
 if TYPE_CHECKING:

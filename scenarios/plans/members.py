@@ -13,7 +13,7 @@ from typing import Any
 import attrs
 from attrs import frozen
 
-from groupsim.coordinator.placement import DEFAULT_PARTITIONS, OFFSETS_TOPIC
+from groupsim.coordinator.base.placement import DEFAULT_PARTITIONS, OFFSETS_TOPIC
 from groupsim.members.profiles import ClientProfile
 from groupsim.protocol.messages import Api
 from groupsim.scenarios.language.clients import simulated

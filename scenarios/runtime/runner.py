@@ -14,7 +14,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from groupsim.coordinator.snapshot import GroupSnapshot
+from groupsim.coordinator.classic.snapshot import GroupSnapshot
 from groupsim.eventloop.errors import EventLoopError
 from groupsim.eventloop.events import SCHEMA_VERSION, Kind, TraceEvent
 from groupsim.eventloop.interface import EventLoop

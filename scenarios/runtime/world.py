@@ -15,7 +15,7 @@ from attrs import evolve
 from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.network.faults import Fault
 from groupsim.cluster.zookeeper import ZooKeeperServer
-from groupsim.coordinator.placement import partition_for
+from groupsim.coordinator.base.placement import partition_for
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.interface import EventLoop
 from groupsim.members.failures import PluginErrors

@@ -16,8 +16,8 @@ import attrs
 
 from groupsim.assignors.errors import AssignorError
 from groupsim.assignors.registry import resolve
-from groupsim.coordinator.config import CoordinatorConfig
-from groupsim.coordinator.placement import OFFSETS_TOPIC
+from groupsim.coordinator.base.config import CoordinatorConfig
+from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.units import parse_duration
 from groupsim.members.keys import SECRET_NOTE

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.config.log import topic_config
-from groupsim.coordinator.placement import OFFSETS_TOPIC
+from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.members.producer.load import Sizes
 from groupsim.members.producer.settings import ProducerSettings
 from groupsim.members.producer.sizes import batch_bytes, serialized_bytes

@@ -10,8 +10,8 @@ import pytest
 from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.network.faults import Isolate, LoseResponse, Match
-from groupsim.coordinator.config import CoordinatorConfig
-from groupsim.coordinator.placement import partition_for
+from groupsim.coordinator.base.config import CoordinatorConfig
+from groupsim.coordinator.base.placement import partition_for
 from groupsim.eventloop.sinks import MemorySink
 from groupsim.eventloop.trace import Trace
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual

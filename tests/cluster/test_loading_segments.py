@@ -14,7 +14,7 @@ from groupsim.cluster.loading_cost import LoadingCost
 from groupsim.cluster.log.log import PartitionLog
 from groupsim.cluster.log.memory import MemoryStore
 from groupsim.cluster.transactions.wiring import StateTopic
-from groupsim.coordinator.records import GroupRecord, GroupValue, OffsetRecord, OffsetValue, StoredMember
+from groupsim.coordinator.base.records import GroupRecord, GroupValue, OffsetRecord, OffsetValue, StoredMember
 from groupsim.coordinator.testing import Bench, offsets_of
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.batch import LogRecord, timestamp_ms

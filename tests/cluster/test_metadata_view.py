@@ -8,7 +8,7 @@ import pytest
 from attrs import evolve
 
 from groupsim.cluster.broker.metadata import BrokerMetadata
-from groupsim.coordinator.placement import OFFSETS_TOPIC, partition_for
+from groupsim.coordinator.base.placement import OFFSETS_TOPIC, partition_for
 from groupsim.protocol.cluster_messages import BrokerState, ClusterImage, PartitionState, TopicState
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import FindCoordinatorRequest, FindCoordinatorResponse

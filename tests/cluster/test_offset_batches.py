@@ -13,8 +13,8 @@ from groupsim.cluster.config.log import LogConfig
 from groupsim.cluster.log.log import PartitionLog
 from groupsim.cluster.log.markers import marker_batch
 from groupsim.cluster.log.memory import MemoryStore
-from groupsim.coordinator.interfaces import LoadFailed
-from groupsim.coordinator.records import (
+from groupsim.coordinator.base.interfaces import LoadFailed
+from groupsim.coordinator.base.records import (
     GroupRecord,
     GroupValue,
     OffsetRecord,

@@ -9,7 +9,7 @@ import kafka_jars
 import pytest
 
 from groupsim.cluster.broker.offset_batches import to_batch
-from groupsim.coordinator.records import (
+from groupsim.coordinator.base.records import (
     GroupRecord,
     GroupValue,
     OffsetRecord,

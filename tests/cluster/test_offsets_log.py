@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from groupsim.cluster.counted.offsets import CountedOffsets
-from groupsim.coordinator.records import GroupRecord
+from groupsim.coordinator.base.records import GroupRecord
 from groupsim.eventloop.distributions import uniform
 from groupsim.protocol.errors import ErrorCode
 

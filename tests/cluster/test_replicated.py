@@ -9,7 +9,7 @@ from replicated_stage import OF_G, SECOND, Stage, run
 
 from groupsim.cluster.loading_cost import LoadingCost
 from groupsim.cluster.network.faults import Isolate, Match
-from groupsim.coordinator.placement import OFFSETS_TOPIC
+from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (

@@ -10,8 +10,8 @@ from replicated_stage import OF_G, OF_G_OF_3, SECOND, Stage, run
 from groupsim.cluster.config.controller import ControllerConfig, kraft, zookeeper_era
 from groupsim.cluster.config.replica import ReplicaConfig
 from groupsim.cluster.network.faults import Isolate, Match
-from groupsim.coordinator.config import CoordinatorConfig
-from groupsim.coordinator.placement import OFFSETS_TOPIC
+from groupsim.coordinator.base.config import CoordinatorConfig
+from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.members.interfaces import Disconnected
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.batch import Batch

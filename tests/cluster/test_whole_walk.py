@@ -19,7 +19,7 @@ from whole_stage import SECOND, WholeStage
 
 from groupsim.cluster.controller.admin import Refused
 from groupsim.cluster.network.faults import Break, Direction, Isolate, Match, Stall
-from groupsim.coordinator.placement import OFFSETS_TOPIC
+from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.trace import Trace
 from groupsim.eventloop.virtual import run_virtual

@@ -20,8 +20,8 @@ from replaying import group_held, offsets_held
 from whole_stage import APP, GROUP, INPUT, OTHER, OUTPUT, READERS, WholeStage
 
 from groupsim.cluster.broker.offset_batches import placed_records, to_records
-from groupsim.coordinator.placement import OFFSETS_TOPIC, partition_for
-from groupsim.coordinator.records import OffsetRecord
+from groupsim.coordinator.base.placement import OFFSETS_TOPIC, partition_for
+from groupsim.coordinator.base.records import OffsetRecord
 from groupsim.coordinator.shard import Shard
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.protocol.basics import TopicPartition

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from attrs import field, frozen
 
-from groupsim.coordinator.versions import parse_version
+from groupsim.coordinator.base.versions import parse_version
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from tests.conformance import old_scenes as scenes
 from tests.conformance.cases import Case

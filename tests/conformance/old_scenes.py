@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from groupsim.coordinator.placement import partition_for
+from groupsim.coordinator.base.placement import partition_for
 from tests.conformance.actor import Actor
 from tests.conformance.basics import ScriptFailed, subscription
 from tests.conformance.bodies import Body

@@ -24,7 +24,7 @@ from zlib import crc32
 
 from attrs import define, field
 
-from groupsim.coordinator.placement import partition_for
+from groupsim.coordinator.base.placement import partition_for
 from tests.conformance import stored
 from tests.conformance.actor import LATER as LATER
 from tests.conformance.actor import Actor as Actor

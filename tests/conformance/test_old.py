@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from groupsim.coordinator.defects import BROKER_DEFECTS, broker_defect
-from groupsim.coordinator.versions import affected_releases, parse_version
+from groupsim.coordinator.base.defects import BROKER_DEFECTS, broker_defect
+from groupsim.coordinator.base.versions import affected_releases, parse_version
 from tests.conformance.basics import ScriptFailed
 from tests.conformance.old import DATA, FACTS, SETTINGS, load, own_settings, play_on_core
 from tests.conformance.transcript import differences

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from attrs import define, field
 
-from groupsim.coordinator.records import Record
+from groupsim.coordinator.base.records import Record
 from groupsim.eventloop.interface import EventLoop, Order
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Request, Response

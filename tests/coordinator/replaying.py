@@ -11,10 +11,10 @@ from typing import Any
 
 from attrs import frozen
 
-from groupsim.coordinator.classic import ClassicGroup
-from groupsim.coordinator.offset_view import OffsetView
-from groupsim.coordinator.records import Loaded, Producer, TransactionEnd
-from groupsim.coordinator.serde import decode, encode
+from groupsim.coordinator.base.records import Loaded, Producer, TransactionEnd
+from groupsim.coordinator.base.serde import decode, encode
+from groupsim.coordinator.classic.entry_points import ClassicGroup
+from groupsim.coordinator.partition.offset_view import OffsetView
 from groupsim.coordinator.shard import Shard
 
 

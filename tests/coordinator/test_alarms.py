@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from groupsim.coordinator.alarms import Alarms
-from groupsim.coordinator.config import CoordinatorConfig
-from groupsim.coordinator.effects import SetTimer
-from groupsim.coordinator.purgatory import Purgatory
-from groupsim.coordinator.timers import Timer, TimerKind, Timers
-from groupsim.coordinator.turn import Turn
+from groupsim.coordinator.base.config import CoordinatorConfig
+from groupsim.coordinator.base.effects import SetTimer
+from groupsim.coordinator.base.timers import Timer, TimerKind, Timers
+from groupsim.coordinator.classic.operation import Turn
+from groupsim.coordinator.classic.purgatory import Purgatory
+from groupsim.coordinator.loop_timers import Alarms
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tables_kit import Broker, on_broker
 
-from groupsim.coordinator.placement import partition_for
+from groupsim.coordinator.base.placement import partition_for
 from groupsim.protocol.errors import ErrorCode as E
 from groupsim.protocol.messages import (
     HeartbeatRequest,

@@ -1,4 +1,4 @@
-"""The essay at the top of `coordinator/states.py` has a table of JoinGroups: each of its rows is played."""
+"""The essay at the top of `coordinator/classic/states.py` has a table of JoinGroups: each of its rows is played."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
-from groupsim.coordinator import states
-from groupsim.coordinator.purgatory import JOIN_CONDITION
-from groupsim.coordinator.records import GroupRecord
+from groupsim.coordinator.base.records import GroupRecord
+from groupsim.coordinator.classic import states
+from groupsim.coordinator.classic.purgatory import JOIN_CONDITION
 from groupsim.coordinator.testing import RANGE, Bench, Sent
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import JoinProtocol

@@ -8,10 +8,10 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from groupsim.coordinator.classic import ClassicGroup
-from groupsim.coordinator.config import CoordinatorConfig
-from groupsim.coordinator.purgatory import ANSWERED
-from groupsim.coordinator.states import State
+from groupsim.coordinator.base.config import CoordinatorConfig
+from groupsim.coordinator.classic.entry_points import ClassicGroup
+from groupsim.coordinator.classic.purgatory import ANSWERED
+from groupsim.coordinator.classic.states import State
 from groupsim.coordinator.testing import Bench, Sent
 from groupsim.eventloop.events import Kind
 from groupsim.protocol.errors import ErrorCode

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim.coordinator.config import CoordinatorConfig
+from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.testing import Bench, committed, offsets_of
 from groupsim.eventloop.events import Kind
 from groupsim.protocol.consumer_protocol import Subscription, encode_subscription

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from replaying import compacted, decoded, encoded, everything, group_held, offsets_held
 
-from groupsim.coordinator.classic import ClassicGroup
-from groupsim.coordinator.config import CoordinatorConfig
-from groupsim.coordinator.records import (
+from groupsim.coordinator.base.config import CoordinatorConfig
+from groupsim.coordinator.base.records import (
     ForeignRecord,
     GroupRecord,
     GroupValue,
@@ -24,8 +23,9 @@ from groupsim.coordinator.records import (
     OffsetValue,
     StoredMember,
 )
-from groupsim.coordinator.serde import decode, encode, offset_version
-from groupsim.coordinator.states import State
+from groupsim.coordinator.base.serde import decode, encode, offset_version
+from groupsim.coordinator.classic.entry_points import ClassicGroup
+from groupsim.coordinator.classic.states import State
 from groupsim.coordinator.testing import Bench, committed, offsets_of
 from groupsim.eventloop.events import Kind
 from groupsim.protocol.consumer_protocol import Subscription, encode_subscription

@@ -8,8 +8,8 @@ import pytest
 from coordinator_fakes import FakeCall, MemoryLog, Topics
 
 from groupsim.coordinator import runtime
-from groupsim.coordinator.config import CoordinatorConfig
-from groupsim.coordinator.placement import partition_for
+from groupsim.coordinator.base.config import CoordinatorConfig
+from groupsim.coordinator.base.placement import partition_for
 from groupsim.coordinator.service import GroupCoordinator
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.trace import Trace

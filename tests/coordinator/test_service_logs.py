@@ -8,10 +8,10 @@ import pytest
 from attrs import evolve
 from tables_kit import Broker, on_broker, watched
 
-from groupsim.coordinator.interfaces import AppendRefused, LoadFailed, OutOfSync
-from groupsim.coordinator.leadership import Leadership
-from groupsim.coordinator.placement import partition_for
-from groupsim.coordinator.records import GroupRecord, GroupValue, Loaded, Record, StoredMember
+from groupsim.coordinator.base.interfaces import AppendRefused, LoadFailed, OutOfSync
+from groupsim.coordinator.base.placement import partition_for
+from groupsim.coordinator.base.records import GroupRecord, GroupValue, Loaded, Record, StoredMember
+from groupsim.coordinator.partition_driver import Leadership
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.protocol.errors import ErrorCode as E
 from groupsim.protocol.messages import (

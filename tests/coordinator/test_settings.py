@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from groupsim.cluster.config.cluster import ClusterConfig
-from groupsim.coordinator.config import BROKER_KEYS, CoordinatorConfig
-from groupsim.coordinator.placement import partition_for
+from groupsim.coordinator.base.config import BROKER_KEYS, CoordinatorConfig
+from groupsim.coordinator.base.placement import partition_for
+from groupsim.coordinator.base.versions import HISTORY, differences, parse_version
 from groupsim.coordinator.testing import Bench, offsets_of
-from groupsim.coordinator.versions import HISTORY, differences, parse_version
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import TopicPartition
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim.coordinator.classic import ClassicGroup
-from groupsim.coordinator.states import (
+from groupsim.coordinator.classic.entry_points import ClassicGroup
+from groupsim.coordinator.classic.states import (
     PRINTED,
     TRANSITIONS,
     Cause,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
-from groupsim.coordinator.config import CoordinatorConfig
+from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.testing import RANGE, Bench, Sent, left
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import JoinProtocol

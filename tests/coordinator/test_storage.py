@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim.coordinator.records import GroupRecord, GroupValue
+from groupsim.coordinator.base.records import GroupRecord, GroupValue
 from groupsim.coordinator.testing import RANGE, Bench, committed, committed_in_transaction, left, offsets_of
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import JoinProtocol, TopicPartition

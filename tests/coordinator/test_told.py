@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 from tables_kit import Broker, watched
 
-from groupsim.coordinator.leadership import summary
-from groupsim.coordinator.records import Producer, TransactionEnd
+from groupsim.coordinator.base.records import Producer, TransactionEnd
+from groupsim.coordinator.partition_driver import summary
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.trace import FULL, Level
 from groupsim.protocol.messages import OffsetCommitRequest, OffsetToCommit, TopicPartition

@@ -12,7 +12,14 @@ from typer.testing import CliRunner, Result
 from groupsim.cli.app import app
 from groupsim.cli.commands.offset_rows import rows_of
 from groupsim.cluster.broker.offset_batches import to_batch
-from groupsim.coordinator.records import GroupRecord, GroupValue, OffsetRecord, OffsetValue, Producer, TransactionEnd
+from groupsim.coordinator.base.records import (
+    GroupRecord,
+    GroupValue,
+    OffsetRecord,
+    OffsetValue,
+    Producer,
+    TransactionEnd,
+)
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.batch import Batch, LogRecord, timestamp_ms
 from groupsim.protocol.batch_codec import encode

@@ -8,7 +8,7 @@ import pytest
 
 from groupsim import ErrorCode, Simulation, TopicPartition
 from groupsim.cluster.network.faults import Break, Match
-from groupsim.coordinator.snapshot import GroupSnapshot
+from groupsim.coordinator.classic.snapshot import GroupSnapshot
 from groupsim.protocol.messages import (
     HeartbeatRequest,
     JoinGroupRequest,

@@ -11,8 +11,8 @@ from by_hand import FIRST, commit, committed
 from groupsim import ErrorCode, Simulation
 from groupsim.assignors import Assignor, JavaFailure, RebalanceProtocol, StickyAssignor
 from groupsim.cluster.network.faults import AnswerError, DelayResponse, Isolate, Match
-from groupsim.coordinator.interfaces import LoadFailed
-from groupsim.coordinator.records import GroupRecord, OffsetRecord, OffsetValue
+from groupsim.coordinator.base.interfaces import LoadFailed
+from groupsim.coordinator.base.records import GroupRecord, OffsetRecord, OffsetValue
 from groupsim.coordinator.testing import GROUP, Bench, offsets_of
 from groupsim.eventloop.trace import Level
 from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata

@@ -6,7 +6,7 @@ import pytest
 from by_hand import FIRST, commit, committed, transaction
 
 from groupsim import ErrorCode, Simulation, TopicPartition
-from groupsim.coordinator.placement import partition_for
+from groupsim.coordinator.base.placement import partition_for
 from groupsim.protocol.messages import (
     DeleteGroupsRequest,
     HeartbeatRequest,

@@ -37,7 +37,7 @@ from groupsim.cluster.network.faults import (
     Refuse,
     Stall,
 )
-from groupsim.coordinator.placement import partition_for
+from groupsim.coordinator.base.placement import partition_for
 from groupsim.eventloop.events import TraceEvent
 from groupsim.members.behaviour import CommitPolicy, OnError
 from groupsim.members.consumer.consumer import Consumer

@@ -18,8 +18,8 @@ from groupsim.cluster.broker.admin.forwarding import Forwarding
 from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.config.transactions import TRANSACTION_TOPIC
 from groupsim.cluster.controller.admin import illegal_name
-from groupsim.coordinator.placement import OFFSETS_TOPIC
-from groupsim.coordinator.versions import parse_version
+from groupsim.coordinator.base.placement import OFFSETS_TOPIC
+from groupsim.coordinator.base.versions import parse_version
 from groupsim.protocol.admin_messages import CreateTopicsRequest, NewTopic
 from groupsim.protocol.errors import ErrorCode
 

@@ -17,7 +17,7 @@ from typing import Any, Final, Protocol
 
 from groupsim.cluster.acl.operations import TOPIC_OPERATIONS
 from groupsim.cluster.controller.admin import illegal_name
-from groupsim.coordinator.interfaces import Call
+from groupsim.coordinator.base.interfaces import Call
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.cluster_messages import NO_LEADER, ClusterImage, PartitionState, TopicState
 from groupsim.protocol.errors import ErrorCode

@@ -22,7 +22,7 @@ from groupsim.cluster.broker.admin.effective import Settings
 from groupsim.cluster.broker.admin.forwarding import Forwarding
 from groupsim.cluster.config import setting_values
 from groupsim.cluster.controller.admin import illegal_name
-from groupsim.coordinator.interfaces import Call
+from groupsim.coordinator.base.interfaces import Call
 from groupsim.protocol.acl_messages import NOT_ASKED
 from groupsim.protocol.admin_messages import (
     BROKER_LOGGER_RESOURCE,

@@ -20,7 +20,7 @@ from rich.text import Text
 from groupsim.cli import as_json
 from groupsim.cli.exits import WELL, Trouble
 from groupsim.cli.terminal import Terminal
-from groupsim.coordinator.placement import OFFSETS_TOPIC, partition_for
+from groupsim.coordinator.base.placement import OFFSETS_TOPIC, partition_for
 
 FEW = 3
 """Groups named in a cell; the others are counted."""

@@ -20,9 +20,9 @@ from groupsim.cli.render.partitions import by_topic, in_ranges
 from groupsim.cli.running import perform
 from groupsim.cli.scenario_source import load
 from groupsim.cli.terminal import Terminal
-from groupsim.coordinator.config import NEW_MEMBER_JOIN_TIMEOUT_MS
-from groupsim.coordinator.placement import OFFSETS_TOPIC
-from groupsim.coordinator.snapshot import GroupSnapshot, MemberSnapshot, Parked
+from groupsim.coordinator.base.config import NEW_MEMBER_JOIN_TIMEOUT_MS
+from groupsim.coordinator.base.placement import OFFSETS_TOPIC
+from groupsim.coordinator.classic.snapshot import GroupSnapshot, MemberSnapshot, Parked
 from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.units import parse_duration
 from groupsim.protocol import consumer_protocol as embedded

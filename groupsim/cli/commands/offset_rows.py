@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 from attrs import define, field, frozen
 
 from groupsim.cluster.broker.offset_batches import placed_records
-from groupsim.coordinator.records import ForeignRecord, GroupRecord, Loaded, OffsetRecord, TransactionEnd
+from groupsim.coordinator.base.records import ForeignRecord, GroupRecord, Loaded, OffsetRecord, TransactionEnd
 from groupsim.protocol.batch import DELETE_HORIZON, EPOCH_MS, Batch
 
 LIVE, SUPERSEDED, TOMBSTONE, PENDING, ABORTED, MARKER, FOREIGN = (

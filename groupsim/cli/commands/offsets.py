@@ -30,8 +30,8 @@ from groupsim.cli.exits import WELL, Trouble, complain
 from groupsim.cli.running import perform
 from groupsim.cli.scenario_source import load
 from groupsim.cli.terminal import Terminal
-from groupsim.coordinator.interfaces import LoadFailed
-from groupsim.coordinator.placement import OFFSETS_TOPIC, partition_for
+from groupsim.coordinator.base.interfaces import LoadFailed
+from groupsim.coordinator.base.placement import OFFSETS_TOPIC, partition_for
 from groupsim.eventloop.units import parse_duration
 from groupsim.protocol.batch import EPOCH_MS, Batch
 from groupsim.protocol.batch_codec import LENGTH_END, MAGIC, read_batches

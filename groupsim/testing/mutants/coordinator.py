@@ -6,17 +6,18 @@ from typing import Any
 
 from attrs import evolve
 
-from groupsim.coordinator import classic, heartbeat, join, leave, rebalance, replace, replay, shard
-from groupsim.coordinator.classic import ClassicGroup
-from groupsim.coordinator.expiry import ExpiryRule
-from groupsim.coordinator.group import GroupData
+from groupsim.coordinator import replay, shard
+from groupsim.coordinator.base.timers import session_timer
+from groupsim.coordinator.classic import entry_points, heartbeat, join, leave, rebalance, static_replacement
+from groupsim.coordinator.classic.entry_points import ClassicGroup
+from groupsim.coordinator.classic.expiry import ExpiryRule
+from groupsim.coordinator.classic.group import GroupData
+from groupsim.coordinator.classic.member import Member
+from groupsim.coordinator.classic.operation import Turn
+from groupsim.coordinator.classic.states import State
+from groupsim.coordinator.classic.validation import Arrival
 from groupsim.coordinator.ids import MemberIds
-from groupsim.coordinator.member import Member
 from groupsim.coordinator.service import GroupCoordinator
-from groupsim.coordinator.states import State
-from groupsim.coordinator.timers import session_timer
-from groupsim.coordinator.turn import Turn
-from groupsim.coordinator.validation import Arrival
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import HeartbeatResponse, JoinGroupRequest
 from groupsim.testing.patcher import Patcher
@@ -48,7 +49,7 @@ def static_rejoin_not_persisted(patch: Patcher) -> None:
     append = Turn.append
 
     def mutant(self: Turn, records: Any, then: Any = None, within_ms: int | None = None) -> None:
-        if isinstance(then, replace.ReplacementStored):
+        if isinstance(then, static_replacement.ReplacementStored):
             then(self, None)
         else:
             append(self, records, then, within_ms)
@@ -67,26 +68,26 @@ def no_sync_deadline(patch: Patcher) -> None:
 def first_expiry_check_true(patch: Patcher) -> None:
     """KAFKA-9752: a member passes the first check of its session, and there is no second."""
     looked: dict[str, None] = {}
-    expired = classic.session_expired
+    expired = entry_points.session_expired
 
     def mutant(turn: Turn, group: GroupData, member_id: str) -> None:
         if member_id in looked or member_id not in group.members:
             expired(turn, group, member_id)
         looked[member_id] = None
 
-    patch.setattr(classic, "session_expired", mutant)
+    patch.setattr(entry_points, "session_expired", mutant)
 
 
 def lookup_before_exists(patch: Patcher) -> None:
     """KAFKA-8896: a timer looks up its member without checking that it still exists."""
-    expired = classic.session_expired
+    expired = entry_points.session_expired
 
     def mutant(turn: Turn, group: GroupData, member_id: str) -> None:
         if member_id not in group.pending_join:
             assert group.lookup[member_id] is not None
         expired(turn, group, member_id)
 
-    patch.setattr(classic, "session_expired", mutant)
+    patch.setattr(entry_points, "session_expired", mutant)
 
 
 def pending_member_immortal(patch: Patcher) -> None:
@@ -194,7 +195,9 @@ def new_member_timer_not_cleared(patch: Patcher) -> None:
 
 def member_timeouts_not_updated(patch: Patcher) -> None:
     """KAFKA-14009: a static member comes back with other timeouts, and the old ones stay in force."""
-    patch.setattr(replace, "_take", lambda turn, group, member, said: group.change_protocols(member, said.protocols))
+    patch.setattr(
+        static_replacement, "_take", lambda turn, group, member, said: group.change_protocols(member, said.protocols)
+    )
 
 
 def initial_delay_skipped(patch: Patcher) -> None:

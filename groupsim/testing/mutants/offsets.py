@@ -7,18 +7,19 @@ from typing import Any
 
 from attrs import evolve
 
-from groupsim.coordinator import offsets, retention, shard
-from groupsim.coordinator.classic import ClassicGroup
-from groupsim.coordinator.interfaces import LoadFailed
-from groupsim.coordinator.leadership import Leadership
-from groupsim.coordinator.member import Member
-from groupsim.coordinator.offset_store import OffsetStore
-from groupsim.coordinator.offset_view import OffsetView
-from groupsim.coordinator.partition import Partition
-from groupsim.coordinator.records import GroupRecord, OffsetRecord
+from groupsim.coordinator import shard
+from groupsim.coordinator.base.interfaces import LoadFailed
+from groupsim.coordinator.base.records import GroupRecord, OffsetRecord
+from groupsim.coordinator.classic.entry_points import ClassicGroup
+from groupsim.coordinator.classic.member import Member
+from groupsim.coordinator.classic.states import State
+from groupsim.coordinator.offsets import requests, retention
+from groupsim.coordinator.partition.offset_store import OffsetStore
+from groupsim.coordinator.partition.offset_view import OffsetView
+from groupsim.coordinator.partition.state import Partition
+from groupsim.coordinator.partition_driver import Leadership
 from groupsim.coordinator.runtime import CoordinatorRuntime
 from groupsim.coordinator.service import GroupCoordinator
-from groupsim.coordinator.states import State
 from groupsim.protocol.errors import ErrorCode
 from groupsim.testing.patcher import Patcher, Patches
 
@@ -27,7 +28,7 @@ from groupsim.testing.patcher import Patcher, Patches
 
 def pending_commit_leak(patch: Patcher) -> None:
     """KAFKA-16371: every partition of a commit counts as pending, and a refused one stays pending."""
-    write, in_flight = offsets.write, OffsetStore.in_flight
+    write, in_flight = requests.write, OffsetStore.in_flight
     leaked: dict[tuple[str, Any], None] = {}
 
     def mutant(partition: Any, group_id: str, *args: Any, **kwargs: Any) -> Any:
@@ -35,7 +36,7 @@ def pending_commit_leak(patch: Patcher) -> None:
         leaked.update(dict.fromkeys((group_id, where) for where, error in results if error))
         return results
 
-    patch.setattr(offsets, "write", mutant)
+    patch.setattr(requests, "write", mutant)
     patch.setattr(OffsetStore, "in_flight", lambda self, *key: key in leaked or in_flight(self, *key))
 
 

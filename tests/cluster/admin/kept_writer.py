@@ -18,7 +18,7 @@ from typing import Any
 from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.controller.journal import Journal
-from groupsim.coordinator.config import CoordinatorConfig
+from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.batch import HEADER_BYTES, Batch, LogRecord

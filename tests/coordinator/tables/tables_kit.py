@@ -20,9 +20,9 @@ from typing import Any
 from attrs import frozen
 from coordinator_fakes import FakeCall, MemoryLog, Topics
 
-from groupsim.coordinator.config import CoordinatorConfig
+from groupsim.coordinator.base.config import CoordinatorConfig
+from groupsim.coordinator.classic.snapshot import MemberSnapshot
 from groupsim.coordinator.service import GroupCoordinator
-from groupsim.coordinator.snapshot import MemberSnapshot
 from groupsim.coordinator.testing import GROUP, RANGE, Bench, Sent
 from groupsim.eventloop.events import TraceEvent
 from groupsim.eventloop.trace import Level, Trace

@@ -22,7 +22,7 @@ from tables_kit import (
 )
 from tables_kit import Broker as Around
 
-from groupsim.coordinator.records import GroupRecord, OffsetRecord
+from groupsim.coordinator.base.records import GroupRecord, OffsetRecord
 from groupsim.coordinator.testing import Bench
 from groupsim.protocol.messages import (
     DeleteGroupsRequest,

@@ -14,8 +14,8 @@ from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.config.counted import CountedConfig
 from groupsim.cluster.counted.controller import CountedController
 from groupsim.cluster.counted.parts import CountedMetadata
+from groupsim.coordinator.base.placement import partition_for
 from groupsim.coordinator.ids import MemberIds
-from groupsim.coordinator.placement import partition_for
 from groupsim.coordinator.testing import RANGE
 from groupsim.eventloop.virtual import VirtualLoop
 from groupsim.protocol.javahash import java_string_hash

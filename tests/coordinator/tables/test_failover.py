@@ -25,8 +25,8 @@ from tables_kit import (
     subscribed,
 )
 
-from groupsim.coordinator.failures import append_error, operation_error
-from groupsim.coordinator.records import GroupRecord, GroupValue, OffsetRecord, StoredMember
+from groupsim.coordinator.base.failures import append_error, operation_error
+from groupsim.coordinator.base.records import GroupRecord, GroupValue, OffsetRecord, StoredMember
 from groupsim.coordinator.testing import Bench, committed, left, offsets_of
 from groupsim.protocol.messages import (
     DeleteGroupsRequest,

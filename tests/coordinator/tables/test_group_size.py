@@ -18,7 +18,7 @@ from tables_kit import (
     scene,
 )
 
-from groupsim.coordinator.config import CoordinatorConfig
+from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.testing import GROUP, Bench
 
 LIMIT = {"group.max.size": 2}

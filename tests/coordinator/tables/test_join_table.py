@@ -22,7 +22,7 @@ from tables_kit import (
     scene,
 )
 
-from groupsim.coordinator.records import GroupRecord
+from groupsim.coordinator.base.records import GroupRecord
 from groupsim.coordinator.testing import RANGE
 from groupsim.protocol.messages import JoinProtocol
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from tables_kit import COMPLETING, DEAD, EMPTY, LIVE, PREPARING, SESSION_MS, STABLE, E, bench, scene, subscribed
 
-from groupsim.coordinator.records import OffsetRecord, OffsetValue
+from groupsim.coordinator.base.records import OffsetRecord, OffsetValue
 from groupsim.coordinator.testing import Bench, Sent, committed, offsets_of
 from groupsim.protocol.batch import EPOCH_MS
 from groupsim.protocol.messages import (

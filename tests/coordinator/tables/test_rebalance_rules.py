@@ -24,10 +24,10 @@ from tables_kit import (
     subscribed,
 )
 
-from groupsim.coordinator.group import GroupData
-from groupsim.coordinator.states import TRANSITIONS, Cause, IllegalState, State, can_rebalance, next_state
+from groupsim.coordinator.classic.group import GroupData
+from groupsim.coordinator.classic.states import TRANSITIONS, Cause, IllegalState, State, can_rebalance, next_state
+from groupsim.coordinator.classic.voting import select_protocol
 from groupsim.coordinator.testing import GROUP, Bench
-from groupsim.coordinator.voting import select_protocol
 from groupsim.eventloop.events import Kind
 from groupsim.protocol.javahash import JavaHashMap
 from groupsim.protocol.messages import DeleteGroupsRequest, JoinProtocol

@@ -11,10 +11,10 @@ import pytest
 from attrs import frozen
 from tables_kit import COMPLETING, NEW_MEMBER_MS, STABLE, Broker, E, on_broker
 
-from groupsim.coordinator.config import CoordinatorConfig
-from groupsim.coordinator.defects import BROKER_DEFECTS, broker_defect
+from groupsim.coordinator.base.config import CoordinatorConfig
+from groupsim.coordinator.base.defects import BROKER_DEFECTS, broker_defect
+from groupsim.coordinator.base.versions import BASELINE, HISTORY, affected_releases, differences
 from groupsim.coordinator.testing import Bench, offsets_of, unstable
-from groupsim.coordinator.versions import BASELINE, HISTORY, affected_releases, differences
 from groupsim.protocol.messages import (
     HeartbeatRequest,
     HeartbeatResponse,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from tables_kit import EMPTY, PREPARING, STABLE, E, bench, broker, listed, scene, subscribed
 
-from groupsim.coordinator.records import GroupRecord, OffsetRecord
+from groupsim.coordinator.base.records import GroupRecord, OffsetRecord
 from groupsim.coordinator.testing import Bench, offsets_of
 from groupsim.protocol.messages import TopicPartition
 

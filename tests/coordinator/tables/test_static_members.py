@@ -23,7 +23,7 @@ from tables_kit import (
     scene,
 )
 
-from groupsim.coordinator.records import GroupRecord, GroupValue, StoredMember
+from groupsim.coordinator.base.records import GroupRecord, GroupValue, StoredMember
 from groupsim.coordinator.testing import Bench
 from groupsim.protocol.messages import SyncGroupResponse
 

@@ -20,7 +20,7 @@ from tables_kit import (
     scene,
 )
 
-from groupsim.coordinator.records import GroupRecord
+from groupsim.coordinator.base.records import GroupRecord
 
 # --- errors ------------------------------------------------------------------------------------------------------
 

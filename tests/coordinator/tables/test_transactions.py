@@ -9,8 +9,8 @@ from __future__ import annotations
 import pytest
 from tables_kit import COMPLETING, DEAD, EMPTY, LIVE, PREPARING, STABLE, bench, describe, scene
 
-from groupsim.coordinator.records import OffsetRecord, OffsetValue, Producer, TransactionEnd
-from groupsim.coordinator.snapshot import PendingOffset
+from groupsim.coordinator.base.records import OffsetRecord, OffsetValue, Producer, TransactionEnd
+from groupsim.coordinator.classic.snapshot import PendingOffset
 from groupsim.coordinator.testing import Bench, committed_in_transaction, offsets_of, unstable
 from groupsim.protocol.errors import ErrorCode as E
 from groupsim.protocol.messages import DeleteGroupsRequest, DeleteGroupsResponse, OffsetDeleteRequest, TopicPartition

@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 import pytest
 from tables_kit import COMPLETING, NEW_MEMBER_MS, PREPARING, STABLE, E, broker, describe, is_parked, listed, offering
 
-from groupsim.coordinator.defects import BROKER_DEFECTS
+from groupsim.coordinator.base.defects import BROKER_DEFECTS
+from groupsim.coordinator.base.versions import BASELINE, HISTORY
 from groupsim.coordinator.testing import Bench, Sent, committed, offsets_of
-from groupsim.coordinator.versions import BASELINE, HISTORY
 from groupsim.protocol.consumer_protocol import Subscription, encode_subscription
 from groupsim.protocol.messages import (
     DeleteGroupsRequest,

@@ -1,0 +1,141 @@
+"""A coordinator's records as Kafka's keys and values, and back.
+
+The core counts microseconds of virtual time, records hold milliseconds since 1970; virtual time 0 is `EPOCH_MS`.
+Records hold whole milliseconds already, so decoding gives exactly what was encoded; the one thing a value may lose is
+what its version has no field for (`OffsetValue.expire_us` decides on version 1, which has no leader epoch).
+
+An offset's producer, and the end of a transaction, are not in keys and values but in the batch around them; whoever
+makes batches keeps them there (`cluster.offset_batches`).
+
+Source: `GroupCoordinatorRecordSerde`, `GroupCoordinatorRecordHelpers`; classic-protocol reference, 3.4.
+"""
+
+from __future__ import annotations
+
+from groupsim.coordinator.base.records import (
+    ForeignRecord,
+    GroupRecord,
+    GroupValue,
+    OffsetRecord,
+    OffsetValue,
+    Producer,
+    StoredMember,
+)
+from groupsim.coordinator.base.versions import parse_version
+from groupsim.protocol import offset_records as bytes_of
+from groupsim.protocol.batch import EPOCH_MS
+from groupsim.protocol.errors import ProtocolError
+from groupsim.protocol.messages import TopicPartition
+
+_NO_TIME_MS = -1
+_FLEXIBLE_SINCE = (4, 1)
+
+
+def offset_version(broker_version: str) -> int:
+    """In which version a broker of this release writes an offset's value that does not expire by itself.
+
+    Releases before 2.1, which wrote older versions, are taken to write version 3 too.
+    """
+    flexible = parse_version(broker_version) >= _FLEXIBLE_SINCE
+    return bytes_of.FLEXIBLE_VERSION if flexible else bytes_of.CLASSIC_OFFSET_VERSION
+
+
+def encode(
+    record: GroupRecord | OffsetRecord, version: int = bytes_of.FLEXIBLE_VERSION, topic_id: bytes | None = None
+) -> tuple[bytes, bytes | None]:
+    """Key and value (None: a tombstone); `version` is that of offsets' values, `topic_id` of an offset's topic.
+
+    Raises ProtocolError.
+    """
+    if isinstance(record, GroupRecord):
+        key = bytes_of.encode_group_key(record.group_id)
+        return key, None if record.value is None else _group_bytes(record.value)
+    topic, partition = record.partition
+    key = bytes_of.encode_offset_key(record.group_id, topic, partition)
+    value = record.value
+    if value is None:
+        return key, None
+    commit_ms = EPOCH_MS + value.commit_us // 1_000
+    if value.expire_us is None:
+        data = bytes_of.encode_offset_value(
+            value.offset, value.leader_epoch, value.metadata, commit_ms, topic_id=topic_id, version=version
+        )
+    else:
+        expire_ms = EPOCH_MS + value.expire_us // 1_000
+        data = bytes_of.encode_offset_value(
+            value.offset, -1, value.metadata, commit_ms, expire_ms, version=bytes_of.EXPIRING_VERSION
+        )
+    return key, data
+
+
+def decode(
+    key: bytes | None, value: bytes | None, producer: Producer | None = None
+) -> GroupRecord | OffsetRecord | ForeignRecord:
+    """What a key and value say; `producer` is that of a transactional batch around them. Raises ProtocolError."""
+    if key is None:
+        raise ProtocolError("a record of __consumer_offsets", None, "a key", "null")
+    what = bytes_of.decode_key(key)
+    if isinstance(what, bytes_of.GroupMetadataKey):
+        return GroupRecord(what.group, None if value is None else _group_value(bytes_of.decode_group_value(value)))
+    if isinstance(what, bytes_of.OffsetCommitKey):
+        stored = None if value is None else _offset_value(bytes_of.decode_offset_value(value))
+        return OffsetRecord(what.group, TopicPartition(what.topic, what.partition), stored, producer)
+    return ForeignRecord(what.type, what.name, what.group)
+
+
+def _us(time_ms: int) -> int:
+    return 1_000 * (time_ms - EPOCH_MS)
+
+
+def _offset_value(value: bytes_of.OffsetCommitValue) -> OffsetValue:
+    expire_ms = value.expire_timestamp_ms
+    return OffsetValue(
+        value.offset,
+        value.leader_epoch,
+        value.metadata,
+        _us(value.commit_timestamp_ms),
+        None if expire_ms == _NO_TIME_MS else _us(expire_ms),
+    )
+
+
+def _group_bytes(value: GroupValue) -> bytes:
+    state_us = value.state_timestamp_us
+    members = tuple(
+        bytes_of.MemberMetadata(
+            member.member_id,
+            member.group_instance_id,
+            member.client_id,
+            member.client_host,
+            member.rebalance_timeout_ms,
+            member.session_timeout_ms,
+            member.subscription,
+            member.assignment,
+        )
+        for member in value.members
+    )
+    state_ms = _NO_TIME_MS if state_us is None else EPOCH_MS + state_us // 1_000
+    return bytes_of.encode_group_value(
+        bytes_of.GroupMetadataValue(
+            value.protocol_type, value.generation, value.protocol, value.leader, state_ms, members
+        )
+    )
+
+
+def _group_value(value: bytes_of.GroupMetadataValue) -> GroupValue:
+    """As the coordinator reads it: without a rebalance timeout (version 0) the session timeout stands for it."""
+    members = tuple(
+        StoredMember(
+            member.member_id,
+            member.group_instance_id,
+            member.client_id,
+            member.client_host,
+            member.session_timeout_ms if member.rebalance_timeout_ms == -1 else member.rebalance_timeout_ms,
+            member.session_timeout_ms,
+            member.subscription,
+            member.assignment,
+        )
+        for member in value.members
+    )
+    state_ms = value.current_state_timestamp_ms
+    state_us = None if state_ms == _NO_TIME_MS else _us(state_ms)
+    return GroupValue(value.protocol_type, value.generation, value.protocol, value.leader, state_us, members)

@@ -1,0 +1,44 @@
+"""A classic group as DescribeGroups and ListGroups show it.
+
+It is told as it is now: `PreparingRebalance` shows at once. Assignments are shown as stored: in a round still open,
+those of the generation before.
+
+Source: `ClassicGroup.describe`, `ClassicGroup.asListedGroup`; classic-protocol reference, 1.10.
+"""
+
+from __future__ import annotations
+
+from groupsim.coordinator.classic.group import GroupData
+from groupsim.coordinator.classic.states import State
+from groupsim.protocol.messages import DescribedGroup, DescribedMember, ListedGroup
+
+
+def describe(group: GroupData) -> DescribedGroup:
+    """A classic group's description; protocol and metadata only in Stable.
+
+    Raises IllegalState for a group that is Stable without a protocol, as only a record of somebody else's can make it.
+    """
+    stable = group.state is State.STABLE
+    members = tuple(
+        DescribedMember(
+            member.member_id,
+            member.instance_id,
+            member.client_id,
+            member.client_host,
+            member.metadata(group.protocol) if stable else b"",
+            member.assignment,
+        )
+        for member in group.members.values()
+    )
+    return DescribedGroup(
+        group.group_id,
+        state=group.state.printed,
+        protocol_type=group.protocol_type or "",
+        protocol=(group.protocol or "") if stable else "",
+        members=members,
+    )
+
+
+def listed(group: GroupData) -> ListedGroup:
+    """A classic group's line in a list; a simple group has no protocol type."""
+    return ListedGroup(group.group_id, group.protocol_type or "", group.state.printed, "classic")

@@ -1,0 +1,62 @@
+"""One member of a classic group. Source: `ClassicGroupMember`."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+
+from attrs import define
+
+from groupsim.coordinator.base.effects import CallToken
+from groupsim.coordinator.base.timers import Timer
+from groupsim.coordinator.classic.states import IllegalState
+from groupsim.protocol.messages import JoinProtocol
+
+
+@define(eq=False)
+class Member:
+    """A member as its last JoinGroup described it, its assignment, and the requests of its that are parked.
+
+    `is_new` holds until the first round it took part in closes. `join_call` and `sync_call` are the parked requests.
+    `session` is its timer, moved in place by heartbeats.
+    """
+
+    member_id: str
+    instance_id: str | None
+    client_id: str
+    client_host: str
+    rebalance_timeout_ms: int
+    session_timeout_ms: int
+    protocol_type: str
+    protocols: tuple[JoinProtocol, ...]
+    assignment: bytes = b""
+    is_new: bool = False
+    join_call: CallToken | None = None
+    sync_call: CallToken | None = None
+    session: Timer | None = None
+
+    @property
+    def is_static(self) -> bool:
+        return self.instance_id is not None
+
+    def matches(self, protocols: tuple[JoinProtocol, ...]) -> bool:
+        """Whether these are the same protocols: same order, same names, the same bytes."""
+        return self.protocols == protocols
+
+    def vote(self, candidates: Container[str]) -> str:
+        """The first of its protocols that is a candidate; IllegalState when none is."""
+        for protocol in self.protocols:
+            if protocol.name in candidates:
+                return protocol.name
+        raise IllegalState(f"member {self.member_id} supports none of the candidate protocols")
+
+    def metadata(self, protocol: str | None) -> bytes:
+        """What it sent for `protocol`; IllegalState when it does not offer it."""
+        for offered in self.protocols:
+            if offered.name == protocol:
+                return offered.metadata
+        raise IllegalState(f"member {self.member_id} does not offer the protocol {protocol}")
+
+    @property
+    def satisfies_heartbeat(self) -> bool:
+        """Whether it need not heartbeat now: it waits for us. New members are never excused: they time out."""
+        return not self.is_new and (self.join_call is not None or self.sync_call is not None)

@@ -1,0 +1,217 @@
+"""One turn of the core: the time, the settings, and the effects that one input brings about.
+
+A partition of `__consumer_offsets` handles one input at a time, so there is one turn per partition, used again and
+again. The functions of the core get it as their first argument, change the group, and say here what should follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from groupsim.coordinator.base.config import CoordinatorConfig
+from groupsim.coordinator.base.effects import Append, CallToken, CancelTimer, Drop, Effect, Note, Park, SetTimer
+from groupsim.coordinator.base.records import Record
+from groupsim.coordinator.base.timers import Timer, TimerKind, Timers, session_timer
+from groupsim.coordinator.base.versions import Differences
+from groupsim.coordinator.classic.group import GroupData
+from groupsim.coordinator.classic.member import Member
+from groupsim.coordinator.classic.purgatory import ANSWERED, Purgatory, Then
+from groupsim.coordinator.classic.states import Reason
+from groupsim.eventloop.events import Kind
+from groupsim.protocol.messages import Api, Request, Response
+
+_SESSION = TimerKind.SESSION  # looked up once: members of an enumeration are found slowly
+
+
+class Turn:
+    """What the functions of the core may use.
+
+    `noting` says whether anybody wants notes for the trace, and to hear of what is parked; `every_move` whether the
+    driver wants to hear of every move of a timer. Else those are left out of which his alarm tells him soon enough.
+    """
+
+    __slots__ = ("config", "differences", "effects", "every_move", "noting", "now_us", "purgatory", "timers")
+
+    def __init__(
+        self,
+        config: CoordinatorConfig,
+        timers: Timers,
+        purgatory: Purgatory,
+        *,
+        noting: bool = True,
+        every_move: bool = True,
+    ) -> None:
+        self.config = config
+        self.differences: Differences = config.differences
+        self.timers = timers
+        self.purgatory = purgatory
+        self.noting = noting
+        self.every_move = every_move
+        self.now_us = 0
+        self.effects: list[Effect] = []
+
+    def take(self) -> list[Effect]:
+        """The effects so far; the next ones begin a new list."""
+        effects, self.effects = self.effects, []
+        return effects
+
+    # --- requests ------------------------------------------------------------------------------------------------
+
+    def reply(self, call: CallToken, response: Response) -> None:
+        """Answer now."""
+        if call is not ANSWERED:
+            self.effects.append((call, response))
+
+    def reply_after_writes(self, call: CallToken, request: Request, response: Response) -> None:
+        """Answer a request that wrote nothing itself, once what others wrote before is committed."""
+        if self.differences.answers_wait_for_writes:
+            self.reply_when_written(call, request, response)
+        else:
+            self.reply(call, response)
+
+    def reply_when_written(self, call: CallToken, request: Request, response: Response) -> None:
+        """Answer once everything appended so far in this partition is committed: at once when all is."""
+        if self.purgatory.idle:
+            self.reply(call, response)
+        else:
+            self.purgatory.hold(self, call, request, response)
+
+    def reply_when_deleted(self, call: CallToken, request: Request, response: Response) -> None:
+        """Answer a request that wrote tombstones, once they are committed where they are awaited."""
+        if self.differences.deletions_are_awaited:
+            self.reply_when_written(call, request, response)
+        else:
+            self.reply(call, response)
+
+    def when_written(self, then: Then) -> None:
+        """Do this once everything appended so far in this partition is committed: at once when all is."""
+        if self.purgatory.idle:
+            then(self, None)
+        else:
+            self.purgatory.after(self, then)
+
+    def append(self, records: tuple[Record, ...], then: Then | None = None, within_ms: int | None = None) -> None:
+        """Append records; `then` is called with the result.
+
+        Up to 3.9 an append fails when it takes longer than `within_ms`, by default `offsets.commit.timeout.ms`.
+        """
+        if not self.differences.appends_to_all:
+            within_ms = None
+        elif within_ms is None:
+            within_ms = self.config.offsets_commit_timeout_ms
+        self.effects.append(self.purgatory.append(self, records, then, within_ms))
+
+    def append_unawaited(self, records: tuple[Record, ...]) -> None:
+        """Append records whose end nothing waits for."""
+        self.effects.append(Append(0, records))
+
+    def park(self, call: CallToken, api: Api, group: GroupData, member: Member, condition: str) -> None:
+        """Say that a request stays without an answer; the member keeps it."""
+        if self.noting:
+            self.effects.append(Park(call, api, group.group_id, member.member_id, condition))
+
+    def drop(self, call: CallToken | None, api: Api, group: GroupData, member_id: str, why: str) -> None:
+        """Say that a parked request will never be answered."""
+        if self.noting and call is not None and call is not ANSWERED:
+            self.effects.append(Drop(call, api, group.group_id, member_id, why))
+
+    # --- timers --------------------------------------------------------------------------------------------------
+
+    def set_timer(
+        self, name: str, kind: TimerKind, delay_us: int, group_id: str, member_id: str = "", args: tuple[int, ...] = ()
+    ) -> Timer:
+        """Start or move a timer."""
+        due_us = self.now_us + delay_us
+        timer = self.timers.set(name, kind, due_us, group_id, member_id, args)
+        self._moved(timer, due_us)
+        return timer
+
+    def _moved(self, timer: Timer, due_us: int) -> None:
+        """A timer has another deadline: say so, unless the driver's alarm rings before and he will see for himself."""
+        if self.every_move or not 0 <= timer.rings_us <= due_us:
+            self.effects.append(SetTimer(timer.name, due_us, timer))
+
+    def stop_timer(self, name: str) -> None:
+        """Stop a timer, if it runs."""
+        timer = self.timers.stop(name)
+        if timer is not None:
+            self.effects.append(CancelTimer(name, timer))
+
+    def set_session(self, group: GroupData, member: Member, timeout_ms: int | None = None) -> None:
+        """Give the member its session timeout, or `timeout_ms`, from now on, and say so."""
+        delay_us = 1_000 * (member.session_timeout_ms if timeout_ms is None else timeout_ms)
+        timer = member.session
+        if timer is None or not timer.running:
+            name = session_timer(group.group_id, member.member_id)
+            member.session = self.set_timer(name, _SESSION, delay_us, group.group_id, member.member_id)
+        else:  # the running one of that name: no need to look for it
+            due_us = self.now_us + delay_us
+            timer.move(due_us, self.timers.draw_ticket())
+            if self.every_move or not 0 <= timer.rings_us <= due_us:  # `_moved`, in place
+                self.effects.append(SetTimer(timer.name, due_us, timer))
+
+    def refresh_session(self, group: GroupData, member: Member) -> None:
+        """Move the session's deadline quietly, as every heartbeat does. Aloud if it ran out, or if it comes nearer."""
+        timer = member.session
+        due_us = self.now_us + 1_000 * member.session_timeout_ms
+        if timer is None or not 0 <= timer.due_us <= due_us:
+            self.set_session(group, member)
+        else:
+            timer.move(due_us, self.timers.draw_ticket())
+
+    def end_session(self, group: GroupData, member_id: str) -> None:
+        """Stop the session timer of a member or pending id."""
+        self.stop_timer(session_timer(group.group_id, member_id))
+
+    # --- state and trace -----------------------------------------------------------------------------------------
+
+    def change_state(self, group: GroupData, reason: Reason, **details: Any) -> None:
+        """The one way a group's state changes: along the table, and on the record."""
+        old = group.state
+        group.transition(reason, self.now_us)
+        if not self.noting:
+            return
+        payload: dict[str, Any] = {"cause_code": reason.cause.value, **details}
+        if reason.client_reason is not None:
+            payload["client_reason"] = reason.client_reason
+        self.note(
+            Kind.GROUP_STATE,
+            group,
+            reason.member_id,
+            from_=old.printed,
+            to=group.state.printed,
+            reason=reason.text,
+            payload=payload,
+        )
+
+    def note(
+        self,
+        kind: Kind,
+        group: GroupData,
+        member_id: str | None = None,
+        *,
+        from_: str | None = None,
+        to: str | None = None,
+        reason: str | None = None,
+        payload: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Something for the trace; the group's generation goes with it."""
+        if self.noting:
+            note = Note(kind, group.group_id, member_id, group.generation, from_, to, reason, payload=payload)
+            self.effects.append(note)
+
+    def mention(
+        self,
+        kind: Kind,
+        group_id: str | None,
+        *,
+        reason: str | None = None,
+        topic: str | None = None,
+        partition: int | None = None,
+        payload: Mapping[str, Any] | None = None,
+    ) -> None:
+        """The same for a group of any kind, known by its id alone, or (None) for the partition as a whole."""
+        if self.noting:
+            note = Note(kind, group_id, reason=reason, topic=topic, partition=partition, payload=payload)
+            self.effects.append(note)

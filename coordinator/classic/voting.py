@@ -1,0 +1,68 @@
+"""Which protocol (assignor) a round uses, and which topics its members subscribe to.
+
+Candidates are the names that every member offers. Each member votes for the first candidate in its own list; most
+votes win. A tie goes to the name that comes first in Java's `HashMap` order, which has nothing to do with who voted
+first: `sticky`, then `range`, `roundrobin`, `cooperative-sticky`. The Scala coordinator, up to 3.9, had another map,
+and just the other order.
+
+Source: `ClassicGroup.selectProtocol`, `supportsProtocols`, `computeSubscribedTopics`; classic-protocol reference, 2.3.
+"""
+
+from __future__ import annotations
+
+from groupsim.coordinator.classic.group import GroupData
+from groupsim.coordinator.classic.states import EMPTY, IllegalState
+from groupsim.protocol.consumer_protocol import decode_topics_v0_prefix
+from groupsim.protocol.errors import ProtocolError
+from groupsim.protocol.javahash import JavaHashMap
+from groupsim.protocol.messages import JoinProtocol
+from groupsim.protocol.scalahash import scala_map_order
+
+
+def candidates(group: GroupData) -> dict[str, None]:
+    """The protocol names that every member offers."""
+    everyone = len(group.members)
+    return {name: None for name, count in group.supported.items() if count == everyone}
+
+
+def select_protocol(group: GroupData, *, in_scala_order: bool = False) -> str:
+    """The winner of the vote; `in_scala_order`: as the Scala coordinator settled ties.
+
+    Raises IllegalState for a group without members.
+    """
+    if not group.members:
+        raise IllegalState(f"group {group.group_id} has no members to choose a protocol")
+    names = candidates(group)
+    votes: dict[str, int] = {}
+    for member in group.members.values():
+        choice = member.vote(names)
+        votes[choice] = votes.get(choice, 0) + 1
+    return max(scala_map_order(votes) if in_scala_order else JavaHashMap(votes), key=votes.__getitem__)
+
+
+def supports(group: GroupData, protocol_type: str, protocols: tuple[JoinProtocol, ...]) -> bool:
+    """Whether a member with these protocols may join; the requester's own old entry counts among the members."""
+    if group.state is EMPTY:
+        return bool(protocol_type and protocols)
+    if group.protocol_type is None or group.protocol_type != protocol_type:
+        return False
+    everyone, supported = len(group.lookup), group.supported
+    for protocol in protocols:  # noqa: SIM110 - the generator for `any` costs more than the question itself
+        if supported.get(protocol.name, 0) == everyone:
+            return True
+    return False
+
+
+def subscribed_topics(group: GroupData) -> frozenset[str] | None:
+    """The topics anybody subscribes to, read as version 0 of the consumer protocol; None when that cannot be known."""
+    if not group.is_consumer:
+        return None
+    if not group.members:
+        return frozenset()
+    if group.protocol is None:
+        return None
+    distinct = {member.metadata(group.protocol): None for member in group.members.values()}
+    try:
+        return frozenset(topic for metadata in distinct for topic in decode_topics_v0_prefix(metadata))
+    except ProtocolError:
+        return None

@@ -1,0 +1,140 @@
+"""Requests that are answered from several places: one answer made of parts.
+
+The broker's API layer answers for topics it does not know and hands only the rest to the coordinator; DeleteGroups
+names groups of several partitions. Each part gets a token of its own here, and the last one to answer completes the
+whole. Source: `KafkaApis`, `GroupCoordinatorService.deleteGroups`; classic-protocol reference, 1.2, 1.7 and 1.11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+from attrs import define, evolve, field
+
+from groupsim.coordinator.base.interfaces import Call
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages import (
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+    Response,
+    TopicPartition,
+)
+from groupsim.protocol.txn_messages import (
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
+
+_NOT_READY = (
+    ErrorCode.COORDINATOR_NOT_AVAILABLE,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+    ErrorCode.NOT_COORDINATOR,
+)
+
+
+@define(eq=False)
+class WithUnknownTopics:
+    """An OffsetCommit, TxnOffsetCommit or OffsetDelete of which some partitions were refused beforehand.
+
+    `request` holds the others.
+    """
+
+    call: Call
+    request: OffsetCommitRequest | OffsetDeleteRequest | TxnOffsetCommitRequest
+    asked: tuple[TopicPartition, ...]
+    refused: Mapping[TopicPartition, ErrorCode]
+
+    @property
+    def client_id(self) -> str:
+        return self.call.client_id
+
+    @property
+    def client_host(self) -> str:
+        return self.call.client_host
+
+    @property
+    def correlation(self) -> int:
+        return self.call.correlation
+
+    def answer(self, response: Response) -> None:
+        """The coordinator's part: put the refused partitions back where the request had them."""
+        if isinstance(response, OffsetDeleteResponse) and response.error:
+            self.call.answer(response)
+        elif isinstance(response, TxnOffsetCommitResponse):
+            self.call.answer(TxnOffsetCommitResponse(self._in_place(response.results)))
+        else:
+            assert isinstance(response, OffsetCommitResponse | OffsetDeleteResponse)
+            self.call.answer(evolve(response, partitions=self._in_place(response.partitions)))
+
+    def _in_place(
+        self, known: Sequence[tuple[TopicPartition, ErrorCode]]
+    ) -> tuple[tuple[TopicPartition, ErrorCode], ...]:
+        """One answer for each that was asked for; a partition that was named twice has two."""
+        rest = iter(known)
+        return tuple((tp, self.refused[tp]) if tp in self.refused else next(rest) for tp in self.asked)
+
+
+@define(eq=False)
+class GroupsGathered:
+    """The answers to one DeleteGroups, one part per partition of `__consumer_offsets`."""
+
+    call: Call
+    asked: tuple[str, ...]
+    parts: int
+    results: dict[str, ErrorCode] = field(factory=dict)
+
+    def add(self, part: DeleteGroupsResponse) -> None:
+        """One part; the last completes the answer, in the order of the request."""
+        self.results.update(part.results)
+        self.parts -= 1
+        if self.parts == 0:
+            self.call.answer(DeleteGroupsResponse(tuple((group, self.results[group]) for group in self.asked)))
+
+
+@define(eq=False)
+class GroupsPart:
+    """The part of a DeleteGroups that goes to one partition."""
+
+    whole: GroupsGathered
+    request: DeleteGroupsRequest
+
+    @property
+    def client_id(self) -> str:
+        return self.whole.call.client_id
+
+    @property
+    def client_host(self) -> str:
+        return self.whole.call.client_host
+
+    @property
+    def correlation(self) -> int:
+        return self.whole.call.correlation
+
+    def answer(self, response: Response) -> None:
+        assert isinstance(response, DeleteGroupsResponse)
+        self.whole.add(response)
+
+
+@define(eq=False)
+class MarkerCall:
+    """The part of a WriteTxnMarkers that goes to one partition of `__consumer_offsets`; `done` gets its error."""
+
+    request: WriteTxnMarkersRequest
+    done: Callable[[ErrorCode], None]
+    client_id: str = ""
+    client_host: str = ""
+    correlation: int = 0
+
+    def answer(self, response: Response) -> None:
+        """The coordinator's part, of one marker and one partition."""
+        assert isinstance(response, WriteTxnMarkersResponse)
+        self.end(response.markers[0][1][0][1])
+
+    def end(self, error: ErrorCode) -> None:
+        """Tell how it ended, in the words of a log rather than of a coordinator."""
+        self.done(ErrorCode.NOT_LEADER_OR_FOLLOWER if error in _NOT_READY else error)
