@@ -16,8 +16,8 @@ from rich.table import Table
 
 from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.config.cluster import ClusterConfig
-from groupsim.eventloop.sinks import MemorySink
-from groupsim.eventloop.trace import Level, Trace
+from groupsim.eventloop.trace.sinks import MemorySink
+from groupsim.eventloop.trace.trace import Level, Trace
 from groupsim.eventloop.units import SECOND_US
 from groupsim.eventloop.virtual import VirtualLoop
 from groupsim.members.behaviour import Behaviour

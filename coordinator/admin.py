@@ -15,7 +15,7 @@ from groupsim.coordinator.classic.operation import Turn
 from groupsim.coordinator.classic.states import State
 from groupsim.coordinator.partition.group_kind import Group
 from groupsim.coordinator.partition.state import BY_REQUEST, Partition
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (
     DeleteGroupsRequest,

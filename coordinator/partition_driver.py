@@ -20,8 +20,8 @@ from groupsim.coordinator.classic.states import IllegalState
 from groupsim.coordinator.classic.validation import Arrival
 from groupsim.coordinator.loop_timers import Alarms
 from groupsim.coordinator.shard import Shard
-from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import EventLoop, Handle, Host
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Request
 

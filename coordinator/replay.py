@@ -18,7 +18,7 @@ from groupsim.coordinator.base.records import ForeignRecord, GroupRecord, Loaded
 from groupsim.coordinator.classic.entry_points import ClassicGroup
 from groupsim.coordinator.classic.load import restore
 from groupsim.coordinator.partition.state import Partition
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 
 
 def replay(partition: Partition, records: Iterable[Loaded]) -> None:

@@ -41,7 +41,7 @@ from groupsim.coordinator.partition.offset_store import OffsetStore
 from groupsim.coordinator.partition.registry import Registry
 from groupsim.coordinator.partition.state import Partition
 from groupsim.coordinator.replay import replay
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (

@@ -24,7 +24,7 @@ from groupsim.coordinator.base.records import Loaded
 from groupsim.coordinator.classic.snapshot import GroupSnapshot
 from groupsim.coordinator.classic.validation import Arrival
 from groupsim.coordinator.shard import Shard
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (
     HeartbeatRequest,

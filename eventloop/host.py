@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from groupsim.eventloop.heap import MESSAGE_RANK, RANKS, Callback, Entry, Life
 from groupsim.eventloop.interface import Handle, Order
-from groupsim.eventloop.stories import Story, Waiter
+from groupsim.eventloop.tasks import Story, Waiter
 
 if TYPE_CHECKING:
     from groupsim.eventloop.loop import Loop

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 if TYPE_CHECKING:
     from groupsim.eventloop.randomness import Stream
-    from groupsim.eventloop.trace import Trace
+    from groupsim.eventloop.trace.trace import Trace
 
 T = TypeVar("T")
 Callback = Callable[[Any], None]

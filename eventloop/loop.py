@@ -14,9 +14,9 @@ from groupsim.eventloop.heap import FREE, MESSAGE_RANK, RANKS, TIMER_RANK, Callb
 from groupsim.eventloop.host import Host
 from groupsim.eventloop.interface import Handle, Order
 from groupsim.eventloop.randomness import Stream
-from groupsim.eventloop.stories import Story, Waiter
 from groupsim.eventloop.sync import Event, Queue, Timeout
-from groupsim.eventloop.trace import OFF, Trace
+from groupsim.eventloop.tasks import Story, Waiter
+from groupsim.eventloop.trace.trace import OFF, Trace
 from groupsim.eventloop.units import show_us
 
 T = TypeVar("T")

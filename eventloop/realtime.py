@@ -26,7 +26,7 @@ from groupsim.eventloop.collector import patient_collector
 from groupsim.eventloop.errors import single
 from groupsim.eventloop.heap import WHEN, Entry, number_of, release
 from groupsim.eventloop.loop import Loop, name_of
-from groupsim.eventloop.trace import Trace
+from groupsim.eventloop.trace.trace import Trace
 from groupsim.eventloop.units import MS_US, SECOND_US
 
 T = TypeVar("T")

@@ -10,7 +10,7 @@ import trio
 
 from groupsim.eventloop.heap import Entry
 from groupsim.eventloop.interface import Order
-from groupsim.eventloop.stories import Waiter
+from groupsim.eventloop.tasks import Waiter
 from groupsim.eventloop.units import show_us
 
 if TYPE_CHECKING:

@@ -47,7 +47,7 @@ from groupsim.eventloop.errors import DeadlockError, SchedulingError, Standstill
 from groupsim.eventloop.heap import Callback, release
 from groupsim.eventloop.loop import Loop, name_of
 from groupsim.eventloop.one_task import OneTaskPerPass
-from groupsim.eventloop.trace import Trace
+from groupsim.eventloop.trace.trace import Trace
 from groupsim.eventloop.units import show_us
 
 T = TypeVar("T")

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from groupsim.cluster.cluster import Cluster
     from groupsim.cluster.config.cluster import ClusterConfig
     from groupsim.eventloop.errors import DeadlockError, EventLoopError, StandstillError
-    from groupsim.eventloop.events import Kind, TraceEvent
-    from groupsim.eventloop.sinks import read_trace, write_trace
+    from groupsim.eventloop.trace.events import Kind, TraceEvent
+    from groupsim.eventloop.trace.sinks import read_trace, write_trace
     from groupsim.members.behaviour import Behaviour
     from groupsim.members.consumer.consumer import Consumer
     from groupsim.members.failures import ClientFailure, PluginError
@@ -56,7 +56,7 @@ _HOMES = {
     "ErrorCode": "groupsim.protocol.errors",
     "EventLoopError": "groupsim.eventloop.errors",
     "FaultStruckNothing": "groupsim.testing.unused_faults",
-    "Kind": "groupsim.eventloop.events",
+    "Kind": "groupsim.eventloop.trace.events",
     "PluginError": "groupsim.members.failures",
     "Run": "groupsim.scenarios.runtime.runner",
     "Scenario": "groupsim.scenarios.language.model",
@@ -66,15 +66,15 @@ _HOMES = {
     "StandstillError": "groupsim.eventloop.errors",
     "Story": "groupsim.scenarios.story",
     "TopicPartition": "groupsim.protocol.messages",
-    "TraceEvent": "groupsim.eventloop.events",
+    "TraceEvent": "groupsim.eventloop.trace.events",
     "assignment_bytes": "groupsim.testing.raw_bytes",
     "load_file": "groupsim.scenarios.loading.load",
     "load_text": "groupsim.scenarios.loading.load",
-    "read_trace": "groupsim.eventloop.sinks",
+    "read_trace": "groupsim.eventloop.trace.sinks",
     "run_scenario": "groupsim.scenarios.runtime.runner",
     "subscription_bytes": "groupsim.testing.raw_bytes",
     "tell": "groupsim.scenarios.story",
-    "write_trace": "groupsim.eventloop.sinks",
+    "write_trace": "groupsim.eventloop.trace.sinks",
 }
 
 __all__ = [

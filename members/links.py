@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.members.backoff import Backoff
 from groupsim.members.interfaces import NO_BROKER, Connection, Disconnected, Outcome
 from groupsim.members.member import Member

@@ -15,8 +15,8 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from groupsim.eventloop.events import Kind
 from groupsim.eventloop.realtime import RealTimeLoop
+from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.units import parse_duration
 from groupsim.scenarios.language.problems import suggest
 from groupsim.serving import guard, views

@@ -14,7 +14,7 @@ from typing import Final, TextIO
 import structlog
 from structlog.typing import EventDict, FilteringBoundLogger, Processor, WrappedLogger
 
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.protocol.batch import EPOCH_MS
 from groupsim.scenarios.language.printable import visible
 

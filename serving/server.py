@@ -23,7 +23,7 @@ from groupsim.cluster.log.files.data_dir import DataDirRefused
 from groupsim.cluster.tcp import TcpListeners
 from groupsim.cluster.tcp.listeners import raise_file_limit
 from groupsim.eventloop.realtime import RealTimeLoop
-from groupsim.eventloop.sinks import Sink
+from groupsim.eventloop.trace.sinks import Sink
 from groupsim.eventloop.units import SECOND_US
 from groupsim.scenarios.language.model import Scenario
 from groupsim.serving import http

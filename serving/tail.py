@@ -12,9 +12,9 @@ from typing import Any
 
 from attrs import frozen
 
-from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.interface import EventLoop
-from groupsim.eventloop.sinks import row, to_json
+from groupsim.eventloop.trace.events import Kind, TraceEvent
+from groupsim.eventloop.trace.sinks import row, to_json
 from groupsim.eventloop.units import MS_US
 
 KEPT_EVENTS = 100_000

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from kept_page import keep
 
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.scenarios.loading.catalogue import find
 from groupsim.scenarios.loading.load import load_file
 from groupsim.scenarios.runtime.runner import run_scenario

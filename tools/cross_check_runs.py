@@ -12,7 +12,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.pipeline.experiment import Experiment, load_experiment
 from groupsim.pipeline.experiment.model import as_yaml
 from groupsim.scenarios.loading.canonical import scenario_from_json

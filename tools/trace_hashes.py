@@ -34,8 +34,8 @@ from typing import NamedTuple
 import attrs
 
 from groupsim.eventloop.collector import patient_collector
-from groupsim.eventloop.events import Kind, TraceEvent
-from groupsim.eventloop.sinks import MemorySink, row, to_json
+from groupsim.eventloop.trace.events import Kind, TraceEvent
+from groupsim.eventloop.trace.sinks import MemorySink, row, to_json
 from groupsim.pipeline.experiment import catalogue as experiments
 from groupsim.pipeline.experiment import load_experiment
 from groupsim.scenarios.language.model import Scenario

@@ -25,7 +25,7 @@ from groupsim.cluster.controller.admin import Admin, illegal_name
 from groupsim.cluster.controller.image import Draft
 from groupsim.cluster.controller.partitions import MIN_ISR
 from groupsim.cluster.controller.placement import Refused
-from groupsim.eventloop.trace import Trace
+from groupsim.eventloop.trace.trace import Trace
 from groupsim.protocol.admin_messages import (
     APPEND,
     DELETE,

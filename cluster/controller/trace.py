@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupsim.eventloop.events import Kind
-from groupsim.eventloop.trace import Trace
+from groupsim.eventloop.trace.events import Kind
+from groupsim.eventloop.trace.trace import Trace
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.cluster_messages import BrokerState, PartitionState
 

@@ -19,8 +19,8 @@ from groupsim.cluster.config.counted import CountedConfig
 from groupsim.cluster.controller.admin import topic_id
 from groupsim.cluster.network.endpoint import broker_name
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC
-from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import EventLoop
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.cluster_messages import (
     NO_LEADER,

@@ -39,7 +39,7 @@ from groupsim.cluster.log.epochs import EpochCache
 from groupsim.cluster.log.errors import LogRefused, OffsetOutOfRange
 from groupsim.cluster.log.interfaces import Segment, SegmentStore
 from groupsim.cluster.log.producer_state import Kept, ProducerStates
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.batch import LOG_APPEND_TIME, Batch
 from groupsim.protocol.data_messages import EpochEnd
 from groupsim.protocol.errors import ErrorCode

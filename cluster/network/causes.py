@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from groupsim.eventloop.trace import Trace
+from groupsim.eventloop.trace.trace import Trace
 
 
 @contextmanager

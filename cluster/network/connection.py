@@ -33,10 +33,10 @@ from groupsim.cluster.network.link_faults import SILENT, Condition
 from groupsim.cluster.network.long_polls import NEVER as _NEVER
 from groupsim.cluster.network.long_polls import LongPoll, Polling
 from groupsim.cluster.network.sockets import Correlations, Flight, queued
-from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import Handle, Host, Order
 from groupsim.eventloop.randomness import Stream
-from groupsim.eventloop.trace import OFF
+from groupsim.eventloop.trace.events import Kind
+from groupsim.eventloop.trace.trace import OFF
 from groupsim.members.interfaces import REFUSED, Disconnected, Outcome
 from groupsim.protocol.data_messages import FetchRequest, ProduceRequest, ProduceResponse
 from groupsim.protocol.messages import HeartbeatResponse, Request, Response

@@ -10,8 +10,8 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from groupsim.cluster.network.answers import TITLES, generation_of, group_of, member_of
-from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import EventLoop, Host
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.cluster_messages import (
     AlterPartitionRequest,
     BrokerHeartbeatRequest,

@@ -25,8 +25,8 @@ from groupsim.cluster.network.faults import (
     fault_data,
 )
 from groupsim.cluster.network.link_faults import Condition
-from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import Handle
+from groupsim.eventloop.trace.events import Kind
 
 if TYPE_CHECKING:
     from groupsim.cluster.network.broker_connection import Line

@@ -23,8 +23,8 @@ from groupsim.cluster.log.markers import marker_of
 from groupsim.cluster.replica.broker_replicas import Station
 from groupsim.cluster.replica.leader import Leadership
 from groupsim.cluster.replica.purgatory import ParkedAppend, ParkedProduce
-from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import Order
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.batch import Batch
 from groupsim.protocol.data_messages import (

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from groupsim.cluster.replica.purgatory import Lanes
-from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import EventLoop, Host
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.batch import EPOCH_MS
 from groupsim.protocol.cluster_messages import ClusterImage, IsrChange, PartitionState

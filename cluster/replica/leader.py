@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from groupsim.cluster.log.errors import LogRefused
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.batch import Batch
 from groupsim.protocol.cluster_messages import IsrChange, PartitionState

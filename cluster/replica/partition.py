@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from groupsim.cluster.log.log import HIGH_WATERMARK_CHECKPOINT, PartitionLog
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.basics import TopicPartition
 
 if TYPE_CHECKING:

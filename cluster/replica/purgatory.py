@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from groupsim.eventloop.interface import EventLoop, Host, Order
-from groupsim.eventloop.trace import Trace
+from groupsim.eventloop.trace.trace import Trace
 from groupsim.protocol.data_messages import Produced, ProduceResponse
 from groupsim.protocol.errors import ErrorCode
 

@@ -25,7 +25,7 @@ from groupsim.cluster.transactions.interfaces import Log, NoProducerId, Topics
 from groupsim.cluster.transactions.markers import MarkerSender
 from groupsim.cluster.transactions.records import decode_key, decode_value, encode_key, encode_value
 from groupsim.cluster.transactions.shard import Shard
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.batch import LogRecord, timestamp_ms
 from groupsim.protocol.errors import ErrorCode

@@ -20,8 +20,8 @@ from typing import Protocol
 from groupsim.cluster.network.network import Network
 from groupsim.cluster.zookeeper.server import ZooKeeperServer
 from groupsim.cluster.zookeeper.sessions import Session
-from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import EventLoop
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.messages import MetadataResponse
 from groupsim.protocol.zookeeper_messages import ZOOKEEPER_NODE
 

@@ -34,7 +34,7 @@ from groupsim.coordinator.classic.states import (
 from groupsim.coordinator.classic.static_replacement import replace_static_member
 from groupsim.coordinator.classic.validation import Arrival, member_error
 from groupsim.coordinator.classic.voting import supports
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.batch import EPOCH_MS
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api, JoinGroupRequest, JoinGroupResponse

@@ -18,7 +18,7 @@ from groupsim.coordinator.classic.operation import Turn
 from groupsim.coordinator.classic.rebalance import answer_join, answer_sync, drop_parked, prepare
 from groupsim.coordinator.classic.states import Cause, Reason, State
 from groupsim.coordinator.classic.voting import subscribed_topics
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import JoinGroupResponse, JoinProtocol, SyncGroupResponse
 

@@ -33,7 +33,7 @@ from groupsim.coordinator.classic.states import (
     next_state,
 )
 from groupsim.coordinator.classic.voting import select_protocol, subscribed_topics
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api, JoinGroupResponse, JoinMember, SyncGroupResponse
 

@@ -37,7 +37,7 @@ from groupsim.coordinator.classic.states import (
 )
 from groupsim.coordinator.classic.validation import Arrival
 from groupsim.coordinator.classic.voting import select_protocol
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api, JoinGroupRequest, JoinGroupResponse, SyncGroupResponse
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from groupsim.coordinator.base.effects import CallToken
 from groupsim.coordinator.classic.group import GroupData
 from groupsim.coordinator.classic.operation import Turn
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.values import value
 

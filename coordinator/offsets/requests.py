@@ -17,7 +17,7 @@ from groupsim.coordinator.classic.operation import Turn
 from groupsim.coordinator.offsets import retention
 from groupsim.coordinator.partition.group_kind import Group
 from groupsim.coordinator.partition.state import NOTHING_LEFT, Partition
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.batch import EPOCH_MS
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (

@@ -15,7 +15,7 @@ from groupsim.coordinator.base.records import OffsetRecord, Record
 from groupsim.coordinator.base.timers import TimerKind
 from groupsim.coordinator.partition.group_kind import Group
 from groupsim.coordinator.partition.state import NOTHING_LEFT, Partition
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.messages import TopicPartition
 
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import attrs
 
-from groupsim.eventloop.events import TraceEvent
-from groupsim.eventloop.sinks import COLUMNS
+from groupsim.eventloop.trace.events import TraceEvent
+from groupsim.eventloop.trace.sinks import COLUMNS
 from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.story import Gap, GroupStory, PartitionSet, Records, Rollout, Story
 

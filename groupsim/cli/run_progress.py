@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from groupsim.eventloop.events import TraceEvent
+from groupsim.eventloop.trace.events import TraceEvent
 from groupsim.scenarios.story.words import clock
 
 PATIENCE_S = 0.7  # a run that takes longer shows its progress on a terminal

@@ -12,7 +12,7 @@ from groupsim.cli.exits import RUN_FAILED, Trouble
 from groupsim.cli.run_progress import RunProgress
 from groupsim.cli.slow_assignors import slow_assignors_named
 from groupsim.eventloop.errors import EventLoopError
-from groupsim.eventloop.sinks import Sink
+from groupsim.eventloop.trace.sinks import Sink
 from groupsim.members.failures import PluginError
 from groupsim.scenarios.language.model import Scenario
 from groupsim.scenarios.plans.clusters import is_replicated

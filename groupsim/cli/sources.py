@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 
 from groupsim.cli.exits import Trouble
-from groupsim.eventloop.events import TraceEvent
-from groupsim.eventloop.sinks import read_trace
+from groupsim.eventloop.trace.events import TraceEvent
+from groupsim.eventloop.trace.sinks import read_trace
 from groupsim.logs.files import foreign_files
 
 TRACES = (".jsonl", ".parquet")

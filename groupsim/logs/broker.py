@@ -9,7 +9,7 @@ from attrs import define, field
 
 from groupsim.coordinator.base.placement import partition_for
 from groupsim.coordinator.partition.state import BY_REQUEST, NOTHING_LEFT
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.logs.broker_life import speaker
 from groupsim.logs.broker_words import BROKER, JAVA_COORDINATOR, REASONS
 from groupsim.logs.layout import stock

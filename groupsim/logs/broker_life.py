@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from attrs import define, field
 
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.logs.broker_words import BROKER, JAVA_COORDINATOR
 from groupsim.logs.layout import stock
 from groupsim.logs.wording import Version, wording

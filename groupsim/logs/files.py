@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.logs.broker import BrokerLog
 from groupsim.logs.broker_life import BrokerLife
 from groupsim.logs.clients.known import Known

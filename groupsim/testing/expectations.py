@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from groupsim.eventloop.events import TraceEvent
+from groupsim.eventloop.trace.events import TraceEvent
 from groupsim.eventloop.units import show_us
 from groupsim.scenarios.expectations.evidence import Evidence
 from groupsim.scenarios.language.document import Document

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 
-from groupsim.eventloop.events import Kind, TraceEvent
-from groupsim.eventloop.trace import Level
+from groupsim.eventloop.trace.events import Kind, TraceEvent
+from groupsim.eventloop.trace.trace import Level
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api
 from groupsim.testing.names import known

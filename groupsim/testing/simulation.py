@@ -26,8 +26,8 @@ from groupsim.coordinator.base.placement import partition_for
 from groupsim.coordinator.classic.snapshot import GroupSnapshot
 from groupsim.coordinator.classic.states import State
 from groupsim.eventloop.distributions import parse_distribution
-from groupsim.eventloop.events import Kind, TraceEvent
-from groupsim.eventloop.trace import NORMAL, Level, Trace
+from groupsim.eventloop.trace.events import Kind, TraceEvent
+from groupsim.eventloop.trace.trace import NORMAL, Level, Trace
 from groupsim.eventloop.units import parse_duration, show_us
 from groupsim.eventloop.virtual import VirtualLoop
 from groupsim.members.consumer.consumer import Consumer, resolve_assignors

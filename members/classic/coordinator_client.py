@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.units import MS_US
 from groupsim.members.failures import ClientFailure, exception_name
 from groupsim.members.interfaces import Connection, Disconnected, Outcome

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.units import MS_US
 from groupsim.members.behaviour import Stuck
 from groupsim.members.classic.pauses import hold_refused

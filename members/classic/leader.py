@@ -15,8 +15,8 @@ from itertools import chain
 from groupsim.assignors.errors import AssignorError, JavaFailure
 from groupsim.assignors.interface import Assignor, RebalanceProtocol
 from groupsim.assignors.validate import judge, run_assignor
-from groupsim.eventloop.events import Kind
 from groupsim.eventloop.randomness import Stream
+from groupsim.eventloop.trace.events import Kind
 from groupsim.members.failures import ClientFailure
 from groupsim.members.member import Member
 from groupsim.members.metadata import Snapshot

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.members.classic.away import away_of
 from groupsim.members.classic.heartbeat import Heartbeat
 from groupsim.members.classic.joining import Joining

@@ -21,8 +21,8 @@ from groupsim.assignors.errors import AssignorError
 from groupsim.assignors.interface import Assignor, RebalanceProtocol
 from groupsim.assignors.sticky.base import StickyBase
 from groupsim.eventloop.distributions import Distribution
-from groupsim.eventloop.events import Kind
 from groupsim.eventloop.randomness import Stream
+from groupsim.eventloop.trace.events import Kind
 from groupsim.members.failures import ClientFailure
 from groupsim.members.member import ClientState, Member
 from groupsim.members.plugins import report

@@ -14,7 +14,7 @@ from typing import Any
 
 from attrs import frozen
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.members.classic.requests import commit_request
 from groupsim.members.failures import ClientFailure, exception_name
 from groupsim.members.interfaces import Disconnected, Outcome

@@ -15,8 +15,8 @@ from attrs import evolve
 
 from groupsim.assignors import registry
 from groupsim.assignors.interface import Assignor
-from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import Order
+from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.units import as_us, show_us
 from groupsim.members.behaviour import Behaviour
 from groupsim.members.classic.coordinator_client import CoordinatorClient

@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.units import MS_US
 from groupsim.members.backoff import Backoff
 from groupsim.members.failures import ClientFailure

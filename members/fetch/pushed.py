@@ -19,7 +19,7 @@ from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.members.fetch.fetcher import Piece, PullFetcher
 from groupsim.members.fetch.flights import Flight
 from groupsim.members.fetch.pushes import Pushes

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.units import MS_US
 from groupsim.members.behaviour import CommitPolicy
 from groupsim.members.failures import ClientFailure

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.members.classic.membership import ClassicMembership
 from groupsim.members.consumer.consumer import FAILED, STOPPED, Consumer
 from groupsim.members.failures import ClientFailure

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.members.member import Member
 from groupsim.members.zookeeper.nodes import read, write
 from groupsim.members.zookeeper.paths import GroupPaths

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from groupsim.eventloop.events import TraceEvent
+from groupsim.eventloop.trace.events import TraceEvent
 from groupsim.protocol.basics import TopicPartition
 from groupsim.scenarios.story import Story
 from groupsim.scenarios.story.records.lag_course import LagCourse

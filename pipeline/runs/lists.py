@@ -8,8 +8,8 @@ from itertools import chain
 from operator import attrgetter
 from typing import Any
 
-from groupsim.eventloop.events import Kind, TraceEvent
-from groupsim.eventloop.sinks import COLUMNS, plain, to_json
+from groupsim.eventloop.trace.events import Kind, TraceEvent
+from groupsim.eventloop.trace.sinks import COLUMNS, plain, to_json
 from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.story import Story
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from attrs import define
 
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.pipeline.runs.lists import By, in_order
 
 Row = tuple[Any, ...]

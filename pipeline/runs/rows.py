@@ -11,7 +11,7 @@ from typing import Any
 
 from attrs import astuple, frozen
 
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.pipeline.runs import lists, messages, totals
 from groupsim.pipeline.runs.lists import By
 from groupsim.pipeline.schemas import TABLES

@@ -7,7 +7,7 @@ from functools import lru_cache
 import attrs
 
 from groupsim.eventloop.collector import patient_collector
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.pipeline.runs.rows import Label, Rows, failed_rows, rows_of
 from groupsim.scenarios.expectations.evidence import Evidence
 from groupsim.scenarios.language.model import Scenario

@@ -13,7 +13,7 @@ from typing import Any
 
 from attrs import frozen
 
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.language.values import END
 from groupsim.scenarios.story import tell

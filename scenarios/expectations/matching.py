@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NewType
 
 from attrs import frozen
 
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.scenarios.language.keys import key
 from groupsim.scenarios.language.problems import suggest
 from groupsim.scenarios.language.targets import GroupName, OneMember

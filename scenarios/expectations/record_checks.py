@@ -10,7 +10,7 @@ from typing import Literal
 
 from attrs import frozen
 
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.scenarios.expectations.evidence import Evidence
 from groupsim.scenarios.language.keys import fields_of, key
 from groupsim.scenarios.language.registry import Check, Finding, check

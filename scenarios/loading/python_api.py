@@ -25,8 +25,8 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
-from groupsim.eventloop.sinks import Sink
-from groupsim.eventloop.trace import NORMAL, Level
+from groupsim.eventloop.trace.sinks import Sink
+from groupsim.eventloop.trace.trace import NORMAL, Level
 from groupsim.scenarios.language.document import Document
 from groupsim.scenarios.language.keys import fields_of, key_of, required
 from groupsim.scenarios.language.model import Scenario

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.units import SECOND_US
 from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.protocol.errors import ErrorCode

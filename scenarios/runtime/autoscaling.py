@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from groupsim.eventloop.distributions import Distribution
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.basics import TopicPartition
 from groupsim.scenarios.language.keys import key
 from groupsim.scenarios.language.registry import Deed, action

@@ -14,7 +14,7 @@ from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.controller.controller import CONTROLLER_HOST
 from groupsim.cluster.controller.elections import Election
 from groupsim.cluster.network import faults as net
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.units import show_us
 from groupsim.protocol.errors import ErrorCode
 from groupsim.scenarios.language.acls import acls_of

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import attrs
 
 from groupsim.eventloop.distributions import Distribution
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.scenarios.plans.members import MemberPlan
 from groupsim.scenarios.runtime.member_process import Actor
 

@@ -16,10 +16,10 @@ from attrs import field, frozen
 
 from groupsim.coordinator.classic.snapshot import GroupSnapshot
 from groupsim.eventloop.errors import EventLoopError
-from groupsim.eventloop.events import SCHEMA_VERSION, Kind, TraceEvent
 from groupsim.eventloop.interface import EventLoop
-from groupsim.eventloop.sinks import Sink
-from groupsim.eventloop.trace import NORMAL, Level, Trace
+from groupsim.eventloop.trace.events import SCHEMA_VERSION, Kind, TraceEvent
+from groupsim.eventloop.trace.sinks import Sink
+from groupsim.eventloop.trace.trace import NORMAL, Level, Trace
 from groupsim.eventloop.units import show_us
 from groupsim.eventloop.virtual import VirtualLoop
 from groupsim.members.failures import PluginError

@@ -8,8 +8,8 @@ from groupsim.cluster.broker.metadata import BrokerMetadata
 from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.zookeeper import ZooKeeperServer, add_zookeeper
 from groupsim.cluster.zookeeper.kafka import register_brokers, write_topics
-from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import EventLoop
+from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.units import show_us
 from groupsim.protocol.cluster_messages import ClusterImage
 

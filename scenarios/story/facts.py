@@ -11,7 +11,7 @@ from operator import attrgetter
 
 from attrs import Factory, define
 
-from groupsim.eventloop.events import TraceEvent
+from groupsim.eventloop.trace.events import TraceEvent
 from groupsim.scenarios.story.records.delivery_ledger import Book, Books, Partition
 from groupsim.scenarios.story.records.fetches import Fetches
 

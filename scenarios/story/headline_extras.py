@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC, partition_for
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.scenarios.story.facts import Facts, GroupFacts
 from groupsim.scenarios.story.model import GroupAccount, Records, TakeOver
 from groupsim.scenarios.story.rebalances.takeovers import ended_by

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.protocol.messages import Api
 from groupsim.scenarios.story.facts import Facts, GroupFacts, Round, Stretch
 from groupsim.scenarios.story.rebalances.hindrances import is_given_up, is_pending

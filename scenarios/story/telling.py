@@ -9,7 +9,7 @@ from itertools import chain
 
 from attrs import evolve
 
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.facts import Facts, GroupFacts, HostFacts

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.scenarios.expectations.matching import Matcher
 from groupsim.scenarios.language.document import Document, Path_
 from groupsim.scenarios.language.keys import fields_of

@@ -13,8 +13,8 @@ from groupsim.cluster.counted.controller import CountedController
 from groupsim.cluster.network.endpoint import QUIET, Endpoint, broker_name
 from groupsim.cluster.network.network import Network, Timing
 from groupsim.eventloop.distributions import Distribution, constant
-from groupsim.eventloop.sinks import MemorySink
-from groupsim.eventloop.trace import Level, Trace
+from groupsim.eventloop.trace.sinks import MemorySink
+from groupsim.eventloop.trace.trace import Level, Trace
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from groupsim.protocol.messages import Api, HeartbeatRequest, HeartbeatResponse, JoinGroupRequest
 

@@ -8,8 +8,8 @@ from typing import Any
 from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC, partition_for
-from groupsim.eventloop.sinks import MemorySink
-from groupsim.eventloop.trace import Trace
+from groupsim.eventloop.trace.sinks import MemorySink
+from groupsim.eventloop.trace.trace import Trace
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from groupsim.members.consumer.consumer import Consumer
 from groupsim.members.profiles import PROFILES

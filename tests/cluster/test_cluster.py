@@ -12,8 +12,8 @@ from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.network.faults import Isolate, LoseResponse, Match
 from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.base.placement import partition_for
-from groupsim.eventloop.sinks import MemorySink
-from groupsim.eventloop.trace import Trace
+from groupsim.eventloop.trace.sinks import MemorySink
+from groupsim.eventloop.trace.trace import Trace
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from groupsim.members.interfaces import Disconnected
 from groupsim.protocol.messages import (

@@ -9,7 +9,7 @@ import pytest
 from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.eventloop.distributions import constant, uniform
-from groupsim.eventloop.trace import Level
+from groupsim.eventloop.trace.trace import Level
 from groupsim.members.interfaces import Disconnected
 from groupsim.protocol.messages import (
     FindCoordinatorRequest,

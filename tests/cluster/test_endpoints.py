@@ -10,7 +10,7 @@ from groupsim.cluster.network.endpoint import Endpoint
 from groupsim.cluster.network.faults import Isolate, Match
 from groupsim.cluster.network.network import Network, Timing
 from groupsim.eventloop.distributions import constant
-from groupsim.eventloop.trace import Level
+from groupsim.eventloop.trace.trace import Level
 from groupsim.members.interfaces import Disconnected
 from groupsim.protocol.batch import Batch
 from groupsim.protocol.cluster_messages import BrokerHeartbeatRequest, BrokerHeartbeatResponse

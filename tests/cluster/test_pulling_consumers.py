@@ -10,8 +10,8 @@ from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.network.connection import Connection
 from groupsim.eventloop.distributions import parse_distribution
-from groupsim.eventloop.events import Kind
-from groupsim.eventloop.trace import Trace
+from groupsim.eventloop.trace.events import Kind
+from groupsim.eventloop.trace.trace import Trace
 from groupsim.eventloop.units import SECOND_US
 from groupsim.eventloop.virtual import run_virtual
 from groupsim.members.behaviour import Behaviour

@@ -10,7 +10,7 @@ from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.replica import consumers
 from groupsim.cluster.replica.follower_state import Peer
-from groupsim.eventloop.trace import Level, Trace
+from groupsim.eventloop.trace.trace import Level, Trace
 from groupsim.eventloop.units import SECOND_US
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from groupsim.members.consumer.consumer import Consumer

@@ -20,8 +20,8 @@ from whole_stage import SECOND, WholeStage
 from groupsim.cluster.controller.admin import Refused
 from groupsim.cluster.network.faults import Break, Direction, Isolate, Match, Stall
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC
-from groupsim.eventloop.events import Kind, TraceEvent
-from groupsim.eventloop.trace import Trace
+from groupsim.eventloop.trace.events import Kind, TraceEvent
+from groupsim.eventloop.trace.trace import Trace
 from groupsim.eventloop.virtual import run_virtual
 
 WALKS = int(os.environ.get("WHOLE_WALKS", "3"))

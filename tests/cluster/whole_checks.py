@@ -23,7 +23,7 @@ from groupsim.cluster.broker.offset_batches import placed_records, to_records
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC, partition_for
 from groupsim.coordinator.base.records import OffsetRecord
 from groupsim.coordinator.shard import Shard
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.batch import Batch
 

@@ -14,7 +14,7 @@ from typing import Any
 from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.eventloop.distributions import parse_distribution
-from groupsim.eventloop.events import TraceEvent
+from groupsim.eventloop.trace.events import TraceEvent
 from groupsim.members.behaviour import Behaviour, CommitPolicy, OnError
 from groupsim.members.consumer.consumer import Consumer
 from groupsim.members.interfaces import Fetched

@@ -9,7 +9,7 @@ from __future__ import annotations
 from tables_kit import is_parked, offering
 
 from groupsim.coordinator.testing import Bench
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
 
 TWICE = offering("range", "range")

@@ -13,7 +13,7 @@ from groupsim.coordinator.classic.entry_points import ClassicGroup
 from groupsim.coordinator.classic.purgatory import ANSWERED
 from groupsim.coordinator.classic.states import State
 from groupsim.coordinator.testing import Bench, Sent
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import JoinGroupRequest, JoinProtocol
 

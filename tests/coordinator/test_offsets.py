@@ -6,7 +6,7 @@ import pytest
 
 from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.testing import Bench, committed, offsets_of
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.consumer_protocol import Subscription, encode_subscription
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (

@@ -27,7 +27,7 @@ from groupsim.coordinator.base.serde import decode, encode, offset_version
 from groupsim.coordinator.classic.entry_points import ClassicGroup
 from groupsim.coordinator.classic.states import State
 from groupsim.coordinator.testing import Bench, committed, offsets_of
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.consumer_protocol import Subscription, encode_subscription
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import DeleteGroupsRequest, JoinProtocol, OffsetDeleteRequest, TopicPartition

@@ -6,7 +6,7 @@ import pytest
 
 from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.testing import Bench, left
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import JoinProtocol
 

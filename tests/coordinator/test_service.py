@@ -11,8 +11,8 @@ from groupsim.coordinator import runtime
 from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.base.placement import partition_for
 from groupsim.coordinator.service import GroupCoordinator
-from groupsim.eventloop.events import Kind, TraceEvent
-from groupsim.eventloop.trace import Trace
+from groupsim.eventloop.trace.events import Kind, TraceEvent
+from groupsim.eventloop.trace.trace import Trace
 from groupsim.eventloop.virtual import VirtualLoop
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import (

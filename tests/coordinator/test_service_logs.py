@@ -12,7 +12,7 @@ from groupsim.coordinator.base.interfaces import AppendRefused, LoadFailed, OutO
 from groupsim.coordinator.base.placement import partition_for
 from groupsim.coordinator.base.records import GroupRecord, GroupValue, Loaded, Record, StoredMember
 from groupsim.coordinator.partition_driver import Leadership
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.protocol.errors import ErrorCode as E
 from groupsim.protocol.messages import (
     DescribeGroupsRequest,

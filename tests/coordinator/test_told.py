@@ -9,8 +9,8 @@ from tables_kit import Broker, watched
 
 from groupsim.coordinator.base.records import Producer, TransactionEnd
 from groupsim.coordinator.partition_driver import summary
-from groupsim.eventloop.events import Kind, TraceEvent
-from groupsim.eventloop.trace import FULL, Level
+from groupsim.eventloop.trace.events import Kind, TraceEvent
+from groupsim.eventloop.trace.trace import FULL, Level
 from groupsim.protocol.messages import OffsetCommitRequest, OffsetToCommit, TopicPartition
 
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import EventLoop, Order
 from groupsim.eventloop.realtime import RealTimeLoop, run_realtime
-from groupsim.eventloop.sinks import MemorySink
-from groupsim.eventloop.trace import Level, Trace
+from groupsim.eventloop.trace.events import Kind
+from groupsim.eventloop.trace.sinks import MemorySink
+from groupsim.eventloop.trace.trace import Level, Trace
 from groupsim.eventloop.units import ms
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 

@@ -13,8 +13,16 @@ import pyarrow.parquet
 import pytest
 import structlog
 
-from groupsim.eventloop.events import Kind, TraceEvent
-from groupsim.eventloop.sinks import COLUMNS, PARQUET, JsonLinesSink, ParquetSink, read_trace, sink_for, write_trace
+from groupsim.eventloop.trace.events import Kind, TraceEvent
+from groupsim.eventloop.trace.sinks import (
+    COLUMNS,
+    PARQUET,
+    JsonLinesSink,
+    ParquetSink,
+    read_trace,
+    sink_for,
+    write_trace,
+)
 
 PAYLOAD = {"seed": 7, "scenario": "länge ∆\u2028", "a": {"z": 1, "b": [True, None]}}
 COUNT = {"count": 2, "base": 0}

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim.eventloop.events import Kind
-from groupsim.eventloop.sinks import MemorySink
-from groupsim.eventloop.trace import Level, Trace
+from groupsim.eventloop.trace.events import Kind
+from groupsim.eventloop.trace.sinks import MemorySink
+from groupsim.eventloop.trace.trace import Level, Trace
 from groupsim.eventloop.virtual import VirtualLoop
 
 

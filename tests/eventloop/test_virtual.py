@@ -13,20 +13,20 @@ import pytest
 import trio
 
 from groupsim.eventloop.errors import DeadlockError, SchedulingError, StandstillError
-from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import EventLoop, Order
-from groupsim.eventloop.sinks import MemorySink
-from groupsim.eventloop.trace import Level, Trace
+from groupsim.eventloop.trace.events import Kind
+from groupsim.eventloop.trace.sinks import MemorySink
+from groupsim.eventloop.trace.trace import Level, Trace
 from groupsim.eventloop.units import ms, seconds
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 
 PROGRAM = """
-    from groupsim.eventloop.sinks import MemorySink
-    from groupsim.eventloop.trace import Level, Trace
+    from groupsim.eventloop.trace.sinks import MemorySink
+    from groupsim.eventloop.trace.trace import Level, Trace
     from groupsim.eventloop.units import ms
     from groupsim.eventloop.virtual import run_virtual
     from groupsim.eventloop.distributions import parse_distribution
-    from groupsim.eventloop.events import Kind
+    from groupsim.eventloop.trace.events import Kind
 
     seen = []
     latency = parse_distribution("exponential(mean=2ms)")

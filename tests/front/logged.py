@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from builders import Tape
 
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.logs import files as logs
 
 ORDERS = ["orders-0", "orders-1"]

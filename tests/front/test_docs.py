@@ -11,7 +11,7 @@ import attrs
 import pytest
 
 from groupsim import Simulation, load_text, run_scenario
-from groupsim.eventloop.events import SCHEMA_VERSION, Kind, TraceEvent
+from groupsim.eventloop.trace.events import SCHEMA_VERSION, Kind, TraceEvent
 
 pytest_plugins = ["pytester"]
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from builders import Tape
 
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.logs import files as logs
 
 STOCK = re.compile(r"\[\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}\] (INFO|WARN|ERROR) .+ \([\w.]+\)")

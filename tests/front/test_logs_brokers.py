@@ -7,7 +7,7 @@ import re
 import pytest
 from builders import Tape
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.logs import files as logs
 
 

@@ -11,7 +11,7 @@ import json
 import pytest
 from logged import ORDERS, begun, callback, called, eager, join, told
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.logs import files as logs
 from groupsim.members.profiles import PROFILES
 

@@ -8,7 +8,7 @@ import pytest
 from builders import Tape
 from logged import ORDERS, begun, callback, called, join
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.logs import files as logs
 
 LINE = re.compile(r"%(\d)\|\d+\.\d{3}\|([A-Z]+)\|c#consumer-1\| \[thrd:main]: (.*)")

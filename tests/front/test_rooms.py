@@ -17,6 +17,7 @@ ROOMS = [
     "coordinator.offsets",
     "coordinator.partition",
     "eventloop",
+    "eventloop.trace",
     "members",
     "members.classic",
     "members.commit",

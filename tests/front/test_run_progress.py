@@ -8,7 +8,7 @@ import re
 from rich.console import Console
 
 from groupsim.cli.run_progress import EVERY, RunProgress
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 
 MINUTE_US = 60_000_000
 

@@ -14,7 +14,7 @@ from groupsim.cli.render import records as records_shown
 from groupsim.cli.render import timeline
 from groupsim.cli.render.screen import USUAL
 from groupsim.cli.terminal import Terminal
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.story import Cause, Move, Story, tell
 from groupsim.scenarios.story.model import Account, Doing, GroupAccount, Records

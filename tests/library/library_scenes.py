@@ -11,8 +11,8 @@ import io
 from contextlib import suppress
 from functools import cached_property, lru_cache
 
-from groupsim.eventloop.events import TraceEvent
-from groupsim.eventloop.sinks import JsonLinesSink, MemorySink
+from groupsim.eventloop.trace.events import TraceEvent
+from groupsim.eventloop.trace.sinks import JsonLinesSink, MemorySink
 from groupsim.pipeline.runs import Label, Rows, rows_of
 from groupsim.scenarios.expectations.evidence import Evidence
 from groupsim.scenarios.language.model import Scenario

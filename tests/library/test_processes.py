@@ -14,7 +14,7 @@ from groupsim.scenarios.plans.clusters import is_replicated
 
 DIGESTS = """
 import hashlib, io, sys
-from groupsim.eventloop.sinks import JsonLinesSink
+from groupsim.eventloop.trace.sinks import JsonLinesSink
 from groupsim.scenarios.loading.catalogue import find
 from groupsim.scenarios.loading.load import load_file
 from groupsim.scenarios.runtime.runner import run_scenario

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from library_scenes import scene
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.members.producer.traffic import Traffic
 from groupsim.pipeline.columns import Type
 from groupsim.pipeline.runs import Rows

@@ -8,7 +8,7 @@ import pytest
 import trace_hashes
 from trace_hashes import Digest, One
 
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 
 # Cheap ones of different kinds; `make hashes` compares all of them with five seeds.
 CHEAP = (

@@ -9,7 +9,7 @@ import pytest
 from members_fakes import Bench
 from members_log_fakes import PullBench
 
-from groupsim.eventloop.trace import NORMAL, Trace
+from groupsim.eventloop.trace.trace import NORMAL, Trace
 from groupsim.eventloop.virtual import run_virtual
 
 Story = Callable[[Any], Awaitable[None]]

@@ -12,8 +12,8 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.interface import EventLoop, Order
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.members.behaviour import Behaviour
 from groupsim.members.consumer.consumer import Consumer
 from groupsim.members.failures import PluginErrors

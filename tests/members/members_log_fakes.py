@@ -15,8 +15,8 @@ from typing import Any
 from attrs import evolve
 from members_fakes import LATENCY_US, Bench, FakeConnection, FakeTransport, ScriptedBroker
 
-from groupsim.eventloop.events import Kind
 from groupsim.eventloop.interface import Order
+from groupsim.eventloop.trace.events import Kind
 from groupsim.members.interfaces import Disconnected
 from groupsim.protocol.batch import CONTROL, TRANSACTIONAL, Batch, LogRecord
 from groupsim.protocol.data_messages import (

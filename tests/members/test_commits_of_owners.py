@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from members_fakes import HOLD, parts
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.members.behaviour import Behaviour, CommitPolicy
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api, TopicPartition

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from members_fakes import HOLD, SECOND, error_answer
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.members.behaviour import Behaviour, CommitPolicy
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api, TopicPartition

@@ -8,7 +8,7 @@ import pytest
 from members_fakes import HOLD, LATENCY_US, SECOND, error_answer, parts
 
 from groupsim.eventloop.distributions import parse_distribution
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.members.behaviour import Behaviour, CommitPolicy, OnError
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api, FindCoordinatorResponse, OffsetCommitResponse, TopicPartition

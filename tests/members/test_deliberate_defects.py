@@ -5,7 +5,7 @@ from __future__ import annotations
 from members_fakes import SECOND
 
 from groupsim.eventloop.distributions import parse_distribution
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.members.behaviour import Behaviour, Stuck
 from groupsim.protocol.messages import Api
 

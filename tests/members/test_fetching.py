@@ -7,7 +7,7 @@ from itertools import pairwise
 from members_fakes import DROP, HOLD, SECOND, parts
 
 from groupsim.eventloop.distributions import parse_distribution
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.members.behaviour import Behaviour
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api, FetchedOffset, OffsetFetchResponse, TopicPartition

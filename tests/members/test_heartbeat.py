@@ -8,8 +8,8 @@ import pytest
 from members_fakes import DROP, HOLD, SECOND, parts
 
 from groupsim.eventloop.distributions import parse_distribution
-from groupsim.eventloop.events import Kind
-from groupsim.eventloop.trace import FULL
+from groupsim.eventloop.trace.events import Kind
+from groupsim.eventloop.trace.trace import FULL
 from groupsim.members.behaviour import Behaviour
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api, HeartbeatResponse

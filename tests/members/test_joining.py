@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 from members_fakes import DROP, HOLD, SECOND, parts, subscription_of
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.members.behaviour import Behaviour, OnError
 from groupsim.protocol.consumer_protocol import Assignment, encode_assignment
 from groupsim.protocol.errors import ErrorCode

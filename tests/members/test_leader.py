@@ -6,7 +6,7 @@ import pytest
 from members_fakes import parts
 
 from groupsim.assignors import Assignor, RebalanceProtocol, RoundRobinAssignor
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.members.behaviour import Behaviour, OnError
 from groupsim.members.failures import PluginError, PluginErrors
 from groupsim.members.settings import SettingError

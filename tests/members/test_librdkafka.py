@@ -9,8 +9,8 @@ from members_fakes import DROP, HOLD, LATENCY_US, parts, subscription_of
 
 from groupsim.assignors.sticky.cooperative import CooperativeStickyAssignor
 from groupsim.cluster.network.faults import AnswerError, Match
-from groupsim.eventloop.events import Kind
-from groupsim.eventloop.trace import FULL, NORMAL
+from groupsim.eventloop.trace.events import Kind
+from groupsim.eventloop.trace.trace import FULL, NORMAL
 from groupsim.members.behaviour import Behaviour, OnError
 from groupsim.members.profiles.pace import MainThread
 from groupsim.protocol.errors import ErrorCode

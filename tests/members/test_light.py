@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from members_fakes import parts
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.messages import TopicPartition
 
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 from members_fakes import DROP, HOLD, LATENCY_US, SECOND, parts
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.members.links import SHARED
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from members_fakes import parts, subscription_of
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.messages import Api
 
 QUICK = {"metadata.max.age.ms": 10_000}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from members_fakes import SECOND, parts, subscription_of
 
 from groupsim.eventloop.distributions import parse_distribution
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.members.behaviour import Behaviour, OnError
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api

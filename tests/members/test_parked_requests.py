@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 from members_fakes import HOLD, LATENCY_US
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.members.behaviour import Behaviour, OnError
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api

@@ -7,8 +7,8 @@ from members_fakes import HOLD, SECOND, parts
 from members_log_fakes import LeaderIs, counted, marker, with_records
 
 from groupsim.eventloop.distributions import parse_distribution
-from groupsim.eventloop.events import Kind
-from groupsim.eventloop.trace import FULL
+from groupsim.eventloop.trace.events import Kind
+from groupsim.eventloop.trace.trace import FULL
 from groupsim.members.behaviour import Behaviour, CommitPolicy
 from groupsim.protocol.batch import EPOCH_MS, TRANSACTIONAL, LogRecord
 from groupsim.protocol.data_messages import FetchResponse, PartitionData

@@ -7,7 +7,7 @@ from members_fakes import LATENCY_US, SECOND, parts
 from members_log_fakes import LeaderIs, counted
 
 from groupsim.eventloop.distributions import parse_distribution
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.members.behaviour import Behaviour, OnError
 from groupsim.protocol.data_messages import FetchResponse, PartitionData
 from groupsim.protocol.errors import ErrorCode

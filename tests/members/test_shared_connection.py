@@ -7,9 +7,9 @@ from attrs import evolve
 
 from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.config.cluster import ClusterConfig
-from groupsim.eventloop.events import Kind
-from groupsim.eventloop.sinks import MemorySink
-from groupsim.eventloop.trace import Level, Trace
+from groupsim.eventloop.trace.events import Kind
+from groupsim.eventloop.trace.sinks import MemorySink
+from groupsim.eventloop.trace.trace import Level, Trace
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from groupsim.members.consumer.consumer import Consumer
 from groupsim.members.profiles import PROFILES

@@ -9,8 +9,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from groupsim.eventloop.events import Kind, TraceEvent
-from groupsim.eventloop.sinks import COLUMNS, PARQUET, read_trace, write_trace
+from groupsim.eventloop.trace.events import Kind, TraceEvent
+from groupsim.eventloop.trace.sinks import COLUMNS, PARQUET, read_trace, write_trace
 from groupsim.pipeline.columns import KEY, Table
 from groupsim.pipeline.schemas import QUERIED, TABLES_VERSION, TRACES
 from groupsim.pipeline.sweep.directory import Directory

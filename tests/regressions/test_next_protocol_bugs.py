@@ -14,7 +14,7 @@ from groupsim.cluster.network.faults import AnswerError, DelayResponse, Isolate,
 from groupsim.coordinator.base.interfaces import LoadFailed
 from groupsim.coordinator.base.records import GroupRecord, OffsetRecord, OffsetValue
 from groupsim.coordinator.testing import GROUP, Bench, offsets_of
-from groupsim.eventloop.trace import Level
+from groupsim.eventloop.trace.trace import Level
 from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 from groupsim.protocol.messages import (
     JoinGroupRequest,

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from groupsim.cluster.config.acl import STANDARD
-from groupsim.eventloop.events import Kind
-from groupsim.eventloop.sinks import MemorySink
+from groupsim.eventloop.trace.events import Kind
+from groupsim.eventloop.trace.sinks import MemorySink
 from groupsim.scenarios.language.problems import ScenarioError
 from groupsim.scenarios.language.registry import ACTIONS
 from groupsim.scenarios.loading.python_api import Draft, scenario

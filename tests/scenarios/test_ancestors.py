@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from groupsim.eventloop.trace import FULL
+from groupsim.eventloop.trace.trace import FULL
 from groupsim.scenarios.language.problems import ScenarioError
 from groupsim.scenarios.loading.load import load_text
 from groupsim.scenarios.runtime.runner import Run, StepError, run_scenario

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groupsim.cluster.config.acl import STANDARD
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.scenarios.language.model import Scenario
 from groupsim.scenarios.language.problems import WARNING, ScenarioError
 from groupsim.scenarios.loading.catalogue import find

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.scenarios.language.problems import ScenarioError
 from groupsim.scenarios.loading.python_api import Draft, scenario
 from groupsim.scenarios.runtime.autoscaling import Stabilization, growth_limit, wanted

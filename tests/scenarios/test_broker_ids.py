@@ -9,7 +9,7 @@ import pytest
 from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.log.files.data_dir import DataDirRefused
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from groupsim.logs.files import render
 from groupsim.scenarios.language.problems import ScenarioError

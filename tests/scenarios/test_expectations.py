@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.scenarios.expectations.evidence import Evidence
 from groupsim.scenarios.language.registry import CHECKS, Finding
 from groupsim.scenarios.loading.converters import structure_check

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.scenarios.language.problems import ScenarioError
 from groupsim.scenarios.language.registry import FAULTS
 from groupsim.scenarios.loading.load import load_text

@@ -6,8 +6,8 @@ from collections import Counter
 
 import pytest
 
-from groupsim.eventloop.events import Kind, TraceEvent
-from groupsim.eventloop.trace import FULL, NORMAL, Level
+from groupsim.eventloop.trace.events import Kind, TraceEvent
+from groupsim.eventloop.trace.trace import FULL, NORMAL, Level
 from groupsim.scenarios.language.model import Scenario
 from groupsim.scenarios.language.problems import ScenarioError
 from groupsim.scenarios.loading.load import load_text

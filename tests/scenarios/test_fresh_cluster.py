@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.logs.files import render
 from groupsim.scenarios.language.problems import NOTE, WARNING
 from groupsim.scenarios.loading.load import load_text

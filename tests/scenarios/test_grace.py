@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim.eventloop.events import TraceEvent
+from groupsim.eventloop.trace.events import TraceEvent
 from groupsim.scenarios.loading.load import load_text
 from groupsim.scenarios.runtime.runner import run_scenario
 

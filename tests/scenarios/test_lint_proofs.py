@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.members.profiles import PROFILES
 from groupsim.protocol.messages import Api
 from groupsim.scenarios.language.document import parse_document, read_document

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.scenarios.language.document import read_document
 from groupsim.scenarios.language.problems import NOTE, ScenarioError
 from groupsim.scenarios.lint import lint_scenario

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import pytest
 
-from groupsim.eventloop.sinks import row
+from groupsim.eventloop.trace.sinks import row
 from groupsim.scenarios.language.problems import ScenarioError
 from groupsim.scenarios.language.properties import WITHHELD, is_secret, parse_properties, without_secrets
 from groupsim.scenarios.loading.load import load_file, load_text

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.scenarios.language.problems import ScenarioError
 from groupsim.scenarios.loading.load import load_text
 from groupsim.scenarios.runtime.runner import Run, run_scenario

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.scenarios.language.problems import ScenarioError
 from groupsim.scenarios.loading.python_api import scenario
 from groupsim.scenarios.runtime.runner import Run

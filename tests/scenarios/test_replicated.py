@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.scenarios.language.document import parse_document
 from groupsim.scenarios.language.problems import NOTE, WARNING, ScenarioError
 from groupsim.scenarios.loading.canonical import canonical_json, scenario_from_json

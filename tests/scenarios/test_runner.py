@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from groupsim.assignors.interface import Assignor
-from groupsim.eventloop.events import Kind
-from groupsim.eventloop.sinks import JsonLinesSink
-from groupsim.eventloop.trace import FULL, NORMAL, OFF
+from groupsim.eventloop.trace.events import Kind
+from groupsim.eventloop.trace.sinks import JsonLinesSink
+from groupsim.eventloop.trace.trace import FULL, NORMAL, OFF
 from groupsim.eventloop.virtual import STANDSTILL_EVENTS, VirtualLoop
 from groupsim.members.failures import PluginError
 from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata

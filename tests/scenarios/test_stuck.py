@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.scenarios.loading.python_api import Draft, scenario
 from groupsim.scenarios.story import Cause, Story, tell
 

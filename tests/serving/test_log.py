@@ -7,7 +7,7 @@ import json
 
 import structlog
 
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.serving.log import EventLog, server_log
 
 HOUR_US = 3_600_000_000

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 
-from groupsim.eventloop.events import Kind
 from groupsim.eventloop.realtime import RealTimeLoop, run_realtime
-from groupsim.eventloop.trace import Trace
+from groupsim.eventloop.trace.events import Kind
+from groupsim.eventloop.trace.trace import Trace
 from groupsim.serving.tail import Tail, Wanted, size_of
 
 

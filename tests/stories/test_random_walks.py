@@ -38,7 +38,7 @@ from groupsim.cluster.network.faults import (
     Stall,
 )
 from groupsim.coordinator.base.placement import partition_for
-from groupsim.eventloop.events import TraceEvent
+from groupsim.eventloop.trace.events import TraceEvent
 from groupsim.members.behaviour import CommitPolicy, OnError
 from groupsim.members.consumer.consumer import Consumer
 from groupsim.protocol.messages import Api

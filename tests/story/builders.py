@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.eventloop.units import SECOND_US
 
 

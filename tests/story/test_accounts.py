@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.loading.load import load_text
 from groupsim.scenarios.runtime.runner import run_scenario

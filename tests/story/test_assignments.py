@@ -7,7 +7,7 @@ from typing import Any
 from builders import Tape, computed, formed
 
 from groupsim.cli import as_json
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.scenarios.story import Assignment, Generation, tell
 
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from builders import Tape, formed
 
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.eventloop.units import SECOND_US
 from groupsim.scenarios.loading.load import load_text
 from groupsim.scenarios.loading.python_api import Draft

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from builders import Tape, formed
 
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.eventloop.units import SECOND_US
 from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.story import Account, Eviction, Silence, tell

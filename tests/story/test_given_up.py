@@ -8,7 +8,7 @@ from builders import Tape, formed
 from rich.console import Console
 
 from groupsim.cli.render import timeline
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.scenarios.loading.load import load_text
 from groupsim.scenarios.runtime.runner import run_scenario
 from groupsim.scenarios.story import Story, tell

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from builders import Tape, formed
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.units import SECOND_US
 from groupsim.scenarios.story import Cause, Generation, tell
 

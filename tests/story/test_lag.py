@@ -4,9 +4,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.interface import EventLoop
-from groupsim.eventloop.trace import Level, Trace
+from groupsim.eventloop.trace.events import Kind, TraceEvent
+from groupsim.eventloop.trace.trace import Level, Trace
 from groupsim.eventloop.virtual import VirtualLoop
 from groupsim.members.producer.traffic import Traffic
 from groupsim.protocol.messages import TopicPartition

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from builders import Tape, formed
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.story import tell
 from groupsim.scenarios.story.rebalances.ownership import union_us

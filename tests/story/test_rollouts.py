@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from builders import Tape, formed
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.units import SECOND_US
 from groupsim.scenarios.loading.python_api import scenario
 from groupsim.scenarios.runtime.runner import Run

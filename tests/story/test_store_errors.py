@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from builders import formed
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.scenarios.story import tell
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from builders import Tape, formed
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.scenarios.story import tell
 from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.headline_extras import of_records

@@ -7,9 +7,9 @@ from functools import partial
 from typing import Any
 
 from groupsim.eventloop.distributions import parse_distribution
-from groupsim.eventloop.events import Kind
-from groupsim.eventloop.sinks import MemorySink
-from groupsim.eventloop.trace import Trace
+from groupsim.eventloop.trace.events import Kind
+from groupsim.eventloop.trace.sinks import MemorySink
+from groupsim.eventloop.trace.trace import Trace
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from groupsim.members.behaviour import Behaviour, CommitPolicy, OnError
 from groupsim.members.consumer.consumer import Consumer

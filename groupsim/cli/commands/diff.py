@@ -14,7 +14,7 @@ from groupsim.cli.scenario_diff import differences
 from groupsim.cli.scenario_source import load
 from groupsim.cli.sources import is_trace, trace
 from groupsim.cli.terminal import Terminal
-from groupsim.eventloop.events import TraceEvent
+from groupsim.eventloop.trace.events import TraceEvent
 
 
 def diff(left: str, right: str | None, seed: int, settings: list[str], wants_json: bool) -> int:

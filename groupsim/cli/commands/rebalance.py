@@ -13,7 +13,7 @@ from groupsim.cli.render.rebalance import draw
 from groupsim.cli.render.rebalance_lines import Course, sequence_of
 from groupsim.cli.render.rebalance_mermaid import mermaid
 from groupsim.cli.terminal import Terminal
-from groupsim.eventloop.events import TraceEvent
+from groupsim.eventloop.trace.events import TraceEvent
 from groupsim.scenarios.language.problems import suggest
 from groupsim.scenarios.story import Generation, GroupStory, Story
 from groupsim.scenarios.story.words import clock

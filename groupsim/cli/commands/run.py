@@ -27,7 +27,7 @@ from groupsim.cli.scenario_source import is_experiment, load
 from groupsim.cli.sources import check_directory, check_target
 from groupsim.cli.streams import naming
 from groupsim.cli.terminal import Terminal
-from groupsim.eventloop.sinks import sink_for
+from groupsim.eventloop.trace.sinks import sink_for
 from groupsim.logs.files import write_logs
 from groupsim.scenarios.language.model import Scenario
 from groupsim.scenarios.language.problems import suggest

@@ -16,8 +16,8 @@ from attrs import evolve, frozen
 from groupsim.cli.exits import INTERRUPTED, WELL, Trouble
 from groupsim.cli.sources import check_target
 from groupsim.eventloop.realtime import RealTimeLoop, origin_of
-from groupsim.eventloop.sinks import sink_for
-from groupsim.eventloop.trace import Trace
+from groupsim.eventloop.trace.sinks import sink_for
+from groupsim.eventloop.trace.trace import Trace
 from groupsim.protocol.batch import EPOCH_MS
 from groupsim.scenarios.language.model import Scenario
 from groupsim.scenarios.language.printable import visible

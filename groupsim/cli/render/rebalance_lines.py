@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from attrs import evolve, frozen
 
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.pipeline.runs.lists import in_order
 from groupsim.pipeline.runs.messages import Message, found_messages
 from groupsim.pipeline.runs.rows import sort_by_kind

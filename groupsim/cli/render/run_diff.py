@@ -24,7 +24,7 @@ from groupsim.cli.render.owners import picture
 from groupsim.cli.render.owners_columns import Ended, columns_compared, ended, same
 from groupsim.cli.scenario_diff import Difference
 from groupsim.cli.terminal import width_of
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.scenarios.story import GroupAccount, GroupStory, Story, tell
 from groupsim.scenarios.story.words import clock
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import define, field
 
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.logs.clients.java_reasons import full_reason
 from groupsim.logs.clients.java_words import JAVA_CLIENT
 from groupsim.logs.clients.known import COOPERATIVE, Known

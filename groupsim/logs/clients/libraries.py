@@ -13,7 +13,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.logs.clients.known import COOPERATIVE, Known
 from groupsim.logs.layout import moment
 from groupsim.logs.messages import MESSAGES

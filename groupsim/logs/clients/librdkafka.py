@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from attrs import define
 
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.logs.clients.known import Known
 from groupsim.logs.clients.librdkafka_member import Member, Words
 from groupsim.logs.clients.librdkafka_rebalance import callback, called, given_to

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from attrs import define, field
 
-from groupsim.eventloop.events import TraceEvent
+from groupsim.eventloop.trace.events import TraceEvent
 from groupsim.logs.clients.known import COOPERATIVE, Known
 from groupsim.logs.clients.librdkafka_words import ERRORS
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupsim.eventloop.events import TraceEvent
+from groupsim.eventloop.trace.events import TraceEvent
 from groupsim.logs.clients.librdkafka_member import Member, Words
 from groupsim.logs.clients.librdkafka_words import CLOSING_QUEUE, COOPERATIVE_REJOIN, QUEUE
 

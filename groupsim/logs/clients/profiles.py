@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
-from groupsim.eventloop.events import TraceEvent
+from groupsim.eventloop.trace.events import TraceEvent
 from groupsim.logs.clients.brod import BROD
 from groupsim.logs.clients.go import FRANZ_GO, SARAMA
 from groupsim.logs.clients.java import JavaLog

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from attrs import frozen
 
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.scenarios.story.causes import FAILED_WORDS, FOLLOW_UP_WORDS, SINGLE, Cause, from_words
 from groupsim.scenarios.story.facts import Facts, GroupFacts, HostFacts, Round
 from groupsim.scenarios.story.model import Who

@@ -20,7 +20,7 @@ from itertools import groupby, pairwise
 
 from attrs import evolve
 
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.eventloop.units import SECOND_US
 from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.facts import Facts, latest

@@ -8,7 +8,7 @@ A topic that was there before the group is no news, so nothing is made up where 
 
 from __future__ import annotations
 
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.scenarios.story.facts import Facts, GroupFacts, HostFacts
 from groupsim.scenarios.story.words import clock
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.facts import Facts, GroupFacts, HostFacts, Round, Stretch
 from groupsim.scenarios.story.rebalances.silence import (

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
-from groupsim.eventloop.events import TraceEvent
+from groupsim.eventloop.trace.events import TraceEvent
 from groupsim.scenarios.story.facts import Facts, GroupFacts, Rolled
 from groupsim.scenarios.story.model import Doing, Generation, Rollout
 from groupsim.scenarios.story.rebalances.blame import who

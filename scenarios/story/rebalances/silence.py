@@ -8,7 +8,7 @@ from operator import attrgetter
 
 from attrs import frozen
 
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.eventloop.units import parse_duration
 from groupsim.scenarios.language.targets import matches
 from groupsim.scenarios.story.causes import Cause

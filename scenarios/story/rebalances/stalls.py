@@ -19,7 +19,7 @@ from itertools import pairwise
 
 from attrs import evolve, frozen
 
-from groupsim.eventloop.events import TraceEvent
+from groupsim.eventloop.trace.events import TraceEvent
 from groupsim.eventloop.units import parse_duration
 from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.story.causes import Cause

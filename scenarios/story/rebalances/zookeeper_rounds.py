@@ -7,7 +7,7 @@ again within a moment, without such a change, goes on with the same round. Round
 
 from __future__ import annotations
 
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.scenarios.story.facts import Facts, GroupFacts, Round
 
 REBALANCING = "REBALANCING"

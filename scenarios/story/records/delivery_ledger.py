@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from attrs import Factory, define
 
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.scenarios.story.records.leader_log import LedLog
 from groupsim.scenarios.story.records.offset_ranges import Ranges
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from attrs import evolve, frozen
 
-from groupsim.eventloop.events import TraceEvent
+from groupsim.eventloop.trace.events import TraceEvent
 
 
 @frozen

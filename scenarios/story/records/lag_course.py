@@ -8,7 +8,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from groupsim.eventloop.events import TraceEvent
+from groupsim.eventloop.trace.events import TraceEvent
 from groupsim.protocol.messages import TopicPartition
 from groupsim.scenarios.story.facts import Facts
 from groupsim.scenarios.story.index_events import gather

@@ -16,8 +16,8 @@ from groupsim.cluster.controller.controller import Unkept
 from groupsim.cluster.controller.elections import Election
 from groupsim.cluster.controller.journal import Journal
 from groupsim.cluster.controller.metadata_store import read
-from groupsim.eventloop.sinks import MemorySink
-from groupsim.eventloop.trace import Trace
+from groupsim.eventloop.trace.sinks import MemorySink
+from groupsim.eventloop.trace.trace import Trace
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from groupsim.protocol.admin_messages import (
     SET,

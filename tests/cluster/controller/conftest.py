@@ -11,8 +11,8 @@ from groupsim.cluster.config.controller import ControllerConfig
 from groupsim.cluster.controller.agent import ControllerAgent
 from groupsim.cluster.controller.controller import Controller
 from groupsim.eventloop.interface import EventLoop, Order
-from groupsim.eventloop.sinks import MemorySink
-from groupsim.eventloop.trace import Trace
+from groupsim.eventloop.trace.sinks import MemorySink
+from groupsim.eventloop.trace.trace import Trace
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from groupsim.members.interfaces import Disconnected
 from groupsim.protocol.basics import TopicPartition

@@ -13,8 +13,8 @@ from groupsim.cluster.config.replica import ReplicaConfig
 from groupsim.cluster.log.memory import MemoryStore
 from groupsim.cluster.replica.manager import ReplicaManager
 from groupsim.eventloop.interface import Order
-from groupsim.eventloop.sinks import MemorySink
-from groupsim.eventloop.trace import Level, Trace
+from groupsim.eventloop.trace.sinks import MemorySink
+from groupsim.eventloop.trace.trace import Level, Trace
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from groupsim.members.interfaces import Disconnected
 from groupsim.protocol.basics import TopicPartition

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from groupsim.cluster.config.replica import ReplicaConfig
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.data_messages import LeaderIs
 from groupsim.protocol.errors import ErrorCode

@@ -8,7 +8,7 @@ import pytest
 from attrs import evolve
 
 from groupsim.cluster.config.replica import ReplicaConfig
-from groupsim.eventloop.trace import Level
+from groupsim.eventloop.trace.trace import Level
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.cluster_messages import PartitionState
 from groupsim.protocol.data_messages import FetchPartition, FetchRequest

@@ -6,7 +6,7 @@ from typing import Any
 
 from attrs import evolve
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.data_messages import FetchPartition
 from groupsim.protocol.errors import ErrorCode

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from groupsim.cluster.log.log import PartitionLog
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.data_messages import FetchPartition, ListOffsetsRequest, OffsetAsked
 from groupsim.protocol.errors import ErrorCode

@@ -17,8 +17,8 @@ from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.tcp import TcpListeners
 from groupsim.eventloop.distributions import parse_distribution
 from groupsim.eventloop.realtime import RealTimeLoop
-from groupsim.eventloop.sinks import MemorySink
-from groupsim.eventloop.trace import FULL, Trace
+from groupsim.eventloop.trace.sinks import MemorySink
+from groupsim.eventloop.trace.trace import FULL, Trace
 from groupsim.eventloop.units import ms, seconds
 from groupsim.protocol.basics import Api
 

@@ -24,7 +24,7 @@ from groupsim.cluster.network.faults import (
     Refuse,
     Stall,
 )
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.basics import Api
 from groupsim.protocol.errors import ErrorCode
 

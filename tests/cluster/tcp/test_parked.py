@@ -7,7 +7,7 @@ import time
 
 from tcp_stage import Client, Stage, serving, text
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.basics import Api
 from groupsim.protocol.errors import ErrorCode
 

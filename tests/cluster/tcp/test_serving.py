@@ -11,7 +11,7 @@ import pytest
 from tcp_stage import Client, serving, text
 
 from groupsim.coordinator.service import GroupCoordinator
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.basics import Api
 from groupsim.protocol.errors import ErrorCode
 

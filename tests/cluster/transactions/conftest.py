@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from txn_fakes import TxnBench
 
-from groupsim.eventloop.trace import NORMAL, Trace
+from groupsim.eventloop.trace.trace import NORMAL, Trace
 from groupsim.eventloop.virtual import run_virtual
 
 Story = Callable[[TxnBench], Awaitable[None]]

@@ -7,7 +7,7 @@ from typing import Any
 
 from groupsim.cluster.config.transactions import TransactionConfig
 from groupsim.cluster.transactions.coordinator import TransactionCoordinator
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.members.interfaces import Disconnected
 from groupsim.protocol.batch import LogRecord
 from groupsim.protocol.errors import ErrorCode

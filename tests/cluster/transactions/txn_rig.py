@@ -8,8 +8,8 @@ from typing import Any
 from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC, partition_for
-from groupsim.eventloop.events import Kind, TraceEvent
-from groupsim.eventloop.trace import NORMAL, Trace
+from groupsim.eventloop.trace.events import Kind, TraceEvent
+from groupsim.eventloop.trace.trace import NORMAL, Trace
 from groupsim.eventloop.virtual import run_virtual
 from groupsim.members.behaviour import Behaviour
 from groupsim.members.consumer.consumer import Consumer

@@ -10,7 +10,7 @@ import pytest
 from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.zookeeper import add_zookeeper
-from groupsim.eventloop.trace import Trace
+from groupsim.eventloop.trace.trace import Trace
 from groupsim.eventloop.virtual import run_virtual
 from groupsim.members.interfaces import Disconnected
 from groupsim.protocol.zookeeper_messages import ZOOKEEPER_NODE, OpenSession, WatchEvent, ZkAnswer

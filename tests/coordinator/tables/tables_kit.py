@@ -24,8 +24,8 @@ from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.classic.snapshot import MemberSnapshot
 from groupsim.coordinator.service import GroupCoordinator
 from groupsim.coordinator.testing import GROUP, RANGE, Bench, Sent
-from groupsim.eventloop.events import TraceEvent
-from groupsim.eventloop.trace import Level, Trace
+from groupsim.eventloop.trace.events import TraceEvent
+from groupsim.eventloop.trace.trace import Level, Trace
 from groupsim.eventloop.virtual import VirtualLoop
 from groupsim.protocol.consumer_protocol import Subscription, encode_subscription
 from groupsim.protocol.errors import ErrorCode

@@ -28,7 +28,7 @@ from groupsim.coordinator.classic.group import GroupData
 from groupsim.coordinator.classic.states import TRANSITIONS, Cause, IllegalState, State, can_rebalance, next_state
 from groupsim.coordinator.classic.voting import select_protocol
 from groupsim.coordinator.testing import GROUP, Bench
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.javahash import JavaHashMap
 from groupsim.protocol.messages import DeleteGroupsRequest, JoinProtocol
 

@@ -21,7 +21,7 @@ from tables_kit import (
 )
 
 from groupsim.coordinator.testing import GROUP, committed
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 
 # --- 2.7 pending ids ---------------------------------------------------------------------------------------------
 

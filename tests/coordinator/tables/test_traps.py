@@ -24,7 +24,7 @@ from tables_kit import Broker as Around
 
 from groupsim.cluster.network.faults import Direction, Match, Stall
 from groupsim.coordinator.testing import committed, offsets_of
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.messages import (
     DeleteGroupsRequest,
     HeartbeatRequest,

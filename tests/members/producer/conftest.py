@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from producer_fakes import ProducerBench
 
-from groupsim.eventloop.trace import NORMAL, Trace
+from groupsim.eventloop.trace.trace import NORMAL, Trace
 from groupsim.eventloop.virtual import run_virtual
 
 Story = Callable[[ProducerBench], Awaitable[None]]

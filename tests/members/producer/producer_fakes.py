@@ -10,7 +10,7 @@ from typing import Any
 
 from members_fakes import DROP, HOLD, FakeTransport, ScriptedBroker
 
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.members.producer.load import Load
 from groupsim.members.producer.producer import Producer
 from groupsim.members.producer.settings import producer_settings_from

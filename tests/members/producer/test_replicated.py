@@ -9,8 +9,8 @@ import pytest
 
 from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.config.cluster import ClusterConfig
-from groupsim.eventloop.events import Kind, TraceEvent
-from groupsim.eventloop.trace import NORMAL, Trace
+from groupsim.eventloop.trace.events import Kind, TraceEvent
+from groupsim.eventloop.trace.trace import NORMAL, Trace
 from groupsim.eventloop.virtual import run_virtual
 from groupsim.members.producer.load import Load
 from groupsim.members.producer.producer import Producer

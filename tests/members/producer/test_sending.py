@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from producer_fakes import SECOND, ProducerBench, steady
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.members.producer.load import Arriving, Keys, Load, Sizes
 from groupsim.members.producer.partitioners import partition_for_key
 from groupsim.members.producer.sizes import batch_bytes

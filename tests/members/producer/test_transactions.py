@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from producer_fakes import DROP, SECOND, ProducerBench, steady
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.members.producer.transactions import GroupMetadata, TxnState, WrongState
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages import Api, FindCoordinatorResponse, TopicPartition

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from producer_fakes import DROP, HOLD, SECOND, ProducerBench, steady
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.members.producer.load import Sizes
 from groupsim.members.producer.reactions import REACTIONS, Reaction, reaction
 from groupsim.protocol.data_messages import LeaderIs, Produced, ProduceResponse

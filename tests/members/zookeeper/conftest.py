@@ -12,7 +12,7 @@ from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.zookeeper import add_zookeeper
 from groupsim.cluster.zookeeper.kafka import register_brokers, write_topics
 from groupsim.eventloop.distributions import parse_distribution
-from groupsim.eventloop.trace import Trace
+from groupsim.eventloop.trace.trace import Trace
 from groupsim.eventloop.virtual import run_virtual
 from groupsim.members.behaviour import Behaviour
 from groupsim.members.zookeeper.kinds import ZOOKEEPER_0_8, client_settings, consumer_for

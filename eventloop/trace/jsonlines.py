@@ -11,8 +11,8 @@ from typing import Any, TextIO
 import structlog
 from structlog.typing import EventDict, WrappedLogger
 
-from groupsim.eventloop.events import TraceEvent
-from groupsim.eventloop.sinks import row, to_json
+from groupsim.eventloop.trace.events import TraceEvent
+from groupsim.eventloop.trace.sinks import row, to_json
 
 
 class _Lines:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from enum import IntEnum
 from typing import Any, Protocol
 
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 
 Subscriber = Callable[[TraceEvent], object]
 

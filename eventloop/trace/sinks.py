@@ -20,7 +20,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, TextIO
 
-from groupsim.eventloop.events import Kind, TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
 
 # Column name in files -> name of the attribute. `from` is a keyword of Python.
 COLUMNS: dict[str, str] = {name.rstrip("_"): name for name in TraceEvent._fields}
@@ -143,7 +143,7 @@ class JsonLinesSink(_Closing):
     """Writes JSON Lines to a path (atomically: it appears at `close`) or to an open text file (left open)."""
 
     def __init__(self, target: Path | str | TextIO) -> None:
-        from groupsim.eventloop.jsonlines import event_writer  # structlog: only for who writes a file
+        from groupsim.eventloop.trace.jsonlines import event_writer  # structlog: only for who writes a file
 
         self._file: _File | None = None
         if isinstance(target, (str, Path)):
