@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
 
 from groupsim.assignors.steps import Steps
-from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
+from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 from groupsim.protocol.javahash import JavaHashMap, java_set_order, java_string_key
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 
 #: Partition objects kept for the next round, over all topics; beyond this the cache starts anew.
 _KEPT_PARTITIONS = 1 << 18

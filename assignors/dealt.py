@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from groupsim.assignors.common import partitions_of
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 
 #: A topic, and which of its partitions.
 Share = tuple[str, slice]

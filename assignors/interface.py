@@ -14,8 +14,8 @@ from collections.abc import Mapping, Sequence
 from enum import IntEnum
 
 from groupsim.assignors.steps import Steps
-from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription, TopicMetadata
+from groupsim.protocol.messages.group import TopicPartition
 
 
 class RebalanceProtocol(IntEnum):

@@ -11,8 +11,8 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from groupsim.assignors.interface import Assignor
 from groupsim.assignors.steps import NO_STEPS, Steps
-from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription, TopicMetadata
+from groupsim.protocol.messages.group import TopicPartition
 
 
 class RackFirstAssignor(Assignor):

@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from groupsim.protocol.assignment import MemberSubscription, TopicMetadata
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.embedded.assignment import MemberSubscription, TopicMetadata
+from groupsim.protocol.messages.group import TopicPartition
 
 NO_RACKS: frozenset[str] = frozenset()
 

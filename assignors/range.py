@@ -25,9 +25,9 @@ from groupsim.assignors.interface import Assignor
 from groupsim.assignors.racks import member_racks
 from groupsim.assignors.range_racks import TopicState, place_by_rack
 from groupsim.assignors.steps import NO_STEPS, Steps
-from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
+from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 from groupsim.protocol.javahash import java_string_key
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 
 
 class RangeAssignor(Assignor):

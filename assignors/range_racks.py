@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from groupsim.assignors.common import partitions_of
 from groupsim.assignors.racks import NO_RACKS, racks_matter, replica_racks
 from groupsim.assignors.steps import Steps
-from groupsim.protocol.assignment import TopicMetadata
+from groupsim.protocol.embedded.assignment import TopicMetadata
 
 
 class TopicState:

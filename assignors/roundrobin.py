@@ -28,9 +28,9 @@ from groupsim.assignors.common import (
 from groupsim.assignors.dealt import Dealt, Share
 from groupsim.assignors.interface import Assignor
 from groupsim.assignors.steps import NO_STEPS, Steps
-from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
+from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 from groupsim.protocol.javahash import java_sorted
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 
 
 class RoundRobinAssignor(Assignor):

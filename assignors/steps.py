@@ -14,7 +14,7 @@ from typing import Literal, TypeAlias
 
 from attrs import frozen
 
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 
 Does: TypeAlias = Literal["note", "keep", "give", "move", "set aside", "withhold", "undo", "stop"]
 

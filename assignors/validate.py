@@ -17,8 +17,8 @@ from groupsim.assignors.errors import AssignorError
 from groupsim.assignors.interface import Assignor, RebalanceProtocol
 from groupsim.assignors.registry import is_kafkas
 from groupsim.assignors.steps import NO_STEPS, Steps, replayed
-from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription, TopicMetadata
+from groupsim.protocol.messages.group import TopicPartition
 
 
 def run_assignor(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any, NamedTuple
 
-from groupsim.protocol.assignment import MemberSubscription, TopicMetadata
+from groupsim.protocol.embedded.assignment import MemberSubscription, TopicMetadata
 
 
 class Group(NamedTuple):

@@ -25,8 +25,8 @@ from benchmarks.assignor_groups import Group, ours, subsets, their_assign, their
 from benchmarks.range_roundrobin import simple_assignors
 from groupsim.assignors import StickyAssignor
 from groupsim.assignors.common import forget_partitions
-from groupsim.protocol.assignment import GroupAssignment, MemberSubscription
-from groupsim.protocol.sticky_data import encode_sticky_user_data
+from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription
+from groupsim.protocol.embedded.sticky_data import encode_sticky_user_data
 
 FULL_LIMIT_S = 360
 

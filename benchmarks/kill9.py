@@ -31,9 +31,9 @@ from typing import TypeVar
 
 from groupsim.cluster.log.files.segment import FileSegment
 from groupsim.cluster.log.files.store import FileStore
-from groupsim.protocol.batch import Batch, LogRecord
-from groupsim.protocol.batch_codec import CHECKED_FROM, encode, read_batches
-from groupsim.protocol.batch_sizes import batch_of
+from groupsim.protocol.batch.batch import Batch, LogRecord
+from groupsim.protocol.batch.codec import CHECKED_FROM, encode, read_batches
+from groupsim.protocol.batch.sizes import batch_of
 
 Judgement = TypeVar("Judgement")
 SEGMENT_BYTES = 60_000

@@ -30,7 +30,7 @@ from groupsim.cluster.log.log import PartitionLog
 from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.shard import Shard
 from groupsim.coordinator.testing import Bench
-from groupsim.protocol.messages import OffsetDeleteRequest, TopicPartition
+from groupsim.protocol.messages.group import OffsetDeleteRequest, TopicPartition
 
 CONFIG = LogConfig(segment_bytes=20_000, cleanup_policy=("compact",), min_cleanable_dirty_ratio=0.1)
 

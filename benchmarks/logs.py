@@ -31,9 +31,9 @@ from benchmarks.common import Stopwatch, table
 from groupsim.cluster.config.log import LogConfig
 from groupsim.cluster.log.files.store import FileStore
 from groupsim.cluster.log.log import PartitionLog
-from groupsim.protocol.batch import Batch, LogRecord
-from groupsim.protocol.batch_codec import encode, read_batch
-from groupsim.protocol.batch_sizes import batch_of, counted_batch
+from groupsim.protocol.batch.batch import Batch, LogRecord
+from groupsim.protocol.batch.codec import encode, read_batch
+from groupsim.protocol.batch.sizes import batch_of, counted_batch
 
 PER_BATCH, VALUE = 100, bytes(range(100))
 FETCH_BYTES = 1 << 20

@@ -34,9 +34,9 @@ from groupsim.cluster.log.files.segment import INDEX, INDEX_INTERVAL_BYTES, LOG,
 from groupsim.cluster.log.files.store import FileStore
 from groupsim.cluster.log.headers import headers
 from groupsim.cluster.log.reading import holding
-from groupsim.protocol.batch import LogRecord
-from groupsim.protocol.batch_codec import encode
-from groupsim.protocol.batch_sizes import batch_of
+from groupsim.protocol.batch.batch import LogRecord
+from groupsim.protocol.batch.codec import encode
+from groupsim.protocol.batch.sizes import batch_of
 
 BATCH_BYTES, PER_BATCH = 1_000, 10
 BATCHES_AN_ENTRY = INDEX_INTERVAL_BYTES // BATCH_BYTES + 1

@@ -12,8 +12,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
-from groupsim.protocol.batch import HEADER_BYTES, Batch, LogRecord
-from groupsim.protocol.batch_codec import encode, encode_records
+from groupsim.protocol.batch.batch import HEADER_BYTES, Batch, LogRecord
+from groupsim.protocol.batch.codec import encode, encode_records
 
 PRODUCE, FETCH, FIND_COORDINATOR, JOIN_GROUP, HEARTBEAT, LEAVE_GROUP, SYNC_GROUP = 0, 1, 10, 11, 12, 13, 14
 MEMBER_ID_REQUIRED = 79

@@ -24,8 +24,8 @@ from groupsim.members.interfaces import Transport
 from groupsim.members.producer.load import DEFAULT_SIZES, Sizes
 from groupsim.members.producer.traffic import as_rate
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.cluster_messages import NO_LEADER, ClusterImage
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.cluster import NO_LEADER, ClusterImage
 
 if TYPE_CHECKING:
     from groupsim.cluster.broker.parts import Logs
@@ -35,8 +35,8 @@ if TYPE_CHECKING:
     from groupsim.cluster.log.log import PartitionLog
     from groupsim.cluster.replicated.logs import ReplicatedLogs
     from groupsim.cluster.transactions.coordinator import TransactionCoordinator
-    from groupsim.protocol.acl_messages import Acl
-    from groupsim.protocol.batch import Batch
+    from groupsim.protocol.batch.batch import Batch
+    from groupsim.protocol.messages.acl import Acl
 
 Rate = int | float | str | Decimal
 

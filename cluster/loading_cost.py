@@ -13,7 +13,7 @@ from attrs import field, frozen, validators
 
 if TYPE_CHECKING:
     from groupsim.cluster.log.log import PartitionLog
-    from groupsim.protocol.batch import Batch
+    from groupsim.protocol.batch.batch import Batch
 
 
 def everything(log: PartitionLog) -> Iterator[Batch]:

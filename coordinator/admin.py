@@ -17,7 +17,7 @@ from groupsim.coordinator.partition.group_kind import Group
 from groupsim.coordinator.partition.state import BY_REQUEST, Partition
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
     DescribedGroup,
@@ -25,7 +25,7 @@ from groupsim.protocol.messages import (
     ListedGroup,
     ListGroupsRequest,
 )
-from groupsim.protocol.refusals import refusal
+from groupsim.protocol.messages.refusals import refusal
 
 _NOT_FOUND_VERSION = 6
 

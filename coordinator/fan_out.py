@@ -13,7 +13,7 @@ from attrs import define, evolve, field
 
 from groupsim.coordinator.base.interfaces import Call
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
     OffsetCommitRequest,
@@ -23,7 +23,7 @@ from groupsim.protocol.messages import (
     Response,
     TopicPartition,
 )
-from groupsim.protocol.txn_messages import (
+from groupsim.protocol.messages.transactions import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitResponse,
     WriteTxnMarkersRequest,

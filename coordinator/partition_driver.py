@@ -23,7 +23,7 @@ from groupsim.coordinator.shard import Shard
 from groupsim.eventloop.interface import EventLoop, Handle, Host
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Request
+from groupsim.protocol.messages.group import Request
 
 _OUR_KINDS = (
     Kind.GROUP_STATE,

@@ -28,7 +28,7 @@ from groupsim.coordinator.partition_driver import Leadership
 from groupsim.coordinator.runtime import CoordinatorRuntime
 from groupsim.eventloop.interface import EventLoop, Host
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
     DescribedGroup,
@@ -50,8 +50,8 @@ from groupsim.protocol.messages import (
     SyncGroupResponse,
     TopicPartition,
 )
-from groupsim.protocol.refusals import refusal
-from groupsim.protocol.txn_messages import TxnMarker, TxnOffsetCommitRequest, WriteTxnMarkersRequest
+from groupsim.protocol.messages.refusals import refusal
+from groupsim.protocol.messages.transactions import TxnMarker, TxnOffsetCommitRequest, WriteTxnMarkersRequest
 
 _PROTOCOL_REQUIRED_VERSION = 5
 # Without an authorizer everybody may do what can be done with a group (`AclEntry.supportedOperations`), one bit each

@@ -44,7 +44,7 @@ from groupsim.coordinator.replay import replay
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     DeleteGroupsRequest,
     DescribedGroup,
     DescribeGroupsRequest,
@@ -62,8 +62,8 @@ from groupsim.protocol.messages import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
-from groupsim.protocol.refusals import refusal
-from groupsim.protocol.txn_messages import TxnOffsetCommitRequest, WriteTxnMarkersRequest
+from groupsim.protocol.messages.refusals import refusal
+from groupsim.protocol.messages.transactions import TxnOffsetCommitRequest, WriteTxnMarkersRequest
 
 
 class Shard:

@@ -26,7 +26,7 @@ from groupsim.coordinator.classic.validation import Arrival
 from groupsim.coordinator.shard import Shard
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     HeartbeatRequest,
     JoinGroupRequest,
     JoinGroupResponse,
@@ -46,7 +46,7 @@ from groupsim.protocol.messages import (
     SyncGroupResponse,
     TopicPartition,
 )
-from groupsim.protocol.txn_messages import (
+from groupsim.protocol.messages.transactions import (
     OffsetInTxn,
     TxnMarker,
     TxnOffsetCommitRequest,

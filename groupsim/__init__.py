@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from groupsim.members.failures import ClientFailure, PluginError
     from groupsim.members.settings import ConsumerSettings, SettingError
     from groupsim.protocol.errors import ErrorCode
-    from groupsim.protocol.messages import TopicPartition
+    from groupsim.protocol.messages.group import TopicPartition
     from groupsim.scenarios.language.model import Scenario
     from groupsim.scenarios.language.problems import ScenarioError
     from groupsim.scenarios.loading.load import load_file, load_text
@@ -65,7 +65,7 @@ _HOMES = {
     "Simulation": "groupsim.testing.simulation",
     "StandstillError": "groupsim.eventloop.errors",
     "Story": "groupsim.scenarios.story",
-    "TopicPartition": "groupsim.protocol.messages",
+    "TopicPartition": "groupsim.protocol.messages.group",
     "TraceEvent": "groupsim.eventloop.trace.events",
     "assignment_bytes": "groupsim.testing.raw_bytes",
     "load_file": "groupsim.scenarios.loading.load",

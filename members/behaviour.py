@@ -14,7 +14,7 @@ from attrs import field, frozen
 from attrs.converters import optional
 
 from groupsim.eventloop.distributions import Distribution, parse_distribution
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import EventLoop

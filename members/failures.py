@@ -10,7 +10,7 @@ from enum import StrEnum
 from functools import cache
 
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api
+from groupsim.protocol.messages.group import Api
 
 # Where Kafka's exception is not called like its error (`Errors.java`).
 _NAMES = {

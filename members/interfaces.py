@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, Protocol, TypeAlias
 
-from groupsim.protocol.batch import Batch, LogRecord
-from groupsim.protocol.messages import Request, Response, TopicPartition
+from groupsim.protocol.batch.batch import Batch, LogRecord
+from groupsim.protocol.messages.group import Request, Response, TopicPartition
 from groupsim.protocol.values import value
 
 REFUSED: Final = "connection refused"

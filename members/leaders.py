@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Final
 
-from groupsim.protocol.data_messages import LeaderIs
-from groupsim.protocol.messages import NO_EPOCH, MetadataResponse, PartitionInfo, TopicInfo, TopicPartition
+from groupsim.protocol.messages.data import LeaderIs
+from groupsim.protocol.messages.group import NO_EPOCH, MetadataResponse, PartitionInfo, TopicInfo, TopicPartition
 
 NOBODY: Final = LeaderIs(-1, NO_EPOCH)
 

@@ -16,7 +16,7 @@ from groupsim.eventloop.trace.events import Kind
 from groupsim.members.backoff import Backoff
 from groupsim.members.interfaces import NO_BROKER, Connection, Disconnected, Outcome
 from groupsim.members.member import Member
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     Api,
     HeartbeatRequest,
     JoinGroupRequest,
@@ -26,7 +26,7 @@ from groupsim.protocol.messages import (
     Request,
     SyncGroupRequest,
 )
-from groupsim.protocol.response_errors import error_in
+from groupsim.protocol.messages.response_errors import error_in
 
 Done = Callable[[Outcome], None]
 #: The connection that everything but the group's requests goes on.

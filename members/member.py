@@ -20,8 +20,8 @@ from groupsim.members.backoff import Backoff
 from groupsim.members.failures import ClientFailure
 from groupsim.members.wake import SharedWake, Wake
 from groupsim.protocol.errors import ProtocolError
-from groupsim.protocol.messages import NO_GENERATION, Api
-from groupsim.protocol.releases import client_version
+from groupsim.protocol.messages.group import NO_GENERATION, Api
+from groupsim.protocol.messages.releases import client_version
 
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import EventLoop, Host

@@ -19,7 +19,7 @@ from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.members.leaders import Leaders
 from groupsim.members.member import Member
 from groupsim.protocol.javahash import java_sorted
-from groupsim.protocol.messages import Api, MetadataRequest, MetadataResponse, PartitionInfo, TopicInfo
+from groupsim.protocol.messages.group import Api, MetadataRequest, MetadataResponse, PartitionInfo, TopicInfo
 
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import Handle

@@ -14,7 +14,7 @@ from attrs import frozen
 
 from groupsim.members.settings import SettingError
 from groupsim.protocol.javahash import java_sorted
-from groupsim.protocol.messages import TopicInfo, TopicPartition
+from groupsim.protocol.messages.group import TopicInfo, TopicPartition
 
 
 @frozen

@@ -18,32 +18,15 @@ real clients write, so a real client's request and a simulated one's are the sam
 *Java's accidents are facts too.* Which broker coordinates a group, who becomes leader when the leader goes, and which
 protocol wins a tie follow from `String.hashCode` and the iteration order of `HashMap`. `javahash` has them, once.
 
-    values              how a class of values is made, of which there are thousands
-    basics              Api, TopicPartition, the numbers that mean "none"
-    messages            requests and responses of groups; Request and Response
-    data_messages       Produce, Fetch, ListOffsets, OffsetForLeaderEpoch
-    txn_messages        the messages of transactional producers
-    admin_messages      topics, settings and the brokers, as administrators ask for them
-    acl_messages        access control lists, and who asks for them
-    operator_messages   where leaders and replicas are, what lies on disks, who writes
-    zookeeper_messages  clients and a ZooKeeper (Kafka 0.8)
-    cluster_messages    brokers and controller; the cluster's metadata as a value
-    batch, batch_sizes  a record batch as a value; the bytes it takes
-    batch_codec         a batch as bytes, and back
-    message_sizes       how many bytes a message takes on a link, without encoding it
-    wire                Kafka's requests as bytes, and our messages; its modules say which
-    checksum            CRC-32C
-    patterns            regular expressions in RE2/J's dialect, matched by google-re2
-    compression         what a producer compressed, opened where times are looked up
-    offset_records      keys and values of `__consumer_offsets`, as bytes
-    record_fields       the fields of Kafka's messages as bytes, classic and flexible
-    errors              Kafka's error codes; ProtocolError for bytes that are no message
-    refusals            the answer of each API that says an error and nothing else
-    response_errors     the one error of a response that has one for each item
-    versions, releases  what a version carries, what a broker takes, what two sides agree on
-    consumer_protocol   the embedded Subscription and Assignment, versions 0 to 3
-    sticky_data         what the sticky assignors remember in a subscription's user data
-    assignment          what an assignor is given and what it gives back
-    javahash            Java's hash and orders
-    scalahash           the order of Scala's maps, which brokers had up to 3.9
+    values             how a class of values is made, of which there are thousands
+    basics             Api, TopicPartition, the numbers that mean "none"
+    errors             Kafka's error codes; ProtocolError for bytes that are no message
+    messages           requests and responses by what they are about; what a version carries, what a broker takes
+    batch              a record batch as a value and as bytes
+    embedded           bytes inside messages and records: subscriptions, assignments, user data, offset records
+    wire               Kafka's requests as bytes, and our messages; its modules say which
+    record_fields      the fields of Kafka's messages as bytes, classic and flexible
+    patterns           regular expressions in RE2/J's dialect, matched by google-re2
+    javahash           Java's hash and orders
+    scalahash          the order of Scala's maps, which brokers had up to 3.9
 """

@@ -15,7 +15,7 @@ from attrs import evolve, frozen
 
 from groupsim.cluster.network import faults as net
 from groupsim.cluster.network.link_faults import CLIENTS
-from groupsim.protocol.messages import Api
+from groupsim.protocol.messages.group import Api
 from groupsim.scenarios.language.document import Decimalish, Document
 from groupsim.scenarios.language.keys import fields_of, key
 from groupsim.scenarios.language.mistakes import Collector, Several, Wrong, paths_of, problems_of

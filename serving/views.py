@@ -9,8 +9,8 @@ from typing import Any
 import attrs
 
 from groupsim.coordinator.classic.snapshot import GroupSnapshot, MemberSnapshot
-from groupsim.protocol import consumer_protocol as embedded
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.embedded import consumer_protocol as embedded
+from groupsim.protocol.messages.group import TopicPartition
 from groupsim.serving.stage import LiveStage
 
 Addresses = Mapping[int, tuple[str, int]]

@@ -21,7 +21,7 @@ from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.base.versions import BASELINE
 from groupsim.coordinator.testing import GROUP, Bench, Sent
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     DescribeGroupsRequest,
     JoinGroupResponse,
     JoinProtocol,

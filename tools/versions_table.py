@@ -11,7 +11,7 @@ from pathlib import Path
 
 from kept_page import keep, replaced
 
-from groupsim.protocol.releases import BASELINE
+from groupsim.protocol.messages.releases import BASELINE
 from groupsim.protocol.wire.apis import api_table, served
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "serving.md"

@@ -34,7 +34,7 @@ from groupsim.assignors.errors import ENDLESS_LOOP, JavaFailure
 from groupsim.assignors.steps import NO_STEPS, Steps
 from groupsim.assignors.sticky.moves import Moves
 from groupsim.assignors.sticky.state import State
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 
 # A reassignment ends after a handful of passes; only one that does not is watched.
 _SUSPICIOUS_PASSES = 256

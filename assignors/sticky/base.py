@@ -19,8 +19,8 @@ from groupsim.assignors.sticky.claims import NO_GENERATION, Claim, equal_subscri
 from groupsim.assignors.sticky.general import GeneralAssignment
 from groupsim.assignors.sticky.reasons import note_claims, note_path
 from groupsim.assignors.sticky.uniform import UniformAssignment
-from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription, TopicMetadata
+from groupsim.protocol.messages.group import TopicPartition
 
 Given = dict[str, list[TopicPartition]]
 

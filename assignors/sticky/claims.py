@@ -24,8 +24,8 @@ from collections.abc import Container, Sequence
 from attrs import frozen
 
 from groupsim.assignors.steps import NO_STEPS, Steps
-from groupsim.protocol.assignment import MemberSubscription
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.embedded.assignment import MemberSubscription
+from groupsim.protocol.messages.group import TopicPartition
 
 NO_GENERATION = -1
 

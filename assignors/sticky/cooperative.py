@@ -16,9 +16,9 @@ from groupsim.assignors.interface import RebalanceProtocol
 from groupsim.assignors.steps import NO_STEPS, Steps
 from groupsim.assignors.sticky.base import Given, StickyBase
 from groupsim.assignors.sticky.claims import NO_GENERATION, Claim
-from groupsim.protocol.assignment import MemberSubscription, TopicMetadata
-from groupsim.protocol.messages import TopicPartition
-from groupsim.protocol.sticky_data import decode_generation, encode_generation
+from groupsim.protocol.embedded.assignment import MemberSubscription, TopicMetadata
+from groupsim.protocol.embedded.sticky_data import decode_generation, encode_generation
+from groupsim.protocol.messages.group import TopicPartition
 
 _encoded = lru_cache(maxsize=64)(encode_generation)  # a group's members say the same
 

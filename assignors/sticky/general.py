@@ -24,8 +24,8 @@ from groupsim.assignors.sticky.balance import Balance, LiteralBalance, imbalance
 from groupsim.assignors.sticky.claims import Claim, Owned, of_generation
 from groupsim.assignors.sticky.left import left_over, numbers_by_topic
 from groupsim.assignors.sticky.state import State
-from groupsim.protocol.assignment import TopicMetadata
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.embedded.assignment import TopicMetadata
+from groupsim.protocol.messages.group import TopicPartition
 
 _BUILDER = "GeneralAssignmentBuilder"
 

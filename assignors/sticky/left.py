@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set
 
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 
 
 def numbers_by_topic(partitions: Iterable[TopicPartition], topics: Iterable[str]) -> dict[str, set[int]]:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import TypeAlias
 
 from groupsim.protocol.javahash import JavaHashMap
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 
 _Pair: TypeAlias = tuple[int, int]
 

@@ -15,9 +15,9 @@ from groupsim.assignors.common import partitions_of
 from groupsim.assignors.errors import JavaFailure
 from groupsim.assignors.sticky.claims import Claim
 from groupsim.assignors.sticky.load import Load
-from groupsim.protocol.assignment import TopicMetadata
+from groupsim.protocol.embedded.assignment import TopicMetadata
 from groupsim.protocol.javahash import java_sorted, java_string_key
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 
 NOBODY = -1
 

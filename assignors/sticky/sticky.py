@@ -12,9 +12,9 @@ from collections.abc import Sequence
 
 from groupsim.assignors.sticky.base import StickyBase
 from groupsim.assignors.sticky.claims import NO_GENERATION, Claim
-from groupsim.protocol.assignment import MemberSubscription
-from groupsim.protocol.messages import TopicPartition
-from groupsim.protocol.sticky_data import decode_sticky_user_data, encode_sticky_user_data
+from groupsim.protocol.embedded.assignment import MemberSubscription
+from groupsim.protocol.embedded.sticky_data import decode_sticky_user_data, encode_sticky_user_data
+from groupsim.protocol.messages.group import TopicPartition
 
 
 class StickyAssignor(StickyBase):

@@ -21,9 +21,9 @@ from groupsim.assignors.racks import GroupRacks
 from groupsim.assignors.steps import NO_STEPS, Steps
 from groupsim.assignors.sticky.claims import NO_GENERATION, Owned, of_generation
 from groupsim.assignors.sticky.left import left_over, numbers_by_topic
-from groupsim.protocol.assignment import TopicMetadata
+from groupsim.protocol.embedded.assignment import TopicMetadata
 from groupsim.protocol.javahash import java_sorted
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 
 _NUMBER = itemgetter(1)
 _BUILDER = "ConstrainedAssignmentBuilder"

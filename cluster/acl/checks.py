@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from groupsim.cluster.acl import cluster, groups, offsets, operators, records, topics, transactions
 from groupsim.cluster.acl.gate import Gate
 from groupsim.cluster.acl.rules import StandardAuthorizer
-from groupsim.protocol.acl_messages import Acl
-from groupsim.protocol.admin_messages import ConfigsToAlter
-from groupsim.protocol.cluster_messages import ClusterImage
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import MetadataRequest
+from groupsim.protocol.messages.acl import Acl
+from groupsim.protocol.messages.admin import ConfigsToAlter
+from groupsim.protocol.messages.cluster import ClusterImage
+from groupsim.protocol.messages.group import MetadataRequest
 
 if TYPE_CHECKING:
     from groupsim.cluster.config.cluster import ClusterConfig

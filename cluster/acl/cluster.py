@@ -16,14 +16,15 @@ from groupsim.cluster.acl.gate import Check, Visit
 from groupsim.cluster.acl.groups import NO_GROUP
 from groupsim.cluster.acl.offsets import NO_TOPIC
 from groupsim.cluster.acl.transactions import NO_CLUSTER
-from groupsim.protocol.acl_messages import (
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.acl import (
     CreateAclsRequest,
     DeleteAclsRequest,
     DescribeAclsRequest,
     Operation,
     Resource,
 )
-from groupsim.protocol.admin_messages import (
+from groupsim.protocol.messages.admin import (
     GROUP_RESOURCE,
     TOPIC_RESOURCE,
     AlterConfigsRequest,
@@ -34,7 +35,6 @@ from groupsim.protocol.admin_messages import (
     IncrementalAlterConfigsRequest,
     ListConfigResourcesRequest,
 )
-from groupsim.protocol.errors import ErrorCode
 
 _WORDS: Final[Mapping[ErrorCode, str]] = {
     NO_TOPIC: "Topic authorization failed.",

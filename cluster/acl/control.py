@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
-from groupsim.protocol.acl_messages import (
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.acl import (
     ANY,
     CLUSTER_NAME,
     MATCH,
@@ -29,8 +30,7 @@ from groupsim.protocol.acl_messages import (
     Permission,
     Resource,
 )
-from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Request
+from groupsim.protocol.messages.group import Request
 
 MOST_RECORDS: Final = 10_000
 """How many ACLs one request may make or delete (`QuorumController.MAX_RECORDS_PER_USER_OP`)."""

@@ -17,14 +17,14 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from groupsim.cluster.acl.operations import SUPPORTED, bits
 from groupsim.cluster.acl.rules import Authorizer, Who
-from groupsim.protocol.acl_messages import ANONYMOUS, CLUSTER_NAME, Operation, Resource
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import HeartbeatResponse, Request, Response
-from groupsim.protocol.refusals import refusal
+from groupsim.protocol.messages.acl import ANONYMOUS, CLUSTER_NAME, Operation, Resource
+from groupsim.protocol.messages.group import HeartbeatResponse, Request, Response
+from groupsim.protocol.messages.refusals import refusal
 
 if TYPE_CHECKING:
     from groupsim.cluster.network.broker_connection import Line
-    from groupsim.protocol.cluster_messages import ClusterImage
+    from groupsim.protocol.messages.cluster import ClusterImage
 
 Handler: TypeAlias = Callable[[Any, Any], None]
 Check: TypeAlias = Callable[["Visit", Any], None]

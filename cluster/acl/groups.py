@@ -11,9 +11,9 @@ from typing import Any, Final
 from attrs import evolve
 
 from groupsim.cluster.acl.gate import Check, Visit
-from groupsim.protocol.acl_messages import Operation, Resource
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.acl import Operation, Resource
+from groupsim.protocol.messages.group import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
     DescribedGroup,

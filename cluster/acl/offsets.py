@@ -16,10 +16,10 @@ from attrs import evolve
 
 from groupsim.cluster.acl.gate import Check, Visit
 from groupsim.cluster.acl.groups import NO_GROUP
-from groupsim.protocol.acl_messages import Operation, Resource
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.acl import Operation, Resource
+from groupsim.protocol.messages.group import (
     FetchedOffset,
     OffsetCommitRequest,
     OffsetDeleteRequest,
@@ -27,7 +27,7 @@ from groupsim.protocol.messages import (
     OffsetFetchRequest,
     OffsetFetchResponse,
 )
-from groupsim.protocol.refusals import refusal
+from groupsim.protocol.messages.refusals import refusal
 
 NO_TOPIC: Final = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 Results = tuple[tuple[TopicPartition, ErrorCode], ...]

@@ -12,8 +12,8 @@ from typing import Final
 
 from attrs import evolve
 
-from groupsim.protocol.acl_messages import Operation, Resource
-from groupsim.protocol.messages import MetadataRequest, MetadataResponse
+from groupsim.protocol.messages.acl import Operation, Resource
+from groupsim.protocol.messages.group import MetadataRequest, MetadataResponse
 
 SUPPORTED: Final[Mapping[Resource, tuple[Operation, ...]]] = {
     Resource.TOPIC: (

@@ -16,10 +16,10 @@ from groupsim.cluster.acl.control import not_authorized
 from groupsim.cluster.acl.gate import Check, Visit
 from groupsim.cluster.acl.offsets import NO_TOPIC
 from groupsim.cluster.acl.transactions import NO_CLUSTER
-from groupsim.protocol.acl_messages import NOT_ASKED, Operation, Resource
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Response
-from groupsim.protocol.operator_messages import (
+from groupsim.protocol.messages.acl import NOT_ASKED, Operation, Resource
+from groupsim.protocol.messages.group import Response
+from groupsim.protocol.messages.operator import (
     NO_WATERMARK,
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,
@@ -43,7 +43,7 @@ from groupsim.protocol.operator_messages import (
     ProducersOf,
     UnderWay,
 )
-from groupsim.protocol.refusals import refusal
+from groupsim.protocol.messages.refusals import refusal
 
 _FAILED = "Topic authorization failed."
 

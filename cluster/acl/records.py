@@ -17,8 +17,9 @@ from attrs import evolve
 from groupsim.cluster.acl.gate import Check, Visit
 from groupsim.cluster.acl.offsets import NO_TOPIC, may_with_topics
 from groupsim.cluster.acl.transactions import NO_ID
-from groupsim.protocol.acl_messages import Operation, Resource
-from groupsim.protocol.data_messages import (
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.acl import Operation, Resource
+from groupsim.protocol.messages.data import (
     EpochEndOffset,
     FetchRequest,
     FetchResponse,
@@ -31,7 +32,6 @@ from groupsim.protocol.data_messages import (
     ProduceResponse,
     partitions_of,
 )
-from groupsim.protocol.errors import ErrorCode
 
 
 def _produce(visit: Visit, request: ProduceRequest) -> None:

@@ -10,14 +10,14 @@ from typing import Any, Final
 
 from groupsim.cluster.acl.control import refused
 from groupsim.coordinator.base.interfaces import Call
-from groupsim.protocol.acl_messages import (
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.acl import (
     CreateAclsRequest,
     DeleteAclsRequest,
     DescribeAclsRequest,
     DescribeAclsResponse,
 )
-from groupsim.protocol.cluster_messages import ClusterImage
-from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.cluster import ClusterImage
 
 _TIMEOUT_US: Final = 30_000_000
 """A request for ACLs names no time to wait: `request.timeout.ms` of the broker."""

@@ -21,7 +21,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Final, NamedTuple, Protocol
 
 from groupsim.cluster.config.acl import AclConfig
-from groupsim.protocol.acl_messages import WILDCARD, Acl, Operation, Pattern, Permission, Resource
+from groupsim.protocol.messages.acl import WILDCARD, Acl, Operation, Pattern, Permission, Resource
 
 EVERY_USER: Final = "User:*"
 _MOST_VERDICTS: Final = 50_000

@@ -16,8 +16,8 @@ from attrs import evolve
 
 from groupsim.cluster.acl.gate import Check, Visit
 from groupsim.cluster.acl.offsets import NO_TOPIC
-from groupsim.protocol.acl_messages import NOT_ASKED, Operation, Resource
-from groupsim.protocol.admin_messages import (
+from groupsim.protocol.messages.acl import NOT_ASKED, Operation, Resource
+from groupsim.protocol.messages.admin import (
     CreatedTopic,
     CreatePartitionsRequest,
     CreatePartitionsResponse,
@@ -27,7 +27,7 @@ from groupsim.protocol.admin_messages import (
     DeleteTopicsRequest,
     DeleteTopicsResponse,
 )
-from groupsim.protocol.messages import MetadataRequest, MetadataResponse, TopicInfo
+from groupsim.protocol.messages.group import MetadataRequest, MetadataResponse, TopicInfo
 
 _METADATA_LOG: Final = "__cluster_metadata"
 _FAILED: Final = "Authorization failed."

@@ -11,9 +11,9 @@ from typing import Any, Final
 from groupsim.cluster.acl.gate import Check, Visit
 from groupsim.cluster.acl.groups import NO_GROUP
 from groupsim.cluster.acl.offsets import NO_TOPIC, commit_to_topics, may_with_topics
-from groupsim.protocol.acl_messages import Operation, Resource
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.txn_messages import (
+from groupsim.protocol.messages.acl import Operation, Resource
+from groupsim.protocol.messages.transactions import (
     AddOffsetsToTxnRequest,
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,

@@ -27,8 +27,8 @@ from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.coordinator.ids import MemberIds
 from groupsim.coordinator.service import GroupCoordinator
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.cluster_messages import ClusterImage, MetadataLogResponse
-from groupsim.protocol.versions import normalise_request
+from groupsim.protocol.messages.cluster import ClusterImage, MetadataLogResponse
+from groupsim.protocol.messages.versions import normalise_request
 
 if TYPE_CHECKING:
     from groupsim.cluster.broker.parts import Logs

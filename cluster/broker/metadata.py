@@ -20,9 +20,9 @@ from attrs import evolve
 from groupsim.cluster.controller.admin import illegal_name
 from groupsim.cluster.controller.administration import INTERNAL_TOPICS
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC, partition_for
-from groupsim.protocol.cluster_messages import NO_LEADER, BrokerState, ClusterImage, PartitionState, TopicState
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.cluster import NO_LEADER, BrokerState, ClusterImage, PartitionState, TopicState
+from groupsim.protocol.messages.group import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
     MetadataResponse,

@@ -15,10 +15,10 @@ from groupsim.cluster.log.markers import marker_batch, marker_of
 from groupsim.coordinator.base import serde
 from groupsim.coordinator.base.interfaces import LoadFailed
 from groupsim.coordinator.base.records import Loaded, OffsetRecord, Producer, Record, TransactionEnd
-from groupsim.protocol.batch import COMPRESSION_MASK, TRANSACTIONAL, Batch, LogRecord
-from groupsim.protocol.batch_sizes import batch_of
+from groupsim.protocol.batch.batch import COMPRESSION_MASK, TRANSACTIONAL, Batch, LogRecord
+from groupsim.protocol.batch.sizes import batch_of
+from groupsim.protocol.embedded.offset_records import FLEXIBLE_VERSION
 from groupsim.protocol.errors import ProtocolError
-from groupsim.protocol.offset_records import FLEXIBLE_VERSION
 
 
 def _without_id(topic: str) -> bytes | None:

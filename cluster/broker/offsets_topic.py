@@ -29,7 +29,7 @@ from groupsim.coordinator.base.records import Loaded, Record
 from groupsim.coordinator.base.serde import offset_version
 from groupsim.eventloop.interface import Order
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.batch import Batch, timestamp_ms
+from groupsim.protocol.batch.batch import Batch, timestamp_ms
 from groupsim.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from groupsim.coordinator.base.interfaces import Log
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.cluster_messages import ClusterImage
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.cluster import ClusterImage
 
 if TYPE_CHECKING:
     from groupsim.cluster.broker.broker import Node
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from groupsim.cluster.log.log import PartitionLog
     from groupsim.cluster.network.endpoint import Endpoint
     from groupsim.members.producer.load import Sizes
-    from groupsim.protocol.batch import Batch
+    from groupsim.protocol.batch.batch import Batch
 
 Listener = Callable[[TopicPartition, int], None]
 Handler = Callable[[Any, Any], None]

@@ -22,8 +22,8 @@ from groupsim.cluster.controller.placement import Candidate, Refused, Replicas, 
 from groupsim.cluster.controller.trace import Teller
 from groupsim.eventloop.randomness import Stream
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.cluster_messages import PartitionState, TopicState
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.cluster import PartitionState, TopicState
 
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 _LONGEST = 249

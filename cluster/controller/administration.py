@@ -26,7 +26,8 @@ from groupsim.cluster.controller.image import Draft
 from groupsim.cluster.controller.partitions import MIN_ISR
 from groupsim.cluster.controller.placement import Refused
 from groupsim.eventloop.trace.trace import Trace
-from groupsim.protocol.admin_messages import (
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.admin import (
     APPEND,
     DELETE,
     GROUP_RESOURCE,
@@ -50,8 +51,7 @@ from groupsim.protocol.admin_messages import (
     MorePartitions,
     NewTopic,
 )
-from groupsim.protocol.cluster_messages import ClusterImage, TopicState
-from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.cluster import ClusterImage, TopicState
 
 INTERNAL_TOPICS: Final = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 METADATA_TOPIC: Final = "__cluster_metadata"

@@ -37,7 +37,8 @@ from groupsim.cluster.controller.channel import Channel, Connection
 from groupsim.cluster.controller.image import EMPTY, difference
 from groupsim.eventloop.interface import EventLoop, Handle, Host
 from groupsim.eventloop.randomness import Stream
-from groupsim.protocol.cluster_messages import (
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.cluster import (
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
     BrokerRegistrationRequest,
@@ -47,7 +48,6 @@ from groupsim.protocol.cluster_messages import (
     MetadataLogRequest,
     MetadataLogResponse,
 )
-from groupsim.protocol.errors import ErrorCode
 
 _FIRST_WAIT_US = 100_000
 _JITTER_PERCENT = 2

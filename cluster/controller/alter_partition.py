@@ -16,13 +16,13 @@ from collections.abc import Callable
 from groupsim.cluster.controller.channel import Channel
 from groupsim.eventloop.interface import EventLoop, Host
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.cluster_messages import (
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.cluster import (
     AlterPartitionRequest,
     AlterPartitionResponse,
     IsrChange,
     PartitionState,
 )
-from groupsim.protocol.errors import ErrorCode
 
 OnDone = Callable[[ErrorCode, PartitionState | None], None]
 

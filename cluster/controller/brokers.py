@@ -29,14 +29,14 @@ from groupsim.cluster.controller.image import Draft
 from groupsim.cluster.controller.partitions import Partitions
 from groupsim.cluster.controller.sessions import Sessions
 from groupsim.cluster.controller.trace import Teller
-from groupsim.protocol.cluster_messages import (
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.cluster import (
     BrokerHeartbeatRequest,
     BrokerHeartbeatResponse,
     BrokerRegistrationRequest,
     BrokerRegistrationResponse,
     BrokerState,
 )
-from groupsim.protocol.errors import ErrorCode
 
 _NEVER = 1 << 62
 

@@ -45,9 +45,10 @@ from groupsim.cluster.controller.reassignment import Movements
 from groupsim.cluster.controller.trace import Teller
 from groupsim.cluster.network.causes import caused_by
 from groupsim.eventloop.interface import EventLoop, Handle, Host
-from groupsim.protocol.acl_messages import Acl
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.cluster_messages import (
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.acl import Acl
+from groupsim.protocol.messages.cluster import (
     AlterPartitionRequest,
     AlterPartitionResponse,
     BrokerHeartbeatRequest,
@@ -55,8 +56,7 @@ from groupsim.protocol.cluster_messages import (
     ClusterImage,
     MetadataLogRequest,
 )
-from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.refusals import refusal
+from groupsim.protocol.messages.refusals import refusal
 
 CONTROLLER_NODE = 3_000
 CONTROLLER_HOST = "controller"

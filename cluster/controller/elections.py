@@ -30,7 +30,7 @@ from enum import Enum
 
 from attrs import frozen
 
-from groupsim.protocol.cluster_messages import NO_LEADER, PartitionState
+from groupsim.protocol.messages.cluster import NO_LEADER, PartitionState
 
 Nodes = tuple[int, ...]
 

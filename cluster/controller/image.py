@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from attrs import evolve, frozen
 
 from groupsim.cluster.controller.elections import Reassignment
-from groupsim.protocol.acl_messages import Acl
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.cluster_messages import BrokerState, ClusterImage, PartitionState, TopicState
+from groupsim.protocol.messages.acl import Acl
+from groupsim.protocol.messages.cluster import BrokerState, ClusterImage, PartitionState, TopicState
 
 EMPTY = ClusterImage()
 

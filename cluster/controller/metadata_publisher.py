@@ -15,7 +15,7 @@ from typing import Any, Protocol
 
 from groupsim.cluster.controller.image import EMPTY, difference
 from groupsim.eventloop.interface import Host, Order
-from groupsim.protocol.cluster_messages import ClusterImage, MetadataLogResponse
+from groupsim.protocol.messages.cluster import ClusterImage, MetadataLogResponse
 
 
 class Call(Protocol):

@@ -43,9 +43,9 @@ from groupsim.cluster.controller.elections import Reassignment
 from groupsim.cluster.controller.image import Proposal
 from groupsim.cluster.controller.journal import REMEDY, Journal, Sections
 from groupsim.cluster.log.files.data_dir import DataDirRefused
-from groupsim.protocol.acl_messages import Acl
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.cluster_messages import NO_LEADER, ClusterImage, PartitionState, TopicState
+from groupsim.protocol.messages.acl import Acl
+from groupsim.protocol.messages.cluster import NO_LEADER, ClusterImage, PartitionState, TopicState
 
 FILE: Final = "cluster-metadata"
 LOCK: Final = ".lock"

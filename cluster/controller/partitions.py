@@ -19,7 +19,8 @@ from groupsim.cluster.controller.elections import Decision, Election, Rules, Wan
 from groupsim.cluster.controller.image import Draft
 from groupsim.cluster.controller.trace import Teller
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.cluster_messages import (
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.cluster import (
     NO_LEADER,
     AlterPartitionRequest,
     AlterPartitionResponse,
@@ -27,7 +28,6 @@ from groupsim.protocol.cluster_messages import (
     PartitionState,
     TopicState,
 )
-from groupsim.protocol.errors import ErrorCode
 
 MIN_ISR = "min.insync.replicas"
 UNCLEAN = "unclean.leader.election.enable"

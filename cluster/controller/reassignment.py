@@ -21,9 +21,9 @@ from groupsim.cluster.controller.image import Draft
 from groupsim.cluster.controller.partitions import Partitions
 from groupsim.cluster.controller.placement import Refused
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.cluster_messages import PartitionState
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.operator_messages import (
+from groupsim.protocol.messages.cluster import PartitionState
+from groupsim.protocol.messages.operator import (
     PREFERRED_ELECTION,
     UNCLEAN_ELECTION,
     AlterPartitionReassignmentsRequest,
@@ -34,7 +34,7 @@ from groupsim.protocol.operator_messages import (
     ListPartitionReassignmentsResponse,
     UnderWay,
 )
-from groupsim.protocol.refusals import refusal
+from groupsim.protocol.messages.refusals import refusal
 
 _KINDS: Final = {PREFERRED_ELECTION: Election.PREFERRED, UNCLEAN_ELECTION: Election.UNCLEAN}
 _WORDS: Final = {

@@ -10,7 +10,7 @@ from typing import Any
 from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.trace.trace import Trace
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.cluster_messages import BrokerState, PartitionState
+from groupsim.protocol.messages.cluster import BrokerState, PartitionState
 
 
 class Teller:

@@ -22,7 +22,7 @@ from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.eventloop.interface import EventLoop
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.cluster_messages import (
+from groupsim.protocol.messages.cluster import (
     NO_LEADER,
     BrokerState,
     ClusterImage,

@@ -23,8 +23,8 @@ from groupsim.eventloop.interface import Order
 from groupsim.members.interfaces import FetchFailed
 from groupsim.members.producer.load import DEFAULT_SIZES, Sizes
 from groupsim.members.producer.traffic import Traffic
-from groupsim.protocol.cluster_messages import NO_LEADER
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.cluster import NO_LEADER
+from groupsim.protocol.messages.group import TopicPartition
 
 Ends: TypeAlias = Mapping[TopicPartition, tuple[int, int]]
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from groupsim.cluster.config.counted import CountedConfig
     from groupsim.cluster.network.endpoint import Endpoint
     from groupsim.cluster.network.network import Network
-    from groupsim.protocol.batch import Batch
+    from groupsim.protocol.batch.batch import Batch
 
 
 class CountedLogs:

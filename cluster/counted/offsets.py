@@ -18,9 +18,9 @@ from groupsim.cluster.network.latency import Draws
 from groupsim.coordinator.base.records import Record
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.interface import EventLoop, Host, Order
-from groupsim.protocol.batch import Batch, timestamp_ms
+from groupsim.protocol.batch.batch import Batch, timestamp_ms
+from groupsim.protocol.embedded.offset_records import FLEXIBLE_VERSION
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.offset_records import FLEXIBLE_VERSION
 
 Done = Callable[[ErrorCode | None], None]
 _APPEND = Order.APPEND  # looked up once: members of an enumeration are found slowly

@@ -14,9 +14,9 @@ from groupsim.cluster.counted.offsets import CountedOffsets
 from groupsim.cluster.network.endpoint import broker_name
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC, partition_for
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.cluster_messages import NO_LEADER, ClusterImage, MetadataLogResponse
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.cluster import NO_LEADER, ClusterImage, MetadataLogResponse
+from groupsim.protocol.messages.group import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
     MetadataRequest,

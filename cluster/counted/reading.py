@@ -21,7 +21,7 @@ from groupsim.cluster.network.link_faults import stretched
 from groupsim.cluster.network.network import Network
 from groupsim.eventloop.interface import Handle, Host, Order
 from groupsim.members.interfaces import Fetched, FetchFailed
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 
 if TYPE_CHECKING:
     from groupsim.cluster.counted.data import Data

@@ -10,7 +10,7 @@ from typing import Final
 
 from groupsim.cluster.config.log import LogConfig
 from groupsim.cluster.log.errors import LogRefused
-from groupsim.protocol.batch import LOG_APPEND_TIME, NO_TIMESTAMP, Batch
+from groupsim.protocol.batch.batch import LOG_APPEND_TIME, NO_TIMESTAMP, Batch
 from groupsim.protocol.errors import ErrorCode
 
 _TIME: Final = "One or more records have been rejected due to invalid timestamp"

@@ -34,7 +34,7 @@ from groupsim.cluster.log.interfaces import Segment
 from groupsim.cluster.log.markers import marker_of
 from groupsim.cluster.log.producer_state import Aborted, ProducerEntry
 from groupsim.cluster.log.retention import largest_timestamp_ms
-from groupsim.protocol.batch import (
+from groupsim.protocol.batch.batch import (
     DELETE_HORIZON,
     HEADER_BYTES,
     LOG_APPEND_TIME,
@@ -43,7 +43,7 @@ from groupsim.protocol.batch import (
     Batch,
     LogRecord,
 )
-from groupsim.protocol.batch_sizes import record_size
+from groupsim.protocol.batch.sizes import record_size
 
 MAX_OFFSET_RANGE = 2**31 - 1
 

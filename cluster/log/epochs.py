@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from groupsim.protocol.data_messages import EpochEnd
+from groupsim.protocol.messages.data import EpochEnd
 
 CHECKPOINT = "leader-epoch-checkpoint"
 UNKNOWN = EpochEnd(-1, -1)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple, Protocol
 
-from groupsim.protocol.batch import Batch
+from groupsim.protocol.batch.batch import Batch
 
 
 class Found(NamedTuple):

@@ -40,9 +40,9 @@ from groupsim.cluster.log.errors import LogRefused, OffsetOutOfRange
 from groupsim.cluster.log.interfaces import Segment, SegmentStore
 from groupsim.cluster.log.producer_state import Kept, ProducerStates
 from groupsim.eventloop.trace.events import Kind
-from groupsim.protocol.batch import LOG_APPEND_TIME, Batch
-from groupsim.protocol.data_messages import EpochEnd
+from groupsim.protocol.batch.batch import LOG_APPEND_TIME, Batch
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.data import EpochEnd
 
 __all__ = ["LogRefused", "Note", "OffsetOutOfRange", "PartitionLog"]
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from typing import Final, NamedTuple
 
-from groupsim.protocol.batch import CONTROL, TRANSACTIONAL, Batch, LogRecord
+from groupsim.protocol.batch.batch import CONTROL, TRANSACTIONAL, Batch, LogRecord
 
 ABORT: Final = 0
 COMMIT: Final = 1

@@ -17,7 +17,7 @@ from attrs import define, field
 
 from groupsim.cluster.log.interfaces import Found, Segment, SegmentStore
 from groupsim.cluster.log.reading import first_not_older, records_in
-from groupsim.protocol.batch import Batch
+from groupsim.protocol.batch.batch import Batch
 
 
 @define(eq=False)

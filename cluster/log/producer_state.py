@@ -29,7 +29,7 @@ from attrs import define, field
 
 from groupsim.cluster.log.errors import LogRefused
 from groupsim.cluster.log.markers import marker_of
-from groupsim.protocol.batch import NO_PRODUCER, NO_SEQUENCE, Batch
+from groupsim.protocol.batch.batch import NO_PRODUCER, NO_SEQUENCE, Batch
 from groupsim.protocol.errors import ErrorCode
 
 BATCHES_KEPT: Final = 5

@@ -9,8 +9,8 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 
 from groupsim.cluster.log.interfaces import Found, Segment
-from groupsim.protocol.batch import LOG_APPEND_TIME, Batch, LogRecord
-from groupsim.protocol.compression import opened
+from groupsim.protocol.batch.batch import LOG_APPEND_TIME, Batch, LogRecord
+from groupsim.protocol.batch.compression import opened
 
 
 def some(segments: Sequence[Segment], offset: int, limit: int, max_bytes: int, at_least_one: bool) -> tuple[Batch, ...]:

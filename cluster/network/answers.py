@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     Api,
     FindCoordinatorRequest,
     LeaveGroupRequest,

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from groupsim.eventloop.interface import Host
-from groupsim.protocol.messages import Request, Response
+from groupsim.protocol.messages.group import Request, Response
 
 if TYPE_CHECKING:
     from groupsim.cluster.network.endpoint import Endpoint

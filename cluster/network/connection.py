@@ -38,9 +38,9 @@ from groupsim.eventloop.randomness import Stream
 from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.trace.trace import OFF
 from groupsim.members.interfaces import REFUSED, Disconnected, Outcome
-from groupsim.protocol.data_messages import FetchRequest, ProduceRequest, ProduceResponse
-from groupsim.protocol.messages import HeartbeatResponse, Request, Response
-from groupsim.protocol.versions import normalise_response
+from groupsim.protocol.messages.data import FetchRequest, ProduceRequest, ProduceResponse
+from groupsim.protocol.messages.group import HeartbeatResponse, Request, Response
+from groupsim.protocol.messages.versions import normalise_response
 
 if TYPE_CHECKING:
     from groupsim.cluster.network.endpoint import Endpoint

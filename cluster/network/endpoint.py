@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING
 from groupsim.cluster.network.answers import TITLES, generation_of, group_of, member_of
 from groupsim.eventloop.interface import EventLoop, Host
 from groupsim.eventloop.trace.events import Kind
-from groupsim.protocol.cluster_messages import (
+from groupsim.protocol.messages.cluster import (
     AlterPartitionRequest,
     BrokerHeartbeatRequest,
     BrokerRegistrationRequest,
     MetadataLogRequest,
 )
-from groupsim.protocol.data_messages import FetchRequest, ProduceRequest
-from groupsim.protocol.messages import HeartbeatRequest, JoinGroupResponse, Request, Response
-from groupsim.protocol.response_errors import error_in
+from groupsim.protocol.messages.data import FetchRequest, ProduceRequest
+from groupsim.protocol.messages.group import HeartbeatRequest, JoinGroupResponse, Request, Response
+from groupsim.protocol.messages.response_errors import error_in
 
 if TYPE_CHECKING:
     from groupsim.cluster.network.broker_connection import Line

@@ -23,7 +23,7 @@ from attrs import field, frozen, validators
 
 from groupsim.eventloop.units import as_us, show_bandwidth, show_us
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api
+from groupsim.protocol.messages.group import Api
 
 Word = TypeVar("Word", bound=Enum)
 
@@ -42,7 +42,7 @@ def _named(what: str, word: object, names: dict[str, Word]) -> Word:
 
 #: Where names are listed.
 _HOME = {
-    "request": "groupsim.protocol.messages.Api",
+    "request": "groupsim.protocol.messages.group.Api",
     "error code": "groupsim.ErrorCode",
     "direction": "groupsim.cluster.network.faults.Direction",
     "end of a connection": "groupsim.cluster.network.faults.After",

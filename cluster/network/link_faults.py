@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from attrs import frozen
 
 from groupsim.cluster.network.bandwidth import Bandwidth, Lane
-from groupsim.protocol.message_sizes import request_bytes, response_bytes
-from groupsim.protocol.messages import Request, Response
+from groupsim.protocol.messages.group import Request, Response
+from groupsim.protocol.messages.sizes import request_bytes, response_bytes
 
 if TYPE_CHECKING:
     from groupsim.cluster.network.broker_connection import Line

@@ -12,8 +12,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from groupsim.cluster.network.sockets import Wire
-from groupsim.protocol.data_messages import FetchRequest, FetchResponse, PartitionData
-from groupsim.protocol.messages import Request, Response
+from groupsim.protocol.messages.data import FetchRequest, FetchResponse, PartitionData
+from groupsim.protocol.messages.group import Request, Response
 
 if TYPE_CHECKING:
     from groupsim.cluster.network.network import Network

@@ -16,8 +16,8 @@ from groupsim.cluster.network.faults import (
     MessageFault,
 )
 from groupsim.cluster.network.link_faults import is_meant
-from groupsim.protocol.messages import Request, Response
-from groupsim.protocol.refusals import refusal
+from groupsim.protocol.messages.group import Request, Response
+from groupsim.protocol.messages.refusals import refusal
 
 if TYPE_CHECKING:
     from groupsim.cluster.network.broker_connection import Line

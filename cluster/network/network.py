@@ -23,7 +23,7 @@ from groupsim.cluster.network.sockets import Correlations
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.interface import EventLoop
 from groupsim.eventloop.quantiles import Constant
-from groupsim.protocol.releases import BASELINE
+from groupsim.protocol.messages.releases import BASELINE
 
 if TYPE_CHECKING:
     from groupsim.cluster.network.endpoint import Endpoint

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from groupsim.cluster.network.latency import BLOCK, FIRST, Draws, drawn
 from groupsim.members.interfaces import Outcome
-from groupsim.protocol.messages import Request
+from groupsim.protocol.messages.group import Request
 
 if TYPE_CHECKING:
     from groupsim.cluster.network.connection import Connection

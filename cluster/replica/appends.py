@@ -26,8 +26,9 @@ from groupsim.cluster.replica.purgatory import ParkedAppend, ParkedProduce
 from groupsim.eventloop.interface import Order
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.batch import Batch
-from groupsim.protocol.data_messages import (
+from groupsim.protocol.batch.batch import Batch
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.data import (
     NO_LEADER_EPOCH,
     Produced,
     ProduceRequest,
@@ -35,7 +36,6 @@ from groupsim.protocol.data_messages import (
     Unfit,
     partitions_of,
 )
-from groupsim.protocol.errors import ErrorCode
 
 ALL, LEADER, NOBODY = -1, 1, 0
 # Members of an enumeration are found slowly, and these are asked for with every batch.

@@ -9,10 +9,10 @@ from groupsim.cluster.replica.purgatory import Lanes
 from groupsim.eventloop.interface import EventLoop, Host
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.batch import EPOCH_MS
-from groupsim.protocol.cluster_messages import ClusterImage, IsrChange, PartitionState
-from groupsim.protocol.data_messages import NO_LEADER_EPOCH, LeaderIs
+from groupsim.protocol.batch.batch import EPOCH_MS
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.cluster import ClusterImage, IsrChange, PartitionState
+from groupsim.protocol.messages.data import NO_LEADER_EPOCH, LeaderIs
 
 if TYPE_CHECKING:
     from groupsim.cluster.config.replica import ReplicaConfig

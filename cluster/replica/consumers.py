@@ -23,7 +23,8 @@ from groupsim.cluster.log.reading import segment_base
 from groupsim.cluster.replica.broker_replicas import Station
 from groupsim.cluster.replica.leader import Leadership
 from groupsim.cluster.replica.partition import Hosted
-from groupsim.protocol.data_messages import (
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.data import (
     NO_LEADER_EPOCH,
     READ_COMMITTED,
     FetchPartition,
@@ -31,7 +32,6 @@ from groupsim.protocol.data_messages import (
     FetchResponse,
     PartitionData,
 )
-from groupsim.protocol.errors import ErrorCode
 
 _NONE = ErrorCode.NONE  # members of an enumeration are found slowly, and this is asked of every message
 FROM_FOLLOWERS_SINCE = 11

@@ -16,9 +16,9 @@ from groupsim.cluster.log.errors import OffsetOutOfRange
 from groupsim.cluster.replica.broker_replicas import Station
 from groupsim.cluster.replica.partition import Hosted
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.data_messages import NO_LEADER_EPOCH
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.operator_messages import (
+from groupsim.protocol.messages.data import NO_LEADER_EPOCH
+from groupsim.protocol.messages.operator import (
     HIGH_WATERMARK,
     NO_WATERMARK,
     DeleteRecordsRequest,

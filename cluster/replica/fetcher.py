@@ -26,7 +26,8 @@ from groupsim.cluster.replica.partition import Hosted
 from groupsim.eventloop.interface import Handle
 from groupsim.members.interfaces import Connection, Disconnected
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.data_messages import (
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.data import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
     READ_UNCOMMITTED,
@@ -38,7 +39,6 @@ from groupsim.protocol.data_messages import (
     OffsetListed,
     PartitionData,
 )
-from groupsim.protocol.errors import ErrorCode
 
 FOREVER_US = 1 << 60
 _VERSION = FetchRequest(0, 0, ()).version

@@ -13,7 +13,7 @@ Source: `ReplicaFetcherThread.processPartitionData`, `AbstractFetcherThread.getO
 from __future__ import annotations
 
 from groupsim.cluster.replica.partition import Hosted
-from groupsim.protocol.data_messages import EpochEnd, FetchPartition, PartitionData
+from groupsim.protocol.messages.data import EpochEnd, FetchPartition, PartitionData
 
 
 def begin(hosted: Hosted) -> None:

@@ -38,9 +38,9 @@ from groupsim.cluster.replica.isr import maybe_expand
 from groupsim.cluster.replica.leader import UNKNOWN, Replica
 from groupsim.eventloop.interface import Handle
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.batch import Batch
-from groupsim.protocol.data_messages import EpochEnd, FetchPartition, FetchRequest, FetchResponse, PartitionData
+from groupsim.protocol.batch.batch import Batch
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.data import EpochEnd, FetchPartition, FetchRequest, FetchResponse, PartitionData
 
 NO_SESSION = -1
 _NONE = ErrorCode.NONE  # members of an enumeration are found slowly, and this is asked of every message

@@ -8,8 +8,8 @@ from __future__ import annotations
 from groupsim.cluster.log.log import PartitionLog
 from groupsim.cluster.replica.broker_replicas import Station
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.data_messages import NO_LEADER_EPOCH
-from groupsim.protocol.operator_messages import ActiveProducer, ProducersOf
+from groupsim.protocol.messages.data import NO_LEADER_EPOCH
+from groupsim.protocol.messages.operator import ActiveProducer, ProducersOf
 
 
 def log_sizes(station: Station) -> dict[TopicPartition, tuple[int, int]]:

@@ -19,8 +19,8 @@ from functools import partial
 
 from groupsim.cluster.replica.broker_replicas import Station
 from groupsim.cluster.replica.leader import Leadership, Replica
-from groupsim.protocol.cluster_messages import IsrChange, PartitionState
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.cluster import IsrChange, PartitionState
 
 _STALE = frozenset(
     {

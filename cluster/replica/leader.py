@@ -23,9 +23,9 @@ from typing import TYPE_CHECKING, Final
 from groupsim.cluster.log.errors import LogRefused
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.batch import Batch
-from groupsim.protocol.cluster_messages import IsrChange, PartitionState
+from groupsim.protocol.batch.batch import Batch
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.cluster import IsrChange, PartitionState
 
 if TYPE_CHECKING:
     from groupsim.cluster.replica.deletions import ParkedDeletion

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from groupsim.cluster.config.log import NEVER
 from groupsim.cluster.replica.partition import Hosted
-from groupsim.protocol.batch import EPOCH_MS
+from groupsim.protocol.batch.batch import EPOCH_MS
 
 if TYPE_CHECKING:
     from groupsim.cluster.replica.broker_replicas import Station

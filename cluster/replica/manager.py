@@ -52,9 +52,11 @@ from groupsim.cluster.replica.log_maintenance import Upkeep
 from groupsim.cluster.replica.partition import Hosted
 from groupsim.eventloop.interface import EventLoop, Host
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.batch import Batch
-from groupsim.protocol.cluster_messages import ClusterImage, PartitionState, TopicState
-from groupsim.protocol.data_messages import (
+from groupsim.protocol.batch.batch import Batch
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.javahash import JavaHashMap
+from groupsim.protocol.messages.cluster import ClusterImage, PartitionState, TopicState
+from groupsim.protocol.messages.data import (
     FetchRequest,
     FetchResponse,
     ListOffsetsRequest,
@@ -64,9 +66,7 @@ from groupsim.protocol.data_messages import (
     ProduceRequest,
     ProduceResponse,
 )
-from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.javahash import JavaHashMap
-from groupsim.protocol.operator_messages import DeleteRecordsRequest, DeleteRecordsResponse, ProducersOf
+from groupsim.protocol.messages.operator import DeleteRecordsRequest, DeleteRecordsResponse, ProducersOf
 
 Listener = Callable[[TopicPartition, int], None]
 Told = list[tuple[list[Listener], TopicPartition, int]]

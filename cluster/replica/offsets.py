@@ -12,7 +12,8 @@ from __future__ import annotations
 from groupsim.cluster.log.reading import find_max_time
 from groupsim.cluster.replica.broker_replicas import Station
 from groupsim.cluster.replica.partition import Hosted
-from groupsim.protocol.data_messages import (
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.data import (
     CONSUMER,
     EARLIEST_LOCAL_TIMESTAMP,
     EARLIEST_PENDING_UPLOAD_TIMESTAMP,
@@ -30,7 +31,6 @@ from groupsim.protocol.data_messages import (
     OffsetForLeaderEpochResponse,
     OffsetListed,
 )
-from groupsim.protocol.errors import ErrorCode
 
 _TIERED = (LATEST_TIERED_TIMESTAMP, EARLIEST_PENDING_UPLOAD_TIMESTAMP)  # nothing is kept elsewhere: no offset
 NOT_AVAILABLE_SINCE = 5

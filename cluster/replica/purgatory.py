@@ -17,8 +17,8 @@ from typing import Protocol
 
 from groupsim.eventloop.interface import EventLoop, Host, Order
 from groupsim.eventloop.trace.trace import Trace
-from groupsim.protocol.data_messages import Produced, ProduceResponse
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.data import Produced, ProduceResponse
 
 
 class Parked(Protocol):

@@ -12,7 +12,7 @@ from groupsim.members.producer.settings import producer_settings_from
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import EventLoop
     from groupsim.members.interfaces import Transport
-    from groupsim.protocol.cluster_messages import ClusterImage
+    from groupsim.protocol.messages.cluster import ClusterImage
 
 Shape = tuple[tuple[int, ...] | None, Sizes]
 _EQUAL: Shape = (None, DEFAULT_SIZES)

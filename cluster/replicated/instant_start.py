@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from groupsim.cluster.controller.image import EMPTY, difference
 from groupsim.eventloop.interface import EventLoop, Order
-from groupsim.protocol.cluster_messages import (
+from groupsim.protocol.messages.cluster import (
     BrokerHeartbeatRequest,
     BrokerRegistrationRequest,
     ClusterImage,

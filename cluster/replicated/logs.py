@@ -42,16 +42,16 @@ from groupsim.cluster.replicated.stores import Stores
 from groupsim.cluster.transactions.coordinator import TransactionCoordinator
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.eventloop.interface import EventLoop
-from groupsim.protocol.acl_messages import Acl
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.cluster_messages import NO_LEADER, TopicState
 from groupsim.protocol.javahash import java_abs_mod
+from groupsim.protocol.messages.acl import Acl
+from groupsim.protocol.messages.cluster import NO_LEADER, TopicState
 
 if TYPE_CHECKING:
     from groupsim.cluster.broker.broker import Node
     from groupsim.cluster.network.broker_connection import Line
     from groupsim.cluster.network.connection import Connection
-    from groupsim.protocol.batch import Batch
+    from groupsim.protocol.batch.batch import Batch
 
 
 class ControllerEndpoint(Endpoint):

@@ -25,7 +25,7 @@ from groupsim.cluster.transactions.verification import Verification
 from groupsim.cluster.transactions.wiring import Transactions
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.coordinator.base.versions import parse_version
-from groupsim.protocol.data_messages import (
+from groupsim.protocol.messages.data import (
     FetchRequest,
     FetchResponse,
     ListOffsetsRequest,
@@ -33,7 +33,7 @@ from groupsim.protocol.data_messages import (
     ProduceRequest,
     ProduceResponse,
 )
-from groupsim.protocol.messages import FindCoordinatorRequest, MetadataRequest
+from groupsim.protocol.messages.group import FindCoordinatorRequest, MetadataRequest
 
 if TYPE_CHECKING:
     from groupsim.cluster.broker.broker import Node
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from groupsim.cluster.replica.manager import ReplicaManager
     from groupsim.cluster.transactions.coordinator import TransactionCoordinator
     from groupsim.protocol.basics import TopicPartition
-    from groupsim.protocol.cluster_messages import ClusterImage
+    from groupsim.protocol.messages.cluster import ClusterImage
 
 Handler = Callable[[Any, Any], None]
 

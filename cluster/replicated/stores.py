@@ -21,7 +21,7 @@ from groupsim.cluster.log.interfaces import SegmentStore
 from groupsim.cluster.network.endpoint import broker_name
 from groupsim.eventloop.interface import EventLoop
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.cluster_messages import TopicState
+from groupsim.protocol.messages.cluster import TopicState
 
 OpenStore = Callable[[TopicPartition], SegmentStore]
 FindTopic = Callable[[int, str], TopicState | None]

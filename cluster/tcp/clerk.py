@@ -16,7 +16,7 @@ from typing import Any
 
 from groupsim.eventloop.interface import Host
 from groupsim.eventloop.realtime import RealTimeLoop
-from groupsim.protocol.messages import Response
+from groupsim.protocol.messages.group import Response
 from groupsim.protocol.wire import Codec, Exchange, Lengthy, Understood, Unreadable
 
 MOST_ELEMENTS = 2_000

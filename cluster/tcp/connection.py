@@ -36,8 +36,8 @@ from groupsim.eventloop.realtime import RealTimeLoop
 from groupsim.eventloop.streams import TcpStream
 from groupsim.eventloop.units import MS_US
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import HeartbeatResponse, Request, Response
-from groupsim.protocol.versions import normalise_response
+from groupsim.protocol.messages.group import HeartbeatResponse, Request, Response
+from groupsim.protocol.messages.versions import normalise_response
 from groupsim.protocol.wire import Codec, Exchange, Understood, Unreadable
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from groupsim.cluster.tcp.naming import Names
 from groupsim.eventloop.realtime import RealTimeLoop
 from groupsim.eventloop.streams import Listener, TcpStream
 from groupsim.eventloop.units import MINUTE_US, MS_US, SECOND_US
-from groupsim.protocol.data_messages import FetchRequest, FetchResponse, PartitionData
+from groupsim.protocol.messages.data import FetchRequest, FetchResponse, PartitionData
 from groupsim.protocol.wire import Codec, Directory
 
 if TYPE_CHECKING:

@@ -27,18 +27,18 @@ from groupsim.cluster.transactions.records import decode_key, decode_value, enco
 from groupsim.cluster.transactions.shard import Shard
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.batch import LogRecord, timestamp_ms
+from groupsim.protocol.batch.batch import LogRecord, timestamp_ms
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.javahash import java_abs_mod
-from groupsim.protocol.operator_messages import (
+from groupsim.protocol.messages.operator import (
     DescribedTransaction,
     DescribeTransactionsRequest,
     DescribeTransactionsResponse,
     ListTransactionsRequest,
     ListTransactionsResponse,
 )
-from groupsim.protocol.refusals import refusal
-from groupsim.protocol.txn_messages import (
+from groupsim.protocol.messages.refusals import refusal
+from groupsim.protocol.messages.transactions import (
     AddOffsetsToTxnRequest,
     AddPartitionsToTxnRequest,
     AddPartitionsToTxnResponse,

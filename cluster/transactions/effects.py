@@ -8,7 +8,7 @@ from attrs import frozen
 
 from groupsim.cluster.transactions.records import Txn
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.messages import Response
+from groupsim.protocol.messages.group import Response
 
 CallToken: TypeAlias = object
 """Stands for one request on its way; the core keeps it and gives it back with the answer."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.batch import LogRecord
+from groupsim.protocol.batch.batch import LogRecord
 from groupsim.protocol.errors import ErrorCode
 
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from groupsim.cluster.transactions.records import Txn
 from groupsim.cluster.transactions.states import TxnState
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.operator_messages import (
+from groupsim.protocol.messages.operator import (
     DescribedTransaction,
     ListTransactionsRequest,
     ListTransactionsResponse,

@@ -19,7 +19,7 @@ from groupsim.cluster.transactions.effects import SendMarkers
 from groupsim.members.interfaces import Connection, Disconnected, Outcome
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.txn_messages import TxnMarker, WriteTxnMarkersRequest, WriteTxnMarkersResponse
+from groupsim.protocol.messages.transactions import TxnMarker, WriteTxnMarkersRequest, WriteTxnMarkersResponse
 
 if TYPE_CHECKING:
     from groupsim.cluster.config.transactions import TransactionConfig

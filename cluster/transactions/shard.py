@@ -27,7 +27,7 @@ from groupsim.cluster.transactions.records import Txn
 from groupsim.cluster.transactions.states import AT_REST, PREPARED, TxnState, check
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.txn_messages import EndTxnRequest, InitProducerIdRequest, InitProducerIdResponse
+from groupsim.protocol.messages.transactions import EndTxnRequest, InitProducerIdRequest, InitProducerIdResponse
 
 LARGEST_EPOCH = 2**15 - 1
 _S = TxnState

@@ -20,7 +20,7 @@ from groupsim.cluster.log.log import PartitionLog
 from groupsim.cluster.transactions.coordinator import TransactionCoordinator
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.txn_messages import TxnOffsetCommitRequest
+from groupsim.protocol.messages.transactions import TxnOffsetCommitRequest
 
 _SINCE = (4, 0)
 _ABORTABLE_SINCE = 4

@@ -23,12 +23,12 @@ from groupsim.cluster.transactions.coordinator import TransactionCoordinator
 from groupsim.cluster.transactions.writing import marker_batch, write_markers
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.batch import LogRecord, timestamp_ms
-from groupsim.protocol.batch_sizes import batch_of
+from groupsim.protocol.batch.batch import LogRecord, timestamp_ms
+from groupsim.protocol.batch.sizes import batch_of
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.javahash import java_abs_mod
-from groupsim.protocol.messages import FindCoordinatorResponse
-from groupsim.protocol.txn_messages import (
+from groupsim.protocol.messages.group import FindCoordinatorResponse
+from groupsim.protocol.messages.transactions import (
     AddOffsetsToTxnRequest,
     AddPartitionsToTxnRequest,
     EndTxnRequest,
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from groupsim.coordinator.base.interfaces import Call
     from groupsim.eventloop.interface import EventLoop, Host
     from groupsim.members.interfaces import Connection
-    from groupsim.protocol.cluster_messages import ClusterImage
+    from groupsim.protocol.messages.cluster import ClusterImage
 
 
 class Groups(Protocol):

@@ -13,10 +13,10 @@ from struct import Struct
 from typing import TYPE_CHECKING
 
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.batch import CONTROL, NO_SEQUENCE, TRANSACTIONAL, Batch, LogRecord
-from groupsim.protocol.batch_sizes import batch_of
+from groupsim.protocol.batch.batch import CONTROL, NO_SEQUENCE, TRANSACTIONAL, Batch, LogRecord
+from groupsim.protocol.batch.sizes import batch_of
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.txn_messages import TxnMarker, WriteTxnMarkersRequest, WriteTxnMarkersResponse
+from groupsim.protocol.messages.transactions import TxnMarker, WriteTxnMarkersRequest, WriteTxnMarkersResponse
 
 if TYPE_CHECKING:
     from groupsim.coordinator.base.interfaces import Call

@@ -10,8 +10,8 @@ from collections.abc import Callable
 
 from groupsim.cluster.network.connection import Connection
 from groupsim.members.interfaces import Disconnected
-from groupsim.protocol.messages import Response
-from groupsim.protocol.zookeeper_messages import WatchEvent
+from groupsim.protocol.messages.group import Response
+from groupsim.protocol.messages.zookeeper import WatchEvent
 
 
 class SessionConnection(Connection):

@@ -22,8 +22,8 @@ from groupsim.cluster.zookeeper.server import ZooKeeperServer
 from groupsim.cluster.zookeeper.sessions import Session
 from groupsim.eventloop.interface import EventLoop
 from groupsim.eventloop.trace.events import Kind
-from groupsim.protocol.messages import MetadataResponse
-from groupsim.protocol.zookeeper_messages import ZOOKEEPER_NODE
+from groupsim.protocol.messages.group import MetadataResponse
+from groupsim.protocol.messages.zookeeper import ZOOKEEPER_NODE
 
 BROKER_IDS, BROKER_TOPICS = "/brokers/ids", "/brokers/topics"
 OFFSETS_TOPIC = "__consumer_offsets"

@@ -22,8 +22,8 @@ from groupsim.cluster.zookeeper.sessions import Session, Sessions
 from groupsim.cluster.zookeeper.tree import Tree, ZkRefused
 from groupsim.cluster.zookeeper.watches import Watches
 from groupsim.eventloop.interface import EventLoop
-from groupsim.protocol.messages import Response
-from groupsim.protocol.zookeeper_messages import (
+from groupsim.protocol.messages.group import Response
+from groupsim.protocol.messages.zookeeper import (
     CloseSession,
     Create,
     Delete,

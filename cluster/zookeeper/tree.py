@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from attrs import Factory, define
 
-from groupsim.protocol.zookeeper_messages import ANY_VERSION, Stat, ZkError
+from groupsim.protocol.messages.zookeeper import ANY_VERSION, Stat, ZkError
 
 
 class ZkRefused(Exception):

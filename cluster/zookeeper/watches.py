@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from typing import Protocol
 
 from groupsim.cluster.zookeeper.tree import Tree, parent_of
-from groupsim.protocol.zookeeper_messages import EventType, SetWatches, WatchEvent
+from groupsim.protocol.messages.zookeeper import EventType, SetWatches, WatchEvent
 
 
 class Watcher(Protocol):

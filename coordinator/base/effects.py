@@ -13,7 +13,7 @@ from attrs import field
 from groupsim.coordinator.base.records import Record
 from groupsim.coordinator.base.timers import Timer
 from groupsim.eventloop.trace.events import Kind
-from groupsim.protocol.messages import Api, Response
+from groupsim.protocol.messages.group import Api, Response
 from groupsim.protocol.values import value
 
 CallToken: TypeAlias = object

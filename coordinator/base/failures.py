@@ -3,7 +3,7 @@
 A failed append is answered by one table since 4.0. Up to 3.9 there are two, one for the record of a group and one for
 offsets; the row `append_errors_by_kind` of `versions.Differences` chooses.
 
-The shape of the answer is `protocol/refusals.py`'s; here is which error it says, and the one answer that the
+The shape of the answer is `protocol/messages/refusals.py`'s; here is which error it says, and the one answer that the
 coordinator shapes otherwise.
 
 Sources: `GroupCoordinatorService.handleOperationException`, `CoordinatorOperationExceptionHelper`; of 3.9
@@ -16,7 +16,13 @@ from collections.abc import Mapping
 
 from groupsim.coordinator.base.versions import Differences
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import LeaveGroupRequest, LeaveGroupResponse, LeftMember, OffsetFetchRequest, Request
+from groupsim.protocol.messages.group import (
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    LeftMember,
+    OffsetFetchRequest,
+    Request,
+)
 
 _APPEND_ERRORS: Mapping[ErrorCode, ErrorCode] = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,

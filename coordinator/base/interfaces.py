@@ -10,7 +10,7 @@ from typing import Protocol
 
 from groupsim.coordinator.base.records import Loaded, Record
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Request, Response
+from groupsim.protocol.messages.group import Request, Response
 
 
 class Call(Protocol):

@@ -22,10 +22,10 @@ from groupsim.coordinator.base.records import (
     StoredMember,
 )
 from groupsim.coordinator.base.versions import parse_version
-from groupsim.protocol import offset_records as bytes_of
-from groupsim.protocol.batch import EPOCH_MS
+from groupsim.protocol.batch.batch import EPOCH_MS
+from groupsim.protocol.embedded import offset_records as bytes_of
 from groupsim.protocol.errors import ProtocolError
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 
 _NO_TIME_MS = -1
 _FLEXIBLE_SINCE = (4, 1)

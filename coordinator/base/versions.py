@@ -23,7 +23,7 @@ from typing import TypeAlias, TypeVar
 from attrs import frozen
 
 from groupsim.coordinator.base.defects import BrokerDefect, broker_defect
-from groupsim.protocol.releases import BASELINE as BASELINE
+from groupsim.protocol.messages.releases import BASELINE as BASELINE
 
 Version: TypeAlias = tuple[int, ...]
 T = TypeVar("T")

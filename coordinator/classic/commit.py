@@ -11,8 +11,8 @@ from groupsim.coordinator.classic.operation import Turn
 from groupsim.coordinator.classic.states import AWAITING_SYNC, DEAD, EMPTY, PREPARING_REBALANCE, STABLE
 from groupsim.coordinator.classic.validation import member_error
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import OffsetCommitRequest
-from groupsim.protocol.txn_messages import TxnOffsetCommitRequest
+from groupsim.protocol.messages.group import OffsetCommitRequest
+from groupsim.protocol.messages.transactions import TxnOffsetCommitRequest
 
 _PROLONGING = (STABLE, PREPARING_REBALANCE)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from groupsim.coordinator.classic.group import GroupData
 from groupsim.coordinator.classic.states import State
-from groupsim.protocol.messages import DescribedGroup, DescribedMember, ListedGroup
+from groupsim.protocol.messages.group import DescribedGroup, DescribedMember, ListedGroup
 
 
 def describe(group: GroupData) -> DescribedGroup:

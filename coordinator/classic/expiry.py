@@ -18,7 +18,7 @@ from groupsim.coordinator.base.records import OffsetValue
 from groupsim.coordinator.classic.group import GroupData
 from groupsim.coordinator.classic.operation import Turn
 from groupsim.coordinator.classic.states import State
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 
 
 @frozen

@@ -16,7 +16,7 @@ from groupsim.coordinator.base.records import whole_ms
 from groupsim.coordinator.classic.member import Member
 from groupsim.coordinator.classic.states import IllegalState, Reason, State, can_rebalance, next_state
 from groupsim.protocol.javahash import JavaHashMap
-from groupsim.protocol.messages import JoinProtocol
+from groupsim.protocol.messages.group import JoinProtocol
 
 CONSUMER_PROTOCOL = "consumer"
 

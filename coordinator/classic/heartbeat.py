@@ -25,7 +25,7 @@ from groupsim.coordinator.classic.states import (
 )
 from groupsim.coordinator.classic.validation import member_error
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import HeartbeatRequest, HeartbeatResponse, JoinGroupResponse
+from groupsim.protocol.messages.group import HeartbeatRequest, HeartbeatResponse, JoinGroupResponse
 
 ALIVE = HeartbeatResponse()
 REBALANCING = HeartbeatResponse(ErrorCode.REBALANCE_IN_PROGRESS)

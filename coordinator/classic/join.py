@@ -35,9 +35,9 @@ from groupsim.coordinator.classic.static_replacement import replace_static_membe
 from groupsim.coordinator.classic.validation import Arrival, member_error
 from groupsim.coordinator.classic.voting import supports
 from groupsim.eventloop.trace.events import Kind
-from groupsim.protocol.batch import EPOCH_MS
+from groupsim.protocol.batch.batch import EPOCH_MS
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api, JoinGroupRequest, JoinGroupResponse
+from groupsim.protocol.messages.group import Api, JoinGroupRequest, JoinGroupResponse
 
 _HANDSHAKE_VERSION = 4
 # Looked up once: members of an enumeration are found slowly, and these are for every join.

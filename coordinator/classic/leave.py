@@ -12,7 +12,7 @@ from groupsim.coordinator.classic.rebalance import answer_join, maybe_complete, 
 from groupsim.coordinator.classic.states import NO_REASON, Cause, Reason, State
 from groupsim.coordinator.classic.validation import member_error
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     JoinGroupResponse,
     LeaveGroupRequest,
     LeaveGroupResponse,

@@ -20,7 +20,7 @@ from groupsim.coordinator.classic.states import Cause, Reason, State
 from groupsim.coordinator.classic.voting import subscribed_topics
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import JoinGroupResponse, JoinProtocol, SyncGroupResponse
+from groupsim.protocol.messages.group import JoinGroupResponse, JoinProtocol, SyncGroupResponse
 
 
 def restore(group: GroupData, value: GroupValue) -> None:

@@ -9,7 +9,7 @@ from attrs import define
 from groupsim.coordinator.base.effects import CallToken
 from groupsim.coordinator.base.timers import Timer
 from groupsim.coordinator.classic.states import IllegalState
-from groupsim.protocol.messages import JoinProtocol
+from groupsim.protocol.messages.group import JoinProtocol
 
 
 @define(eq=False)

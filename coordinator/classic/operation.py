@@ -19,7 +19,7 @@ from groupsim.coordinator.classic.member import Member
 from groupsim.coordinator.classic.purgatory import ANSWERED, Purgatory, Then
 from groupsim.coordinator.classic.states import Reason
 from groupsim.eventloop.trace.events import Kind
-from groupsim.protocol.messages import Api, Request, Response
+from groupsim.protocol.messages.group import Api, Request, Response
 
 _SESSION = TimerKind.SESSION  # looked up once: members of an enumeration are found slowly
 

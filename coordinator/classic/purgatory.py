@@ -30,8 +30,8 @@ from groupsim.coordinator.base.failures import operation_error
 from groupsim.coordinator.base.records import Record
 from groupsim.coordinator.base.timers import TimerKind
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Request, Response
-from groupsim.protocol.refusals import refusal
+from groupsim.protocol.messages.group import Request, Response
+from groupsim.protocol.messages.refusals import refusal
 
 if TYPE_CHECKING:
     from groupsim.coordinator.classic.operation import Turn

@@ -35,7 +35,7 @@ from groupsim.coordinator.classic.states import (
 from groupsim.coordinator.classic.voting import select_protocol, subscribed_topics
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api, JoinGroupResponse, JoinMember, SyncGroupResponse
+from groupsim.protocol.messages.group import Api, JoinGroupResponse, JoinMember, SyncGroupResponse
 
 _BREATH_US = 1_000
 """Between two looks at a round that nobody has joined, where the rebalance timeout is 0: Kafka takes none (and a CPU),

@@ -15,7 +15,7 @@ from groupsim.coordinator.classic.operation import Turn
 from groupsim.coordinator.classic.purgatory import JOIN_CONDITION, STATIC_CONDITION, SYNC_CONDITION
 from groupsim.coordinator.classic.states import State
 from groupsim.protocol.javahash import java_set_order
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 
 
 @frozen

@@ -39,7 +39,7 @@ from groupsim.coordinator.classic.validation import Arrival
 from groupsim.coordinator.classic.voting import select_protocol
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api, JoinGroupRequest, JoinGroupResponse, SyncGroupResponse
+from groupsim.protocol.messages.group import Api, JoinGroupRequest, JoinGroupResponse, SyncGroupResponse
 
 _SKIP_VERSION = 9
 

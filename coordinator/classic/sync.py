@@ -33,7 +33,7 @@ from groupsim.coordinator.classic.states import AWAITING_SYNC, DEAD, EMPTY, PREP
 from groupsim.coordinator.classic.validation import member_error
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.javahash import java_set_order
-from groupsim.protocol.messages import Api, SyncGroupRequest, SyncGroupResponse
+from groupsim.protocol.messages.group import Api, SyncGroupRequest, SyncGroupResponse
 
 # Looked up once: members of an enumeration are found slowly, and these are for every sync.
 _SYNC, _NONE = Api.SYNC_GROUP, ErrorCode.NONE

@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from groupsim.coordinator.classic.group import GroupData
 from groupsim.coordinator.classic.states import EMPTY, IllegalState
-from groupsim.protocol.consumer_protocol import decode_topics_v0_prefix
+from groupsim.protocol.embedded.consumer_protocol import decode_topics_v0_prefix
 from groupsim.protocol.errors import ProtocolError
 from groupsim.protocol.javahash import JavaHashMap
-from groupsim.protocol.messages import JoinProtocol
+from groupsim.protocol.messages.group import JoinProtocol
 from groupsim.protocol.scalahash import scala_map_order
 
 

@@ -18,9 +18,9 @@ from groupsim.coordinator.offsets import retention
 from groupsim.coordinator.partition.group_kind import Group
 from groupsim.coordinator.partition.state import NOTHING_LEFT, Partition
 from groupsim.eventloop.trace.events import Kind
-from groupsim.protocol.batch import EPOCH_MS
+from groupsim.protocol.batch.batch import EPOCH_MS
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     FetchedOffset,
     OffsetCommitRequest,
     OffsetCommitResponse,
@@ -31,8 +31,8 @@ from groupsim.protocol.messages import (
     Response,
     TopicPartition,
 )
-from groupsim.protocol.refusals import refusal
-from groupsim.protocol.txn_messages import TxnOffsetCommitRequest
+from groupsim.protocol.messages.refusals import refusal
+from groupsim.protocol.messages.transactions import TxnOffsetCommitRequest
 
 _GROUP_NOT_FOUND_VERSION = 9
 _NO_VERSION = 99

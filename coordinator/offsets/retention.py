@@ -16,7 +16,7 @@ from groupsim.coordinator.base.timers import TimerKind
 from groupsim.coordinator.partition.group_kind import Group
 from groupsim.coordinator.partition.state import NOTHING_LEFT, Partition
 from groupsim.eventloop.trace.events import Kind
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 
 
 def expiry_timer(partition: int) -> str:

@@ -24,8 +24,8 @@ from groupsim.coordinator.offsets import retention
 from groupsim.coordinator.offsets.requests import answer_commit, unknown_group, write
 from groupsim.coordinator.partition.state import Partition
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.refusals import refusal
-from groupsim.protocol.txn_messages import (
+from groupsim.protocol.messages.refusals import refusal
+from groupsim.protocol.messages.transactions import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitResponse,
     WriteTxnMarkersRequest,

@@ -15,7 +15,7 @@ from groupsim.coordinator.classic.operation import Turn
 from groupsim.coordinator.classic.snapshot import GroupSnapshot
 from groupsim.coordinator.classic.validation import Arrival
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     DescribedGroup,
     HeartbeatRequest,
     JoinGroupRequest,
@@ -24,7 +24,7 @@ from groupsim.protocol.messages import (
     OffsetCommitRequest,
     SyncGroupRequest,
 )
-from groupsim.protocol.txn_messages import TxnOffsetCommitRequest
+from groupsim.protocol.messages.transactions import TxnOffsetCommitRequest
 
 
 class Group(Protocol):

@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from groupsim.coordinator.base.records import OffsetRecord, OffsetValue, TransactionEnd
 from groupsim.coordinator.partition.offset_view import OffsetView
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 
 Staged: TypeAlias = OffsetRecord | TransactionEnd
 

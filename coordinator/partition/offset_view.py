@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from groupsim.coordinator.base.records import OffsetRecord, OffsetValue, TransactionEnd
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 
 Table = dict[TopicPartition, OffsetValue]
 Key = tuple[str, TopicPartition]

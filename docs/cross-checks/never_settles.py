@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from groupsim.assignors import Assignor, RebalanceProtocol
-from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription, TopicMetadata
+from groupsim.protocol.messages.group import TopicPartition
 
 
 class NeverSettles(Assignor):

@@ -15,7 +15,7 @@ import attrs
 
 from groupsim.eventloop.trace.events import TraceEvent
 from groupsim.eventloop.trace.sinks import COLUMNS
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story import Gap, GroupStory, PartitionSet, Records, Rollout, Story
 
 SCHEMA = 1

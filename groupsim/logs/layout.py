@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 
-from groupsim.protocol.batch import EPOCH_MS
+from groupsim.protocol.batch.batch import EPOCH_MS
 
 START = datetime.fromtimestamp(EPOCH_MS / 1000, tz=UTC)  # as the times of records, so that logs and offsets agree
 

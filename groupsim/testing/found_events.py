@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.eventloop.trace.trace import Level
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api
+from groupsim.protocol.messages.group import Api
 from groupsim.testing.names import known
 
 SHOWN = 8

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.consumer_protocol import (
+from groupsim.protocol.embedded.consumer_protocol import (
     NEWEST_VERSION,
     Assignment,
     Subscription,

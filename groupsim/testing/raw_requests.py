@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from attrs import define
 
 from groupsim.members.interfaces import Disconnected
-from groupsim.protocol.messages import Asks
-from groupsim.protocol.txn_messages import (
+from groupsim.protocol.messages.group import Asks
+from groupsim.protocol.messages.transactions import (
     AddOffsetsToTxnRequest,
     AddPartitionsToTxnRequest,
     EndTxnRequest,

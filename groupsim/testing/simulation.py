@@ -37,7 +37,7 @@ from groupsim.members.profiles.defects import with_defects
 from groupsim.members.settings import ConsumerSettings, SettingError
 from groupsim.members.subscription import listed, partition_of
 from groupsim.members.zookeeper.kinds import client_settings, consumer_for, uses_zookeeper
-from groupsim.protocol.messages import Asks, Request, TopicPartition
+from groupsim.protocol.messages.group import Asks, Request, TopicPartition
 from groupsim.scenarios.language.clients import simulated
 from groupsim.scenarios.plans.clusters import COUNTED, ONLY_COUNTED, REPLICATED, brokers_of
 from groupsim.testing.application import Application, Strategy, assignors_of, behaviour_of, names_of

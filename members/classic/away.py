@@ -17,7 +17,7 @@ from groupsim.members.classic.stages import Stage
 from groupsim.members.failures import ClientFailure
 from groupsim.members.member import Member
 from groupsim.members.wake import SharedWake
-from groupsim.protocol.messages import JoinGroupResponse
+from groupsim.protocol.messages.group import JoinGroupResponse
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine

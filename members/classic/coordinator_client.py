@@ -19,7 +19,7 @@ from groupsim.members.member import Member
 from groupsim.members.profiles.profile import AfterBreak
 from groupsim.members.profiles.reactions import Reaction
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api, FindCoordinatorRequest, FindCoordinatorResponse, Request
+from groupsim.protocol.messages.group import Api, FindCoordinatorRequest, FindCoordinatorResponse, Request
 
 APART = "coordinator"
 _BACKOFF = "coordinator-backoff"  # what its luck is drawn for

@@ -31,7 +31,7 @@ from groupsim.members.profiles.pace import MainThread
 from groupsim.members.profiles.profile import SessionCheck
 from groupsim.members.profiles.reactions import Reaction
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api, HeartbeatRequest, HeartbeatResponse
+from groupsim.protocol.messages.group import Api, HeartbeatRequest, HeartbeatResponse
 
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import Handle

@@ -46,7 +46,7 @@ from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.members.member import ClientState, Generation, Member, generation_of
 from groupsim.members.profiles.reactions import Reaction, exception_of
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     NO_GENERATION,
     Api,
     JoinGroupResponse,

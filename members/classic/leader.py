@@ -21,11 +21,11 @@ from groupsim.members.failures import ClientFailure
 from groupsim.members.member import Member
 from groupsim.members.metadata import Snapshot
 from groupsim.members.plugins import report
-from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
-from groupsim.protocol.consumer_protocol import Assignment, decode_subscription, encode_assignment
+from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription, TopicMetadata
+from groupsim.protocol.embedded.consumer_protocol import Assignment, decode_subscription, encode_assignment
 from groupsim.protocol.errors import ProtocolError
 from groupsim.protocol.javahash import java_set_order
-from groupsim.protocol.messages import JoinGroupResponse, JoinMember, SyncAssignment
+from groupsim.protocol.messages.group import JoinGroupResponse, JoinMember, SyncAssignment
 
 
 class Leader:

@@ -15,7 +15,7 @@ from groupsim.members.classic.joining import Joining
 from groupsim.members.classic.poll_clock import PollClock
 from groupsim.members.classic.stages import Stage
 from groupsim.members.member import NO_MEMBERSHIP, ClientState, Generation, Member
-from groupsim.protocol.messages import NO_GENERATION
+from groupsim.protocol.messages.group import NO_GENERATION
 
 if TYPE_CHECKING:
     from groupsim.members.interfaces import Outcome

@@ -27,11 +27,11 @@ from groupsim.members.failures import ClientFailure
 from groupsim.members.member import ClientState, Member
 from groupsim.members.plugins import report
 from groupsim.members.settings import SettingError
-from groupsim.protocol.consumer_protocol import Subscription, decode_assignment, encode_subscription
+from groupsim.protocol.embedded.consumer_protocol import Subscription, decode_assignment, encode_subscription
+from groupsim.protocol.embedded.sticky_data import encode_sticky_user_data
 from groupsim.protocol.errors import ProtocolError
 from groupsim.protocol.javahash import java_copied_order, java_sorted
-from groupsim.protocol.messages import NO_GENERATION, JoinProtocol, TopicPartition
-from groupsim.protocol.sticky_data import encode_sticky_user_data
+from groupsim.protocol.messages.group import NO_GENERATION, JoinProtocol, TopicPartition
 
 CALLBACKS = ASSIGNED, REVOKED, LOST = "assigned", "revoked", "lost"
 UNASSIGNED = "unassigned"

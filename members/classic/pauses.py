@@ -13,7 +13,7 @@ from groupsim.members.behaviour import OnError
 from groupsim.members.member import Member
 from groupsim.members.profiles.profile import ParkedBase, RequestBound
 from groupsim.members.settings import ConsumerSettings
-from groupsim.protocol.messages import Api
+from groupsim.protocol.messages.group import Api
 
 if TYPE_CHECKING:
     from groupsim.members.classic.membership import ClassicMembership

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from groupsim.members.failures import ClientFailure
 from groupsim.members.member import Member
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     Api,
     HeartbeatRequest,
     JoinGroupRequest,
@@ -24,7 +24,7 @@ from groupsim.protocol.messages import (
     SyncAssignment,
     SyncGroupRequest,
 )
-from groupsim.protocol.versions import normalise_request
+from groupsim.protocol.messages.versions import normalise_request
 
 R = TypeVar("R", bound=Request)
 

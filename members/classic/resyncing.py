@@ -13,7 +13,7 @@ from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.members.member import Member
 from groupsim.members.profiles.reactions import Reaction, thrown_by
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api, SyncGroupRequest, SyncGroupResponse
+from groupsim.protocol.messages.group import Api, SyncGroupRequest, SyncGroupResponse
 
 
 class Resync:

@@ -21,7 +21,7 @@ from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.members.member import ClientState, Generation, Member
 from groupsim.members.profiles.reactions import Reaction, exception_of
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api, OffsetCommitResponse, OffsetToCommit, TopicPartition
+from groupsim.protocol.messages.group import Api, OffsetCommitResponse, OffsetToCommit, TopicPartition
 
 REBALANCING = "offset commit failed since group is already rebalancing"
 BACKOFF = "commit-backoff"  # what its luck is drawn for

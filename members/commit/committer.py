@@ -20,7 +20,7 @@ from groupsim.members.commit.attempt import BACKOFF, Attempt, CommitResult, Entr
 from groupsim.members.commit.before_rebalance import CommitBefore
 from groupsim.members.failures import ClientFailure
 from groupsim.members.member import ClientState, Member
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import Handle

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from groupsim.members.fetch.counts import FetchCounts
     from groupsim.members.interfaces import Data, OnRecord, Transport
     from groupsim.members.membership import Membership
-    from groupsim.protocol.messages import TopicPartition
+    from groupsim.protocol.messages.group import TopicPartition
 
 ENFORCED = "rebalance enforced by user"
 _PLAIN = Behaviour()

@@ -14,7 +14,7 @@ from collections.abc import Collection
 
 from groupsim.members.interfaces import Fetched
 from groupsim.members.member import Member
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 
 
 class StuckWorkers:

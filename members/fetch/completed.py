@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from groupsim.protocol.batch import NO_PRODUCER, Batch, LogRecord
-from groupsim.protocol.data_messages import PartitionData
-from groupsim.protocol.messages import NO_EPOCH
+from groupsim.protocol.batch.batch import NO_PRODUCER, Batch, LogRecord
+from groupsim.protocol.messages.data import PartitionData
+from groupsim.protocol.messages.group import NO_EPOCH
 
 _ABORT = 0  # the type in a control record's key, two bytes after the version
 

@@ -34,8 +34,8 @@ from groupsim.members.interfaces import Connection, Fetched
 from groupsim.members.leaders import Leaders
 from groupsim.members.links import SHARED
 from groupsim.members.member import Member
-from groupsim.protocol.data_messages import READ_COMMITTED, FetchResponse, OffsetListed, PartitionData
-from groupsim.protocol.messages import NO_EPOCH, NO_OFFSET, Api, FetchedOffset, TopicPartition
+from groupsim.protocol.messages.data import READ_COMMITTED, FetchResponse, OffsetListed, PartitionData
+from groupsim.protocol.messages.group import NO_EPOCH, NO_OFFSET, Api, FetchedOffset, TopicPartition
 
 _FETCHING = FetchState.FETCHING
 _HINTS_SINCE = 16  # Fetch v16 tells where the leader that it names can be reached (KIP-951)

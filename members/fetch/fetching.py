@@ -27,7 +27,7 @@ from groupsim.members.interfaces import Disconnected, Fetched, Outcome
 from groupsim.members.member import Member
 from groupsim.members.profiles.reactions import Reaction, exception_of
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     NO_EPOCH,
     Api,
     FetchedOffset,
@@ -35,7 +35,7 @@ from groupsim.protocol.messages import (
     OffsetFetchResponse,
     TopicPartition,
 )
-from groupsim.protocol.response_errors import error_in
+from groupsim.protocol.messages.response_errors import error_in
 
 if TYPE_CHECKING:
     from groupsim.members.fetch.counts import FetchCounts

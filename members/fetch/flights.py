@@ -28,7 +28,7 @@ from groupsim.members.fetch.counts import FetchCounts
 from groupsim.members.fetch.state import NO_REPLICA, PartitionState
 from groupsim.members.interfaces import Connection, Disconnected, Outcome
 from groupsim.members.links import SHARED
-from groupsim.protocol.data_messages import (
+from groupsim.protocol.messages.data import (
     CONSUMER,
     READ_COMMITTED,
     READ_UNCOMMITTED,
@@ -36,7 +36,7 @@ from groupsim.protocol.data_messages import (
     FetchRequest,
     FetchResponse,
 )
-from groupsim.protocol.messages import Api, TopicPartition
+from groupsim.protocol.messages.group import Api, TopicPartition
 
 if TYPE_CHECKING:
     from groupsim.members.leaders import Leaders

@@ -13,7 +13,7 @@ from functools import partial
 from groupsim.members.fetch.fetching import Fetcher, no_offset
 from groupsim.members.interfaces import Data, Fetched, FetchFailed
 from groupsim.members.member import Member
-from groupsim.protocol.messages import NO_OFFSET, FetchedOffset, TopicPartition
+from groupsim.protocol.messages.group import NO_OFFSET, FetchedOffset, TopicPartition
 
 _SMALLEST_FETCH = 500
 

@@ -16,7 +16,7 @@ from groupsim.eventloop.units import MS_US
 from groupsim.members.fetch.state import FetchState, PartitionState
 from groupsim.members.interfaces import Outcome
 from groupsim.members.links import SHARED
-from groupsim.protocol.messages import Request, TopicPartition
+from groupsim.protocol.messages.group import Request, TopicPartition
 
 if TYPE_CHECKING:
     from groupsim.members.member import Member

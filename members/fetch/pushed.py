@@ -26,7 +26,7 @@ from groupsim.members.fetch.pushes import Pushes
 from groupsim.members.fetch.state import FetchState, PartitionState
 from groupsim.members.interfaces import Fetched
 from groupsim.members.member import Member
-from groupsim.protocol.data_messages import FetchResponse
+from groupsim.protocol.messages.data import FetchResponse
 
 _MARKS = 8  # the buffer's growth is told at each eighth of the limit
 

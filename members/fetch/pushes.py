@@ -22,8 +22,8 @@ from groupsim.members.fetch.flights import Flight, Flights
 from groupsim.members.fetch.state import FetchState, PartitionState
 from groupsim.members.interfaces import Disconnected, Outcome, Pushing
 from groupsim.members.links import PUSHED
-from groupsim.protocol.data_messages import FetchPartition, FetchRequest, FetchResponse, PartitionData
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.data import FetchPartition, FetchRequest, FetchResponse, PartitionData
+from groupsim.protocol.messages.group import TopicPartition
 
 if TYPE_CHECKING:
     from groupsim.members.leaders import Leaders

@@ -16,8 +16,9 @@ from groupsim.members.failures import ClientFailure, exception_name
 from groupsim.members.fetch import lookups
 from groupsim.members.fetch.state import FetchState, PartitionState
 from groupsim.members.interfaces import Disconnected, Outcome
-from groupsim.protocol.batch import timestamp_ms
-from groupsim.protocol.data_messages import (
+from groupsim.protocol.batch.batch import timestamp_ms
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.data import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
     ListOffsetsRequest,
@@ -25,8 +26,7 @@ from groupsim.protocol.data_messages import (
     OffsetAsked,
     OffsetListed,
 )
-from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import NO_OFFSET, Api
+from groupsim.protocol.messages.group import NO_OFFSET, Api
 
 if TYPE_CHECKING:
     from groupsim.members.leaders import Leaders

@@ -18,11 +18,11 @@ from enum import Enum, auto
 from typing import TYPE_CHECKING, Final
 
 from groupsim.members.leaders import NOBODY
-from groupsim.protocol.messages import NO_EPOCH, NO_OFFSET, TopicPartition
+from groupsim.protocol.messages.group import NO_EPOCH, NO_OFFSET, TopicPartition
 
 if TYPE_CHECKING:
     from groupsim.members.fetch.flights import Flight
-    from groupsim.protocol.data_messages import LeaderIs
+    from groupsim.protocol.messages.data import LeaderIs
 
 NO_REPLICA: Final = -1
 

@@ -18,15 +18,15 @@ from groupsim.members.failures import ClientFailure, exception_name
 from groupsim.members.fetch import lookups
 from groupsim.members.fetch.state import FetchState, PartitionState
 from groupsim.members.interfaces import Disconnected, Outcome
-from groupsim.protocol.data_messages import (
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.data import (
     EpochAsked,
     EpochEndOffset,
     LeaderIs,
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
 )
-from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import NO_EPOCH, NO_OFFSET, Api, TopicPartition
+from groupsim.protocol.messages.group import NO_EPOCH, NO_OFFSET, Api, TopicPartition
 
 if TYPE_CHECKING:
     from groupsim.members.member import Member

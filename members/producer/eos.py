@@ -24,7 +24,7 @@ from attrs import frozen
 from groupsim.members.interfaces import Fetched
 from groupsim.members.producer.transactions import GroupMetadata, TxnState
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.txn_messages import OffsetInTxn
+from groupsim.protocol.messages.transactions import OffsetInTxn
 
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import EventLoop

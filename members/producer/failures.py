@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import EventLoop

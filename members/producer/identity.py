@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Any
 
 from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.members.producer.wires import ANY, Waits
-from groupsim.protocol.batch import NO_PRODUCER, NO_SEQUENCE
-from groupsim.protocol.data_messages import Produced
+from groupsim.protocol.batch.batch import NO_PRODUCER, NO_SEQUENCE
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.txn_messages import InitProducerIdRequest, InitProducerIdResponse
+from groupsim.protocol.messages.data import Produced
+from groupsim.protocol.messages.transactions import InitProducerIdRequest, InitProducerIdResponse
 
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import EventLoop, Host

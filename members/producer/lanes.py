@@ -20,7 +20,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from groupsim.members.producer.sizes import batch_bytes, capacity, record_bytes, serialized_bytes
-from groupsim.protocol.batch import (
+from groupsim.protocol.batch.batch import (
     HEADER_BYTES,
     NO_PRODUCER,
     NO_SEQUENCE,
@@ -29,7 +29,7 @@ from groupsim.protocol.batch import (
     LogRecord,
     timestamp_ms,
 )
-from groupsim.protocol.batch_sizes import counted_size
+from groupsim.protocol.batch.sizes import counted_size
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -23,7 +23,7 @@ from groupsim.members.producer.topics import TopicsView
 from groupsim.members.producer.transactions import Transaction, TxnState
 from groupsim.members.producer.wires import Wires
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import EventLoop, Handle, Host

@@ -21,9 +21,9 @@ from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.members.producer.lanes import NEVER, Lane, Pending
 from groupsim.members.producer.reactions import Reaction, reaction
 from groupsim.members.producer.wires import PRODUCE, Waits
-from groupsim.protocol.batch import NO_SEQUENCE
-from groupsim.protocol.data_messages import Produced, ProduceRequest, ProduceResponse
+from groupsim.protocol.batch.batch import NO_SEQUENCE
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.data import Produced, ProduceRequest, ProduceResponse
 
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import EventLoop, Handle, Host

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from groupsim.protocol.batch import HEADER_BYTES
-from groupsim.protocol.batch_sizes import field_size, varint_size
+from groupsim.protocol.batch.batch import HEADER_BYTES
+from groupsim.protocol.batch.sizes import field_size, varint_size
 
 _MOST_OVERHEAD = 21  # length, attributes and deltas of a record, each as long as it can be
 _NO_HEADERS = 1

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from groupsim.eventloop.units import MS_US
 from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.members.producer.wires import ANY, Waits, Wires
-from groupsim.protocol.messages import MetadataRequest, MetadataResponse, TopicInfo
+from groupsim.protocol.messages.group import MetadataRequest, MetadataResponse, TopicInfo
 
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import EventLoop, Handle, Host

@@ -33,16 +33,16 @@ from groupsim.eventloop.units import MS_US
 from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.members.producer.identity import Idempotent
 from groupsim.members.producer.wires import ANY, COORDINATOR
-from groupsim.protocol.batch import NO_PRODUCER, NO_SEQUENCE
+from groupsim.protocol.batch.batch import NO_PRODUCER, NO_SEQUENCE
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     NO_GENERATION,
     FindCoordinatorRequest,
     FindCoordinatorResponse,
     Request,
     TopicPartition,
 )
-from groupsim.protocol.txn_messages import (
+from groupsim.protocol.messages.transactions import (
     AddOffsetsToTxnRequest,
     AddPartitionsToTxnRequest,
     EndTxnRequest,
@@ -56,7 +56,7 @@ if TYPE_CHECKING:
     from groupsim.members.producer.lanes import Lane, Pending
     from groupsim.members.producer.settings import ProducerSettings
     from groupsim.members.producer.wires import Wires
-    from groupsim.protocol.data_messages import Produced
+    from groupsim.protocol.messages.data import Produced
 
 Done = Callable[[ErrorCode | None], None]
 _ADD_PARTITIONS_AGAIN_US = 20 * MS_US

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from groupsim.eventloop.randomness import Stream
     from groupsim.members.interfaces import Transport
     from groupsim.members.producer.settings import ProducerSettings
-    from groupsim.protocol.messages import Request
+    from groupsim.protocol.messages.group import Request
 
 Done = Callable[[Outcome], None]
 _JITTER_PERCENT = 20

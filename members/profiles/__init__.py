@@ -62,7 +62,7 @@ from groupsim.members.profiles.reactions import FRANZ_GO as FRANZ_GO_REACTIONS
 from groupsim.members.profiles.reactions import SARAMA as SARAMA_REACTIONS
 from groupsim.members.profiles.reactions import Reaction
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api
+from groupsim.protocol.messages.group import Api
 
 __all__ = [
     "JAVA_0_9",

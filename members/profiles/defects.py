@@ -17,7 +17,7 @@ from attrs import evolve, frozen
 from groupsim.members.profiles.profile import ClientProfile
 from groupsim.members.profiles.reactions import FORGETS_ID, JAVA_3_3, Reaction, Table
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api
+from groupsim.protocol.messages.group import Api
 
 Version = tuple[int, ...]
 

@@ -19,7 +19,7 @@ from groupsim.members.profiles.profile import defaults_of as _defaults
 from groupsim.members.profiles.profile import versions_of as _versions
 from groupsim.members.profiles.reactions import JAVA_3_3 as _OF_3_3
 from groupsim.members.profiles.reactions import JAVA_UNTIL_0_10_0, JAVA_UNTIL_2_3, JAVA_UNTIL_3_1
-from groupsim.protocol.messages import Api
+from groupsim.protocol.messages.group import Api
 
 _JAVA_ID = "consumer-{group}-1"
 

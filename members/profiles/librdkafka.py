@@ -17,7 +17,7 @@ from groupsim.members.profiles.profile import (
     versions_of,
 )
 from groupsim.members.profiles.reactions import LIBRDKAFKA
-from groupsim.protocol.messages import Api
+from groupsim.protocol.messages.group import Api
 
 # librdkafka hands out one message per poll and looks at max.poll.interval.ms twice a second
 # (confluent-kafka-python #552: left 55 ms after the limit, heartbeats going on).

@@ -16,7 +16,7 @@ from groupsim.members.behaviour import OnError
 from groupsim.members.profiles.pace import HEARTBEAT_THREAD, Pace
 from groupsim.members.profiles.reactions import JAVA, OTHERWISE, Reaction
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api
+from groupsim.protocol.messages.group import Api
 
 
 class SessionCheck(StrEnum):

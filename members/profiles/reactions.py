@@ -12,7 +12,7 @@ from enum import StrEnum
 
 from groupsim.members.failures import exception_name
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api
+from groupsim.protocol.messages.group import Api
 
 
 class Reaction(StrEnum):

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from attrs import frozen
 
 from groupsim.protocol.javahash import java_string_hash
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 
 
 @frozen

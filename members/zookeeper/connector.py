@@ -39,8 +39,8 @@ from groupsim.members.zookeeper.paths import TOPICS, GroupPaths, Registration, s
 from groupsim.members.zookeeper.session import EXPIRED, SessionLink, ZooKeeperSession
 from groupsim.members.zookeeper.settings import ZookeeperSettings
 from groupsim.members.zookeeper.streams import Streams
-from groupsim.protocol.messages import NO_GENERATION, TopicPartition
-from groupsim.protocol.zookeeper_messages import ZOOKEEPER_NODE, ZkError
+from groupsim.protocol.messages.group import NO_GENERATION, TopicPartition
+from groupsim.protocol.messages.zookeeper import ZOOKEEPER_NODE, ZkError
 
 UNREGISTERED: Final = "UNREGISTERED"
 REGISTERED: Final = "REGISTERED"

@@ -16,13 +16,13 @@ from groupsim.members.zookeeper.fetchers import FromZookeeper, LightFromZookeepe
 from groupsim.members.zookeeper.paths import Registration
 from groupsim.members.zookeeper.session import SessionLink
 from groupsim.members.zookeeper.settings import ZookeeperSettings
-from groupsim.protocol.zookeeper_messages import ZOOKEEPER_NODE
+from groupsim.protocol.messages.zookeeper import ZOOKEEPER_NODE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from groupsim.members.membership import Membership
-    from groupsim.protocol.messages import TopicPartition
+    from groupsim.protocol.messages.group import TopicPartition
 
 PURPOSE = "zookeeper"
 

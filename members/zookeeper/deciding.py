@@ -12,8 +12,8 @@ from groupsim.members.zookeeper.assignors import SHARES, CannotDecide, View
 from groupsim.members.zookeeper.nodes import read
 from groupsim.members.zookeeper.paths import BROKER_IDS, TOPICS, GroupPaths, Registration, partitions_in, stream_of
 from groupsim.members.zookeeper.session import ZooKeeperSession
-from groupsim.protocol.messages import TopicPartition
-from groupsim.protocol.zookeeper_messages import GetChildren
+from groupsim.protocol.messages.group import TopicPartition
+from groupsim.protocol.messages.zookeeper import GetChildren
 
 
 class Reader:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from groupsim.members.fetch.fetcher import PullFetcher
 from groupsim.members.fetch.light import LightFetcher
-from groupsim.protocol.messages import FetchedOffset, TopicPartition
+from groupsim.protocol.messages.group import FetchedOffset, TopicPartition
 
 
 class LightFromZookeeper(LightFetcher):

@@ -18,7 +18,7 @@ from groupsim.members.failures import PluginErrors
 from groupsim.members.profiles import JAVA_0_9, PROFILES, ClientProfile
 from groupsim.members.profiles.pace import HEARTBEAT_THREAD
 from groupsim.members.settings import ConsumerSettings, Note, settings_from
-from groupsim.protocol.messages import Api
+from groupsim.protocol.messages.group import Api
 
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import EventLoop

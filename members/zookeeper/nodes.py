@@ -6,7 +6,7 @@ Source: Kafka 0.8.2, `ZkUtils.createEphemeralPathExpectConflict`, `updatePersist
 from __future__ import annotations
 
 from groupsim.members.zookeeper.session import ZooKeeperSession
-from groupsim.protocol.zookeeper_messages import Create, Delete, GetData, SetData, ZkAnswer, ZkError
+from groupsim.protocol.messages.zookeeper import Create, Delete, GetData, SetData, ZkAnswer, ZkError
 
 
 async def create(session: ZooKeeperSession, path: str, data: str, *, ephemeral: bool = False) -> ZkAnswer:

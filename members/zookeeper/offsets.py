@@ -15,7 +15,7 @@ from groupsim.members.member import Member
 from groupsim.members.zookeeper.nodes import read, write
 from groupsim.members.zookeeper.paths import GroupPaths
 from groupsim.members.zookeeper.session import ZooKeeperSession
-from groupsim.protocol.messages import NO_OFFSET, TopicPartition
+from groupsim.protocol.messages.group import NO_OFFSET, TopicPartition
 
 
 class Consumed:

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 from groupsim.eventloop.units import MS_US
 from groupsim.members.interfaces import Connection, Disconnected, Outcome
 from groupsim.members.zookeeper.watching import Listener, Watching
-from groupsim.protocol.zookeeper_messages import (
+from groupsim.protocol.messages.zookeeper import (
     CloseSession,
     OpenSession,
     Ping,

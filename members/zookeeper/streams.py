@@ -16,7 +16,7 @@ from groupsim.eventloop.randomness import Stream
 from groupsim.members.interfaces import Fetched
 from groupsim.members.member import Member
 from groupsim.members.zookeeper.offsets import Consumed
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 
 
 class Streams:

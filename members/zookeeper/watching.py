@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, TypeAlias
 
-from groupsim.protocol.zookeeper_messages import (
+from groupsim.protocol.messages.zookeeper import (
     EventType,
     Exists,
     GetChildren,

@@ -10,7 +10,7 @@ from typing import Any
 
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.eventloop.trace.sinks import COLUMNS, plain, to_json
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story import Story
 
 Row = tuple[Any, ...]

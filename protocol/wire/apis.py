@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from groupsim.protocol.basics import Api
-from groupsim.protocol.releases import BASELINE, VersionRange, broker_versions
-from groupsim.protocol.wire.families import READERS
+from groupsim.protocol.messages.releases import BASELINE, VersionRange, broker_versions
 from groupsim.protocol.wire.headers import NEWEST
+from groupsim.protocol.wire.registry import READERS
 from groupsim.protocol.wire.schema import known_versions
 
 PROFILES: Mapping[str, str] = {"2.8": "2.8", "3.9": "3.9", "4.0.0": "4.0.0", BASELINE: BASELINE, "4.x": BASELINE}

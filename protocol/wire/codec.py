@@ -5,11 +5,11 @@ from __future__ import annotations
 from attrs import frozen
 
 from groupsim.protocol.basics import Api
-from groupsim.protocol.wire.api_versions import read_api_versions, too_new
 from groupsim.protocol.wire.apis import api_table, release_of, taken
 from groupsim.protocol.wire.exchange import Directory, Exchange, Unreadable
-from groupsim.protocol.wire.families import READERS
+from groupsim.protocol.wire.families.api_versions import read_api_versions, too_new
 from groupsim.protocol.wire.headers import Header, read_header, read_kind
+from groupsim.protocol.wire.registry import READERS
 from groupsim.protocol.wire.schema import request_shape
 from groupsim.protocol.wire.serial import MOST_ELEMENTS, Fields, ReadMessage, reader
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from groupsim.protocol.data_messages import LeaderIs
+from groupsim.protocol.messages.data import LeaderIs
 from groupsim.protocol.wire.exchange import Directory
 from groupsim.protocol.wire.serial import Fields
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Request, Response
+from groupsim.protocol.messages.group import Request, Response
 
 
 class Directory(Protocol):

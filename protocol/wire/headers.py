@@ -12,7 +12,7 @@ import struct
 from attrs import frozen
 
 from groupsim.protocol.basics import Api
-from groupsim.protocol.releases import BASELINE
+from groupsim.protocol.messages.releases import BASELINE
 from groupsim.protocol.wire.exchange import Unreadable
 from groupsim.protocol.wire.schema import response_shape
 from groupsim.protocol.wire.serial import Fields, read_varint, writer

@@ -15,8 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from struct import Struct
 
-from groupsim.protocol.batch import COMPRESSION_MASK, CONTROL, HEADER_BYTES, NO_TIMESTAMP, Batch
-from groupsim.protocol.batch_codec import (
+from groupsim.protocol.batch.batch import COMPRESSION_MASK, CONTROL, HEADER_BYTES, NO_TIMESTAMP, Batch
+from groupsim.protocol.batch.checksum import crc32c_function
+from groupsim.protocol.batch.codec import (
     CHECKED_FROM,
     HEADER,
     LENGTH_END,
@@ -26,7 +27,6 @@ from groupsim.protocol.batch_codec import (
     encode,
     read_batch,
 )
-from groupsim.protocol.checksum import crc32c_function
 from groupsim.protocol.errors import ErrorCode, ProtocolError
 
 _ZSTD, _CODECS = 4, 5

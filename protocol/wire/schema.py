@@ -19,7 +19,7 @@ from kio.schema.index import api_key_map, schema_name_map
 from kio.static.constants import EntityType, uuid_zero
 
 from groupsim.protocol.basics import Api
-from groupsim.protocol.releases import VersionRange
+from groupsim.protocol.messages.releases import VersionRange
 
 REQUIRED: Final = object()
 """The default of a field that has none."""

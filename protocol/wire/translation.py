@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from groupsim.protocol.acl_messages import NOT_ASKED
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Request, Response
-from groupsim.protocol.refusals import refusal
+from groupsim.protocol.messages.acl import NOT_ASKED
+from groupsim.protocol.messages.group import Request, Response
+from groupsim.protocol.messages.refusals import refusal
 from groupsim.protocol.wire.headers import Header, encode_response
 from groupsim.protocol.wire.serial import Fields
 

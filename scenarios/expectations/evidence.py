@@ -14,7 +14,7 @@ from typing import Any
 from attrs import frozen
 
 from groupsim.eventloop.trace.events import Kind, TraceEvent
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.language.values import END
 from groupsim.scenarios.story import tell
 from groupsim.scenarios.story.model import GroupStory, Span, Story

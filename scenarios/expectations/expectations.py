@@ -13,7 +13,7 @@ from typing import Literal, NewType
 
 from attrs import frozen
 
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.expectations.evidence import Evidence
 from groupsim.scenarios.language.keys import key
 from groupsim.scenarios.language.problems import suggest

@@ -18,7 +18,7 @@ from collections.abc import Iterator
 from attrs import frozen
 
 from groupsim.eventloop.trace.events import Kind, TraceEvent
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.expectations.evidence import Evidence
 from groupsim.scenarios.language.keys import key
 from groupsim.scenarios.language.registry import Check, Finding, check

@@ -16,7 +16,7 @@ from attrs import frozen
 
 from groupsim.cluster.acl.operations import SUPPORTED
 from groupsim.cluster.acl.rules import EVERY_USER
-from groupsim.protocol.acl_messages import CLUSTER_NAME, WILDCARD, Acl, Operation, Pattern, Permission, Resource
+from groupsim.protocol.messages.acl import CLUSTER_NAME, WILDCARD, Acl, Operation, Pattern, Permission, Resource
 from groupsim.scenarios.language.document import Path_
 from groupsim.scenarios.language.keys import key
 from groupsim.scenarios.language.mistakes import Wrong

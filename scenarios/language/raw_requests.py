@@ -15,8 +15,8 @@ from typing import Any, Final, NewType, get_args, get_origin, get_type_hints
 
 import attrs
 
-from groupsim.protocol import messages
-from groupsim.protocol.messages import Api, Request, TopicPartition
+from groupsim.protocol.messages import group as messages
+from groupsim.protocol.messages.group import Api, Request, TopicPartition
 from groupsim.scenarios.language.document import Path_
 from groupsim.scenarios.language.mistakes import Collector, Wrong
 from groupsim.scenarios.language.problems import suggest

@@ -19,7 +19,7 @@ from typing import NewType
 
 from attrs import frozen
 
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.language.problems import suggest
 from groupsim.scenarios.language.values import API_NAMES, VALUE_TYPES, ValueType, quote
 

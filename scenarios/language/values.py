@@ -19,7 +19,7 @@ from attrs import frozen
 from groupsim.eventloop.distributions import Distribution, parse_distribution
 from groupsim.eventloop.units import DAY_US, parse_bandwidth, parse_duration, show_us
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api
+from groupsim.protocol.messages.group import Api
 from groupsim.scenarios.language.problems import suggest
 from groupsim.scenarios.language.properties import parse_properties
 

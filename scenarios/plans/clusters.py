@@ -18,7 +18,7 @@ from groupsim.cluster.config.controller import ControllerConfig, Placement, kraf
 from groupsim.cluster.config.replica import ReplicaConfig
 from groupsim.coordinator.base.config import BROKER_KEYS, CoordinatorConfig
 from groupsim.coordinator.base.versions import parse_version
-from groupsim.protocol.releases import broker_versions
+from groupsim.protocol.messages.releases import broker_versions
 
 if TYPE_CHECKING:
     from groupsim.scenarios.language.model import BrokerAge, BrokerSettings, Scenario

@@ -13,7 +13,7 @@ from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.units import SECOND_US
 from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     NO_GENERATION,
     LeaveGroupRequest,
     LeavingMember,

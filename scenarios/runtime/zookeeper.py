@@ -11,7 +11,7 @@ from groupsim.cluster.zookeeper.kafka import register_brokers, write_topics
 from groupsim.eventloop.interface import EventLoop
 from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.units import show_us
-from groupsim.protocol.cluster_messages import ClusterImage
+from groupsim.protocol.messages.cluster import ClusterImage
 
 
 def open_zookeeper(loop: EventLoop, cluster: Cluster) -> ZooKeeperServer:

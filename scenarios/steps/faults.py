@@ -15,7 +15,7 @@ from attrs import frozen
 from groupsim.cluster.network import faults as net
 from groupsim.cluster.network.link_faults import CLIENTS
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api
+from groupsim.protocol.messages.group import Api
 from groupsim.scenarios.language.keys import key
 from groupsim.scenarios.language.registry import Deed, fault
 from groupsim.scenarios.language.targets import Broker, Processes, RequestTarget, TheGroup

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from groupsim.eventloop.trace.events import Kind, TraceEvent
-from groupsim.protocol.messages import Api
+from groupsim.protocol.messages.group import Api
 from groupsim.scenarios.story.facts import Facts, GroupFacts, Round, Stretch
 from groupsim.scenarios.story.rebalances.hindrances import is_given_up, is_pending
 from groupsim.scenarios.story.rebalances.rollouts import rolled, settle

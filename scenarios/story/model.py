@@ -7,7 +7,7 @@ from operator import add
 
 from attrs import astuple, field, frozen
 
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.rebalances.partition_set import Assignment
 from groupsim.scenarios.story.records.failed_produces import GivenUp

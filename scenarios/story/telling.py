@@ -10,7 +10,7 @@ from itertools import chain
 from attrs import evolve
 
 from groupsim.eventloop.trace.events import Kind, TraceEvent
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.facts import Facts, GroupFacts, HostFacts
 from groupsim.scenarios.story.headline import headline

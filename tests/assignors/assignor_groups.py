@@ -7,9 +7,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from hypothesis import strategies as st
 
 from groupsim.assignors import Assignor, CooperativeStickyAssignor, StickyAssignor
-from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
-from groupsim.protocol.messages import TopicPartition
-from groupsim.protocol.sticky_data import decode_sticky_user_data, encode_sticky_user_data
+from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription, TopicMetadata
+from groupsim.protocol.embedded.sticky_data import decode_sticky_user_data, encode_sticky_user_data
+from groupsim.protocol.messages.group import TopicPartition
 
 Topics = Mapping[str, TopicMetadata]
 Held = dict[str, list[str]]

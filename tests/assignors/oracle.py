@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from groupsim.protocol.assignment import MemberSubscription, TopicMetadata
+from groupsim.protocol.embedded.assignment import MemberSubscription, TopicMetadata
 from groupsim.protocol.javahash import JavaHashMap
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 
 
 class SlowGeneralPath:

@@ -24,11 +24,11 @@ from groupsim.assignors import (
     resolve,
     run_assignor,
 )
-from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
+from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 
 MINE = """
 from groupsim.assignors import Assignor
-from groupsim.protocol.assignment import GroupAssignment
+from groupsim.protocol.embedded.assignment import GroupAssignment
 
 class Greedy(Assignor):
     name = "greedy"

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from groupsim.assignors import RangeAssignor, RoundRobinAssignor, dealt
 from groupsim.assignors.dealt import Dealt
-from groupsim.protocol.assignment import GroupAssignment
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.embedded.assignment import GroupAssignment
+from groupsim.protocol.messages.group import TopicPartition
 
 
 def some() -> Dealt:

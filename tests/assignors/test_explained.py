@@ -28,8 +28,8 @@ from groupsim.assignors import (
 from groupsim.cli.commands.assign import assign
 from groupsim.cli.commands.assign_document import run_document
 from groupsim.cli.render.assign_steps import Explain, sentence
-from groupsim.protocol.assignment import GroupAssignment, MemberSubscription
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription
+from groupsim.protocol.messages.group import TopicPartition
 
 FILE = Path(__file__).parent.parent / "data" / "vectors" / "client_assignors.jsonl"
 VECTORS = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]

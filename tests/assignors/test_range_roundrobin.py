@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groupsim.assignors import RangeAssignor, RoundRobinAssignor
-from groupsim.protocol.assignment import TopicMetadata
+from groupsim.protocol.embedded.assignment import TopicMetadata
 
 
 def test_range_cuts_each_topic_by_itself() -> None:

@@ -25,9 +25,9 @@ from oracle import SlowGeneralPath
 
 from groupsim.assignors import Assignor, CooperativeStickyAssignor, RoundRobinAssignor, StickyAssignor
 from groupsim.assignors.sticky.claims import Claim, equal_subscriptions
-from groupsim.protocol.assignment import MemberSubscription
-from groupsim.protocol.messages import TopicPartition
-from groupsim.protocol.sticky_data import encode_generation
+from groupsim.protocol.embedded.assignment import MemberSubscription
+from groupsim.protocol.embedded.sticky_data import encode_generation
+from groupsim.protocol.messages.group import TopicPartition
 
 both = pytest.mark.parametrize("kind", STICKY, ids=["sticky", "cooperative-sticky"])
 

@@ -16,7 +16,7 @@ from groupsim.eventloop.distributions import Distribution, constant
 from groupsim.eventloop.trace.sinks import MemorySink
 from groupsim.eventloop.trace.trace import Level, Trace
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
-from groupsim.protocol.messages import Api, HeartbeatRequest, HeartbeatResponse, JoinGroupRequest
+from groupsim.protocol.messages.group import Api, HeartbeatRequest, HeartbeatResponse, JoinGroupRequest
 
 
 class FakeCoordinator:

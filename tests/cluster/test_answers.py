@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groupsim.cluster.network.answers import generation_of, group_of, member_of
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     FindCoordinatorRequest,
     HeartbeatRequest,
     JoinGroupRequest,

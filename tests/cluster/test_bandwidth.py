@@ -9,8 +9,8 @@ import pytest
 from groupsim.cluster.network.bandwidth import Bandwidth, Lane
 from groupsim.cluster.network.faults import Limit, Match
 from groupsim.eventloop.units import parse_bandwidth, show_bandwidth
-from groupsim.protocol.message_sizes import request_bytes, response_bytes
-from groupsim.protocol.messages import HeartbeatRequest, HeartbeatResponse
+from groupsim.protocol.messages.group import HeartbeatRequest, HeartbeatResponse
+from groupsim.protocol.messages.sizes import request_bytes, response_bytes
 
 ASKED = request_bytes(HeartbeatRequest("g", 1, "m"), "member-1")  # what `rig.beat` sends
 ANSWERED = response_bytes(HeartbeatResponse())

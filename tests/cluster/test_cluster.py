@@ -16,7 +16,7 @@ from groupsim.eventloop.trace.sinks import MemorySink
 from groupsim.eventloop.trace.trace import Trace
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from groupsim.members.interfaces import Disconnected
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     Api,
     FindCoordinatorRequest,
     HeartbeatRequest,

@@ -11,7 +11,7 @@ from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.eventloop.distributions import constant, uniform
 from groupsim.eventloop.trace.trace import Level
 from groupsim.members.interfaces import Disconnected
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     FindCoordinatorRequest,
     HeartbeatRequest,
     HeartbeatResponse,

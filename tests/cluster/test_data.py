@@ -16,7 +16,7 @@ from groupsim.eventloop.errors import DeadlockError
 from groupsim.eventloop.randomness import Stream
 from groupsim.members.interfaces import Fetched, FetchFailed
 from groupsim.members.producer.traffic import as_rate
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 
 T0, T1, T2 = (TopicPartition("t", p) for p in range(3))
 

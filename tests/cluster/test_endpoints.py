@@ -12,10 +12,10 @@ from groupsim.cluster.network.network import Network, Timing
 from groupsim.eventloop.distributions import constant
 from groupsim.eventloop.trace.trace import Level
 from groupsim.members.interfaces import Disconnected
-from groupsim.protocol.batch import Batch
-from groupsim.protocol.cluster_messages import BrokerHeartbeatRequest, BrokerHeartbeatResponse
-from groupsim.protocol.data_messages import FetchRequest, FetchResponse, ProduceRequest, ProduceResponse
-from groupsim.protocol.messages import FindCoordinatorRequest, FindCoordinatorResponse, TopicPartition
+from groupsim.protocol.batch.batch import Batch
+from groupsim.protocol.messages.cluster import BrokerHeartbeatRequest, BrokerHeartbeatResponse
+from groupsim.protocol.messages.data import FetchRequest, FetchResponse, ProduceRequest, ProduceResponse
+from groupsim.protocol.messages.group import FindCoordinatorRequest, FindCoordinatorResponse, TopicPartition
 
 T0 = TopicPartition("t", 0)
 BATCH = Batch(0, 1, 70, 0, 0)

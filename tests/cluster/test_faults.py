@@ -21,7 +21,7 @@ from groupsim.cluster.network.faults import (
 )
 from groupsim.members.interfaces import Disconnected
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api, HeartbeatResponse, JoinGroupResponse
+from groupsim.protocol.messages.group import Api, HeartbeatResponse, JoinGroupResponse
 
 RESET = Disconnected("connection reset")
 

@@ -17,8 +17,8 @@ from groupsim.cluster.transactions.wiring import StateTopic
 from groupsim.coordinator.base.records import GroupRecord, GroupValue, OffsetRecord, OffsetValue, StoredMember
 from groupsim.coordinator.testing import Bench, offsets_of
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.batch import LogRecord, timestamp_ms
-from groupsim.protocol.batch_sizes import batch_of
+from groupsim.protocol.batch.batch import LogRecord, timestamp_ms
+from groupsim.protocol.batch.sizes import batch_of
 
 COUNT = 40
 NOW_MS = timestamp_ms(0)

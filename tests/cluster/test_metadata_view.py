@@ -9,9 +9,9 @@ from attrs import evolve
 
 from groupsim.cluster.broker.metadata import BrokerMetadata
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC, partition_for
-from groupsim.protocol.cluster_messages import BrokerState, ClusterImage, PartitionState, TopicState
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import FindCoordinatorRequest, FindCoordinatorResponse
+from groupsim.protocol.messages.cluster import BrokerState, ClusterImage, PartitionState, TopicState
+from groupsim.protocol.messages.group import FindCoordinatorRequest, FindCoordinatorResponse
 
 BROKERS = {node: BrokerState(node, f"broker-{node}", f"rack-{node % 2}") for node in range(3)}
 

@@ -25,9 +25,9 @@ from groupsim.coordinator.base.records import (
 )
 from groupsim.coordinator.testing import Bench
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.batch import Batch, LogRecord, timestamp_ms
-from groupsim.protocol.batch_sizes import batch_of
-from groupsim.protocol.messages import DeleteGroupsRequest, OffsetDeleteRequest
+from groupsim.protocol.batch.batch import Batch, LogRecord, timestamp_ms
+from groupsim.protocol.batch.sizes import batch_of
+from groupsim.protocol.messages.group import DeleteGroupsRequest, OffsetDeleteRequest
 
 TP = TopicPartition("t", 0)
 OFFSET = OffsetRecord("g", TP, OffsetValue(5, -1, "m", 1_000))

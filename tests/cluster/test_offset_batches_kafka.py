@@ -20,8 +20,8 @@ from groupsim.coordinator.base.records import (
     TransactionEnd,
 )
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.batch import timestamp_ms
-from groupsim.protocol.batch_codec import encode
+from groupsim.protocol.batch.batch import timestamp_ms
+from groupsim.protocol.batch.codec import encode
 
 TP = TopicPartition("events", 7)
 MEMBER = StoredMember("m-1", "i-1", "c", "/127.0.0.1", 300_000, 45_000, b"", b"")

@@ -12,7 +12,7 @@ from groupsim.cluster.network.faults import Isolate, Match
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     FindCoordinatorRequest,
     HeartbeatRequest,
     HeartbeatResponse,

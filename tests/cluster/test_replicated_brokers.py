@@ -14,16 +14,16 @@ from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.members.interfaces import Disconnected
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.batch import Batch
-from groupsim.protocol.data_messages import ProduceRequest
+from groupsim.protocol.batch.batch import Batch
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.data import ProduceRequest
+from groupsim.protocol.messages.group import (
     MetadataRequest,
     OffsetCommitRequest,
     OffsetFetchRequest,
     OffsetToCommit,
 )
-from groupsim.protocol.txn_messages import InitProducerIdRequest
+from groupsim.protocol.messages.transactions import InitProducerIdRequest
 
 # --- replicas and brokers --------------------------------------------------------------------------------------------
 

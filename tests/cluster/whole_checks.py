@@ -25,7 +25,7 @@ from groupsim.coordinator.base.records import OffsetRecord
 from groupsim.coordinator.shard import Shard
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.batch import Batch
+from groupsim.protocol.batch.batch import Batch
 
 _ALL = 1 << 62
 

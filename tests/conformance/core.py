@@ -19,7 +19,7 @@ from groupsim.coordinator.ids import MemberIds
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.protocol.basics import Api
-from groupsim.protocol.messages import Response
+from groupsim.protocol.messages.group import Response
 from groupsim.protocol.wire import Codec, Exchange, Unreadable
 from tests.conformance.bodies import Body
 from tests.conformance.cases import Case

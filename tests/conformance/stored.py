@@ -13,7 +13,7 @@ import struct
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from groupsim.protocol.checksum import crc32c_function
+from groupsim.protocol.batch.checksum import crc32c_function
 
 OFFSET_KEYS, GROUP_KEY = (0, 1), 2
 _HEAD = struct.Struct(">qiibIhiqqqhii")  # offset, length, epoch, magic, crc, attributes, delta, times, producer, count

@@ -9,7 +9,7 @@ from attrs import define, field
 from groupsim.coordinator.base.records import Record
 from groupsim.eventloop.interface import EventLoop, Order
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Request, Response
+from groupsim.protocol.messages.group import Request, Response
 
 
 @define(eq=False)

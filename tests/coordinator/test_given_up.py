@@ -7,7 +7,7 @@ from tables_kit import Broker, on_broker
 
 from groupsim.coordinator.base.placement import partition_for
 from groupsim.protocol.errors import ErrorCode as E
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     HeartbeatRequest,
     OffsetCommitRequest,
     OffsetFetchRequest,

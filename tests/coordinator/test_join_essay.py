@@ -12,7 +12,7 @@ from groupsim.coordinator.classic import states
 from groupsim.coordinator.classic.purgatory import JOIN_CONDITION
 from groupsim.coordinator.testing import RANGE, Bench, Sent
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import JoinProtocol
+from groupsim.protocol.messages.group import JoinProtocol
 
 OTHER = (JoinProtocol("range", b"other metadata"),)
 ANY = ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable")

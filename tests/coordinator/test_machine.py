@@ -15,7 +15,7 @@ from groupsim.coordinator.classic.states import State
 from groupsim.coordinator.testing import Bench, Sent
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import JoinGroupRequest, JoinProtocol
+from groupsim.protocol.messages.group import JoinGroupRequest, JoinProtocol
 
 PROTOCOLS = (
     (JoinProtocol("range", b"1"), JoinProtocol("roundrobin", b"1")),

@@ -7,9 +7,9 @@ import pytest
 from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.testing import Bench, committed, offsets_of
 from groupsim.eventloop.trace.events import Kind
-from groupsim.protocol.consumer_protocol import Subscription, encode_subscription
+from groupsim.protocol.embedded.consumer_protocol import Subscription, encode_subscription
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     DeleteGroupsRequest,
     DescribeGroupsRequest,
     JoinProtocol,

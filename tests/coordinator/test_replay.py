@@ -28,9 +28,9 @@ from groupsim.coordinator.classic.entry_points import ClassicGroup
 from groupsim.coordinator.classic.states import State
 from groupsim.coordinator.testing import Bench, committed, offsets_of
 from groupsim.eventloop.trace.events import Kind
-from groupsim.protocol.consumer_protocol import Subscription, encode_subscription
+from groupsim.protocol.embedded.consumer_protocol import Subscription, encode_subscription
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import DeleteGroupsRequest, JoinProtocol, OffsetDeleteRequest, TopicPartition
+from groupsim.protocol.messages.group import DeleteGroupsRequest, JoinProtocol, OffsetDeleteRequest, TopicPartition
 
 GROUPS = ("g", "h")
 PRODUCERS = (7, 8)

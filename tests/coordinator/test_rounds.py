@@ -8,7 +8,7 @@ from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.testing import Bench, left
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import JoinProtocol
+from groupsim.protocol.messages.group import JoinProtocol
 
 
 def protocols(*names: str, data: bytes = b"") -> tuple[JoinProtocol, ...]:

@@ -15,7 +15,7 @@ from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.eventloop.trace.trace import Trace
 from groupsim.eventloop.virtual import VirtualLoop
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     DeleteGroupsRequest,
     DescribeGroupsRequest,
     HeartbeatRequest,

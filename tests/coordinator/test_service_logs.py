@@ -14,7 +14,7 @@ from groupsim.coordinator.base.records import GroupRecord, GroupValue, Loaded, R
 from groupsim.coordinator.partition_driver import Leadership
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.protocol.errors import ErrorCode as E
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     DescribeGroupsRequest,
     DescribeGroupsResponse,
     HeartbeatRequest,
@@ -27,7 +27,12 @@ from groupsim.protocol.messages import (
     OffsetToCommit,
     TopicPartition,
 )
-from groupsim.protocol.txn_messages import OffsetInTxn, TxnMarker, TxnOffsetCommitRequest, TxnOffsetCommitResponse
+from groupsim.protocol.messages.transactions import (
+    OffsetInTxn,
+    TxnMarker,
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+)
 
 Done = Callable[[E | None], None]
 TP = TopicPartition("t", 0)

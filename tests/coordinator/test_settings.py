@@ -10,7 +10,7 @@ from groupsim.coordinator.base.placement import partition_for
 from groupsim.coordinator.base.versions import HISTORY, differences, parse_version
 from groupsim.coordinator.testing import Bench, offsets_of
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from attrs import evolve
 from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.testing import RANGE, Bench, Sent, left
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import JoinProtocol
+from groupsim.protocol.messages.group import JoinProtocol
 
 BOTH = (*RANGE, JoinProtocol("roundrobin", b""))
 

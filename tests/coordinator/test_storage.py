@@ -7,7 +7,7 @@ import pytest
 from groupsim.coordinator.base.records import GroupRecord, GroupValue
 from groupsim.coordinator.testing import RANGE, Bench, committed, committed_in_transaction, left, offsets_of
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import JoinProtocol, TopicPartition
+from groupsim.protocol.messages.group import JoinProtocol, TopicPartition
 
 TP = TopicPartition("t", 0)
 TWO = (*RANGE, JoinProtocol("cooperative-sticky", b""))

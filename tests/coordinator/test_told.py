@@ -11,7 +11,7 @@ from groupsim.coordinator.base.records import Producer, TransactionEnd
 from groupsim.coordinator.partition_driver import summary
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.eventloop.trace.trace import FULL, Level
-from groupsim.protocol.messages import OffsetCommitRequest, OffsetToCommit, TopicPartition
+from groupsim.protocol.messages.group import OffsetCommitRequest, OffsetToCommit, TopicPartition
 
 
 def told(story: Callable[[Broker], Awaitable[None]], *kinds: Kind, level: Level = Level.NORMAL) -> list[TraceEvent]:

@@ -393,7 +393,7 @@ def test_what_is_no_trace_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 MINE = """\
 from groupsim.assignors import Assignor
-from groupsim.protocol.assignment import GroupAssignment
+from groupsim.protocol.embedded.assignment import GroupAssignment
 
 
 class Mine(Assignor):

@@ -13,7 +13,7 @@ def test_a_failed_test_tells_members_faults_and_events_without_polls(pytester: p
         """
         from groupsim import ErrorCode
         from groupsim.cluster.network.faults import AnswerError, Match
-        from groupsim.protocol.messages import Api
+        from groupsim.protocol.messages.group import Api
 
         async def test_fails(sim):
             sim.topic("orders", 2)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groupsim import ErrorCode, Simulation
-from groupsim.protocol.messages import Api, HeartbeatRequest
+from groupsim.protocol.messages.group import Api, HeartbeatRequest
 
 pytest_plugins = ["pytester"]
 

@@ -21,9 +21,9 @@ from groupsim.coordinator.base.records import (
     TransactionEnd,
 )
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.batch import Batch, LogRecord, timestamp_ms
-from groupsim.protocol.batch_codec import encode
-from groupsim.protocol.batch_sizes import batch_of
+from groupsim.protocol.batch.batch import Batch, LogRecord, timestamp_ms
+from groupsim.protocol.batch.codec import encode
+from groupsim.protocol.batch.sizes import batch_of
 
 SEGMENT = "00000000000000000000.log"
 SCENARIO = """\

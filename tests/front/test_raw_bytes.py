@@ -5,7 +5,12 @@ from __future__ import annotations
 import pytest
 
 from groupsim import Simulation, TopicPartition, assignment_bytes, subscription_bytes
-from groupsim.protocol.consumer_protocol import Assignment, Subscription, decode_assignment, decode_subscription
+from groupsim.protocol.embedded.consumer_protocol import (
+    Assignment,
+    Subscription,
+    decode_assignment,
+    decode_subscription,
+)
 
 
 def test_a_subscription_carries_what_its_version_can() -> None:

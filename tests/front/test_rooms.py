@@ -9,6 +9,9 @@ from pathlib import Path
 import pytest
 
 ROOMS = [
+    "protocol.batch",
+    "protocol.embedded",
+    "protocol.messages",
     "assignors",
     "assignors.sticky",
     "coordinator",

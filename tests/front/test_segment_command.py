@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from groupsim.cli.app import app
 from groupsim.cluster.log.headers import find, headers, segment_for
-from groupsim.protocol.batch_codec import read_batches
+from groupsim.protocol.batch.codec import read_batches
 
 KAFKAS = Path(__file__).parents[1] / "data" / "kafka-segment"
 """Written by Kafka's own log, with its indexes."""

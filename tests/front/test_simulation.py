@@ -4,7 +4,7 @@ import pytest
 
 from groupsim import Cause, ErrorCode, Simulation, TopicPartition
 from groupsim.cluster.network.faults import Isolate, Match
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     HeartbeatRequest,
     HeartbeatResponse,
     JoinGroupRequest,
@@ -13,7 +13,7 @@ from groupsim.protocol.messages import (
     OffsetCommitRequest,
     OffsetToCommit,
 )
-from groupsim.protocol.txn_messages import AddOffsetsToTxnRequest, EndTxnRequest, InitProducerIdRequest
+from groupsim.protocol.messages.transactions import AddOffsetsToTxnRequest, EndTxnRequest, InitProducerIdRequest
 
 
 async def test_a_group_forms_and_owns_every_partition(sim: Simulation) -> None:

@@ -13,7 +13,7 @@ import pytest
 
 from groupsim.assignors import Assignor, AssignorError, run_assignor
 from groupsim.cli.slow_assignors import slow_assignors_named
-from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
+from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 
 ENDLESS = """\
 import time

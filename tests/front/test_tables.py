@@ -15,7 +15,7 @@ from groupsim.cli.render import timeline
 from groupsim.cli.render.screen import USUAL
 from groupsim.cli.terminal import Terminal
 from groupsim.eventloop.trace.events import Kind, TraceEvent
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story import Cause, Move, Story, tell
 from groupsim.scenarios.story.model import Account, Doing, GroupAccount, Records
 from groupsim.testing import failure_report

@@ -26,7 +26,7 @@ from groupsim.members.consumer.consumer import Consumer
 from groupsim.members.profiles import PROFILES
 from groupsim.members.settings import settings_from
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.messages import OffsetCommitRequest, SyncGroupResponse
+from groupsim.protocol.messages.group import OffsetCommitRequest, SyncGroupResponse
 from tests.interop.go import build
 from tests.interop.outcomes import unavailable
 from tests.twins.story import HEARTBEAT, Deed, Story, then

@@ -29,9 +29,9 @@ from groupsim.cluster.log.files.data_dir import DataDir, read_properties, read_t
 from groupsim.cluster.log.log import PartitionLog
 from groupsim.control import Served
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.batch import LogRecord
-from groupsim.protocol.batch_sizes import batch_of
-from groupsim.protocol.compression import opened
+from groupsim.protocol.batch.batch import LogRecord
+from groupsim.protocol.batch.compression import opened
+from groupsim.protocol.batch.sizes import batch_of
 from tests.interop.log_traffic import BROKER, CODECS, PARTITIONS, RECORDS, Record, Traffic, Truth, until
 from tests.interop.outcomes import unavailable
 from tests.interop.tools import _MORE

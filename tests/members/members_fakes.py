@@ -20,9 +20,9 @@ from groupsim.members.failures import PluginErrors
 from groupsim.members.interfaces import Disconnected, Fetched, FetchFailed, Outcome
 from groupsim.members.profiles import PROFILES
 from groupsim.members.settings import settings_from
-from groupsim.protocol.consumer_protocol import Assignment, decode_subscription, encode_assignment
+from groupsim.protocol.embedded.consumer_protocol import Assignment, decode_subscription, encode_assignment
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     NO_OFFSET,
     Api,
     FetchedOffset,
@@ -42,7 +42,7 @@ from groupsim.protocol.messages import (
     TopicInfo,
     TopicPartition,
 )
-from groupsim.protocol.releases import BASELINE
+from groupsim.protocol.messages.releases import BASELINE
 
 LATENCY_US = 500
 SECOND = 1_000_000

@@ -18,8 +18,9 @@ from members_fakes import LATENCY_US, Bench, FakeConnection, FakeTransport, Scri
 from groupsim.eventloop.interface import Order
 from groupsim.eventloop.trace.events import Kind
 from groupsim.members.interfaces import Disconnected
-from groupsim.protocol.batch import CONTROL, TRANSACTIONAL, Batch, LogRecord
-from groupsim.protocol.data_messages import (
+from groupsim.protocol.batch.batch import CONTROL, TRANSACTIONAL, Batch, LogRecord
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.data import (
     EARLIEST_TIMESTAMP,
     LATEST_TIMESTAMP,
     EpochEndOffset,
@@ -31,8 +32,14 @@ from groupsim.protocol.data_messages import (
     OffsetListed,
     PartitionData,
 )
-from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import MetadataResponse, PartitionInfo, Request, Response, TopicInfo, TopicPartition
+from groupsim.protocol.messages.group import (
+    MetadataResponse,
+    PartitionInfo,
+    Request,
+    Response,
+    TopicInfo,
+    TopicPartition,
+)
 
 E = ErrorCode
 NODES = (0, 1, 2)

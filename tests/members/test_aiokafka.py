@@ -8,7 +8,7 @@ from members_fakes import HOLD
 from groupsim.eventloop.trace.events import Kind
 from groupsim.members.behaviour import Behaviour, OnError
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api
+from groupsim.protocol.messages.group import Api
 
 MS, SECOND = 1_000, 1_000_000
 PROFILE = "aiokafka"

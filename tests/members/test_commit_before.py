@@ -8,7 +8,7 @@ from members_fakes import DROP, LATENCY_US, SECOND
 from groupsim.eventloop.distributions import parse_distribution
 from groupsim.members.behaviour import Behaviour
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api, FindCoordinatorResponse, TopicPartition
+from groupsim.protocol.messages.group import Api, FindCoordinatorResponse, TopicPartition
 
 LOADING = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
 #: No backoff passes in these tests.

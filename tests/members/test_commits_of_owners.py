@@ -8,7 +8,7 @@ from members_fakes import HOLD, parts
 from groupsim.eventloop.trace.events import Kind
 from groupsim.members.behaviour import Behaviour, CommitPolicy
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api, TopicPartition
+from groupsim.protocol.messages.group import Api, TopicPartition
 
 T0 = TopicPartition("t", 0)
 AFTER_BATCH = Behaviour(commit=CommitPolicy.SYNC_AFTER_BATCH)

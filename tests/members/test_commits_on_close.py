@@ -7,7 +7,7 @@ from members_fakes import HOLD, SECOND, error_answer
 from groupsim.eventloop.trace.events import Kind
 from groupsim.members.behaviour import Behaviour, CommitPolicy
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api, TopicPartition
+from groupsim.protocol.messages.group import Api, TopicPartition
 
 E = ErrorCode
 T0 = TopicPartition("t", 0)

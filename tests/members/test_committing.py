@@ -11,7 +11,7 @@ from groupsim.eventloop.distributions import parse_distribution
 from groupsim.eventloop.trace.events import Kind
 from groupsim.members.behaviour import Behaviour, CommitPolicy, OnError
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api, FindCoordinatorResponse, OffsetCommitResponse, TopicPartition
+from groupsim.protocol.messages.group import Api, FindCoordinatorResponse, OffsetCommitResponse, TopicPartition
 
 E = ErrorCode
 T0 = TopicPartition("t", 0)

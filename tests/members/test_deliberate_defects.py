@@ -7,7 +7,7 @@ from members_fakes import SECOND
 from groupsim.eventloop.distributions import parse_distribution
 from groupsim.eventloop.trace.events import Kind
 from groupsim.members.behaviour import Behaviour, Stuck
-from groupsim.protocol.messages import Api
+from groupsim.protocol.messages.group import Api
 
 
 def test_never_heartbeat(on_bench):

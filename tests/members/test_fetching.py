@@ -10,7 +10,7 @@ from groupsim.eventloop.distributions import parse_distribution
 from groupsim.eventloop.trace.events import Kind
 from groupsim.members.behaviour import Behaviour
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api, FetchedOffset, OffsetFetchResponse, TopicPartition
+from groupsim.protocol.messages.group import Api, FetchedOffset, OffsetFetchResponse, TopicPartition
 
 E = ErrorCode
 T0 = TopicPartition("t", 0)

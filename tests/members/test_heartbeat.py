@@ -12,7 +12,7 @@ from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.trace.trace import FULL
 from groupsim.members.behaviour import Behaviour
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api, HeartbeatResponse
+from groupsim.protocol.messages.group import Api, HeartbeatResponse
 
 E = ErrorCode
 QUIET = {"enable.auto.commit": "false"}

@@ -9,9 +9,9 @@ from members_fakes import DROP, HOLD, SECOND, parts, subscription_of
 
 from groupsim.eventloop.trace.events import Kind
 from groupsim.members.behaviour import Behaviour, OnError
-from groupsim.protocol.consumer_protocol import Assignment, encode_assignment
+from groupsim.protocol.embedded.consumer_protocol import Assignment, encode_assignment
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api, JoinGroupResponse, SyncGroupResponse
+from groupsim.protocol.messages.group import Api, JoinGroupResponse, SyncGroupResponse
 
 E = ErrorCode
 

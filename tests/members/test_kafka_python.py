@@ -8,7 +8,7 @@ from members_fakes import subscription_of
 from groupsim.eventloop.trace.events import Kind
 from groupsim.members.behaviour import Behaviour, OnError
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api, OffsetFetchRequest, TopicPartition
+from groupsim.protocol.messages.group import Api, OffsetFetchRequest, TopicPartition
 
 MS, SECOND = 1_000, 1_000_000
 OLD, NEW, NEWEST = "kafka-python-2.x", "kafka-python-2.3", "kafka-python-3.x"

@@ -6,7 +6,7 @@ import pytest
 from members_fakes import HOLD, parts
 
 from groupsim.protocol.errors import ErrorCode as E
-from groupsim.protocol.messages import Api, JoinGroupResponse, SyncGroupResponse
+from groupsim.protocol.messages.group import Api, JoinGroupResponse, SyncGroupResponse
 
 
 def test_unsubscribing_while_the_first_join_is_under_way_forgets_it(on_bench):

@@ -10,9 +10,9 @@ from groupsim.eventloop.trace.events import Kind
 from groupsim.members.behaviour import Behaviour, OnError
 from groupsim.members.failures import PluginError, PluginErrors
 from groupsim.members.settings import SettingError
-from groupsim.protocol.assignment import GroupAssignment
-from groupsim.protocol.consumer_protocol import Subscription, encode_subscription
-from groupsim.protocol.messages import Api, JoinGroupResponse, JoinMember
+from groupsim.protocol.embedded.assignment import GroupAssignment
+from groupsim.protocol.embedded.consumer_protocol import Subscription, encode_subscription
+from groupsim.protocol.messages.group import Api, JoinGroupResponse, JoinMember
 
 
 class Mine(Assignor):

@@ -14,7 +14,7 @@ from groupsim.eventloop.trace.trace import FULL, NORMAL
 from groupsim.members.behaviour import Behaviour, OnError
 from groupsim.members.profiles.pace import MainThread
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api
+from groupsim.protocol.messages.group import Api
 
 MS, SECOND = 1_000, 1_000_000
 PROFILE = "librdkafka-2.x"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from members_fakes import parts
 
 from groupsim.eventloop.trace.events import Kind
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 
 
 def test_a_partition_with_a_committed_offset_is_fetched_while_another_is_looked_up(on_bench):

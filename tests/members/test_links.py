@@ -10,7 +10,7 @@ from members_fakes import DROP, HOLD, LATENCY_US, SECOND, parts
 from groupsim.eventloop.trace.events import Kind
 from groupsim.members.links import SHARED
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api
+from groupsim.protocol.messages.group import Api
 
 QUIET = {"enable.auto.commit": "false"}
 

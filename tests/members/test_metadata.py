@@ -6,7 +6,7 @@ import pytest
 from members_fakes import parts, subscription_of
 
 from groupsim.eventloop.trace.events import Kind
-from groupsim.protocol.messages import Api
+from groupsim.protocol.messages.group import Api
 
 QUICK = {"metadata.max.age.ms": 10_000}
 

@@ -8,7 +8,7 @@ from groupsim.eventloop.distributions import parse_distribution
 from groupsim.eventloop.trace.events import Kind
 from groupsim.members.behaviour import Behaviour, OnError
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api
+from groupsim.protocol.messages.group import Api
 
 COOPERATIVE = {"partition.assignment.strategy": "cooperative-sticky"}
 OWNERSHIP = (Kind.CALLBACK_BEGUN, Kind.CALLBACK_ENDED, Kind.PARTITION_OWNED, Kind.PARTITION_RELEASED)

@@ -10,7 +10,7 @@ from members_fakes import HOLD, LATENCY_US
 from groupsim.eventloop.trace.events import Kind
 from groupsim.members.behaviour import Behaviour, OnError
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api
+from groupsim.protocol.messages.group import Api
 
 MS, SECOND = 1_000, 1_000_000
 MINUTE = {"max.poll.interval.ms": "60s"}

@@ -9,8 +9,8 @@ from members_fakes import subscription_of
 from groupsim.members.profiles import PROFILES, RebalanceTimeout
 from groupsim.members.profiles.reactions import JAVA, OTHERWISE, Reaction
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api
-from groupsim.protocol.releases import BASELINE, broker_versions, client_version
+from groupsim.protocol.messages.group import Api
+from groupsim.protocol.messages.releases import BASELINE, broker_versions, client_version
 
 GROUP_APIS = (
     Api.METADATA,

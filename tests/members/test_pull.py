@@ -10,10 +10,10 @@ from groupsim.eventloop.distributions import parse_distribution
 from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.trace.trace import FULL
 from groupsim.members.behaviour import Behaviour, CommitPolicy
-from groupsim.protocol.batch import EPOCH_MS, TRANSACTIONAL, LogRecord
-from groupsim.protocol.data_messages import FetchResponse, PartitionData
+from groupsim.protocol.batch.batch import EPOCH_MS, TRANSACTIONAL, LogRecord
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api, TopicPartition
+from groupsim.protocol.messages.data import FetchResponse, PartitionData
+from groupsim.protocol.messages.group import Api, TopicPartition
 
 E = ErrorCode
 T0 = TopicPartition("t", 0)

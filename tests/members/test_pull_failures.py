@@ -9,9 +9,9 @@ from members_log_fakes import LeaderIs, counted
 from groupsim.eventloop.distributions import parse_distribution
 from groupsim.eventloop.trace.events import Kind
 from groupsim.members.behaviour import Behaviour, OnError
-from groupsim.protocol.data_messages import FetchResponse, PartitionData
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api, TopicPartition
+from groupsim.protocol.messages.data import FetchResponse, PartitionData
+from groupsim.protocol.messages.group import Api, TopicPartition
 
 E = ErrorCode
 T0 = TopicPartition("t", 0)

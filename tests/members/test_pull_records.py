@@ -8,9 +8,9 @@ from members_log_fakes import LeaderIs, counted, marker, with_records
 
 from groupsim.members.fetch.completed import Run, contents, records_in
 from groupsim.members.leaders import NOBODY, Leaders
-from groupsim.protocol.batch import TRANSACTIONAL, LogRecord
-from groupsim.protocol.data_messages import PartitionData
-from groupsim.protocol.messages import MetadataResponse, PartitionInfo, TopicInfo, TopicPartition
+from groupsim.protocol.batch.batch import TRANSACTIONAL, LogRecord
+from groupsim.protocol.messages.data import PartitionData
+from groupsim.protocol.messages.group import MetadataResponse, PartitionInfo, TopicInfo, TopicPartition
 
 T0 = TopicPartition("t", 0)
 BROKERS = ((0, "b0"), (1, "b1"))

@@ -7,7 +7,7 @@ from members_fakes import parts
 
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode as E
-from groupsim.protocol.messages import Api
+from groupsim.protocol.messages.group import Api
 
 SECOND = 1_000_000
 

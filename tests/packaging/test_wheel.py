@@ -16,11 +16,11 @@ import groupsim
 
 NEIGHBOUR = """
 import cluster, members, pipeline
-import groupsim.cluster, groupsim.members, groupsim.protocol.messages
+import groupsim.cluster, groupsim.members, groupsim.protocol.messages.group
 
 for package in (cluster, members, pipeline):
     assert package.WHOSE == "theirs", package
-for package in (groupsim.cluster, groupsim.members, groupsim.protocol.messages):
+for package in (groupsim.cluster, groupsim.members, groupsim.protocol.messages.group):
     assert package.__file__.startswith(__import__("sys").argv[1]), package.__file__
 print("apart")
 """
@@ -66,13 +66,11 @@ def test_one_name_is_installed_at_the_top(installed: Path) -> None:
 
 def test_the_editable_install_is_the_checkout(checkout: Path, tmp_path: Path) -> None:
     """From any working directory, `groupsim.<room>` is the folder at the root of the checkout."""
-    code = (
-        "import groupsim.members, groupsim.protocol.messages as m; print(groupsim.members.__file__); print(m.__file__)"
-    )
+    code = "import groupsim.members as a, groupsim.protocol.errors as b; print(a.__file__); print(b.__file__)"
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, text=True, capture_output=True, check=True)
     assert done.stdout.split() == [
         str(checkout / "members" / "__init__.py"),
-        str(checkout / "protocol" / "messages.py"),
+        str(checkout / "protocol" / "errors.py"),
     ]
 
 

@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kafka.record.default_records import DefaultRecordBatch, DefaultRecordBatchBuilder
 
-from groupsim.protocol.batch import CONTROL, HEADER_BYTES, TRANSACTIONAL, Batch, LogRecord
-from groupsim.protocol.batch_codec import (
+from groupsim.protocol.batch.batch import CONTROL, HEADER_BYTES, TRANSACTIONAL, Batch, LogRecord
+from groupsim.protocol.batch.checksum import crc32c_function, crc32c_in_python
+from groupsim.protocol.batch.codec import (
     EncodedBatch,
     check_records,
     decode_records,
@@ -20,8 +21,7 @@ from groupsim.protocol.batch_codec import (
     read_batch,
     read_batches,
 )
-from groupsim.protocol.batch_sizes import batch_of, counted_batch, counted_size, record_size, varint_size
-from groupsim.protocol.checksum import crc32c_function, crc32c_in_python
+from groupsim.protocol.batch.sizes import batch_of, counted_batch, counted_size, record_size, varint_size
 from groupsim.protocol.errors import ProtocolError
 
 content = st.none() | st.binary(max_size=300)

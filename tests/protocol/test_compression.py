@@ -9,11 +9,11 @@ import cramjam
 import pytest
 from attrs import evolve
 
-from groupsim.protocol import compression
-from groupsim.protocol.batch import Batch, LogRecord
-from groupsim.protocol.batch_codec import encode_records
-from groupsim.protocol.batch_sizes import batch_of
-from groupsim.protocol.compression import opened
+from groupsim.protocol.batch import compression
+from groupsim.protocol.batch.batch import Batch, LogRecord
+from groupsim.protocol.batch.codec import encode_records
+from groupsim.protocol.batch.compression import opened
+from groupsim.protocol.batch.sizes import batch_of
 
 RECORDS = tuple(LogRecord(number, b"key", b"value %d" % number * 9, number) for number in range(40))
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kio.serial import entity_reader, entity_writer
 
-from groupsim.protocol.consumer_protocol import (
+from groupsim.protocol.embedded.consumer_protocol import (
     Assignment,
     Subscription,
     decode_assignment,
@@ -23,7 +23,7 @@ from groupsim.protocol.consumer_protocol import (
 )
 from groupsim.protocol.errors import ProtocolError
 from groupsim.protocol.javahash import java_sorted, java_string_key
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 
 A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
 

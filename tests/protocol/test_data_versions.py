@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from kafka_schema import Place, at
 
-from groupsim.protocol import admin_messages, data_messages, messages, txn_messages
-from groupsim.protocol.admin_messages import ConfigEntry, CreatedTopic, CreateTopicsResponse
-from groupsim.protocol.batch import Batch
-from groupsim.protocol.data_messages import (
+from groupsim.protocol.batch.batch import Batch
+from groupsim.protocol.messages import admin, data, group, transactions
+from groupsim.protocol.messages.admin import ConfigEntry, CreatedTopic, CreateTopicsResponse
+from groupsim.protocol.messages.data import (
     FetchPartition,
     FetchRequest,
     FetchResponse,
@@ -18,9 +18,9 @@ from groupsim.protocol.data_messages import (
     ProduceRequest,
     ProduceResponse,
 )
-from groupsim.protocol.messages import TopicPartition
-from groupsim.protocol.txn_messages import OffsetInTxn, TxnOffsetCommitRequest
-from groupsim.protocol.versions import CARRIED, normalise_request, normalise_response
+from groupsim.protocol.messages.group import TopicPartition
+from groupsim.protocol.messages.transactions import OffsetInTxn, TxnOffsetCommitRequest
+from groupsim.protocol.messages.versions import CARRIED, normalise_request, normalise_response
 
 T0 = TopicPartition("t", 0)
 
@@ -71,7 +71,7 @@ SCHEMA: dict[str, Place] = {
         "describe_cluster.request", "DescribeClusterRequest", include_fenced="include_fenced_brokers"
     ),
 }
-_HOMES = (messages, data_messages, txn_messages, admin_messages)
+_HOMES = (group, data, transactions, admin)
 
 
 def ours(name: str) -> type:
@@ -95,7 +95,7 @@ def test_fields_come_in_the_version_the_schema_says(name: str, version: int) -> 
 
 def test_every_class_of_these_messages_is_compared() -> None:
     """No class of the table escapes the comparison; a field that is said to be named otherwise has a row there."""
-    listed = {table.__name__ for table in CARRIED if table.__module__ != messages.__name__}
+    listed = {table.__name__ for table in CARRIED if table.__module__ != group.__name__}
     assert listed | {"PartitionInfo", "FindCoordinatorRequest"} == set(SCHEMA)
     for name, place in SCHEMA.items():
         assert set(place.renamed) <= set(CARRIED[ours(name)]), name

@@ -15,7 +15,7 @@ from groupsim.protocol.javahash import (
     java_string_hash,
     topic_partition_hash,
 )
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 
 HASHES = [
     ("", 0, 0),

@@ -12,8 +12,7 @@ from attrs import evolve
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupsim.protocol.errors import ProtocolError
-from groupsim.protocol.offset_records import (
+from groupsim.protocol.embedded.offset_records import (
     GroupMetadataKey,
     GroupMetadataValue,
     MemberMetadata,
@@ -29,6 +28,7 @@ from groupsim.protocol.offset_records import (
     encode_offset_key,
     encode_offset_value,
 )
+from groupsim.protocol.errors import ProtocolError
 
 KEY = OffsetCommitKey("orders", "events-é", 7)
 OFFSET = OffsetCommitValue(1_234_567_890_123, 5, "méta", 1_767_225_600_123, 1_767_225_999_999)

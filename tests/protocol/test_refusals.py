@@ -6,8 +6,10 @@ from typing import Any, get_args
 
 import pytest
 
-from groupsim.protocol.acl_messages import AclFilter, DescribeAclsRequest
-from groupsim.protocol.admin_messages import (
+from groupsim.protocol.batch.batch import Batch
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.acl import AclFilter, DescribeAclsRequest
+from groupsim.protocol.messages.admin import (
     ConfigsAsked,
     ConfigsToAlter,
     CreatePartitionsRequest,
@@ -19,14 +21,13 @@ from groupsim.protocol.admin_messages import (
     MorePartitions,
     NewTopic,
 )
-from groupsim.protocol.batch import Batch
-from groupsim.protocol.cluster_messages import (
+from groupsim.protocol.messages.cluster import (
     AlterPartitionRequest,
     BrokerHeartbeatRequest,
     BrokerRegistrationRequest,
     MetadataLogRequest,
 )
-from groupsim.protocol.data_messages import (
+from groupsim.protocol.messages.data import (
     EpochAsked,
     FetchPartition,
     FetchRequest,
@@ -35,8 +36,7 @@ from groupsim.protocol.data_messages import (
     OffsetForLeaderEpochRequest,
     ProduceRequest,
 )
-from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     DeleteGroupsRequest,
     DescribeGroupsRequest,
     FetchedOffset,
@@ -55,9 +55,9 @@ from groupsim.protocol.messages import (
     SyncGroupRequest,
     TopicPartition,
 )
-from groupsim.protocol.refusals import _AT_THE_TOP, _BY_HAND, _FOR_EACH, refusal
-from groupsim.protocol.response_errors import error_in
-from groupsim.protocol.txn_messages import (
+from groupsim.protocol.messages.refusals import _AT_THE_TOP, _BY_HAND, _FOR_EACH, refusal
+from groupsim.protocol.messages.response_errors import error_in
+from groupsim.protocol.messages.transactions import (
     AddOffsetsToTxnRequest,
     AddPartitionsToTxnRequest,
     EndTxnRequest,

@@ -6,8 +6,8 @@ import pytest
 from kafka.protocol.broker_version_data import BROKER_API_VERSIONS
 
 from groupsim.protocol.errors import ProtocolError
-from groupsim.protocol.messages import Api
-from groupsim.protocol.releases import BASELINE, BETWEEN_BROKERS, VersionRange, broker_versions, client_version
+from groupsim.protocol.messages.group import Api
+from groupsim.protocol.messages.releases import BASELINE, BETWEEN_BROKERS, VersionRange, broker_versions, client_version
 
 # classic-protocol reference, section 5.
 TABLE = """

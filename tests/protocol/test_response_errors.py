@@ -7,10 +7,10 @@ from typing import Any, get_args
 import pytest
 from attrs import fields, has
 
-from groupsim.protocol.acl_messages import CreateAclsResponse, DeleteAclsResponse, DeletedAcls
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.acl import CreateAclsResponse, DeleteAclsResponse, DeletedAcls
+from groupsim.protocol.messages.group import (
     DeleteGroupsResponse,
     FetchedOffset,
     LeaveGroupResponse,
@@ -19,10 +19,10 @@ from groupsim.protocol.messages import (
     OffsetFetchResponse,
     Response,
 )
-from groupsim.protocol.operator_messages import ElectLeadersResponse
-from groupsim.protocol.response_errors import _ITEMS, error_in
-from groupsim.protocol.txn_messages import TxnOffsetCommitResponse, WriteTxnMarkersResponse
-from groupsim.protocol.zookeeper_messages import WatchEvent
+from groupsim.protocol.messages.operator import ElectLeadersResponse
+from groupsim.protocol.messages.response_errors import _ITEMS, error_in
+from groupsim.protocol.messages.transactions import TxnOffsetCommitResponse, WriteTxnMarkersResponse
+from groupsim.protocol.messages.zookeeper import WatchEvent
 
 ONE, OTHER = TopicPartition("t", 0), TopicPartition("t", 1)
 NONE, WHY = ErrorCode.NONE, ErrorCode.UNKNOWN_MEMBER_ID

@@ -6,14 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupsim.protocol.errors import ProtocolError
-from groupsim.protocol.messages import TopicPartition
-from groupsim.protocol.sticky_data import (
+from groupsim.protocol.embedded.sticky_data import (
     decode_generation,
     decode_sticky_user_data,
     encode_generation,
     encode_sticky_user_data,
 )
+from groupsim.protocol.errors import ProtocolError
+from groupsim.protocol.messages.group import TopicPartition
 
 KAFKAS = bytes.fromhex("00000001 0001 74 00000002 00000000 00000002 00000005")
 CLAIMS = (TopicPartition("t", 0), TopicPartition("t", 2))

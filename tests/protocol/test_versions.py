@@ -6,9 +6,9 @@ import pytest
 from attrs import evolve, fields
 from kafka_schema import Place, at
 
-from groupsim.protocol import messages
 from groupsim.protocol.errors import ErrorCode, ProtocolError
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages import group
+from groupsim.protocol.messages.group import (
     DescribedGroup,
     DescribedMember,
     DescribeGroupsRequest,
@@ -34,7 +34,7 @@ from groupsim.protocol.messages import (
     SyncGroupResponse,
     TopicPartition,
 )
-from groupsim.protocol.versions import CARRIED, carried_fields, normalise_request, normalise_response
+from groupsim.protocol.messages.versions import CARRIED, carried_fields, normalise_request, normalise_response
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 
@@ -144,16 +144,16 @@ def test_the_table_says_what_the_schema_says(name: str, version: int) -> None:
     place, elsewhere = SCHEMA[name], ELSEWHERE.get(name, set()) | {"version"}
     theirs = place.fields(version)
     assert theirs is not None
-    carried = set(carried_fields(getattr(messages, name), version)) - elsewhere
+    carried = set(carried_fields(getattr(group, name), version)) - elsewhere
     assert {place.theirs(field) for field in carried} == theirs - NOT_MODELLED - WRAPPING.get(name, set())
 
 
 def test_no_class_escapes_the_comparison() -> None:
     """Every class of the table is compared; a field that is said to be named otherwise is one of the class."""
-    mine = {table.__name__ for table in CARRIED if table.__module__ == messages.__name__}
+    mine = {table.__name__ for table in CARRIED if table.__module__ == group.__name__}
     assert mine - set(SCHEMA) == {"PartitionInfo", "FindCoordinatorRequest"}  # in test_data_versions
     for name, place in SCHEMA.items():
-        assert set(place.renamed) <= {field.name for field in fields(getattr(messages, name))}, name
+        assert set(place.renamed) <= {field.name for field in fields(getattr(group, name))}, name
 
 
 def test_racks_of_brokers_are_known_since_metadata_1() -> None:
@@ -161,8 +161,8 @@ def test_racks_of_brokers_are_known_since_metadata_1() -> None:
     brokers = at("metadata.response", "MetadataResponseBroker")
     assert "rack" not in (brokers.fields(0) or ())
     assert "rack" in (brokers.fields(1) or ())
-    assert "racks" not in carried_fields(messages.PartitionInfo, 0)
-    assert "racks" in carried_fields(messages.PartitionInfo, 1)
+    assert "racks" not in carried_fields(group.PartitionInfo, 0)
+    assert "racks" in carried_fields(group.PartitionInfo, 1)
 
 
 FULL_JOIN = JoinGroupRequest("g", 10_000, 300_000, "m", "i", "consumer", (), "because")

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from groupsim import ErrorCode, Simulation, TopicPartition
-from groupsim.protocol.messages import OffsetCommitRequest, OffsetFetchRequest, OffsetToCommit
-from groupsim.protocol.txn_messages import (
+from groupsim.protocol.messages.group import OffsetCommitRequest, OffsetFetchRequest, OffsetToCommit
+from groupsim.protocol.messages.transactions import (
     AddOffsetsToTxnRequest,
     InitProducerIdRequest,
     OffsetInTxn,

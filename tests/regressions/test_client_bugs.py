@@ -7,7 +7,7 @@ import pytest
 from groupsim import ErrorCode, Simulation
 from groupsim.cluster.network.faults import After, AnswerError, DelayResponse, LoseResponse, Match
 from groupsim.members.consumer.consumer import Consumer
-from groupsim.protocol.messages import Api
+from groupsim.protocol.messages.group import Api
 from groupsim.testing import caught
 from groupsim.testing import mutants as bug
 

@@ -7,8 +7,8 @@ from by_hand import FIRST, commit, transaction
 
 from groupsim import ErrorCode, Simulation
 from groupsim.cluster.network.faults import AnswerError, DelayResponse, Match
-from groupsim.protocol.messages import Api
-from groupsim.protocol.txn_messages import EndTxnRequest
+from groupsim.protocol.messages.group import Api
+from groupsim.protocol.messages.transactions import EndTxnRequest
 from groupsim.testing import caught
 from groupsim.testing import mutants as bug
 

@@ -9,14 +9,14 @@ import pytest
 from groupsim import ErrorCode, Simulation, TopicPartition
 from groupsim.cluster.network.faults import Break, Match
 from groupsim.coordinator.classic.snapshot import GroupSnapshot
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     HeartbeatRequest,
     JoinGroupRequest,
     JoinProtocol,
     LeaveGroupRequest,
     LeavingMember,
 )
-from groupsim.protocol.txn_messages import OffsetInTxn, TxnOffsetCommitRequest
+from groupsim.protocol.messages.transactions import OffsetInTxn, TxnOffsetCommitRequest
 from groupsim.testing import caught
 from groupsim.testing import mutants as bug
 

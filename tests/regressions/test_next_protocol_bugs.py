@@ -15,16 +15,16 @@ from groupsim.coordinator.base.interfaces import LoadFailed
 from groupsim.coordinator.base.records import GroupRecord, OffsetRecord, OffsetValue
 from groupsim.coordinator.testing import GROUP, Bench, offsets_of
 from groupsim.eventloop.trace.trace import Level
-from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
-from groupsim.protocol.messages import (
+from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription, TopicMetadata
+from groupsim.protocol.messages.group import (
     JoinGroupRequest,
     JoinProtocol,
     LeaveGroupRequest,
     LeavingMember,
     TopicPartition,
 )
-from groupsim.protocol.txn_messages import AddOffsetsToTxnRequest, InitProducerIdRequest, OffsetInTxn
-from groupsim.protocol.txn_messages import TxnOffsetCommitRequest as TxnCommit
+from groupsim.protocol.messages.transactions import AddOffsetsToTxnRequest, InitProducerIdRequest, OffsetInTxn
+from groupsim.protocol.messages.transactions import TxnOffsetCommitRequest as TxnCommit
 from groupsim.testing import caught
 from groupsim.testing import mutants as bug
 

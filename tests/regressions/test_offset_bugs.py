@@ -7,14 +7,14 @@ from by_hand import FIRST, commit, committed, transaction
 
 from groupsim import ErrorCode, Simulation, TopicPartition
 from groupsim.coordinator.base.placement import partition_for
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     DeleteGroupsRequest,
     HeartbeatRequest,
     OffsetCommitRequest,
     OffsetFetchRequest,
     OffsetToCommit,
 )
-from groupsim.protocol.txn_messages import (
+from groupsim.protocol.messages.transactions import (
     AddOffsetsToTxnRequest,
     EndTxnRequest,
     InitProducerIdRequest,

@@ -9,7 +9,7 @@ from groupsim.logs import files as logs
 from groupsim.members.profiles import PROFILES
 from groupsim.members.profiles.defects import CLIENT_DEFECTS, client_defect
 from groupsim.members.profiles.profile import ClientProfile
-from groupsim.protocol.messages import Api
+from groupsim.protocol.messages.group import Api
 from groupsim.scenarios.language.clients import simulated, standing
 from groupsim.scenarios.language.problems import ScenarioError
 from groupsim.scenarios.language.releases import RELEASES, Standing

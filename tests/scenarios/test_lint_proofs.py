@@ -14,7 +14,7 @@ import pytest
 
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.members.profiles import PROFILES
-from groupsim.protocol.messages import Api
+from groupsim.protocol.messages.group import Api
 from groupsim.scenarios.language.document import parse_document, read_document
 from groupsim.scenarios.language.problems import NOTE
 from groupsim.scenarios.lint import RULES, lint_scenario

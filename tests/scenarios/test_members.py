@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from groupsim.eventloop.trace.events import Kind
-from groupsim.protocol.messages import Api
+from groupsim.protocol.messages.group import Api
 from groupsim.scenarios.loading.python_api import Draft, scenario
 from groupsim.scenarios.plans.members import member_names, plans, properties_of
 from groupsim.scenarios.runtime.runner import Run

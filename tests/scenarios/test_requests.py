@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import pytest
 
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     HeartbeatRequest,
     JoinGroupRequest,
     JoinProtocol,

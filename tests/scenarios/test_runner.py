@@ -15,7 +15,7 @@ from groupsim.eventloop.trace.sinks import JsonLinesSink
 from groupsim.eventloop.trace.trace import FULL, NORMAL, OFF
 from groupsim.eventloop.virtual import STANDSTILL_EVENTS, VirtualLoop
 from groupsim.members.failures import PluginError
-from groupsim.protocol.assignment import GroupAssignment, MemberSubscription, TopicMetadata
+from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 from groupsim.scenarios.language.problems import ScenarioError
 from groupsim.scenarios.language.values import MOST_PROCESSES
 from groupsim.scenarios.loading.python_api import Draft, scenario
@@ -40,7 +40,7 @@ class Nonsense(Assignor):
 
     def assign(self, topics: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription]) -> GroupAssignment:
         """Assign each partition twice."""
-        from groupsim.protocol.messages import TopicPartition
+        from groupsim.protocol.messages.group import TopicPartition
 
         everything = tuple(TopicPartition(name, p) for name in sorted(topics) for p in range(topics[name].partitions))
         return GroupAssignment({member.member_id: everything for member in members})

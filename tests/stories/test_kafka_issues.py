@@ -10,7 +10,7 @@ import pytest
 
 from groupsim import ErrorCode, Kind, Simulation
 from groupsim.cluster.network.faults import After, AnswerError, Break, LoseResponse, Match
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     Api,
     HeartbeatRequest,
     JoinGroupRequest,

@@ -41,7 +41,7 @@ from groupsim.coordinator.base.placement import partition_for
 from groupsim.eventloop.trace.events import TraceEvent
 from groupsim.members.behaviour import CommitPolicy, OnError
 from groupsim.members.consumer.consumer import Consumer
-from groupsim.protocol.messages import Api
+from groupsim.protocol.messages.group import Api
 
 SECOND = 1_000_000
 WALKS = int(os.environ.get("WALKS", "20"))

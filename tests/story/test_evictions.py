@@ -5,7 +5,7 @@ from builders import Tape, formed
 
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.eventloop.units import SECOND_US
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story import Account, Eviction, Silence, tell
 
 

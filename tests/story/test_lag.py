@@ -9,7 +9,7 @@ from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.eventloop.trace.trace import Level, Trace
 from groupsim.eventloop.virtual import VirtualLoop
 from groupsim.members.producer.traffic import Traffic
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.loading.load import load_text
 from groupsim.scenarios.runtime.runner import _schedule
 from groupsim.scenarios.runtime.world import Stage

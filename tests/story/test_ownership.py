@@ -4,7 +4,7 @@ import pytest
 from builders import Tape, formed
 
 from groupsim.eventloop.trace.events import Kind
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story import tell
 from groupsim.scenarios.story.rebalances.ownership import union_us
 

@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
 import kafka_jars
 
-from groupsim.protocol.messages import Api
+from groupsim.protocol.messages.group import Api
 from tests.interop.java import build
 from tests.twins import aiokafka, kafka_python, librdkafka
 from tests.twins.story import Deed, Story

@@ -19,7 +19,7 @@ from itertools import groupby
 
 from attrs import evolve
 
-from groupsim.protocol.messages import Api
+from groupsim.protocol.messages.group import Api
 from groupsim.scenarios.language.clients import simulated
 from tests.twins import facts
 from tests.twins.clients import Client, Unavailable, old_java

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from attrs import frozen
 
-from groupsim.protocol.releases import BASELINE
+from groupsim.protocol.messages.releases import BASELINE
 from tests.twins.story import (
     COMMIT,
     HEARTBEAT,

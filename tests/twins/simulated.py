@@ -15,8 +15,8 @@ from groupsim.members.behaviour import Behaviour, CommitPolicy, OnError
 from groupsim.members.consumer.consumer import Consumer
 from groupsim.members.profiles import ClientProfile
 from groupsim.members.settings import settings_from
-from groupsim.protocol.messages import Api
-from groupsim.protocol.releases import BASELINE
+from groupsim.protocol.messages.group import Api
+from groupsim.protocol.messages.releases import BASELINE
 from tests.twins.story import Deed, Story
 from tests.twins.tap import Play
 from tests.twins.world import World

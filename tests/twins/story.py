@@ -13,7 +13,7 @@ from typing import Any
 from attrs import field, frozen
 
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api
+from groupsim.protocol.messages.group import Api
 
 FIND, JOIN, SYNC, HEARTBEAT = Api.FIND_COORDINATOR, Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT
 LEAVE, COMMIT, FETCH, METADATA = Api.LEAVE_GROUP, Api.OFFSET_COMMIT, Api.OFFSET_FETCH, Api.METADATA

@@ -17,7 +17,7 @@ from groupsim.cluster.network.message_faults import Taps
 from groupsim.cluster.network.network import Network
 from groupsim.eventloop.interface import EventLoop
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     Api,
     FetchedOffset,
     OffsetFetchRequest,
@@ -25,7 +25,7 @@ from groupsim.protocol.messages import (
     Request,
     Response,
 )
-from groupsim.protocol.refusals import refusal
+from groupsim.protocol.messages.refusals import refusal
 from tests.twins.story import Answer, Deed, Slow, Story, Strike
 
 _GROUP = frozenset(

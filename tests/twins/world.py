@@ -30,10 +30,10 @@ from groupsim.members.consumer.consumer import Consumer
 from groupsim.members.profiles import PROFILES
 from groupsim.members.settings import settings_from
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.batch import HEADER_BYTES, Batch, LogRecord
-from groupsim.protocol.batch_sizes import record_size
-from groupsim.protocol.data_messages import ProduceRequest
-from groupsim.protocol.releases import BASELINE
+from groupsim.protocol.batch.batch import HEADER_BYTES, Batch, LogRecord
+from groupsim.protocol.batch.sizes import record_size
+from groupsim.protocol.messages.data import ProduceRequest
+from groupsim.protocol.messages.releases import BASELINE
 from tests.twins.story import Deed, Story
 from tests.twins.tap import Play, Tap
 

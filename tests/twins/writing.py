@@ -12,9 +12,9 @@ from typing import Any
 
 from attrs import field, frozen
 
-from groupsim.protocol.consumer_protocol import Subscription, decode_assignment, decode_subscription
+from groupsim.protocol.embedded.consumer_protocol import Subscription, decode_assignment, decode_subscription
 from groupsim.protocol.errors import ProtocolError
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     FindCoordinatorRequest,
     HeartbeatRequest,
     JoinGroupRequest,
@@ -27,7 +27,7 @@ from groupsim.protocol.messages import (
     SyncGroupRequest,
     SyncGroupResponse,
 )
-from groupsim.protocol.response_errors import error_in
+from groupsim.protocol.messages.response_errors import error_in
 from tests.twins.story import Story
 from tests.twins.tap import Play, Seen
 

@@ -20,8 +20,8 @@ from groupsim.cluster.config.transactions import TRANSACTION_TOPIC
 from groupsim.cluster.controller.admin import illegal_name
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.coordinator.base.versions import parse_version
-from groupsim.protocol.admin_messages import CreateTopicsRequest, NewTopic
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.admin import CreateTopicsRequest, NewTopic
 
 _FIRST_KRAFT: Final = (3, 3)
 

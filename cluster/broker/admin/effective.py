@@ -41,8 +41,8 @@ from groupsim.cluster.config.setting_names import (
 from groupsim.cluster.config.setting_texts import documentation_of
 from groupsim.cluster.config.setting_values import as_told
 from groupsim.cluster.controller.partitions import MIN_ISR
-from groupsim.protocol.admin_messages import ConfigEntry
-from groupsim.protocol.cluster_messages import ClusterImage
+from groupsim.protocol.messages.admin import ConfigEntry
+from groupsim.protocol.messages.cluster import ClusterImage
 
 _SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
     "log.roll.ms": ("log.roll.ms", "log.roll.hours"),

@@ -19,9 +19,9 @@ from groupsim.cluster.acl.operations import TOPIC_OPERATIONS
 from groupsim.cluster.controller.admin import illegal_name
 from groupsim.coordinator.base.interfaces import Call
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.cluster_messages import NO_LEADER, ClusterImage, PartitionState, TopicState
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.operator_messages import (
+from groupsim.protocol.messages.cluster import NO_LEADER, ClusterImage, PartitionState, TopicState
+from groupsim.protocol.messages.operator import (
     AlterPartitionReassignmentsRequest,
     DeleteRecordsRequest,
     DeleteRecordsResponse,
@@ -42,7 +42,7 @@ from groupsim.protocol.operator_messages import (
     LogDir,
     ProducersOf,
 )
-from groupsim.protocol.refusals import refusal
+from groupsim.protocol.messages.refusals import refusal
 
 _MOST_PARTITIONS: Final = 2_000
 """`max.request.partition.size.limit`"""

@@ -23,8 +23,9 @@ from groupsim.cluster.broker.admin.forwarding import Forwarding
 from groupsim.cluster.config import setting_values
 from groupsim.cluster.controller.admin import illegal_name
 from groupsim.coordinator.base.interfaces import Call
-from groupsim.protocol.acl_messages import NOT_ASKED
-from groupsim.protocol.admin_messages import (
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.acl import NOT_ASKED
+from groupsim.protocol.messages.admin import (
     BROKER_LOGGER_RESOURCE,
     BROKER_RESOURCE,
     CLIENT_METRICS_RESOURCE,
@@ -50,9 +51,8 @@ from groupsim.protocol.admin_messages import (
     ListConfigResourcesRequest,
     ListConfigResourcesResponse,
 )
-from groupsim.protocol.cluster_messages import ClusterImage
-from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.refusals import refusal
+from groupsim.protocol.messages.cluster import ClusterImage
+from groupsim.protocol.messages.refusals import refusal
 
 _SETTINGS_TIMEOUT_MS: Final = 30_000
 """A request for settings names no time to wait: `request.timeout.ms` of the broker."""

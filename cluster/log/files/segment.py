@@ -24,8 +24,8 @@ from groupsim.cluster.log.files.indexes import MAX_INDEX_BYTES, OffsetIndex, Tim
 from groupsim.cluster.log.files.open_files import SHARED, OpenFiles
 from groupsim.cluster.log.interfaces import Found, Segment
 from groupsim.cluster.log.reading import first_not_older
-from groupsim.protocol.batch import HEADER_BYTES, Batch
-from groupsim.protocol.batch_codec import HEADER, LENGTH_END, MAGIC, EncodedBatch, encode, read_batch
+from groupsim.protocol.batch.batch import HEADER_BYTES, Batch
+from groupsim.protocol.batch.codec import HEADER, LENGTH_END, MAGIC, EncodedBatch, encode, read_batch
 from groupsim.protocol.errors import ProtocolError
 
 LOG, INDEX, TIME_INDEX = ".log", ".index", ".timeindex"

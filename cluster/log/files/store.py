@@ -28,7 +28,7 @@ from groupsim.cluster.log.files.disk import sync_folder, write_whole
 from groupsim.cluster.log.files.indexes import MAX_INDEX_BYTES
 from groupsim.cluster.log.files.segment import INDEX_INTERVAL_BYTES, LOG, SUFFIXES, FileSegment
 from groupsim.cluster.log.interfaces import Segment, SegmentStore
-from groupsim.protocol.batch import Batch
+from groupsim.protocol.batch.batch import Batch
 
 RECOVERY_POINT: Final = "recovery-point-offset-checkpoint"
 

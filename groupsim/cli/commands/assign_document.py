@@ -40,9 +40,9 @@ from groupsim.cli.exits import BAD_INPUT, RUN_FAILED, Trouble
 from groupsim.cli.render.assign_steps import explanation, note_changes
 from groupsim.cli.render.owners import picture
 from groupsim.cli.render.owners_columns import columns_of_round
-from groupsim.protocol.assignment import GroupAssignment, MemberSubscription
-from groupsim.protocol.messages import TopicPartition
-from groupsim.protocol.sticky_data import encode_generation, encode_sticky_user_data
+from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription
+from groupsim.protocol.embedded.sticky_data import encode_generation, encode_sticky_user_data
+from groupsim.protocol.messages.group import TopicPartition
 
 __all__ = ["read_documents", "render_table", "run_document", "run_file"]
 

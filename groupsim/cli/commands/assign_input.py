@@ -15,8 +15,8 @@ from pathlib import Path
 from attrs import evolve, frozen
 
 from groupsim.cli.exits import Trouble
-from groupsim.protocol.assignment import MemberSubscription, TopicMetadata
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.embedded.assignment import MemberSubscription, TopicMetadata
+from groupsim.protocol.messages.group import TopicPartition
 
 MOST_PARTITIONS = 10_000_000
 _INT32 = range(-(2**31), 2**31)

@@ -25,8 +25,8 @@ from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.coordinator.classic.snapshot import GroupSnapshot, MemberSnapshot, Parked
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.eventloop.units import parse_duration
-from groupsim.protocol import consumer_protocol as embedded
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.embedded import consumer_protocol as embedded
+from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.language.problems import suggest
 from groupsim.scenarios.runtime.world import Stage
 from groupsim.scenarios.story import Generation, Outcome, tell

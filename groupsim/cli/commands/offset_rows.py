@@ -20,7 +20,7 @@ from attrs import define, field, frozen
 
 from groupsim.cluster.broker.offset_batches import placed_records
 from groupsim.coordinator.base.records import ForeignRecord, GroupRecord, Loaded, OffsetRecord, TransactionEnd
-from groupsim.protocol.batch import DELETE_HORIZON, EPOCH_MS, Batch
+from groupsim.protocol.batch.batch import DELETE_HORIZON, EPOCH_MS, Batch
 
 LIVE, SUPERSEDED, TOMBSTONE, PENDING, ABORTED, MARKER, FOREIGN = (
     "live",

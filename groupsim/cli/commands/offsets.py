@@ -33,8 +33,8 @@ from groupsim.cli.terminal import Terminal
 from groupsim.coordinator.base.interfaces import LoadFailed
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC, partition_for
 from groupsim.eventloop.units import parse_duration
-from groupsim.protocol.batch import EPOCH_MS, Batch
-from groupsim.protocol.batch_codec import LENGTH_END, MAGIC, read_batches
+from groupsim.protocol.batch.batch import EPOCH_MS, Batch
+from groupsim.protocol.batch.codec import LENGTH_END, MAGIC, read_batches
 from groupsim.protocol.errors import ProtocolError
 from groupsim.scenarios.language.problems import suggest
 from groupsim.scenarios.runtime.world import Stage

@@ -18,7 +18,7 @@ from groupsim.cli.sources import check_target
 from groupsim.eventloop.realtime import RealTimeLoop, origin_of
 from groupsim.eventloop.trace.sinks import sink_for
 from groupsim.eventloop.trace.trace import Trace
-from groupsim.protocol.batch import EPOCH_MS
+from groupsim.protocol.batch.batch import EPOCH_MS
 from groupsim.scenarios.language.model import Scenario
 from groupsim.scenarios.language.printable import visible
 

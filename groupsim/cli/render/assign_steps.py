@@ -22,8 +22,8 @@ from rich.text import Text
 
 from groupsim.assignors import Steps
 from groupsim.cli.render.partitions import in_ranges
-from groupsim.protocol.assignment import MemberSubscription
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.embedded.assignment import MemberSubscription
+from groupsim.protocol.messages.group import TopicPartition
 
 #: Lines of one stage, and topics or ranges in one line, unless all are wanted.
 _MOST_LINES = 12

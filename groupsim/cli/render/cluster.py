@@ -19,7 +19,7 @@ from rich.text import Text
 from groupsim.cli import as_json
 from groupsim.cluster.cluster import Cluster
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC, partition_for
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.runtime.world import Stage
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from groupsim.cli.render.owners import Cell, Column
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story import Assignment, Generation, GroupStory, Share, partition_set
 
 

@@ -16,7 +16,7 @@ from rich.text import Text
 
 from groupsim.cli.render.owners import ranges
 from groupsim.cli.render.screen import EVERYTHING, Limits
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story import Account, GivenUp, GroupAccount, Records, Story, partition_set
 from groupsim.scenarios.story.words import clock, span
 

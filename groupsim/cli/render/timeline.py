@@ -18,7 +18,7 @@ from groupsim.cli.render.owners import Column, picture, ranges
 from groupsim.cli.render.owners_columns import columns_of
 from groupsim.cli.render.screen import EVERYTHING, USUAL, Limits, Part
 from groupsim.cli.terminal import width_of
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story import GivenUp, GroupStory, Lane, Phase, Standstill, Story, partition_set
 from groupsim.scenarios.story.many_groups import ManyGroups, many_groups
 from groupsim.scenarios.story.model import Doing

@@ -10,7 +10,7 @@ from groupsim.members.commit.committer import Committer
 from groupsim.members.fetch.fetching import Fetcher
 from groupsim.members.profiles.reactions import Reaction
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import NO_OFFSET, Api
+from groupsim.protocol.messages.group import NO_OFFSET, Api
 from groupsim.testing.mutants.profiles import change_profile, change_reaction
 from groupsim.testing.patcher import Patcher
 

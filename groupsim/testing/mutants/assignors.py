@@ -13,7 +13,7 @@ from groupsim.assignors.sticky import base as sticky_base
 from groupsim.assignors.sticky import claims as sticky_claims
 from groupsim.assignors.sticky.claims import Claim, Owned
 from groupsim.assignors.sticky.uniform import UniformAssignment
-from groupsim.protocol.assignment import GroupAssignment
+from groupsim.protocol.embedded.assignment import GroupAssignment
 from groupsim.testing.patcher import Patcher
 
 

@@ -12,7 +12,7 @@ from groupsim.members.fetch import fetching
 from groupsim.members.fetch.fetcher import PullFetcher
 from groupsim.members.fetch.fetching import Fetcher
 from groupsim.members.member import ClientState, Member
-from groupsim.protocol.messages import FetchedOffset, TopicPartition
+from groupsim.protocol.messages.group import FetchedOffset, TopicPartition
 from groupsim.testing.mutants.profiles import release_defect
 from groupsim.testing.patcher import Patcher
 

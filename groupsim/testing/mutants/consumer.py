@@ -23,9 +23,9 @@ from groupsim.members.member import Member
 from groupsim.members.metadata import MetadataView
 from groupsim.members.profiles.reactions import Reaction
 from groupsim.members.zookeeper import kinds
-from groupsim.protocol import consumer_protocol
+from groupsim.protocol.embedded import consumer_protocol
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api, FetchedOffset, JoinGroupResponse, JoinProtocol
+from groupsim.protocol.messages.group import Api, FetchedOffset, JoinGroupResponse, JoinProtocol
 from groupsim.testing.mutants.assignors import drop_older_claims
 from groupsim.testing.mutants.profiles import change_profile, change_reaction, release_defect
 from groupsim.testing.patcher import Patcher

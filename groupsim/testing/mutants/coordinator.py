@@ -19,7 +19,7 @@ from groupsim.coordinator.classic.validation import Arrival
 from groupsim.coordinator.ids import MemberIds
 from groupsim.coordinator.service import GroupCoordinator
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import HeartbeatResponse, JoinGroupRequest
+from groupsim.protocol.messages.group import HeartbeatResponse, JoinGroupRequest
 from groupsim.testing.patcher import Patcher
 
 NEVER_MS = 10**9

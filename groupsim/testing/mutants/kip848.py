@@ -28,7 +28,7 @@ from groupsim.members.consumer.leaving import CLOSED
 from groupsim.members.fetch.fetching import Fetcher
 from groupsim.members.member import Member
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import LeftMember, OffsetFetchRequest
+from groupsim.protocol.messages.group import LeftMember, OffsetFetchRequest
 from groupsim.testing.patcher import Patcher
 
 # --- members -----------------------------------------------------------------------------------------------------

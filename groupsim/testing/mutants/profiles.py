@@ -10,7 +10,7 @@ from groupsim.members.profiles.defects import with_defects
 from groupsim.members.profiles.reactions import Reaction
 from groupsim.members.zookeeper.kinds import CLIENTS
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api
+from groupsim.protocol.messages.group import Api
 from groupsim.testing.patcher import Patcher
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from groupsim.members.keys import CONSUMER_KEYS
-from groupsim.protocol.messages import Api
+from groupsim.protocol.messages.group import Api
 from groupsim.scenarios.language.problems import ERROR, NOTE, WARNING
 from groupsim.scenarios.lint.brokers import BrokerView, is_number
 from groupsim.scenarios.lint.places import BROKER_SINCE

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 from attrs import evolve
 
 from groupsim.eventloop.trace.events import Kind, TraceEvent
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story.facts import Facts
 from groupsim.scenarios.story.model import Generation, Outcome, Who
 from groupsim.scenarios.story.rebalances.blame import who

@@ -16,7 +16,7 @@ from itertools import pairwise
 from attrs import Factory, define
 
 from groupsim.eventloop.trace.events import Kind, TraceEvent
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story.facts import At, Facts
 from groupsim.scenarios.story.model import Move, Overlap, Span, Standstill
 

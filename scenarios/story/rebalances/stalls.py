@@ -21,7 +21,7 @@ from attrs import evolve, frozen
 
 from groupsim.eventloop.trace.events import TraceEvent
 from groupsim.eventloop.units import parse_duration
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.facts import Facts, HostFacts, Stretch
 from groupsim.scenarios.story.model import Generation, Hindrance

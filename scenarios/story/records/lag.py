@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from attrs import Factory, define
 
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story.model import Lag
 from groupsim.scenarios.story.records.delivery_ledger import Step
 from groupsim.scenarios.story.records.log_growth import Change, LogEnds

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from heapq import merge
 from operator import itemgetter
 
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story.model import Lag
 from groupsim.scenarios.story.records.delivery_ledger import Moments, Partition, Step
 from groupsim.scenarios.story.records.lag import Key, Places, Wanted

@@ -8,7 +8,7 @@ from typing import Any
 from replicated_stage import Stage, run
 
 from groupsim.cluster.config.acl import STANDARD, AclConfig
-from groupsim.protocol.acl_messages import (
+from groupsim.protocol.messages.acl import (
     ANONYMOUS,
     CLUSTER_NAME,
     Acl,

@@ -13,7 +13,9 @@ from groupsim.cluster.acl.checks import gate_of
 from groupsim.cluster.acl.offsets import in_place
 from groupsim.cluster.config.acl import STANDARD, AclConfig
 from groupsim.cluster.config.cluster import ClusterConfig
-from groupsim.protocol.acl_messages import (
+from groupsim.protocol.basics import TopicPartition
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.acl import (
     CLUSTER_NAME,
     Acl,
     AclFilter,
@@ -25,10 +27,8 @@ from groupsim.protocol.acl_messages import (
     Permission,
     Resource,
 )
-from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.cluster_messages import ClusterImage
-from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.cluster import ClusterImage
+from groupsim.protocol.messages.group import (
     HeartbeatRequest,
     JoinGroupRequest,
     JoinProtocol,
@@ -38,8 +38,8 @@ from groupsim.protocol.messages import (
     OffsetFetchRequest,
     OffsetToCommit,
 )
-from groupsim.protocol.operator_messages import DescribeTopicPartitionsRequest
-from groupsim.protocol.wire.families import READERS
+from groupsim.protocol.messages.operator import DescribeTopicPartitionsRequest
+from groupsim.protocol.wire.registry import READERS
 
 T0 = TopicPartition("t", 0)
 NO_GROUP = ErrorCode.GROUP_AUTHORIZATION_FAILED

@@ -9,7 +9,7 @@ from acl_stage import acl
 
 from groupsim.cluster.acl.rules import StandardAuthorizer, Who
 from groupsim.cluster.config.acl import STANDARD, AclConfig
-from groupsim.protocol.acl_messages import Acl, Operation, Pattern, Permission, Resource
+from groupsim.protocol.messages.acl import Acl, Operation, Pattern, Permission, Resource
 
 ME = Who("User:me", "10.0.0.1")
 GROUP, TOPIC = Resource.GROUP, Resource.TOPIC

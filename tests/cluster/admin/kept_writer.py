@@ -21,11 +21,11 @@ from groupsim.cluster.controller.journal import Journal
 from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.batch import HEADER_BYTES, Batch, LogRecord
-from groupsim.protocol.batch_sizes import record_size
-from groupsim.protocol.data_messages import ProduceRequest
-from groupsim.protocol.messages import FindCoordinatorRequest, OffsetCommitRequest, OffsetToCommit
-from groupsim.protocol.txn_messages import InitProducerIdRequest
+from groupsim.protocol.batch.batch import HEADER_BYTES, Batch, LogRecord
+from groupsim.protocol.batch.sizes import record_size
+from groupsim.protocol.messages.data import ProduceRequest
+from groupsim.protocol.messages.group import FindCoordinatorRequest, OffsetCommitRequest, OffsetToCommit
+from groupsim.protocol.messages.transactions import InitProducerIdRequest
 
 SECOND = 1_000_000
 

@@ -10,7 +10,9 @@ from replicated_stage import Stage, run
 from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.config.log import BROKER_SETTINGS, TOPIC_SETTINGS
 from groupsim.cluster.config.setting_texts import WITHOUT_EFFECT
-from groupsim.protocol.admin_messages import (
+from groupsim.protocol.basics import TopicPartition
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.admin import (
     APPEND,
     BROKER_RESOURCE,
     DELETE,
@@ -26,8 +28,6 @@ from groupsim.protocol.admin_messages import (
     DescribeConfigsRequest,
     IncrementalAlterConfigsRequest,
 )
-from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.errors import ErrorCode
 
 E = ErrorCode
 

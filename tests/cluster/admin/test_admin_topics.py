@@ -9,7 +9,8 @@ from replicated_stage import SECOND, Stage, run
 
 from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.network.faults import Isolate, Match
-from groupsim.protocol.admin_messages import (
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.admin import (
     CreatePartitionsRequest,
     CreateTopicsRequest,
     CreateTopicsResponse,
@@ -17,8 +18,7 @@ from groupsim.protocol.admin_messages import (
     MorePartitions,
     NewTopic,
 )
-from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import MetadataRequest
+from groupsim.protocol.messages.group import MetadataRequest
 
 E = ErrorCode
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from replicated_stage import SECOND, Stage, run
 
-from groupsim.protocol.admin_messages import DeleteTopicsRequest
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import FindCoordinatorRequest, MetadataRequest
+from groupsim.protocol.messages.admin import DeleteTopicsRequest
+from groupsim.protocol.messages.group import FindCoordinatorRequest, MetadataRequest
 
 E = ErrorCode
 

@@ -21,7 +21,8 @@ from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.controller.metadata_store import FILE, Folder, read
 from groupsim.cluster.log.files.data_dir import DataDirRefused
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
-from groupsim.protocol.admin_messages import (
+from groupsim.protocol.basics import TopicPartition
+from groupsim.protocol.messages.admin import (
     DELETE,
     GROUP_RESOURCE,
     SET,
@@ -29,10 +30,9 @@ from groupsim.protocol.admin_messages import (
     ConfigsToAlter,
     IncrementalAlterConfigsRequest,
 )
-from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.cluster_messages import TopicState
-from groupsim.protocol.messages import OffsetFetchRequest
-from groupsim.protocol.txn_messages import InitProducerIdRequest
+from groupsim.protocol.messages.cluster import TopicState
+from groupsim.protocol.messages.group import OffsetFetchRequest
+from groupsim.protocol.messages.transactions import InitProducerIdRequest
 
 Story = Callable[[VirtualLoop, Cluster], Awaitable[Any]]
 T0 = TopicPartition("t", 0)

@@ -10,10 +10,10 @@ from kept_writer import batch
 from replicated_stage import SECOND, Stage, run
 
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.data_messages import EARLIEST_TIMESTAMP, ListOffsetsRequest, OffsetAsked, ProduceRequest
 from groupsim.protocol.errors import ErrorCode as E
-from groupsim.protocol.messages import FindCoordinatorRequest
-from groupsim.protocol.operator_messages import (
+from groupsim.protocol.messages.data import EARLIEST_TIMESTAMP, ListOffsetsRequest, OffsetAsked, ProduceRequest
+from groupsim.protocol.messages.group import FindCoordinatorRequest
+from groupsim.protocol.messages.operator import (
     HIGH_WATERMARK,
     UNCLEAN_ELECTION,
     AlterPartitionReassignmentsRequest,
@@ -27,7 +27,7 @@ from groupsim.protocol.operator_messages import (
     ListTransactionsRequest,
     UnderWay,
 )
-from groupsim.protocol.txn_messages import AddPartitionsToTxnRequest, InitProducerIdRequest
+from groupsim.protocol.messages.transactions import AddPartitionsToTxnRequest, InitProducerIdRequest
 
 MOVED, FEW = TopicPartition("moved", 0), TopicPartition("few", 0)
 NOWHERE = TopicPartition("nowhere", 0)

@@ -19,7 +19,9 @@ from groupsim.cluster.controller.metadata_store import read
 from groupsim.eventloop.trace.sinks import MemorySink
 from groupsim.eventloop.trace.trace import Trace
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
-from groupsim.protocol.admin_messages import (
+from groupsim.protocol.basics import TopicPartition
+from groupsim.protocol.errors import ErrorCode as E
+from groupsim.protocol.messages.admin import (
     SET,
     TOPIC_RESOURCE,
     ConfigsToAlter,
@@ -30,9 +32,7 @@ from groupsim.protocol.admin_messages import (
     MorePartitions,
     NewTopic,
 )
-from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.errors import ErrorCode as E
-from groupsim.protocol.txn_messages import InitProducerIdRequest
+from groupsim.protocol.messages.transactions import InitProducerIdRequest
 
 T0 = TopicPartition("t", 0)
 

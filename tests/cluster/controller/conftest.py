@@ -16,7 +16,8 @@ from groupsim.eventloop.trace.trace import Trace
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from groupsim.members.interfaces import Disconnected
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.cluster_messages import (
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.cluster import (
     AlterPartitionRequest,
     BrokerHeartbeatRequest,
     BrokerRegistrationRequest,
@@ -25,7 +26,6 @@ from groupsim.protocol.cluster_messages import (
     MetadataLogResponse,
     PartitionState,
 )
-from groupsim.protocol.errors import ErrorCode
 
 LATENCY_US = 1_000
 

@@ -10,10 +10,10 @@ from groupsim.cluster.config.controller import ControllerConfig, kraft, zookeepe
 from groupsim.cluster.controller.elections import Election
 from groupsim.cluster.controller.placement import Refused
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.cluster_messages import (
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.cluster import (
     MetadataLogRequest,
 )
-from groupsim.protocol.errors import ErrorCode
 
 P0 = TopicPartition("t", 0)
 SECOND = 1_000_000

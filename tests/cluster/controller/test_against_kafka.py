@@ -9,7 +9,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from groupsim.cluster.controller.elections import Election, Nodes, Reassignment, Rules, Wanted, decide
-from groupsim.protocol.cluster_messages import PartitionState
+from groupsim.protocol.messages.cluster import PartitionState
 
 
 def _nodes(text: str) -> Nodes:

@@ -10,7 +10,8 @@ import pytest
 from groupsim.cluster.config.controller import kraft
 from groupsim.cluster.controller.agent import BrokerLife
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.cluster_messages import (
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.cluster import (
     AlterPartitionRequest,
     AlterPartitionResponse,
     BrokerHeartbeatRequest,
@@ -18,7 +19,6 @@ from groupsim.protocol.cluster_messages import (
     IsrChange,
     MetadataLogRequest,
 )
-from groupsim.protocol.errors import ErrorCode
 
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
 SECOND = 1_000_000

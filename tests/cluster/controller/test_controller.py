@@ -8,12 +8,12 @@ import pytest
 
 from groupsim.cluster.config.controller import ControllerConfig, zookeeper_era
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.cluster_messages import (
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.cluster import (
     AlterPartitionRequest,
     BrokerHeartbeatRequest,
     IsrChange,
 )
-from groupsim.protocol.errors import ErrorCode
 
 P0 = TopicPartition("t", 0)
 SECOND = 1_000_000

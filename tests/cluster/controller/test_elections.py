@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import evolve
 
 from groupsim.cluster.controller.elections import Decision, Election, Reassignment, Rules, Wanted, decide
-from groupsim.protocol.cluster_messages import PartitionState
+from groupsim.protocol.messages.cluster import PartitionState
 
 FOO = PartitionState((2, 1, 3), (2, 1, 3), leader=1, leader_epoch=100, partition_epoch=200)
 OLD = Rules(lambda _: True, 2, elr=False, epoch_for_shrink=True)

@@ -13,7 +13,7 @@ from groupsim.cluster.controller.elections import Election
 from groupsim.cluster.controller.placement import Refused
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.cluster_messages import ClusterImage, PartitionState
+from groupsim.protocol.messages.cluster import ClusterImage, PartitionState
 
 BROKERS, PARTITIONS = 4, 3
 SECOND = 1_000_000

@@ -13,8 +13,8 @@ from groupsim.cluster.log.files.store import FileStore
 from groupsim.cluster.log.interfaces import SegmentStore
 from groupsim.cluster.log.log import PartitionLog
 from groupsim.cluster.log.memory import MemoryStore
-from groupsim.protocol.batch import HEADER_BYTES, TRANSACTIONAL, Batch, LogRecord
-from groupsim.protocol.batch_sizes import record_size
+from groupsim.protocol.batch.batch import HEADER_BYTES, TRANSACTIONAL, Batch, LogRecord
+from groupsim.protocol.batch.sizes import record_size
 
 Content = tuple[str, str | None]
 STORES: dict[str, Callable[[Path], SegmentStore]] = {

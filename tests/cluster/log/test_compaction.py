@@ -8,8 +8,8 @@ from attrs import evolve
 
 from groupsim.cluster.log.markers import marker_batch
 from groupsim.cluster.log.memory import MemoryStore
-from groupsim.protocol.batch import DELETE_HORIZON, HEADER_BYTES, LogRecord
-from groupsim.protocol.batch_sizes import record_size
+from groupsim.protocol.batch.batch import DELETE_HORIZON, HEADER_BYTES, LogRecord
+from groupsim.protocol.batch.sizes import record_size
 
 BACKOFF = 15_000
 DAY = 86_400_000

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groupsim.cluster.log.epochs import EpochCache, parse
-from groupsim.protocol.data_messages import EpochEnd
+from groupsim.protocol.messages.data import EpochEnd
 
 STEPS = st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=12)
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from groupsim.cluster.log.log import PartitionLog
 from groupsim.cluster.log.markers import marker_batch, marker_of
-from groupsim.protocol.batch import Batch
+from groupsim.protocol.batch.batch import Batch
 
 FAST = settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
 SEGMENT_BYTES = 400

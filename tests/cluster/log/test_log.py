@@ -10,11 +10,11 @@ from attrs import evolve
 
 from groupsim.cluster.config.log import NEVER
 from groupsim.cluster.log.log import LogRefused, OffsetOutOfRange, PartitionLog
-from groupsim.protocol.batch import HEADER_BYTES, LogRecord
-from groupsim.protocol.batch_codec import encode_records
-from groupsim.protocol.batch_sizes import batch_of
-from groupsim.protocol.data_messages import EpochEnd
+from groupsim.protocol.batch.batch import HEADER_BYTES, LogRecord
+from groupsim.protocol.batch.codec import encode_records
+from groupsim.protocol.batch.sizes import batch_of
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.data import EpochEnd
 
 HOUR = 3_600_000
 

@@ -9,8 +9,8 @@ import pytest
 from groupsim.cluster.log.errors import LogRefused
 from groupsim.cluster.log.markers import MARKER_BYTES, Marker, marker_batch, marker_of
 from groupsim.cluster.log.producer_state import CHECKPOINT, MAX_SEQUENCE, restore
-from groupsim.protocol.batch import HEADER_BYTES, TRANSACTIONAL
-from groupsim.protocol.batch_sizes import record_size
+from groupsim.protocol.batch.batch import HEADER_BYTES, TRANSACTIONAL
+from groupsim.protocol.batch.sizes import record_size
 from groupsim.protocol.errors import ErrorCode
 
 

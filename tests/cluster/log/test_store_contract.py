@@ -10,8 +10,8 @@ import pytest
 from groupsim.cluster.log.files.store import FileStore
 from groupsim.cluster.log.interfaces import Segment, SegmentStore
 from groupsim.cluster.log.memory import MemoryStore
-from groupsim.protocol.batch import Batch, LogRecord
-from groupsim.protocol.batch_sizes import batch_of, counted_batch
+from groupsim.protocol.batch.batch import Batch, LogRecord
+from groupsim.protocol.batch.sizes import batch_of, counted_batch
 
 Frame = tuple[int, int, int]
 

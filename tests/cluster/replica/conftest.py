@@ -18,21 +18,21 @@ from groupsim.eventloop.trace.trace import Level, Trace
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from groupsim.members.interfaces import Disconnected
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.batch import Batch, timestamp_ms
-from groupsim.protocol.cluster_messages import (
+from groupsim.protocol.batch.batch import Batch, timestamp_ms
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.cluster import (
     BrokerState,
     ClusterImage,
     IsrChange,
     PartitionState,
     TopicState,
 )
-from groupsim.protocol.data_messages import (
+from groupsim.protocol.messages.data import (
     FetchPartition,
     FetchRequest,
     ListOffsetsRequest,
     ProduceRequest,
 )
-from groupsim.protocol.errors import ErrorCode
 
 LATENCY_US = 500
 

@@ -7,8 +7,8 @@ from typing import Any
 from groupsim.cluster.config.replica import ReplicaConfig
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.data_messages import LeaderIs
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.data import LeaderIs
 
 P0 = TopicPartition("orders", 0)
 

@@ -10,9 +10,9 @@ from attrs import evolve
 from groupsim.cluster.config.replica import ReplicaConfig
 from groupsim.eventloop.trace.trace import Level
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.cluster_messages import PartitionState
-from groupsim.protocol.data_messages import FetchPartition, FetchRequest
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.cluster import PartitionState
+from groupsim.protocol.messages.data import FetchPartition, FetchRequest
 
 P0, P1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
 SECOND = 1_000_000

@@ -8,9 +8,9 @@ from attrs import evolve
 
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.data_messages import FetchPartition
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.javahash import JavaHashMap
+from groupsim.protocol.messages.data import FetchPartition
 
 P0 = TopicPartition("orders", 0)
 SECOND = 1_000_000

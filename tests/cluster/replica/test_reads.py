@@ -9,9 +9,10 @@ import pytest
 from groupsim.cluster.config.replica import RACK_AWARE, ReplicaConfig
 from groupsim.cluster.log.markers import marker_batch
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.batch import EPOCH_MS, TRANSACTIONAL, LogRecord
-from groupsim.protocol.batch_sizes import batch_of, counted_batch
-from groupsim.protocol.data_messages import (
+from groupsim.protocol.batch.batch import EPOCH_MS, TRANSACTIONAL, LogRecord
+from groupsim.protocol.batch.sizes import batch_of, counted_batch
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.data import (
     EARLIEST_LOCAL_TIMESTAMP,
     EARLIEST_PENDING_UPLOAD_TIMESTAMP,
     EARLIEST_TIMESTAMP,
@@ -28,7 +29,6 @@ from groupsim.protocol.data_messages import (
     OffsetAsked,
     OffsetForLeaderEpochRequest,
 )
-from groupsim.protocol.errors import ErrorCode
 
 P0, P1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
 SECOND = 1_000_000

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.batch import LogRecord, timestamp_ms
-from groupsim.protocol.batch_sizes import batch_of
+from groupsim.protocol.batch.batch import LogRecord, timestamp_ms
+from groupsim.protocol.batch.sizes import batch_of
 from groupsim.protocol.errors import ErrorCode
 
 P0 = TopicPartition("orders", 0)

@@ -9,8 +9,8 @@ import pytest
 from groupsim.cluster.log.log import PartitionLog
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.data_messages import FetchPartition, ListOffsetsRequest, OffsetAsked
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.data import FetchPartition, ListOffsetsRequest, OffsetAsked
 
 P0, P1 = TopicPartition("orders", 0), TopicPartition("orders", 1)
 STORAGE = ErrorCode.KAFKA_STORAGE_ERROR

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from groupsim.cluster.config.replica import ReplicaConfig
 from groupsim.protocol.basics import TopicPartition
-from groupsim.protocol.batch import Batch
-from groupsim.protocol.data_messages import FetchPartition
+from groupsim.protocol.batch.batch import Batch
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.data import FetchPartition
 
 NODES = (0, 1, 2)
 PARTS = (TopicPartition("orders", 0), TopicPartition("orders", 1))

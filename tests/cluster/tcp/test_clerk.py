@@ -10,7 +10,7 @@ import pytest
 
 from groupsim.cluster.tcp.clerk import MOST_ELEMENTS, Clerk
 from groupsim.protocol.basics import Api
-from groupsim.protocol.messages import DescribedGroup, DescribeGroupsResponse
+from groupsim.protocol.messages.group import DescribedGroup, DescribeGroupsResponse
 from groupsim.protocol.wire import Codec, Understood, Unreadable
 
 SHORT, LONG = 3, MOST_ELEMENTS + 1

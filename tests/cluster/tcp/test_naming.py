@@ -7,7 +7,7 @@ import pytest
 from groupsim.cluster.tcp import naming
 from groupsim.cluster.tcp.naming import Names, java_host, purpose_of
 from groupsim.protocol.basics import Api
-from groupsim.protocol.wire.families import READERS
+from groupsim.protocol.wire.registry import READERS
 
 
 def test_one_client_id_from_several_addresses_gets_numbers() -> None:

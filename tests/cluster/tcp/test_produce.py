@@ -8,7 +8,7 @@ import time
 from tcp_stage import Client, serving, text
 
 from groupsim.protocol.basics import Api
-from groupsim.protocol.checksum import crc32c_function
+from groupsim.protocol.batch.checksum import crc32c_function
 from groupsim.protocol.errors import ErrorCode as E
 
 NOW_MS = 1_767_225_600_000

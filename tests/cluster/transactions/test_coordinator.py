@@ -10,10 +10,10 @@ from txn_fakes import NAME, SECOND, T0, T1, FakeCall, TxnBench
 from groupsim.cluster.transactions.records import Txn, decode_value, encode_key, encode_value
 from groupsim.cluster.transactions.shard import LARGEST_EPOCH
 from groupsim.cluster.transactions.states import VALID_BEFORE, IllegalTransition, TxnState, check
-from groupsim.protocol.batch import LogRecord
+from groupsim.protocol.batch.batch import LogRecord
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import TopicPartition
-from groupsim.protocol.txn_messages import InitProducerIdRequest, InitProducerIdResponse
+from groupsim.protocol.messages.group import TopicPartition
+from groupsim.protocol.messages.transactions import InitProducerIdRequest, InitProducerIdResponse
 
 Story = Any
 

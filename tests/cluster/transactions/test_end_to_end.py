@@ -10,8 +10,8 @@ from groupsim.members.producer.load import Load
 from groupsim.members.producer.traffic import as_rate
 from groupsim.members.producer.transactions import GroupMetadata
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import TopicPartition
-from groupsim.protocol.txn_messages import InitProducerIdRequest
+from groupsim.protocol.messages.group import TopicPartition
+from groupsim.protocol.messages.transactions import InitProducerIdRequest
 
 
 def test_markers_end_transactions_in_the_logs() -> None:

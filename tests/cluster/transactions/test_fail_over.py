@@ -13,8 +13,8 @@ from groupsim.members.producer.traffic import as_rate
 from groupsim.members.producer.transactions import GroupMetadata
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import OffsetFetchRequest
-from groupsim.protocol.txn_messages import InitProducerIdRequest, OffsetInTxn
+from groupsim.protocol.messages.group import OffsetFetchRequest
+from groupsim.protocol.messages.transactions import InitProducerIdRequest, OffsetInTxn
 
 IN_0 = TopicPartition("in", 0)
 

@@ -8,10 +8,10 @@ from attrs import evolve
 from groupsim.cluster.transactions.records import Txn, decode_key, decode_value, encode_key, encode_value
 from groupsim.cluster.transactions.states import TxnState
 from groupsim.cluster.transactions.writing import marker_batch
-from groupsim.protocol.batch import HEADER_BYTES
+from groupsim.protocol.batch.batch import HEADER_BYTES
 from groupsim.protocol.errors import ProtocolError
-from groupsim.protocol.messages import TopicPartition
-from groupsim.protocol.txn_messages import TxnMarker
+from groupsim.protocol.messages.group import TopicPartition
+from groupsim.protocol.messages.transactions import TxnMarker
 
 _ONGOING = Txn(
     "x",

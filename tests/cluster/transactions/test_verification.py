@@ -11,7 +11,7 @@ from txn_fakes import NAME, TxnBench
 from groupsim.cluster.transactions.verification import Verification
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.txn_messages import TxnOffsetCommitRequest
+from groupsim.protocol.messages.transactions import TxnOffsetCommitRequest
 
 OFFSETS = TopicPartition("__consumer_offsets", ord("g") % 50)
 E = ErrorCode

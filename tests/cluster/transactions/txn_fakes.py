@@ -9,10 +9,10 @@ from groupsim.cluster.config.transactions import TransactionConfig
 from groupsim.cluster.transactions.coordinator import TransactionCoordinator
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.members.interfaces import Disconnected
-from groupsim.protocol.batch import LogRecord
+from groupsim.protocol.batch.batch import LogRecord
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import TopicPartition
-from groupsim.protocol.txn_messages import (
+from groupsim.protocol.messages.group import TopicPartition
+from groupsim.protocol.messages.transactions import (
     AddOffsetsToTxnRequest,
     AddPartitionsToTxnRequest,
     EndTxnRequest,

@@ -13,7 +13,7 @@ from groupsim.cluster.zookeeper import add_zookeeper
 from groupsim.eventloop.trace.trace import Trace
 from groupsim.eventloop.virtual import run_virtual
 from groupsim.members.interfaces import Disconnected
-from groupsim.protocol.zookeeper_messages import ZOOKEEPER_NODE, OpenSession, WatchEvent, ZkAnswer
+from groupsim.protocol.messages.zookeeper import ZOOKEEPER_NODE, OpenSession, WatchEvent, ZkAnswer
 
 SECOND = 1_000_000
 

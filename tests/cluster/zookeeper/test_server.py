@@ -7,7 +7,7 @@ from typing import Any
 from groupsim.cluster.network import faults
 from groupsim.cluster.zookeeper.kafka import register_brokers, write_topics
 from groupsim.members.interfaces import Disconnected
-from groupsim.protocol.zookeeper_messages import (
+from groupsim.protocol.messages.zookeeper import (
     CloseSession,
     Create,
     Delete,

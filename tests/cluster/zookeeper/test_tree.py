@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groupsim.cluster.zookeeper.tree import Tree, ZkRefused, name_of, parent_of
-from groupsim.protocol.zookeeper_messages import ZkError
+from groupsim.protocol.messages.zookeeper import ZkError
 
 
 def refused(error: ZkError) -> object:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from groupsim.cluster.zookeeper.tree import Tree
 from groupsim.cluster.zookeeper.watches import Watches
-from groupsim.protocol.zookeeper_messages import EventType, SetWatches, WatchEvent
+from groupsim.protocol.messages.zookeeper import EventType, SetWatches, WatchEvent
 
 
 class Ear:

@@ -7,9 +7,9 @@ from typing import Any
 
 from attrs import evolve
 
-from groupsim.protocol.batch import LogRecord
-from groupsim.protocol.batch_codec import encode
-from groupsim.protocol.batch_sizes import batch_of
+from groupsim.protocol.batch.batch import LogRecord
+from groupsim.protocol.batch.codec import encode
+from groupsim.protocol.batch.sizes import batch_of
 from tests.conformance.bodies import Body
 from tests.conformance.script import Actor, Script, Topic, script
 

@@ -27,9 +27,9 @@ from groupsim.coordinator.testing import GROUP, RANGE, Bench, Sent
 from groupsim.eventloop.trace.events import TraceEvent
 from groupsim.eventloop.trace.trace import Level, Trace
 from groupsim.eventloop.virtual import VirtualLoop
-from groupsim.protocol.consumer_protocol import Subscription, encode_subscription
+from groupsim.protocol.embedded.consumer_protocol import Subscription, encode_subscription
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     DescribedGroup,
     DescribeGroupsRequest,
     JoinGroupRequest,

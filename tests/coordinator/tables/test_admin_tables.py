@@ -24,7 +24,7 @@ from tables_kit import Broker as Around
 
 from groupsim.coordinator.base.records import GroupRecord, OffsetRecord
 from groupsim.coordinator.testing import Bench
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
     DescribeGroupsRequest,

@@ -19,7 +19,7 @@ from groupsim.coordinator.ids import MemberIds
 from groupsim.coordinator.testing import RANGE
 from groupsim.eventloop.virtual import VirtualLoop
 from groupsim.protocol.javahash import java_string_hash
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     DeleteGroupsRequest,
     DescribeGroupsRequest,
     FindCoordinatorRequest,

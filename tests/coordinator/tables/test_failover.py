@@ -28,7 +28,7 @@ from tables_kit import (
 from groupsim.coordinator.base.failures import append_error, operation_error
 from groupsim.coordinator.base.records import GroupRecord, GroupValue, OffsetRecord, StoredMember
 from groupsim.coordinator.testing import Bench, committed, left, offsets_of
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     DeleteGroupsRequest,
     HeartbeatRequest,
     OffsetDeleteRequest,

@@ -9,7 +9,7 @@ from types import ModuleType
 import fidelity
 import pytest
 
-from groupsim.protocol.releases import BASELINE
+from groupsim.protocol.messages.releases import BASELINE
 
 HERE = Path(__file__).parent
 FOLDER = "tests/coordinator/tables"

@@ -24,7 +24,7 @@ from tables_kit import (
 
 from groupsim.coordinator.base.records import GroupRecord
 from groupsim.coordinator.testing import RANGE
-from groupsim.protocol.messages import JoinProtocol
+from groupsim.protocol.messages.group import JoinProtocol
 
 # --- 1.3: before the tables --------------------------------------------------------------------------------------
 

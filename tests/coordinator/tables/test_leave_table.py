@@ -6,7 +6,7 @@ import pytest
 from tables_kit import COMPLETING, DEAD, EMPTY, LIVE, PREPARING, STABLE, E, bench, causes, is_parked, scene
 
 from groupsim.coordinator.testing import Bench, Sent, left
-from groupsim.protocol.messages import LeaveGroupRequest, LeaveGroupResponse, LeavingMember
+from groupsim.protocol.messages.group import LeaveGroupRequest, LeaveGroupResponse, LeavingMember
 
 
 def leave(made: Bench, *members: tuple[str, str | None], version: int = 5) -> Sent:

@@ -9,8 +9,8 @@ from tables_kit import COMPLETING, DEAD, EMPTY, LIVE, PREPARING, SESSION_MS, STA
 
 from groupsim.coordinator.base.records import OffsetRecord, OffsetValue
 from groupsim.coordinator.testing import Bench, Sent, committed, offsets_of
-from groupsim.protocol.batch import EPOCH_MS
-from groupsim.protocol.messages import (
+from groupsim.protocol.batch.batch import EPOCH_MS
+from groupsim.protocol.messages.group import (
     DescribeGroupsRequest,
     FetchedOffset,
     OffsetCommitRequest,

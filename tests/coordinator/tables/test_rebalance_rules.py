@@ -30,7 +30,7 @@ from groupsim.coordinator.classic.voting import select_protocol
 from groupsim.coordinator.testing import GROUP, Bench
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.javahash import JavaHashMap
-from groupsim.protocol.messages import DeleteGroupsRequest, JoinProtocol
+from groupsim.protocol.messages.group import DeleteGroupsRequest, JoinProtocol
 
 # --- 1.1 transitions ---------------------------------------------------------------------------------------------
 

@@ -15,7 +15,7 @@ from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.base.defects import BROKER_DEFECTS, broker_defect
 from groupsim.coordinator.base.versions import BASELINE, HISTORY, affected_releases, differences
 from groupsim.coordinator.testing import Bench, offsets_of, unstable
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     HeartbeatRequest,
     HeartbeatResponse,
     OffsetCommitRequest,

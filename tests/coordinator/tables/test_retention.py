@@ -7,7 +7,7 @@ from tables_kit import EMPTY, PREPARING, STABLE, E, bench, broker, listed, scene
 
 from groupsim.coordinator.base.records import GroupRecord, OffsetRecord
 from groupsim.coordinator.testing import Bench, offsets_of
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 
 T0, U0 = TopicPartition("t", 0), TopicPartition("u", 0)
 CHECK_MS = 600_000

@@ -25,7 +25,7 @@ from tables_kit import (
 
 from groupsim.coordinator.base.records import GroupRecord, GroupValue, StoredMember
 from groupsim.coordinator.testing import Bench
-from groupsim.protocol.messages import SyncGroupResponse
+from groupsim.protocol.messages.group import SyncGroupResponse
 
 
 def restart(stage: Scene, who: str = "follower", **join: Any) -> Any:

@@ -13,7 +13,12 @@ from groupsim.coordinator.base.records import OffsetRecord, OffsetValue, Produce
 from groupsim.coordinator.classic.snapshot import PendingOffset
 from groupsim.coordinator.testing import Bench, committed_in_transaction, offsets_of, unstable
 from groupsim.protocol.errors import ErrorCode as E
-from groupsim.protocol.messages import DeleteGroupsRequest, DeleteGroupsResponse, OffsetDeleteRequest, TopicPartition
+from groupsim.protocol.messages.group import (
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+    OffsetDeleteRequest,
+    TopicPartition,
+)
 
 TP = TopicPartition("t", 0)
 T1 = TopicPartition("t", 1)

@@ -25,7 +25,7 @@ from tables_kit import Broker as Around
 from groupsim.cluster.network.faults import Direction, Match, Stall
 from groupsim.coordinator.testing import committed, offsets_of
 from groupsim.eventloop.trace.events import Kind
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     DeleteGroupsRequest,
     HeartbeatRequest,
     JoinGroupRequest,

@@ -10,8 +10,8 @@ from tables_kit import COMPLETING, NEW_MEMBER_MS, PREPARING, STABLE, E, broker, 
 from groupsim.coordinator.base.defects import BROKER_DEFECTS
 from groupsim.coordinator.base.versions import BASELINE, HISTORY
 from groupsim.coordinator.testing import Bench, Sent, committed, offsets_of
-from groupsim.protocol.consumer_protocol import Subscription, encode_subscription
-from groupsim.protocol.messages import (
+from groupsim.protocol.embedded.consumer_protocol import Subscription, encode_subscription
+from groupsim.protocol.messages.group import (
     DeleteGroupsRequest,
     FetchedOffset,
     JoinProtocol,

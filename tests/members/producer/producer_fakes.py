@@ -15,10 +15,10 @@ from groupsim.members.producer.load import Load
 from groupsim.members.producer.producer import Producer
 from groupsim.members.producer.settings import producer_settings_from
 from groupsim.members.producer.traffic import as_rate
-from groupsim.protocol.batch import NO_SEQUENCE, Batch
-from groupsim.protocol.data_messages import Produced, ProduceResponse
+from groupsim.protocol.batch.batch import NO_SEQUENCE, Batch
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.data import Produced, ProduceResponse
+from groupsim.protocol.messages.group import (
     Api,
     FindCoordinatorResponse,
     MetadataResponse,
@@ -26,7 +26,7 @@ from groupsim.protocol.messages import (
     TopicInfo,
     TopicPartition,
 )
-from groupsim.protocol.txn_messages import (
+from groupsim.protocol.messages.transactions import (
     AddOffsetsToTxnResponse,
     AddPartitionsToTxnResponse,
     EndTxnResponse,

@@ -10,8 +10,8 @@ from groupsim.members.interfaces import Fetched
 from groupsim.members.producer.eos import ExactlyOnce, Output, Verdict
 from groupsim.members.producer.transactions import GroupMetadata
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api, TopicPartition
-from groupsim.protocol.txn_messages import EndTxnResponse, InitProducerIdResponse, TxnOffsetCommitResponse
+from groupsim.protocol.messages.group import Api, TopicPartition
+from groupsim.protocol.messages.transactions import EndTxnResponse, InitProducerIdResponse, TxnOffsetCommitResponse
 
 IN = TopicPartition("in", 2)
 GROUP = GroupMetadata("g", 3, "m")

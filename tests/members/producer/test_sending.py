@@ -12,7 +12,7 @@ from groupsim.members.producer.load import Arriving, Keys, Load, Sizes
 from groupsim.members.producer.partitioners import partition_for_key
 from groupsim.members.producer.sizes import batch_bytes
 from groupsim.members.producer.traffic import Traffic, as_rate
-from groupsim.protocol.batch import EPOCH_MS
+from groupsim.protocol.batch.batch import EPOCH_MS
 
 
 async def five_seconds(bench: ProducerBench) -> None:

@@ -12,7 +12,7 @@ from groupsim.members.producer.partitioners import murmur2, partition_for_key, t
 from groupsim.members.producer.settings import producer_settings_from
 from groupsim.members.producer.sizes import batch_bytes, capacity
 from groupsim.members.settings import SettingError
-from groupsim.protocol.batch_sizes import counted_size
+from groupsim.protocol.batch.sizes import counted_size
 
 # from Kafka's UtilsTest.testMurmur2
 _MURMUR2 = {

@@ -10,8 +10,8 @@ from producer_fakes import DROP, SECOND, ProducerBench, steady
 from groupsim.eventloop.trace.events import Kind
 from groupsim.members.producer.transactions import GroupMetadata, TxnState, WrongState
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api, FindCoordinatorResponse, TopicPartition
-from groupsim.protocol.txn_messages import AddPartitionsToTxnResponse, OffsetInTxn, TxnOffsetCommitResponse
+from groupsim.protocol.messages.group import Api, FindCoordinatorResponse, TopicPartition
+from groupsim.protocol.messages.transactions import AddPartitionsToTxnResponse, OffsetInTxn, TxnOffsetCommitResponse
 
 TXN = {"transactional.id": "tx", "linger.ms": 0}
 

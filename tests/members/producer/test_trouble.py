@@ -10,9 +10,9 @@ from producer_fakes import DROP, HOLD, SECOND, ProducerBench, steady
 from groupsim.eventloop.trace.events import Kind
 from groupsim.members.producer.load import Sizes
 from groupsim.members.producer.reactions import REACTIONS, Reaction, reaction
-from groupsim.protocol.data_messages import LeaderIs, Produced, ProduceResponse
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api, TopicPartition
+from groupsim.protocol.messages.data import LeaderIs, Produced, ProduceResponse
+from groupsim.protocol.messages.group import Api, TopicPartition
 
 ONE = TopicPartition("t", 0)
 

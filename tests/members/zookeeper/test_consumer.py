@@ -8,7 +8,7 @@ import pytest
 
 from groupsim.cluster.network import faults
 from groupsim.members.behaviour import CommitPolicy
-from groupsim.protocol.messages import TopicPartition
+from groupsim.protocol.messages.group import TopicPartition
 
 SECOND = 1_000_000
 FAST = {"auto.commit.interval.ms": 1_000}

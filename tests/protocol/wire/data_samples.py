@@ -8,7 +8,9 @@ from typing import Any
 from kafka.record.default_records import DefaultRecordBatchBuilder
 from wire_samples import ORDERS_UUID, frame, part
 
-from groupsim.protocol.admin_messages import (
+from groupsim.protocol.basics import Api, TopicPartition
+from groupsim.protocol.batch.codec import read_batch
+from groupsim.protocol.messages.admin import (
     ConfigsAsked,
     ConfigsToAlter,
     CreatePartitionsRequest,
@@ -20,9 +22,7 @@ from groupsim.protocol.admin_messages import (
     MorePartitions,
     NewTopic,
 )
-from groupsim.protocol.basics import Api, TopicPartition
-from groupsim.protocol.batch_codec import read_batch
-from groupsim.protocol.data_messages import (
+from groupsim.protocol.messages.data import (
     EpochAsked,
     FetchPartition,
     FetchRequest,
@@ -31,8 +31,8 @@ from groupsim.protocol.data_messages import (
     OffsetForLeaderEpochRequest,
     ProduceRequest,
 )
-from groupsim.protocol.messages import Request
-from groupsim.protocol.txn_messages import (
+from groupsim.protocol.messages.group import Request
+from groupsim.protocol.messages.transactions import (
     AddOffsetsToTxnRequest,
     AddPartitionsToTxnRequest,
     EndTxnRequest,

@@ -8,7 +8,9 @@ from typing import Any, ClassVar
 import pytest
 from wire_samples import frame, part, told, understood
 
-from groupsim.protocol.acl_messages import (
+from groupsim.protocol.basics import Api
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.acl import (
     ANY,
     MATCH,
     Acl,
@@ -25,12 +27,10 @@ from groupsim.protocol.acl_messages import (
     Permission,
     Resource,
 )
-from groupsim.protocol.basics import Api
-from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import MetadataResponse, TopicInfo
+from groupsim.protocol.messages.group import MetadataResponse, TopicInfo
 from groupsim.protocol.wire import Unreadable
-from groupsim.protocol.wire.families import READERS
 from groupsim.protocol.wire.headers import Header
+from groupsim.protocol.wire.registry import READERS
 
 VERSIONS = (1, 2, 3)
 READ_G = Acl(Resource.GROUP, "g", Pattern.LITERAL, "User:ü", "10.0.0.1", Operation.READ, Permission.ALLOW)

@@ -10,7 +10,7 @@ from aiokafka.protocol import commit, coordination, group, metadata
 from wire_samples import understood
 
 from groupsim.protocol.basics import Api, TopicPartition
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     FindCoordinatorRequest,
     HeartbeatRequest,
     JoinGroupRequest,

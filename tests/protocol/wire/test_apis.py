@@ -12,7 +12,7 @@ from wire_samples import frame, told, understood
 
 from groupsim.protocol.basics import Api
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.releases import BETWEEN_BROKERS, broker_versions
+from groupsim.protocol.messages.releases import BETWEEN_BROKERS, broker_versions
 from groupsim.protocol.wire import Unreadable, api_table, served
 from groupsim.protocol.wire.apis import PROFILES, taken
 

@@ -9,9 +9,10 @@ from attrs import evolve
 from data_samples import CASES, EVERY, O0, O3, fetch, list_offsets, produce, records, title
 from wire_samples import GONE_UUID, ORDERS_UUID, frame, part, told, understood
 
-from groupsim.protocol.admin_messages import DeletedTopic, DeleteTopicsRequest, DeleteTopicsResponse
 from groupsim.protocol.basics import Api, TopicPartition
-from groupsim.protocol.data_messages import (
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.admin import DeletedTopic, DeleteTopicsRequest, DeleteTopicsResponse
+from groupsim.protocol.messages.data import (
     FetchPartition,
     FetchRequest,
     FetchResponse,
@@ -22,9 +23,8 @@ from groupsim.protocol.data_messages import (
     ProduceResponse,
     Unfit,
 )
-from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.txn_messages import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
-from groupsim.protocol.versions import normalise_request
+from groupsim.protocol.messages.transactions import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
+from groupsim.protocol.messages.versions import normalise_request
 
 
 def only(data: bytes) -> Any:

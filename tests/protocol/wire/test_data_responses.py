@@ -10,7 +10,10 @@ from attrs import evolve
 from data_samples import BATCH, CASES, EVERY, O0, O3, fetch, records, title
 from wire_samples import ORDERS_ID, ORDERS_UUID, FakeDirectory, told, understood
 
-from groupsim.protocol.admin_messages import (
+from groupsim.protocol.basics import Api
+from groupsim.protocol.batch.sizes import counted_batch
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.admin import (
     ConfigEntry,
     ConfigsDescribed,
     CreatedTopic,
@@ -22,9 +25,7 @@ from groupsim.protocol.admin_messages import (
     DescribeConfigsResponse,
     IncrementalAlterConfigsResponse,
 )
-from groupsim.protocol.basics import Api
-from groupsim.protocol.batch_sizes import counted_batch
-from groupsim.protocol.data_messages import (
+from groupsim.protocol.messages.data import (
     EpochEnd,
     EpochEndOffset,
     FetchResponse,
@@ -36,9 +37,8 @@ from groupsim.protocol.data_messages import (
     Produced,
     ProduceResponse,
 )
-from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Response
-from groupsim.protocol.txn_messages import (
+from groupsim.protocol.messages.group import Response
+from groupsim.protocol.messages.transactions import (
     AddOffsetsToTxnResponse,
     AddPartitionsToTxnResponse,
     EndTxnResponse,

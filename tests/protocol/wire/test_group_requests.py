@@ -11,7 +11,7 @@ from attrs import evolve
 from wire_samples import GONE_UUID, ORDERS_UUID, frame, part, understood
 
 from groupsim.protocol.basics import Api, TopicPartition
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     DeleteGroupsRequest,
     DescribeGroupsRequest,
     FindCoordinatorRequest,
@@ -30,7 +30,7 @@ from groupsim.protocol.messages import (
     SyncAssignment,
     SyncGroupRequest,
 )
-from groupsim.protocol.versions import normalise_request
+from groupsim.protocol.messages.versions import normalise_request
 from groupsim.protocol.wire import served
 
 O0, O3 = TopicPartition("orders", 0), TopicPartition("orders", 3)

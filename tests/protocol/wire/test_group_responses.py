@@ -10,7 +10,7 @@ from wire_samples import GONE_ID, GONE_UUID, ORDERS_ID, ORDERS_UUID, FakeDirecto
 
 from groupsim.protocol.basics import Api, TopicPartition
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     DeleteGroupsResponse,
     DescribedGroup,
     DescribedMember,
@@ -33,7 +33,7 @@ from groupsim.protocol.messages import (
     SyncGroupResponse,
     TopicInfo,
 )
-from groupsim.protocol.versions import normalise_response
+from groupsim.protocol.messages.versions import normalise_response
 from groupsim.protocol.wire.by_topic import Topic, as_asked
 
 O0, O3 = TopicPartition("orders", 0), TopicPartition("orders", 3)

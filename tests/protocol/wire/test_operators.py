@@ -9,7 +9,7 @@ from wire_samples import ORDERS_UUID, frame, message, part, told, understood
 
 from groupsim.protocol.basics import Api, TopicPartition
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.operator_messages import (
+from groupsim.protocol.messages.operator import (
     ActiveProducer,
     AlterPartitionReassignmentsRequest,
     AlterPartitionReassignmentsResponse,

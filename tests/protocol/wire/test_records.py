@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kafka.record import MemoryRecords
 
-from groupsim.protocol.batch import HEADER_BYTES, LogRecord
-from groupsim.protocol.batch_codec import encode, read_batch
-from groupsim.protocol.batch_sizes import batch_of, counted_batch
+from groupsim.protocol.batch.batch import HEADER_BYTES, LogRecord
+from groupsim.protocol.batch.codec import encode, read_batch
+from groupsim.protocol.batch.sizes import batch_of, counted_batch
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.wire.records import Joined, RecordsRefused, batch_of_producer
 

@@ -1,0 +1,174 @@
+"""How many bytes a batch takes in Kafka's format, without encoding it; and batches made with the right size.
+
+A simulation counts bytes in fetches, segments and retention but never looks at them. So the size has to be arithmetic,
+and it has to be exact: written to a file the same batch takes the same room.
+
+A record is its length, one byte of attributes, the deltas of timestamp and offset, key, value and headers; lengths and
+deltas are zigzag varints, which is what makes a size depend on them. In a *counted* batch the keys are null, the values
+as equal as the size allows, and every record but the last has the batch's first timestamp.
+
+Source: `DefaultRecord.sizeInBytes`, `ByteUtils.sizeOfVarint`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+
+from groupsim.protocol.batch.batch import HEADER_BYTES, NO_PRODUCER, NO_SEQUENCE, Batch, LogRecord
+from groupsim.protocol.errors import ProtocolError
+
+_FIXED = 1 + 1 + 1  # of a record with a null key and no headers: attributes, the key's length, the count of headers
+
+
+def varint_size(number: int) -> int:
+    """Bytes of a zigzag varint (int32 and int64 alike)."""
+    zigzag = number << 1 if number >= 0 else (~number << 1) | 1
+    return (zigzag.bit_length() + 6) // 7 or 1
+
+
+def record_size(record: LogRecord) -> int:
+    """Bytes of one record, its length included."""
+    body = 1 + varint_size(record.timestamp_delta) + varint_size(record.offset_delta)
+    body += _bytes_size(record.key) + _bytes_size(record.value) + varint_size(len(record.headers))
+    for name, value in record.headers:
+        body += _bytes_size(name.encode()) + _bytes_size(value)
+    return varint_size(body) + body
+
+
+def _bytes_size(data: bytes | None) -> int:
+    return field_size(-1 if data is None else len(data))
+
+
+def field_size(length: int) -> int:
+    """Bytes of a key or a value, its length included; -1 stands for null."""
+    return 1 if length < 0 else varint_size(length) + length
+
+
+def batch_of(
+    records: Sequence[LogRecord],
+    timestamp_ms: int,
+    *,
+    base_offset: int = 0,
+    leader_epoch: int = -1,
+    producer_id: int = NO_PRODUCER,
+    producer_epoch: int = -1,
+    base_sequence: int = NO_SEQUENCE,
+    attributes: int = 0,
+) -> Batch:
+    """A batch of these records; deltas of time are against `timestamp_ms`. Raises ValueError when there are none."""
+    if not records:
+        raise ValueError("a batch needs at least one record")
+    return Batch(
+        base_offset,
+        records[-1].offset_delta + 1,
+        HEADER_BYTES + sum(map(record_size, records)),
+        timestamp_ms,
+        timestamp_ms + max(record.timestamp_delta for record in records),
+        leader_epoch,
+        producer_id,
+        producer_epoch,
+        base_sequence,
+        attributes,
+        tuple(records),
+    )
+
+
+def counted_batch(
+    count: int,
+    value_bytes: int,
+    timestamp_ms: int,
+    *,
+    max_timestamp_ms: int | None = None,
+    base_offset: int = 0,
+) -> Batch:
+    """A batch of `count` records whose content nobody reads: null keys, values of `value_bytes` bytes."""
+    latest_ms = timestamp_ms if max_timestamp_ms is None else max_timestamp_ms
+    return Batch(
+        base_offset,
+        count,
+        counted_size(count, value_bytes, latest_ms - timestamp_ms),
+        timestamp_ms,
+        latest_ms,
+        -1,
+    )
+
+
+@lru_cache(maxsize=1 << 12)  # traffic makes the same few shapes again and again
+def counted_size(count: int, value_bytes: int, span_ms: int = 0) -> int:
+    """Bytes of a batch of `count` records with null keys, values of this size, and `span_ms` between first and last."""
+    return HEADER_BYTES + sum(
+        record_bytes(overhead, value_bytes) * number for overhead, number in _overheads(count, span_ms)
+    )
+
+
+@lru_cache(maxsize=256)
+def counted_values(count: int, size: int, span_ms: int = 0) -> tuple[int, ...]:
+    """The values' lengths that make a counted batch exactly `size` bytes. Raises ProtocolError when none do.
+
+    They differ by as little as possible. One record alone cannot have every size: where a length takes a second byte
+    there is a gap.
+    """
+    overheads = [overhead for overhead, number in _overheads(count, span_ms) for _ in range(number)]
+    value = _largest_value(count, size, span_ms)
+    if value < 0:
+        raise _unreachable(count, size, f"at least {counted_size(count, 0, span_ms)} bytes")
+    values = [value] * count
+    left = size - counted_size(count, value, span_ms)
+    for index in range(count - 1, -1, -1):
+        more = record_bytes(overheads[index], value + 1) - record_bytes(overheads[index], value)
+        if 0 < more <= left:
+            values[index] += 1
+            left -= more
+    if left:
+        values[-2:] = _last_two(overheads[-2:], values[-2:], left, count, size)
+    return tuple(values)
+
+
+def _largest_value(count: int, size: int, span_ms: int) -> int:
+    """The largest value length with which the batch is not too big, by bisection; -1 when even empty values are."""
+    low, high = -1, max(size // max(count, 1), 0)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if counted_size.__wrapped__(count, middle, span_ms) <= size:
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _last_two(overheads: list[int], values: list[int], left: int, count: int, size: int) -> list[int]:
+    """What is left over falls into a gap: shorten the last record but one until the last can take the rest."""
+    if len(values) == 2:
+        room = sum(map(record_bytes, overheads, values)) + left
+        for first in range(values[0], -1, -1):
+            rest = room - record_bytes(overheads[0], first)
+            last = rest - overheads[1] - varint_size(rest)
+            for second in range(max(last - 5, 0), last + 1):
+                if record_bytes(overheads[1], second) == rest:
+                    return [first, second]
+    raise _unreachable(count, size, f"{size - left} or {size + 1} bytes")
+
+
+def _unreachable(count: int, size: int, expected: str) -> ProtocolError:
+    return ProtocolError(
+        "counted batch", None, f"{expected} for {count} records (counted_batch computes it)", f"a size of {size}"
+    )
+
+
+def _overheads(count: int, span_ms: int) -> list[tuple[int, int]]:
+    """(bytes of a record without its value and its length, how many records have them), by rising offset."""
+    found: list[tuple[int, int]] = []
+    first = 0
+    for width in range(1, 6):
+        end = min(count - 1, 1 << (7 * width - 1))  # the last record may have a timestamp of its own
+        if end > first:
+            found.append((_FIXED + 1 + width, end - first))
+            first = end
+    return [*found, (_FIXED + varint_size(span_ms) + varint_size(count - 1), 1)]
+
+
+def record_bytes(overhead: int, value_bytes: int) -> int:
+    """Bytes of a record: what stands around its value, the value with its length, and the length of it all."""
+    body = overhead + field_size(value_bytes)
+    return varint_size(body) + body

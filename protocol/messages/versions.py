@@ -1,0 +1,392 @@
+"""What each version of a request can carry: as data, and applied to messages.
+
+A simulated message always has every field of the newest classic version. An old client's message must not say more
+than its bytes could: `normalise_request` and `normalise_response` set what the version cannot carry to what the reader
+of such bytes would see. Most of that follows from one table, `CARRIED`; the rest are the few rules in which Kafka gives
+an absent field a meaning:
+
+* JoinGroup 0 has no rebalance timeout: the session timeout is used for it;
+* JoinGroup below 7 answers "" where newer versions answer null for the protocol name;
+* LeaveGroup below 3 names one member, and its error stands at the top of the response;
+* OffsetFetch below 2 cannot ask for all partitions, and repeats an error of the whole group per partition;
+* DescribeGroups below 6 shows an unknown group as Dead without an error.
+
+Which versions a broker takes is in `releases`. Sources: `clients/src/main/resources/common/message/*.json`;
+classic-protocol reference, sections 1.6, 1.9, 1.10 and 5.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, TypeVar, cast, get_args, get_type_hints
+
+from attrs import evolve, fields, frozen, has, resolve_types
+
+from groupsim.protocol.errors import ErrorCode, ProtocolError
+from groupsim.protocol.messages.acl import NOT_ASKED
+from groupsim.protocol.messages.admin import (
+    ConfigEntry,
+    CreatedTopic,
+    CreateTopicsRequest,
+    DeletedTopic,
+    DescribeClusterRequest,
+    DescribeConfigsRequest,
+)
+from groupsim.protocol.messages.data import (
+    NO_LEADER_EPOCH,
+    READ_UNCOMMITTED,
+    EpochAsked,
+    EpochEndOffset,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    ListOffsetsRequest,
+    OffsetAsked,
+    OffsetForLeaderEpochRequest,
+    OffsetListed,
+    PartitionData,
+    Produced,
+)
+from groupsim.protocol.messages.group import (
+    NO_EPOCH,
+    NO_GENERATION,
+    DescribedGroup,
+    DescribedMember,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+    FetchedOffset,
+    FindCoordinatorRequest,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    JoinGroupResponse,
+    JoinMember,
+    LeaveGroupRequest,
+    LeaveGroupResponse,
+    LeavingMember,
+    ListedGroup,
+    ListGroupsRequest,
+    MetadataRequest,
+    OffsetCommitRequest,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    OffsetToCommit,
+    PartitionInfo,
+    Request,
+    Response,
+    SyncGroupRequest,
+    SyncGroupResponse,
+    TopicInfo,
+)
+from groupsim.protocol.messages.releases import BASELINE as BASELINE
+from groupsim.protocol.messages.releases import VersionRange as VersionRange
+from groupsim.protocol.messages.releases import broker_versions as broker_versions
+from groupsim.protocol.messages.releases import client_version as client_version
+from groupsim.protocol.messages.transactions import (
+    EndTxnResponse,
+    InitProducerIdRequest,
+    OffsetInTxn,
+    TxnOffsetCommitRequest,
+)
+
+_LATEST = 1 << 15  # above any version
+_DEBUGGING = -2  # the replica id of who reads as a consumer and gets no errors of leadership
+
+# --- Which fields a version carries ----------------------------------------------------------------------------
+
+
+@frozen
+class Carried:
+    """The versions that carry a field, and what its reader sees in the others."""
+
+    since: int
+    absent: Any
+    until: int = _LATEST
+
+    def by(self, version: int) -> bool:
+        """Whether `version` carries the field."""
+        return self.since <= version <= self.until
+
+
+# Message or part of one → field → versions. A field that is not listed is carried by all versions.
+CARRIED: Mapping[type, Mapping[str, Carried]] = {
+    JoinGroupRequest: {
+        "rebalance_timeout_ms": Carried(1, -1),
+        "group_instance_id": Carried(5, None),
+        "reason": Carried(8, None),
+    },
+    JoinMember: {"group_instance_id": Carried(5, None)},
+    JoinGroupResponse: {"protocol_type": Carried(7, None), "skip_assignment": Carried(9, False)},
+    SyncGroupRequest: {
+        "group_instance_id": Carried(3, None),
+        "protocol_type": Carried(5, None),
+        "protocol_name": Carried(5, None),
+    },
+    SyncGroupResponse: {"protocol_type": Carried(5, None), "protocol_name": Carried(5, None)},
+    HeartbeatRequest: {"group_instance_id": Carried(3, None)},
+    LeavingMember: {"group_instance_id": Carried(3, None), "reason": Carried(5, None)},
+    LeaveGroupResponse: {"members": Carried(3, ())},
+    OffsetToCommit: {"leader_epoch": Carried(6, -1)},
+    OffsetCommitRequest: {
+        "generation_id": Carried(1, -1),
+        "member_id": Carried(1, ""),
+        "group_instance_id": Carried(7, None),
+        "retention_time_ms": Carried(2, -1, until=4),
+    },
+    OffsetFetchRequest: {"require_stable": Carried(7, False)},
+    FetchedOffset: {"leader_epoch": Carried(5, -1)},
+    OffsetFetchResponse: {"error": Carried(2, ErrorCode.NONE)},
+    DescribeGroupsRequest: {"include_authorized_operations": Carried(3, False)},
+    DescribedMember: {"group_instance_id": Carried(4, None)},
+    DescribedGroup: {"error_message": Carried(6, None), "authorized_operations": Carried(3, NOT_ASKED)},
+    ListGroupsRequest: {"states": Carried(4, ()), "types": Carried(5, ())},
+    ListedGroup: {"state": Carried(4, ""), "group_type": Carried(5, "")},
+    MetadataRequest: {
+        "auto_create": Carried(4, True),
+        "include_topic_operations": Carried(8, False),
+        "include_cluster_operations": Carried(8, False, until=10),
+    },
+    TopicInfo: {"internal": Carried(1, False), "operations": Carried(8, NOT_ASKED)},
+    PartitionInfo: {
+        "racks": Carried(1, ()),
+        "offline": Carried(5, ()),
+        "leader_epoch": Carried(7, NO_EPOCH),
+    },
+    FindCoordinatorRequest: {"key_type": Carried(1, 0)},
+    # the messages that move records
+    Produced: {
+        "log_append_time_ms": Carried(2, -1),
+        "log_start_offset": Carried(5, -1),
+        "message": Carried(8, None),
+        "current_leader": Carried(10, None),
+    },
+    FetchRequest: {
+        "max_bytes": Carried(3, 2**31 - 1),
+        "isolation_level": Carried(4, READ_UNCOMMITTED),
+        "rack_id": Carried(11, ""),
+        "replica_epoch": Carried(15, -1),
+    },
+    FetchPartition: {
+        "log_start_offset": Carried(5, -1),
+        "current_leader_epoch": Carried(9, NO_LEADER_EPOCH),
+        "last_fetched_epoch": Carried(12, NO_LEADER_EPOCH),
+    },
+    FetchResponse: {"error": Carried(7, ErrorCode.NONE)},
+    PartitionData: {
+        "last_stable_offset": Carried(4, -1),
+        "aborted": Carried(4, ()),
+        "log_start_offset": Carried(5, -1),
+        "preferred_read_replica": Carried(11, -1),
+        "diverging": Carried(12, None),
+        "current_leader": Carried(12, None),
+    },
+    ListOffsetsRequest: {"isolation_level": Carried(2, READ_UNCOMMITTED)},
+    OffsetAsked: {"current_leader_epoch": Carried(4, NO_LEADER_EPOCH)},
+    OffsetListed: {"leader_epoch": Carried(4, NO_LEADER_EPOCH)},
+    OffsetForLeaderEpochRequest: {"replica_id": Carried(3, _DEBUGGING)},
+    EpochAsked: {"current_leader_epoch": Carried(2, NO_LEADER_EPOCH)},
+    EpochEndOffset: {"leader_epoch": Carried(1, NO_LEADER_EPOCH)},
+    # transactions
+    InitProducerIdRequest: {"producer_id": Carried(3, -1), "producer_epoch": Carried(3, -1)},
+    OffsetInTxn: {"leader_epoch": Carried(2, NO_EPOCH)},
+    TxnOffsetCommitRequest: {
+        "generation_id": Carried(3, NO_GENERATION),
+        "member_id": Carried(3, ""),
+        "group_instance_id": Carried(3, None),
+    },
+    EndTxnResponse: {"producer_id": Carried(5, -1), "producer_epoch": Carried(5, -1)},
+    # administrators
+    CreateTopicsRequest: {"validate_only": Carried(1, False)},
+    CreatedTopic: {
+        "message": Carried(1, None),
+        "topic_id": Carried(7, None),
+        "partitions": Carried(5, -1),
+        "replication": Carried(5, -1),
+        "config": Carried(5, ()),
+        "config_error": Carried(5, ErrorCode.NONE),
+    },
+    DeletedTopic: {"message": Carried(5, None), "topic_id": Carried(6, None)},
+    DescribeConfigsRequest: {"synonyms": Carried(1, False), "documentation": Carried(3, False)},
+    ConfigEntry: {
+        "source": Carried(1, -1),
+        "synonyms": Carried(1, ()),
+        "type": Carried(3, 0),
+        "documentation": Carried(3, None),
+    },
+    DescribeClusterRequest: {"include_fenced": Carried(2, False)},
+}
+
+
+def carried_fields(message: type, version: int) -> frozenset[str]:
+    """The names of the fields of a message, or of a part of one, that `version` carries."""
+    table = CARRIED.get(message, {})
+    names = (name for name in _types(message) if name != "version")
+    return frozenset(name for name in names if name not in table or table[name].by(version))
+
+
+def _is_part(kind: Any) -> bool:
+    """Whether a class is a message or a part of one: an attrs class, or a tuple with names."""
+    return isinstance(kind, type) and (has(kind) or hasattr(kind, "_fields"))
+
+
+@lru_cache(maxsize=256)
+def _types(message: type) -> Mapping[str, Any]:
+    """The fields of a message, or of a part of one, with their types."""
+    if has(message):
+        return {field.name: field.type for field in fields(resolve_types(message))}
+    hints = get_type_hints(message)
+    return {name: hints[name] for name in message._fields}  # type: ignore[attr-defined]
+
+
+# --- Normalising -----------------------------------------------------------------------------------------------
+
+T = TypeVar("T")
+
+
+def normalise_request(request: Request) -> Request:
+    """The request as its receiver sees it, given the version in which it is sent.
+
+    Returns the same object when nothing has to change. Raises ProtocolError when the version cannot express the
+    request at all: several members in LeaveGroup 0-2, all partitions in OffsetFetch 0-1.
+    """
+    if _untouched(request.__class__, request.version):
+        return request
+    return _normalise(request, request.version)
+
+
+def normalise_response(response: Response, version: int) -> Response:
+    """The response as its receiver sees it, given the version of the request that it answers.
+
+    Returns the same object when nothing has to change. For OffsetFetch 0-1 an error of the whole group is repeated on
+    the partitions that the response lists.
+    """
+    if _untouched(response.__class__, version):
+        return response
+    return _normalise(response, version)
+
+
+def _normalise(message: T, version: int) -> T:
+    """First the table, then the rule of this message, if it has one for this version."""
+    carried = _carry(message, version)
+    below, rule = _RULES.get(message.__class__, _NO_RULE)
+    return rule(message, carried, version) if version < below else carried
+
+
+def _carry(message: T, version: int) -> T:
+    """The message, and the parts in its tuples, with the fields that the version lacks set to what is seen then."""
+    changes: dict[str, Any] = {}
+    for name, lacking in _plan(message.__class__, version):  # type: ignore[arg-type]
+        value = getattr(message, name)
+        now = _carry_all(value, version) if lacking is None else lacking.absent
+        if now is not value and now != value:
+            changes[name] = now
+    return _changed(message, changes) if changes else message
+
+
+def _changed(part: T, changes: Mapping[str, Any]) -> T:
+    """A copy with some fields set to something else."""
+    replace: Any = getattr(part, "_replace", None)  # of a tuple with names
+    return cast(T, evolve(cast(Any, part), **changes) if replace is None else replace(**changes))
+
+
+def _carry_all(value: Any, version: int) -> Any:
+    """A tuple of parts, each as the version carries it; anything else as it is."""
+    if not isinstance(value, tuple) or not value or not _is_part(type(value[0])):
+        return value
+    return tuple([_carry(part, version) for part in value])
+
+
+@lru_cache(maxsize=1024)
+def _plan(message: type, version: int) -> tuple[tuple[str, Carried | None], ...]:
+    """The fields that change in this version: the ones it lacks, and (None) tuples of parts that lack something."""
+    table = CARRIED.get(message, {})
+    lacking = {name: carried for name, carried in table.items() if not carried.by(version)}
+    return tuple(
+        (name, lacking.get(name))
+        for name, kind in _types(message).items()
+        if name in lacking or _parts_change(kind, version)
+    )
+
+
+def _parts_change(kind: Any, version: int) -> bool:
+    """Whether a field holds a tuple of parts to which this version does something."""
+    part = next(iter(get_args(kind)), None)
+    return _is_part(part) and bool(_plan(cast(type, part), version))
+
+
+def _cannot_change(message: type, version: int) -> bool:
+    """Whether a version cannot change a message at all."""
+    return version >= _RULES.get(message, _NO_RULE)[0] and not _plan(message, version)
+
+
+# What is sent often costs one look-up: without a limit, which would have every look-up noted.
+_untouched: Callable[[Any, int], bool] = lru_cache(maxsize=None)(_cannot_change)
+
+
+# Each takes the message as it was, as its version carries it, and the version.
+
+
+def _join_request(_: JoinGroupRequest, sent: JoinGroupRequest, version: int) -> JoinGroupRequest:
+    """Version 0 has one timeout for both purposes."""
+    if sent.rebalance_timeout_ms == sent.session_timeout_ms:
+        return sent
+    return evolve(sent, rebalance_timeout_ms=sent.session_timeout_ms)
+
+
+def _leave_request(_: LeaveGroupRequest, sent: LeaveGroupRequest, version: int) -> LeaveGroupRequest:
+    """Versions 0 to 2 have one member id instead of a list."""
+    if len(sent.members) != 1:
+        raise ProtocolError(
+            f"LeaveGroup {version}", None, "exactly one member (more: version 3)", str(len(sent.members))
+        )
+    return sent
+
+
+def _offset_fetch_request(_: OffsetFetchRequest, sent: OffsetFetchRequest, version: int) -> OffsetFetchRequest:
+    """Versions 0 and 1 cannot ask for everything."""
+    if sent.partitions is None:
+        raise ProtocolError(f"OffsetFetch {version}", None, "a list of partitions (all of them: version 2)", "null")
+    return sent
+
+
+def _join_response(_: JoinGroupResponse, sent: JoinGroupResponse, version: int) -> JoinGroupResponse:
+    """The protocol name became nullable in version 7 (KIP-559)."""
+    return evolve(sent, protocol_name="") if sent.protocol_name is None else sent
+
+
+def _leave_response(whole: LeaveGroupResponse, sent: LeaveGroupResponse, version: int) -> LeaveGroupResponse:
+    """Versions 0 to 2 lift the single member's error to the top."""
+    if whole.error or not whole.members:
+        return sent
+    return evolve(sent, error=whole.members[0].error)
+
+
+def _offset_fetch_response(whole: OffsetFetchResponse, sent: OffsetFetchResponse, version: int) -> OffsetFetchResponse:
+    """Versions 0 and 1 have no place for an error but the partitions."""
+    if not whole.error:
+        return sent
+    offsets = (FetchedOffset(fetched.partition, error=whole.error) for fetched in sent.offsets)
+    return evolve(sent, offsets=tuple(offsets))
+
+
+def _describe_response(_: DescribeGroupsResponse, sent: DescribeGroupsResponse, version: int) -> DescribeGroupsResponse:
+    """Below version 6 an unknown group is Dead and no error (KIP-1043)."""
+    unknown = ErrorCode.GROUP_ID_NOT_FOUND
+    if all(group.error is not unknown for group in sent.groups):
+        return sent
+    groups = (evolve(g, error=ErrorCode.NONE) if g.error is unknown else g for g in sent.groups)
+    return evolve(sent, groups=tuple(groups))
+
+
+_Rule = Callable[[Any, Any, int], Any]
+_RULES: Mapping[type, tuple[int, _Rule]] = {
+    JoinGroupRequest: (1, _join_request),
+    LeaveGroupRequest: (3, _leave_request),
+    OffsetFetchRequest: (2, _offset_fetch_request),
+    JoinGroupResponse: (7, _join_response),
+    LeaveGroupResponse: (3, _leave_response),
+    OffsetFetchResponse: (2, _offset_fetch_response),
+    DescribeGroupsResponse: (6, _describe_response),
+}
+"""The rules, each with the version from which on there is nothing for it to do."""
+_NO_RULE: tuple[int, _Rule] = (0, lambda whole, sent, version: sent)

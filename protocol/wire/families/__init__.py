@@ -1,0 +1,1 @@
+"""The families of messages: requests read into ours, and our answers written."""

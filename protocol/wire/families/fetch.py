@@ -1,0 +1,199 @@
+"""Fetch: the batches that a consumer wants, from where it stands.
+
+Sessions (KIP-227) are declined, as a Kafka broker does whose cache of them is full: every answer has session id 0, so
+the client names all of its partitions each time. A request that goes on with a session is told that there is none. What
+asks as a replica (a broker of another cluster, say) is told that it is none of this partition's.
+
+Topics by id since version 13; an unknown id is answered here. As in Kafka, partitions that do not exist come last, and
+aborted transactions are null for who reads uncommitted.
+
+Sources: `KafkaApis.handleFetchRequest`, `FetchManager.newContext`, `FetchResponse.toMessage`,
+`Partition.followerReplicaOrThrow`, `FetchRequest.getErrorResponse`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from attrs import frozen
+
+from groupsim.protocol.basics import Api, TopicPartition
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.data import (
+    CONSUMER,
+    NO_LEADER_EPOCH,
+    READ_COMMITTED,
+    READ_UNCOMMITTED,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    LeaderIs,
+    PartitionData,
+)
+from groupsim.protocol.wire.by_topic import Topic, asked_topic, grouped
+from groupsim.protocol.wire.endpoints import endpoints
+from groupsim.protocol.wire.exchange import Directory, Exchange
+from groupsim.protocol.wire.headers import Header
+from groupsim.protocol.wire.records import Joined
+from groupsim.protocol.wire.serial import Fields
+from groupsim.protocol.wire.translation import Translation
+
+FETCH_MAX_BYTES = 57_671_680
+"""The broker's `fetch.max.bytes`: no response gets larger, whatever is asked for."""
+
+_BEGINS, _SESSIONLESS = 0, -1  # epochs of requests that name all their partitions
+_IDS_SINCE = 13  # topics by id; an error of the whole request stands at the top alone
+_LEADER_SINCE = 16
+_MISSING = frozenset(
+    {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.TOPIC_AUTHORIZATION_FAILED}
+)
+_LEADER_TOLD = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
+_STORAGE_ERROR_SINCE = 6
+_NOTHING: Fields = {"aborted_transactions": []}
+
+
+@frozen
+class _Asked:
+    """One partition of the request, and what is wrong with it if it is not for the broker."""
+
+    topic: Topic
+    partition: FetchPartition
+    refused: ErrorCode = ErrorCode.NONE
+
+
+def _fetch(fields: Fields, header: Header, directory: Directory) -> Exchange:
+    if fields.get("session_epoch", _SESSIONLESS) not in (_BEGINS, _SESSIONLESS):
+        lost = _message(ErrorCode.FETCH_SESSION_ID_NOT_FOUND, ())
+        return Translation(header, (), lambda _: lost)
+    asked = _partitions(fields, directory)
+    request = _request(fields, header, tuple([one.partition for one in asked if not one.refused]))
+    if fields["isolation_level"] not in (READ_UNCOMMITTED, READ_COMMITTED):
+        failed = _failed(asked, request)
+        return Translation(header, (), lambda _: failed)
+
+    def tell(answers: Sequence[FetchResponse]) -> Fields:
+        return _response(asked, answers, request, directory)
+
+    return Translation(header, (request,) if request.partitions else (), tell)
+
+
+def _request(fields: Fields, header: Header, partitions: tuple[FetchPartition, ...]) -> FetchRequest:
+    max_bytes = min(fields["max_bytes"], FETCH_MAX_BYTES)
+    return FetchRequest(
+        max_wait_ms=max(fields["max_wait"], 0),
+        min_bytes=min(fields["min_bytes"], max_bytes),
+        partitions=partitions,
+        max_bytes=max_bytes,
+        isolation_level=READ_COMMITTED if fields["isolation_level"] == READ_COMMITTED else READ_UNCOMMITTED,
+        rack_id=fields.get("rack_id", ""),
+        version=header.version,
+    )
+
+
+def _partitions(fields: Fields, directory: Directory) -> list[_Asked]:
+    """The partitions in their order; one that is named twice counts once, with what was said last."""
+    found: dict[tuple[Topic, int], _Asked] = {}
+    replica = _is_replica(fields)
+    nothing = fields["max_bytes"] < 0
+    for topic_fields in fields["topics"]:
+        topic = asked_topic(topic_fields, directory, "topic")
+        for part in topic_fields["partitions"]:
+            one = FetchPartition(
+                TopicPartition(topic.name or "", part["partition"]),
+                part["fetch_offset"],
+                part["partition_max_bytes"],
+                max(part.get("current_leader_epoch", NO_LEADER_EPOCH), NO_LEADER_EPOCH),  # below 0 is none
+                max(part.get("last_fetched_epoch", NO_LEADER_EPOCH), NO_LEADER_EPOCH),
+                part.get("log_start_offset", -1),
+            )
+            found[topic, part["partition"]] = _Asked(topic, one, _refused(topic, one, replica, nothing))
+    return list(found.values())
+
+
+def _is_replica(fields: Fields) -> bool:
+    """Whether a broker asks; whoever has a number below 0, a copy in another folder (-3) too, is let read."""
+    state = fields.get("replica_state")
+    replica: int = fields.get("replica_id", CONSUMER) if state is None else state["replica_id"]
+    return replica >= 0
+
+
+def _refused(topic: Topic, asked: FetchPartition, replica: bool, nothing: bool) -> ErrorCode:
+    if topic.name is None:
+        return ErrorCode.UNKNOWN_TOPIC_ID
+    if replica:
+        knows = asked.current_leader_epoch != NO_LEADER_EPOCH
+        return ErrorCode.UNKNOWN_LEADER_EPOCH if knows else ErrorCode.NOT_LEADER_OR_FOLLOWER
+    no_buffer = nothing or asked.max_bytes < 0
+    return ErrorCode.UNKNOWN_SERVER_ERROR if no_buffer else ErrorCode.NONE
+
+
+def _response(
+    asked: list[_Asked], answers: Sequence[FetchResponse], request: FetchRequest, directory: Directory
+) -> Fields:
+    error = next((answer.error for answer in answers if answer.error), ErrorCode.NONE)
+    if error and request.version >= _IDS_SINCE:
+        return _message(error, ())
+    found: Mapping[TopicPartition, PartitionData] = {
+        data.partition: data for answer in answers for data in answer.partitions
+    }
+    told: list[tuple[Topic, PartitionData]] = []
+    for one in asked:
+        name = one.partition.partition
+        told.append((one.topic, PartitionData(name, one.refused) if one.refused else found[name]))
+    told.sort(key=lambda pair: pair[1].error in _MISSING)
+    leaders = [data.current_leader for _, data in told if _tells_leader(data, request.version)]
+    message = _message(error, grouped(((topic, _told(data, request)) for topic, data in told), "topic", "partitions"))
+    return {**message, "node_endpoints": endpoints(filter(None, leaders), directory)}
+
+
+def _failed(asked: list[_Asked], request: FetchRequest) -> Fields:
+    """What a request is told that the broker trips over: the error at the top, and for each partition that is named."""
+    error = ErrorCode.UNKNOWN_SERVER_ERROR
+    if request.version >= _IDS_SINCE:
+        return _message(error, ())
+    told = ((one.topic, {**_told(PartitionData(one.partition.partition, error), request), **_NOTHING}) for one in asked)
+    return _message(error, grouped(told, "topic", "partitions"))
+
+
+def _message(error: ErrorCode, topics: Sequence[Fields]) -> Fields:
+    return {"throttle_time": 0, "error_code": error, "session_id": 0, "responses": topics}
+
+
+def _tells_leader(data: PartitionData, version: int) -> bool:
+    return version >= _LEADER_SINCE and data.current_leader is not None and data.error in _LEADER_TOLD
+
+
+def _told(data: PartitionData, request: FetchRequest) -> Fields:
+    error = data.error
+    if error is ErrorCode.KAFKA_STORAGE_ERROR and request.version < _STORAGE_ERROR_SINCE:
+        error = ErrorCode.NOT_LEADER_OR_FOLLOWER
+    fields: Fields = {
+        "partition_index": data.partition.partition,
+        "error_code": error,
+        "high_watermark": data.high_watermark,
+        "last_stable_offset": data.last_stable_offset,
+        "log_start_offset": data.log_start_offset,
+        "aborted_transactions": _aborted(data, request),
+        "preferred_read_replica": data.preferred_read_replica,
+        "records": Joined(data.batches),
+    }
+    if data.diverging is not None:
+        fields["diverging_epoch"] = {"epoch": data.diverging.epoch, "end_offset": data.diverging.end_offset}
+    if _tells_leader(data, request.version):
+        leader: LeaderIs = data.current_leader  # type: ignore[assignment]  # asked a line above
+        fields["current_leader"] = {"leader_id": leader.leader, "leader_epoch": leader.epoch}
+    return fields
+
+
+def _aborted(data: PartitionData, request: FetchRequest) -> list[Fields] | None:
+    """None where nothing was read, and for who reads uncommitted; a partition that is not there has an empty list."""
+    if data.error in _MISSING:
+        return []
+    read = not data.error and data.diverging is None and data.preferred_read_replica < 0
+    if not read or request.isolation_level != READ_COMMITTED:
+        return None
+    return [{"producer_id": producer, "first_offset": offset} for producer, offset in data.aborted]
+
+
+READERS = {Api.FETCH: _fetch}
+"""API → what makes an exchange of a request's fields."""

@@ -1,0 +1,190 @@
+"""Committed offsets: OffsetCommit, OffsetFetch, OffsetDelete.
+
+From version 10 on commits and fetches name topics by id; what an unknown id asks for is answered UNKNOWN_TOPIC_ID
+here. From version 8 on OffsetFetch asks for several groups, each of which is a request of its own, and whose errors
+stand with the group. Below version 2 it has no place for an error but the partitions.
+
+Sources: `OffsetCommitRequest.json`, `OffsetFetchRequest.json`, `OffsetDeleteRequest.json`, the `getErrorResponse` of
+each; KIP-211, KIP-320, KIP-709, KIP-848.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from attrs import frozen
+
+from groupsim.protocol.basics import NO_EPOCH, Api, TopicPartition
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.group import (
+    FetchedOffset,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+    OffsetDeleteRequest,
+    OffsetDeleteResponse,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+    OffsetToCommit,
+)
+from groupsim.protocol.messages.refusals import refusal
+from groupsim.protocol.wire.by_topic import Topic, as_asked, asked_topic, grouped
+from groupsim.protocol.wire.exchange import Directory, Exchange
+from groupsim.protocol.wire.headers import Header
+from groupsim.protocol.wire.serial import Fields
+from groupsim.protocol.wire.translation import Translation, one
+
+_GROUP_ERROR = 2  # from this version of OffsetFetch on an error of the whole group has a field
+_SEVERAL_GROUPS = 8
+_TOPIC_IDS = 10
+
+# --- OffsetCommit ------------------------------------------------------------------------------------------------
+
+
+def _commit(fields: Fields, header: Header, directory: Directory) -> Exchange:
+    topics = [(asked_topic(topic, directory, "name"), topic["partitions"]) for topic in fields["topics"]]
+    known = [_to_commit(topic.name, item) for topic, items in topics for item in items if topic.name is not None]
+    unknown = any(items for topic, items in topics if topic.name is None)
+    request = OffsetCommitRequest(
+        group_id=fields["group_id"],
+        offsets=tuple(known),
+        generation_id=fields["generation_id_or_member_epoch"],
+        member_id=fields["member_id"],
+        group_instance_id=fields.get("group_instance_id"),
+        retention_time_ms=fields.get("retention_time", -1),
+        version=header.version,
+    )
+    asked = [(topic, [item["partition_index"] for item in items]) for topic, items in topics]
+
+    def tell(answers: Sequence[OffsetCommitResponse], error: ErrorCode = ErrorCode.UNKNOWN_TOPIC_ID) -> Fields:
+        results = (result for answer in answers for _, result in answer.partitions)
+        errors = (error if topic.name is None else next(results) for topic, numbers in asked for _ in numbers)
+        return {"throttle_time": 0, "topics": as_asked(asked, errors, directory)}
+
+    return Translation(
+        header,
+        () if unknown and not known else (request,),
+        tell,
+        refused=lambda error: tell([refusal(request, error)], error),
+    )
+
+
+def _to_commit(topic: str, item: Fields) -> OffsetToCommit:
+    return OffsetToCommit(
+        partition=TopicPartition(topic, item["partition_index"]),
+        offset=item["committed_offset"],
+        leader_epoch=item.get("committed_leader_epoch", NO_EPOCH),
+        metadata=item["committed_metadata"] or "",
+    )
+
+
+# --- OffsetFetch -------------------------------------------------------------------------------------------------
+
+
+@frozen
+class _Asked:
+    """One group of an OffsetFetch: topics with the numbers of their partitions, None when all offsets are asked for."""
+
+    group_id: str
+    topics: tuple[tuple[Topic, tuple[int, ...]], ...] | None
+
+    def request(self, require_stable: bool, version: int) -> OffsetFetchRequest:
+        """The request that reads the offsets of this group."""
+        return OffsetFetchRequest(self.group_id, self._partitions(), require_stable, version)
+
+    def _partitions(self) -> tuple[TopicPartition, ...] | None:
+        if self.topics is None:
+            return None
+        named = ((topic.name, number) for topic, numbers in self.topics for number in numbers)
+        return tuple(TopicPartition(name, number) for name, number in named if name is not None)
+
+
+def _fetch(fields: Fields, header: Header, directory: Directory) -> Exchange:
+    groups = fields["groups"] if header.version >= _SEVERAL_GROUPS else [fields]
+    asked = [_asked(group, directory) for group in groups]
+    # before version 7 nobody could say whether offsets of open transactions matter
+    stable = fields.get("require_stable", False)
+    requests = tuple(group.request(stable, header.version) for group in asked)
+
+    def tell(answers: Sequence[OffsetFetchResponse]) -> Fields:
+        told = [_tell_group(*pair, directory, header.version) for pair in zip(asked, answers, strict=True)]
+        top = {"groups": told} if header.version >= _SEVERAL_GROUPS else told[0]
+        return {"throttle_time": 0, **top}
+
+    return Translation(header, requests, tell)
+
+
+def _asked(group: Fields, directory: Directory) -> _Asked:
+    topics = group["topics"]
+    if topics is None:
+        return _Asked(group["group_id"], None)
+    named = ((asked_topic(topic, directory, "name"), tuple(topic["partition_indexes"])) for topic in topics)
+    return _Asked(group["group_id"], tuple(named))
+
+
+def _tell_group(asked: _Asked, answer: OffsetFetchResponse, directory: Directory, version: int) -> Fields:
+    topics = [] if answer.error and version >= _GROUP_ERROR else _told_topics(asked, answer, directory, version)
+    return {"group_id": asked.group_id, "topics": topics, "error_code": answer.error}
+
+
+def _told_topics(asked: _Asked, answer: OffsetFetchResponse, directory: Directory, version: int) -> list[Fields]:
+    if asked.topics is None:
+        return _all_topics(answer, directory, version)
+    found = iter(answer.offsets)
+    return [
+        {**topic.fields("name"), "partitions": [_offset(_found(topic, number, found)) for number in numbers]}
+        for topic, numbers in asked.topics  # topic by topic as it was asked, also one that was named twice
+    ]
+
+
+def _found(topic: Topic, number: int, found: Iterator[FetchedOffset]) -> FetchedOffset:
+    if topic.name is None:
+        return FetchedOffset(TopicPartition("", number), error=ErrorCode.UNKNOWN_TOPIC_ID)
+    return next(found)
+
+
+def _all_topics(answer: OffsetFetchResponse, directory: Directory, version: int) -> list[Fields]:
+    topics = {fetched.partition.topic: Topic(fetched.partition.topic) for fetched in answer.offsets}
+    if version >= _TOPIC_IDS:  # a topic that is gone has no id to be told under
+        topics = {name: Topic(name, found) for name in topics if (found := directory.topic_id(name))}
+    told = [(topics[one.partition.topic], _offset(one)) for one in answer.offsets if one.partition.topic in topics]
+    return grouped(told, "name", "partitions")
+
+
+def _offset(fetched: FetchedOffset) -> Fields:
+    return {
+        "partition_index": fetched.partition.partition,
+        "committed_offset": fetched.offset,
+        "committed_leader_epoch": fetched.leader_epoch,
+        "metadata": fetched.metadata,
+        "error_code": fetched.error,
+    }
+
+
+# --- OffsetDelete ------------------------------------------------------------------------------------------------
+
+
+def _delete(fields: Fields, header: Header, directory: Directory) -> Exchange:
+    asked = [
+        (Topic(topic["name"]), [part["partition_index"] for part in topic["partitions"]]) for topic in fields["topics"]
+    ]
+    partitions = [
+        TopicPartition(topic["name"], part["partition_index"])
+        for topic in fields["topics"]
+        for part in topic["partitions"]
+    ]
+    request = OffsetDeleteRequest(fields["group_id"], tuple(partitions), header.version)
+
+    def tell(answer: OffsetDeleteResponse) -> Fields:
+        errors = (error for _, error in answer.partitions)
+        topics = [] if answer.error else as_asked(asked, errors, directory)
+        return {"error_code": answer.error, "throttle_time": 0, "topics": topics}
+
+    return one(header, request, tell)
+
+
+READERS: Mapping[Api, Callable[[Fields, Header, Directory], Exchange]] = {
+    Api.OFFSET_COMMIT: _commit,
+    Api.OFFSET_FETCH: _fetch,
+    Api.OFFSET_DELETE: _delete,
+}
+"""API → what makes an exchange of a request's fields."""

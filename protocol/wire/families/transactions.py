@@ -1,0 +1,261 @@
+"""What transactional producers send, and the markers that brokers send for them.
+
+AddPartitionsToTxn has had several transactions in one message since version 4: each becomes a request of its own. Only
+brokers speak those versions; to *verify* a transaction without adding to it (KIP-890) is beyond the coordinator here,
+and is answered UNSUPPORTED_VERSION. An EndTxn of version 5 is taken for one of version 4: the producer keeps its epoch,
+as the feature `transaction.version` is not told to be 2, and clients do not send that version then.
+
+Producers of old versions hear of some errors under other names.
+
+Sources: `KafkaApis.handleInitProducerIdRequest` and its neighbours, `AddPartitionsToTxnRequest.getErrorResponse`;
+KIP-98, KIP-447, KIP-890.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attrs import frozen
+
+from groupsim.protocol.basics import NO_EPOCH, NO_GENERATION, Api, TopicPartition
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.refusals import refusal
+from groupsim.protocol.messages.transactions import (
+    AddOffsetsToTxnRequest,
+    AddOffsetsToTxnResponse,
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    EndTxnRequest,
+    EndTxnResponse,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+    OffsetInTxn,
+    TxnMarker,
+    TxnOffsetCommitRequest,
+    TxnOffsetCommitResponse,
+    WriteTxnMarkersRequest,
+    WriteTxnMarkersResponse,
+)
+from groupsim.protocol.wire.by_topic import Topic, as_asked, errors_by_name, named_partitions
+from groupsim.protocol.wire.exchange import Directory, Exchange
+from groupsim.protocol.wire.headers import Header
+from groupsim.protocol.wire.serial import Fields
+from groupsim.protocol.wire.translation import Translation, one
+
+_BATCHED_SINCE = 4
+_FENCED_SINCE = {Api.INIT_PRODUCER_ID: 4, Api.ADD_PARTITIONS_TO_TXN: 2, Api.ADD_OFFSETS_TO_TXN: 2, Api.END_TXN: 2}
+"""The versions that know PRODUCER_FENCED; older ones are told INVALID_PRODUCER_EPOCH."""
+_LOADING_SINCE = 2  # the version of TxnOffsetCommit whose producers survive COORDINATOR_LOAD_IN_PROGRESS (KAFKA-7296)
+
+
+def _known(error: ErrorCode, header: Header) -> ErrorCode:
+    """The error as a producer of this version knows it."""
+    if error is ErrorCode.PRODUCER_FENCED and header.version < _FENCED_SINCE[header.api]:
+        return ErrorCode.INVALID_PRODUCER_EPOCH
+    return error
+
+
+# --- InitProducerId ----------------------------------------------------------------------------------------------
+
+
+def _init_producer_id(fields: Fields, header: Header, directory: Directory) -> Exchange:
+    request = InitProducerIdRequest(
+        transactional_id=fields["transactional_id"],
+        transaction_timeout_ms=fields["transaction_timeout"],
+        producer_id=fields.get("producer_id", -1),
+        producer_epoch=fields.get("producer_epoch", -1),
+        version=header.version,
+    )
+    half = (request.producer_id == -1) != (request.producer_epoch == -1)
+
+    def tell(answers: Sequence[InitProducerIdResponse]) -> Fields:
+        answer = answers[0] if answers else InitProducerIdResponse(ErrorCode.INVALID_REQUEST)
+        return {
+            "throttle_time": 0,
+            "error_code": _known(answer.error, header),
+            "producer_id": answer.producer_id,
+            "producer_epoch": answer.producer_epoch,
+        }
+
+    return Translation(header, () if half else (request,), tell)
+
+
+# --- AddPartitionsToTxn ------------------------------------------------------------------------------------------
+
+
+@frozen
+class _Added:
+    """One transaction of an AddPartitionsToTxn; one that is only to be verified is not for the coordinator."""
+
+    request: AddPartitionsToTxnRequest
+    verify_only: bool
+
+
+def _add_partitions(fields: Fields, header: Header, directory: Directory) -> Exchange:
+    batched = header.version >= _BATCHED_SINCE
+    entries = fields["transactions"] if batched else [_single(fields)]
+    added = [_added(entry, header.version) for entry in entries]
+
+    def tell(answers: Sequence[AddPartitionsToTxnResponse]) -> Fields:
+        whole = next((answer.error for answer in answers if answer.error), ErrorCode.NONE)
+        if whole:
+            return _refused_at_the_top(whole)
+        results = _per_transaction(added, answers, header)
+        message: Fields = {"throttle_time": 0, "error_code": ErrorCode.NONE}
+        if not batched:
+            return {**message, "results_by_topic_v3_and_below": results[0]["topic_results"]}
+        return {**message, "results_by_transaction": results}
+
+    requests = tuple([entry.request for entry in added if not entry.verify_only])
+    return Translation(header, requests, tell, refused=_refused_at_the_top if batched else None)
+
+
+def _refused_at_the_top(error: ErrorCode) -> Fields:
+    """Several transactions that are refused as a whole hear of it there, and of nothing else."""
+    return {"throttle_time": 0, "error_code": error, "results_by_transaction": ()}
+
+
+def _single(fields: Fields) -> Fields:
+    """The one transaction of an old version, as the newer ones write it."""
+    return {name.removeprefix("v3_and_below_"): value for name, value in fields.items()}
+
+
+def _added(entry: Fields, version: int) -> _Added:
+    partitions = named_partitions(entry["topics"], "partitions")
+    request = AddPartitionsToTxnRequest(
+        entry["transactional_id"], entry["producer_id"], entry["producer_epoch"], partitions, version
+    )
+    return _Added(request, entry.get("verify_only", False))
+
+
+def _per_transaction(
+    added: list[_Added], answers: Sequence[AddPartitionsToTxnResponse], header: Header
+) -> list[Fields]:
+    left = iter(answers)
+    found = []
+    for entry in added:
+        if entry.verify_only:
+            answer = refusal(entry.request, ErrorCode.UNSUPPORTED_VERSION)
+        else:
+            answer = next(left)
+        results = [(partition, _known(error, header)) for partition, error in answer.results]
+        topics = errors_by_name(results, "results_by_partition", "partition_error_code")
+        found.append({"transactional_id": entry.request.transactional_id, "topic_results": topics})
+    return found
+
+
+# --- AddOffsetsToTxn, EndTxn -------------------------------------------------------------------------------------
+
+
+def _add_offsets(fields: Fields, header: Header, directory: Directory) -> Exchange:
+    request = AddOffsetsToTxnRequest(
+        transactional_id=fields["transactional_id"],
+        producer_id=fields["producer_id"],
+        producer_epoch=fields["producer_epoch"],
+        group_id=fields["group_id"],
+        version=header.version,
+    )
+
+    def tell(answer: AddOffsetsToTxnResponse) -> Fields:
+        return {"throttle_time": 0, "error_code": _known(answer.error, header)}
+
+    return one(header, request, tell)
+
+
+def _end(fields: Fields, header: Header, directory: Directory) -> Exchange:
+    request = EndTxnRequest(
+        transactional_id=fields["transactional_id"],
+        producer_id=fields["producer_id"],
+        producer_epoch=fields["producer_epoch"],
+        committed=fields["committed"],
+        version=header.version,
+    )
+
+    def tell(answer: EndTxnResponse) -> Fields:
+        return {
+            "throttle_time": 0,
+            "error_code": _known(answer.error, header),
+            "producer_id": answer.producer_id,
+            "producer_epoch": answer.producer_epoch,
+        }
+
+    return one(header, request, tell)
+
+
+# --- TxnOffsetCommit ---------------------------------------------------------------------------------------------
+
+
+def _commit_offsets(fields: Fields, header: Header, directory: Directory) -> Exchange:
+    request = TxnOffsetCommitRequest(
+        transactional_id=fields["transactional_id"],
+        group_id=fields["group_id"],
+        producer_id=fields["producer_id"],
+        producer_epoch=fields["producer_epoch"],
+        offsets=tuple([_offset(topic["name"], part) for topic in fields["topics"] for part in topic["partitions"]]),
+        generation_id=fields.get("generation_id", NO_GENERATION),
+        member_id=fields.get("member_id", ""),
+        group_instance_id=fields.get("group_instance_id"),
+        version=header.version,
+    )
+
+    asked = [
+        (Topic(topic["name"]), [part["partition_index"] for part in topic["partitions"]]) for topic in fields["topics"]
+    ]
+
+    def tell(answer: TxnOffsetCommitResponse) -> Fields:
+        errors = (_loading(error, header.version) for _, error in answer.results)
+        return {"throttle_time": 0, "topics": as_asked(asked, errors, directory)}
+
+    return one(header, request, tell)
+
+
+def _offset(topic: str, part: Fields) -> OffsetInTxn:
+    return OffsetInTxn(
+        TopicPartition(topic, part["partition_index"]),
+        part["committed_offset"],
+        part.get("committed_leader_epoch", NO_EPOCH),
+        part["committed_metadata"] or "",
+    )
+
+
+def _loading(error: ErrorCode, version: int) -> ErrorCode:
+    if error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS and version < _LOADING_SINCE:
+        return ErrorCode.COORDINATOR_NOT_AVAILABLE
+    return error
+
+
+# --- WriteTxnMarkers ---------------------------------------------------------------------------------------------
+
+
+def _write_markers(fields: Fields, header: Header, directory: Directory) -> Exchange:
+    markers = [
+        TxnMarker(
+            marker["producer_id"],
+            marker["producer_epoch"],
+            marker["transaction_result"],
+            named_partitions(marker["topics"], "partition_indexes"),
+            marker["coordinator_epoch"],
+        )
+        for marker in fields["markers"]
+    ]
+    return one(header, WriteTxnMarkersRequest(tuple(markers), header.version), _tell_markers)
+
+
+def _tell_markers(answer: WriteTxnMarkersResponse) -> Fields:
+    return {
+        "markers": [
+            {"producer_id": producer, "topics": errors_by_name(results, "partitions")}
+            for producer, results in answer.markers
+        ]
+    }
+
+
+READERS = {
+    Api.INIT_PRODUCER_ID: _init_producer_id,
+    Api.ADD_PARTITIONS_TO_TXN: _add_partitions,
+    Api.ADD_OFFSETS_TO_TXN: _add_offsets,
+    Api.END_TXN: _end,
+    Api.TXN_OFFSET_COMMIT: _commit_offsets,
+    Api.WRITE_TXN_MARKERS: _write_markers,
+}
+"""API → what makes an exchange of a request's fields."""

@@ -1,0 +1,42 @@
+"""The families of messages, and all that they read: the one place where a new family is named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TypeAlias
+
+from groupsim.protocol.basics import Api
+from groupsim.protocol.wire.exchange import Directory, Exchange
+from groupsim.protocol.wire.families import (
+    acls,
+    brokers,
+    cluster_info,
+    configs,
+    epochs,
+    fetch,
+    groups,
+    list_offsets,
+    logs,
+    membership,
+    offsets,
+    produce,
+    replicas,
+    topics,
+    transactions,
+    writers,
+)
+from groupsim.protocol.wire.headers import Header
+from groupsim.protocol.wire.serial import Fields
+
+Reader: TypeAlias = Callable[[Fields, Header, Directory], Exchange]
+"""Makes an exchange of the fields of a request; raises Unreadable for what Kafka's own request classes refuse."""
+
+_FAMILIES = (
+    *(brokers, membership, offsets, groups),
+    *(produce, fetch, list_offsets, epochs, transactions),
+    *(topics, configs, cluster_info, acls),
+    *(replicas, logs, writers),
+)
+
+READERS: Mapping[Api, Reader] = {api: read for family in _FAMILIES for api, read in family.READERS.items()}
+"""API → its reader. ApiVersions is not among them: it is answered from the table of a profile (`api_versions`)."""
