@@ -38,7 +38,7 @@ from benchmarks.common import in_a_process, table
 from groupsim.pipeline.experiment import load_experiment
 from groupsim.pipeline.sweep import Directory, EngineOptions, plan, sweep
 from groupsim.pipeline.sweep.driver import Progress
-from groupsim.pipeline.sweep.java import find_java, launcher
+from groupsim.pipeline.sweep.spark.java import find_java, launcher
 
 RUNS = (1_000, 10_000)
 CELLS = 2

@@ -37,9 +37,9 @@ from benchmarks.deploy import SCENARIO
 from groupsim.pipeline import runs
 from groupsim.pipeline.experiment import Experiment, load_experiment
 from groupsim.pipeline.sweep import EngineOptions, work
-from groupsim.pipeline.sweep.bundle import Bundle, bundle
 from groupsim.pipeline.sweep.directory import Contents, Directory
 from groupsim.pipeline.sweep.driver import complete, started
+from groupsim.pipeline.sweep.spark.bundle import Bundle, bundle
 
 RUNS = 240
 RATE = "6/s"

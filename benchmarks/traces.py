@@ -26,7 +26,7 @@ from groupsim.pipeline import runs
 from groupsim.pipeline.analysis.traffic import traffic_of
 from groupsim.pipeline.experiment import load_experiment
 from groupsim.pipeline.sweep.engines import EngineOptions
-from groupsim.pipeline.sweep.spark_session import session
+from groupsim.pipeline.sweep.spark.session import session
 
 EVENTS = 10_000_000
 EXPERIMENT = "rolling-deploy-small"

@@ -15,9 +15,9 @@ from pathlib import Path
 from kept_page import keep, replaced
 from scenario_reference import section
 
-from groupsim.pipeline.analysis.metrics import METRICS
 from groupsim.pipeline.experiment.catalogue import list_experiments
 from groupsim.pipeline.experiment.file import AxisSpec, ExperimentFile, GoalSpec, SeedsSpec
+from groupsim.pipeline.tables.metrics import METRICS
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "writing-an-experiment.md"
 BEGIN = "<!-- reference: begin (written by tools/experiment_reference.py) -->"

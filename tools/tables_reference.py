@@ -14,8 +14,8 @@ from pathlib import Path
 
 from kept_page import keep, replaced
 
-from groupsim.pipeline.columns import KEY, Column
-from groupsim.pipeline.schemas import CELLS, TABLES, TABLES_VERSION
+from groupsim.pipeline.tables.columns import KEY, Column
+from groupsim.pipeline.tables.schemas import CELLS, TABLES, TABLES_VERSION
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "tables.md"
 BEGIN = "<!-- tables: begin (written by tools/tables_reference.py) -->"

@@ -42,7 +42,6 @@ from groupsim.pipeline.analysis.engines import Here, Seen, as_schema, cluster, s
 from groupsim.pipeline.analysis.front import dominator, front
 from groupsim.pipeline.analysis.given import by_circumstance
 from groupsim.pipeline.analysis.intervals import FEW
-from groupsim.pipeline.analysis.metrics import METRICS, RUN_METRICS
 from groupsim.pipeline.analysis.observations import (
     EXPECTATIONS,
     OPEN,
@@ -54,7 +53,8 @@ from groupsim.pipeline.analysis.observations import (
     observed,
 )
 from groupsim.pipeline.analysis.traffic import traffic_of_sweep
-from groupsim.pipeline.schemas import TRACES
+from groupsim.pipeline.tables.metrics import METRICS, RUN_METRICS
+from groupsim.pipeline.tables.schemas import TRACES
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 from attrs import frozen
 
-from groupsim.pipeline.analysis.metrics import METRICS, Metric
+from groupsim.pipeline.tables.metrics import METRICS, Metric
 
 SCHEMA = 1
 

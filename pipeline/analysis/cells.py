@@ -20,9 +20,9 @@ from groupsim.pipeline.analysis.answer import (
     Statistic,
 )
 from groupsim.pipeline.analysis.intervals import FEW, Interval, Pooled
-from groupsim.pipeline.analysis.metrics import METRICS, P50, P95, P99, POOLED_METRICS, RUN_METRICS, Metric
 from groupsim.pipeline.analysis.observations import Observed
 from groupsim.pipeline.analysis.significance import ALPHA, holm, mean_difference, pooled_difference
+from groupsim.pipeline.tables.metrics import METRICS, P50, P95, P99, POOLED_METRICS, RUN_METRICS, Metric
 
 # A difference below this part of the larger value is real, perhaps, but no reason to change a setting.
 NEGLIGIBLE_PER_CENT = 1

@@ -13,8 +13,8 @@ from collections.abc import Callable, Mapping, Sequence
 from attrs import frozen
 
 from groupsim.pipeline.analysis.answer import BETTER, TOO_FEW, WORSE, Comparison, Goal, Limit, Statistic
-from groupsim.pipeline.analysis.metrics import METRICS
 from groupsim.pipeline.analysis.observations import Observed
+from groupsim.pipeline.tables.metrics import METRICS
 
 # Cells, the cell they are compared with, a goal → one corrected comparison each.
 Compare = Callable[[Sequence[int], int, Goal], Mapping[int, Comparison]]

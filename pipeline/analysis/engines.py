@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from groupsim.pipeline.sweep.directory import Directory
     from groupsim.pipeline.sweep.engines import EngineOptions
-    from groupsim.pipeline.sweep.frames import Cluster
+    from groupsim.pipeline.sweep.spark.frames import Cluster
 
 # One cell's rows → rows of the result.
 Task = Callable[["pa.Table"], "pa.Table"]
@@ -94,8 +94,8 @@ def cluster(options: EngineOptions, directory: Directory, engine: Any = None) ->
     A cluster gets our code as the zip of the sweeps, and is asked whether it sees the storage. Raises SweepError when
     Spark cannot be had.
     """
-    from groupsim.pipeline.sweep.frames import Cluster
-    from groupsim.pipeline.sweep.spark_session import session
+    from groupsim.pipeline.sweep.spark.frames import Cluster
+    from groupsim.pipeline.sweep.spark.session import session
 
     if engine is not None:
         yield Cluster(engine.session, engine.zip_name, engine.shares)
@@ -105,8 +105,8 @@ def cluster(options: EngineOptions, directory: Directory, engine: Any = None) ->
         if not options.remote and (options.master or "local").startswith("local"):
             yield Cluster(found, None, True)
             return
-        from groupsim.pipeline.sweep.bundle import bundle
-        from groupsim.pipeline.sweep.probe import probe
+        from groupsim.pipeline.sweep.spark.bundle import bundle
+        from groupsim.pipeline.sweep.spark.probe import probe
 
         made = bundle()
         found.addArtifacts(str(made.write(Path(folder))), pyfile=True)

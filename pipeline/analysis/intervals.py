@@ -25,8 +25,8 @@ from math import comb
 
 from attrs import frozen
 
-from groupsim.pipeline.analysis.metrics import Quantile
 from groupsim.pipeline.analysis.resampling import Pick, resamples
+from groupsim.pipeline.tables.metrics import Quantile
 
 CONFIDENCE = 95  # per cent
 STRETCH = 1024  # things of a pool: to go through half of them takes less than to sum up once more

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from attrs import Factory, frozen
 
-from groupsim.pipeline.analysis.metrics import METRICS, RUN_METRICS
+from groupsim.pipeline.tables.metrics import METRICS, RUN_METRICS
 
 if TYPE_CHECKING:
     import pyarrow as pa

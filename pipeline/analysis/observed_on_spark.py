@@ -8,14 +8,14 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from groupsim.pipeline.analysis.engines import Task
-from groupsim.pipeline.analysis.metrics import RUN_METRICS
 from groupsim.pipeline.analysis.observations import EXPECTATIONS, OPEN, PLACE, REBALANCE, REBALANCES, RUN
+from groupsim.pipeline.tables.metrics import RUN_METRICS
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from groupsim.pipeline.sweep.directory import Directory
-    from groupsim.pipeline.sweep.frames import Cluster
+    from groupsim.pipeline.sweep.spark.frames import Cluster
 
 SPARK_TYPES = {"int32": "int", "int64": "bigint", "double": "double", "string": "string", "bool": "boolean"}
 MEASURES = (*(metric.name for metric in RUN_METRICS), EXPECTATIONS)
@@ -79,8 +79,8 @@ class OnSpark:
         return self._frame if cells is None else self._frame.where(self._frame.cell.isin(list(cells)))
 
     def _collected(self, frame: Any) -> Any:
-        from groupsim.pipeline.sweep.probe import explained
-        from groupsim.pipeline.sweep.spark_session import jvm_log
+        from groupsim.pipeline.sweep.spark.probe import explained
+        from groupsim.pipeline.sweep.spark.session import jvm_log
 
         try:
             return frame.toArrow()
@@ -91,8 +91,8 @@ class OnSpark:
 @contextmanager
 def observed_on(on: Cluster, directory: Directory) -> Iterator[OnSpark]:
     """The observations of a directory, kept on the cluster for as long as the block lasts."""
-    from groupsim.pipeline.sweep.frames import frame
-    from groupsim.pipeline.sweep.spark_session import describe
+    from groupsim.pipeline.sweep.spark.frames import frame
+    from groupsim.pipeline.sweep.spark.session import describe
 
     describe(on.session, f"statistics of {directory.place.url.partition('?')[0]}")
     views = {name: f"groupsim_{name}" for name in COLUMNS}
@@ -112,7 +112,7 @@ def observed_on(on: Cluster, directory: Directory) -> Iterator[OnSpark]:
 
 def _group(packed: bytes, zip_name: str | None) -> Task:
     """The task for an executor, which imports our modules only when the zip is in its place."""
-    from groupsim.pipeline.sweep.remote import unpacking
+    from groupsim.pipeline.sweep.spark.remote import unpacking
 
     unpack = unpacking(zip_name) if zip_name else None
 

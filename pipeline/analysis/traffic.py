@@ -20,13 +20,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from groupsim.pipeline.schemas import TRACES
+from groupsim.pipeline.tables.schemas import TRACES
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from groupsim.pipeline.sweep.directory import Directory
-    from groupsim.pipeline.sweep.frames import Cluster
+    from groupsim.pipeline.sweep.spark.frames import Cluster
 
 TRAFFIC = "results/traffic.parquet"
 MILLION = 1_000_000
@@ -89,7 +89,7 @@ def traffic_of_sweep(directory: Directory, on: Cluster) -> pa.Table | None:
     """Analyse the traces and write `results/traffic.parquet`; nothing, and no file, for a sweep without traces."""
     if not directory.files(TRACES.name):
         return None
-    from groupsim.pipeline.sweep.frames import frame
+    from groupsim.pipeline.sweep.spark.frames import frame
 
     sums = (_sums(frame(on, directory, *which)) for which in (HEARTBEATS, VIRTUAL))
     found = traffic_of(on.session, frame(on, directory, TRACES.name, COLUMNS), *sums)

@@ -27,7 +27,7 @@ from groupsim.pipeline.analysis.answer import (
 )
 from groupsim.pipeline.analysis.choosing import Choice, Step
 from groupsim.pipeline.analysis.intervals import CONFIDENCE
-from groupsim.pipeline.analysis.metrics import METRICS, Metric, Unit
+from groupsim.pipeline.tables.metrics import METRICS, Metric, Unit
 
 
 @frozen

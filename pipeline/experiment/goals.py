@@ -23,7 +23,7 @@ class Metric(Protocol):
 
 def known_metrics() -> Mapping[str, Metric]:
     """The metrics of the analysis, which is not imported before somebody asks."""
-    from groupsim.pipeline.analysis.metrics import METRICS
+    from groupsim.pipeline.tables.metrics import METRICS
 
     return METRICS
 

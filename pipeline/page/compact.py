@@ -10,8 +10,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from groupsim.pipeline.columns import KEY, Table, Type
-from groupsim.pipeline.schemas import TABLES
+from groupsim.pipeline.tables.columns import KEY, Table, Type
+from groupsim.pipeline.tables.schemas import TABLES
 
 # What a page shows of a run; traces are files of their own.
 SHOWN = tuple(name for name in TABLES if name != "traces")

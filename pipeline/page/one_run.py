@@ -7,7 +7,7 @@ from typing import Any
 
 from groupsim.pipeline.page.assembly import Head, assemble
 from groupsim.pipeline.page.compact import pack
-from groupsim.pipeline.schemas import MEMBERS, RUNS
+from groupsim.pipeline.tables.schemas import MEMBERS, RUNS
 from groupsim.scenarios.runtime.runner import Judged
 from groupsim.scenarios.story.causes import MEANING
 from groupsim.scenarios.story.words import processes, span
@@ -26,7 +26,7 @@ def run_page(
 ) -> str:
     """The page of one run as HTML.
 
-    `rows` are its rows in every table (`pipeline/schemas.py`), of which `runs` must have one; `title` says what was
+    `rows` are its rows in every table (`tables/schemas.py`), of which `runs` must have one; `title` says what was
     run; `checks` are the scenario's expectations, judged; `assumed` what was assumed (`assumed.py`); `lag` how
     far each group was behind at instants (`lag_line.py`). Raises PageError when plotly is missing.
     """

@@ -8,8 +8,8 @@ from typing import Any
 import attrs
 
 from groupsim.pipeline.analysis import Answer
-from groupsim.pipeline.analysis.metrics import METRICS, SCALE, Metric
 from groupsim.pipeline.page.budget import FIGURES_BYTES, within
+from groupsim.pipeline.tables.metrics import METRICS, SCALE, Metric
 from groupsim.scenarios.language.properties import without_secrets
 
 MANY_VALUES = 100_000  # of one metric; of larger sweeps the first seeds are shown

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 
-from groupsim.pipeline.analysis.metrics import RUN_METRICS
 from groupsim.pipeline.page import sweep_figures as figures
 from groupsim.pipeline.page.assembly import SWEEP, Head, assemble
 from groupsim.pipeline.page.assumed import Assumed, assumed
@@ -16,6 +15,7 @@ from groupsim.pipeline.page.compact import pack
 from groupsim.pipeline.page.one_run import causes
 from groupsim.pipeline.page.sweep_runs import Reader, Standing, Tables, standing
 from groupsim.pipeline.page.verdict import verdict
+from groupsim.pipeline.tables.metrics import RUN_METRICS
 from groupsim.scenarios.language.properties import without_secrets
 from groupsim.scenarios.loading.canonical import scenario_from_json
 from groupsim.scenarios.story.words import count

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from groupsim.pipeline.columns import Table
-from groupsim.pipeline.schemas import TABLES, arrow_schema
+from groupsim.pipeline.tables.columns import Table
+from groupsim.pipeline.tables.schemas import TABLES, arrow_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa

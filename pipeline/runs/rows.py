@@ -14,7 +14,7 @@ from attrs import astuple, frozen
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.pipeline.runs import lists, messages, totals
 from groupsim.pipeline.runs.lists import By
-from groupsim.pipeline.schemas import TABLES
+from groupsim.pipeline.tables.schemas import TABLES
 from groupsim.scenarios.story import Account, Lag, Records, Story
 
 Row = tuple[Any, ...]

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
-from groupsim.pipeline.schemas import TABLES
+from groupsim.pipeline.tables.schemas import TABLES
 from groupsim.scenarios.story import GroupStory, Outcome, Story
 from groupsim.scenarios.story.many_groups import at_once, without_coordinator
 

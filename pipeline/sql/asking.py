@@ -8,11 +8,11 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from groupsim.pipeline.cells import cells_of
-from groupsim.pipeline.schemas import CELLS, QUERIED, arrow_schema
+from groupsim.pipeline.experiment.cell_rows import cells_of
 from groupsim.pipeline.sql.names import explained
 from groupsim.pipeline.sql.statement import checked, named
 from groupsim.pipeline.sweep.errors import SweepError
+from groupsim.pipeline.tables.schemas import CELLS, QUERIED, arrow_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -95,8 +95,8 @@ def _without_log() -> Iterator[None]:
 def _by_spark(directory: Directory, query: str, options: EngineOptions | None) -> pa.Table:
     from groupsim.pipeline.analysis.engines import cluster
     from groupsim.pipeline.sweep.engines import EngineOptions
-    from groupsim.pipeline.sweep.frames import frame
-    from groupsim.pipeline.sweep.probe import explained as of_spark
+    from groupsim.pipeline.sweep.spark.frames import frame
+    from groupsim.pipeline.sweep.spark.probe import explained as of_spark
 
     tables = named(query)
     with cluster(options or EngineOptions(SPARK), directory) as on:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from groupsim.pipeline.schemas import QUERIED
 from groupsim.pipeline.sweep.errors import SweepError
+from groupsim.pipeline.tables.schemas import QUERIED
 from groupsim.scenarios.language.problems import suggest
 
 _TABLE = (

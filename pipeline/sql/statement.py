@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from groupsim.pipeline.schemas import QUERIED
 from groupsim.pipeline.sweep.errors import SweepError
+from groupsim.pipeline.tables.schemas import QUERIED
 
 READS = ("select", "with", "from", "values", "table", "explain", "describe", "desc", "show", "summarize", "pivot")
 WRITES = frozenset(

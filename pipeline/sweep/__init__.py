@@ -1,9 +1,9 @@
 """Sweeps: what has to run, where it runs (Spark or a pool), what is finished, and the directory that holds it.
 
-`sweep` runs what an experiment still lacks and writes it into a `Directory`; both engines (`pool`, `spark`) are sent
-the same tasks (`plan`), do the same work (`work`) and answer with the same tables. What travels to other machines is
-one zip (`bundle`); `probe` asks the machines first whether they can run it. `spark_session` makes the Spark session
-(no module is called as the function `session` is: it would hide the function), `java` finds the Java under it.
+`sweep` runs what an experiment still lacks and writes it into a `Directory`; both engines (`pool`, `spark/engine.py`)
+are sent the same tasks (`plan`), do the same work (`work`) and answer with the same tables. In `spark/`: what travels
+to other machines is one zip (`bundle`); `probe` asks the machines first whether they can run it; `session` makes the
+Spark session, `java` finds the Java under it. No module here is called as the function `session` is: it would hide it.
 """
 
 from __future__ import annotations
@@ -12,20 +12,20 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from groupsim.pipeline.sweep.data_source import register
     from groupsim.pipeline.sweep.directory import Directory
     from groupsim.pipeline.sweep.driver import Outcome, sweep
     from groupsim.pipeline.sweep.engines import EngineOptions
     from groupsim.pipeline.sweep.errors import SweepError
-    from groupsim.pipeline.sweep.spark_session import session
+    from groupsim.pipeline.sweep.spark.data_source import register
+    from groupsim.pipeline.sweep.spark.session import session
 
 _HOMES = {
     "Directory": "directory",
     "EngineOptions": "engines",
     "Outcome": "driver",
     "SweepError": "errors",
-    "register": "data_source",
-    "session": "spark_session",
+    "register": "spark.data_source",
+    "session": "spark.session",
     "sweep": "driver",
 }
 

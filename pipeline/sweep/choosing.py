@@ -8,7 +8,7 @@ from attrs import frozen
 
 from groupsim.pipeline.sweep.engines import AUTO, POOL, SPARK, EngineOptions
 from groupsim.pipeline.sweep.errors import SweepError
-from groupsim.pipeline.sweep.java import find_java
+from groupsim.pipeline.sweep.spark.java import find_java
 
 SHORT_S = 15.0  # of a sweep in a pool: below, Spark's start and first tasks take longer than all of it
 NEEDED = ("pyspark", "pyarrow", "pandas")

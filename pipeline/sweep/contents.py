@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import attrs
 
 from groupsim.pipeline import experiment as experiments
-from groupsim.pipeline.schemas import TABLES_VERSION
 from groupsim.pipeline.sweep.errors import SweepError
+from groupsim.pipeline.tables.schemas import TABLES_VERSION
 from groupsim.scenarios.language.problems import ScenarioError
 from groupsim.scenarios.loading import canonical
 

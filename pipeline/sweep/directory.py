@@ -21,14 +21,14 @@ from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
-from groupsim.pipeline import cells
-from groupsim.pipeline.schemas import TABLES, arrow_schema
+from groupsim.pipeline.experiment import cell_rows
 from groupsim.pipeline.sweep import chunks, files
 from groupsim.pipeline.sweep.chunks import Chunk, Cost, File, Finished, Manifest, Run
 from groupsim.pipeline.sweep.contents import EXPERIMENT, Contents, check_same
 from groupsim.pipeline.sweep.errors import SweepError
 from groupsim.pipeline.sweep.parts import damaged, read_part, table_file, write_tables
 from groupsim.pipeline.sweep.place import Place
+from groupsim.pipeline.tables.schemas import TABLES, arrow_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -86,8 +86,8 @@ class Directory:
             changed = not place.is_file(EXPERIMENT) or place.read(EXPERIMENT) != text
             if changed:
                 place.write(EXPERIMENT, text)
-            if changed or not place.is_file(cells.FILE):
-                place.write_table(cells.FILE, cells.cells_of(directory.experiment))
+            if changed or not place.is_file(cell_rows.FILE):
+                place.write_table(cell_rows.FILE, cell_rows.cells_of(directory.experiment))
         except BaseException:
             unlock()
             raise

@@ -17,7 +17,6 @@ from attrs import frozen
 from groupsim.pipeline.experiment import Experiment
 from groupsim.pipeline.sweep import assignors, chunks, work
 from groupsim.pipeline.sweep import compact as compacting
-from groupsim.pipeline.sweep.bundle import Bundle, bundle, code
 from groupsim.pipeline.sweep.choosing import Choice, choose
 from groupsim.pipeline.sweep.chunks import Chunk
 from groupsim.pipeline.sweep.directory import Contents, Directory
@@ -25,6 +24,7 @@ from groupsim.pipeline.sweep.engines import AUTO, POOL, SPARK, Done, Engine, Eng
 from groupsim.pipeline.sweep.errors import SweepError
 from groupsim.pipeline.sweep.merging import Job
 from groupsim.pipeline.sweep.plan import Plan, Task, Wave
+from groupsim.pipeline.sweep.spark.bundle import Bundle, bundle, code
 from groupsim.pipeline.sweep.ticking import ticking
 
 FOLD = 500  # rows of the manifest that are put into one file
@@ -138,7 +138,7 @@ def started(
     """
     engine: Engine
     if name == SPARK:
-        from groupsim.pipeline.sweep.spark import Spark
+        from groupsim.pipeline.sweep.spark.engine import Spark
 
         engine = Spark(options, shipped, directory.place, directory.experiment.name)
     else:

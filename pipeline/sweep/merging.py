@@ -22,16 +22,16 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from attrs import frozen
 
-from groupsim.pipeline.schemas import RUNS, TABLES, arrow_schema
 from groupsim.pipeline.sweep import chunks
 from groupsim.pipeline.sweep.chunks import CHUNKS, SUFFIX, Chunk, Cost, File, Run, spans
 from groupsim.pipeline.sweep.errors import SweepError
 from groupsim.pipeline.sweep.parts import read_part, table_file
 from groupsim.pipeline.sweep.work import attempt
+from groupsim.pipeline.tables.schemas import RUNS, TABLES, arrow_schema
 
 if TYPE_CHECKING:
-    from groupsim.pipeline.columns import Table
     from groupsim.pipeline.sweep.place import Place
+    from groupsim.pipeline.tables.columns import Table
 
 RANGE = 8 << 20  # bytes of Parquet whose rows are sorted at a time; in memory they are many times as large
 BYTES_OF_A_COLUMN = 450  # in the footer and the headers of a file

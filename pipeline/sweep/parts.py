@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from groupsim.pipeline.schemas import RUNS, TRACES
 from groupsim.pipeline.sweep.chunks import CHUNKS, SUFFIX, Chunk, Cost, File, spans
 from groupsim.pipeline.sweep.errors import SweepError
+from groupsim.pipeline.tables.schemas import RUNS, TRACES
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -20,13 +20,13 @@ from attrs import field, frozen
 
 from groupsim.eventloop.collector import patient_collector
 from groupsim.pipeline import runs
-from groupsim.pipeline.schemas import TABLES
 from groupsim.pipeline.sweep import chunks
 from groupsim.pipeline.sweep.chunks import Chunk, Cost, Run
 from groupsim.pipeline.sweep.errors import SweepError
 from groupsim.pipeline.sweep.parts import write_tables
 from groupsim.pipeline.sweep.place import Place
 from groupsim.pipeline.sweep.repeat import repeat_command
+from groupsim.pipeline.tables.schemas import TABLES
 
 if TYPE_CHECKING:
     from groupsim.pipeline.experiment import Cell, Experiment

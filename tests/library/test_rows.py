@@ -13,9 +13,9 @@ from library_scenes import scene
 
 from groupsim.eventloop.trace.events import Kind
 from groupsim.members.producer.traffic import Traffic
-from groupsim.pipeline.columns import Type
 from groupsim.pipeline.runs import Rows
-from groupsim.pipeline.schemas import TABLES
+from groupsim.pipeline.tables.columns import Type
+from groupsim.pipeline.tables.schemas import TABLES
 from groupsim.scenarios.loading.catalogue import names
 from groupsim.scenarios.runtime.runner import Run
 

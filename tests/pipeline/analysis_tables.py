@@ -9,10 +9,10 @@ from typing import Any
 import pyarrow as pa
 from attrs import Factory, define
 
-from groupsim.pipeline.columns import Table, Type
 from groupsim.pipeline.experiment.model import Cell, Experiment, Goal
-from groupsim.pipeline.schemas import TABLES, arrow_schema
 from groupsim.pipeline.sweep.directory import Contents, Directory
+from groupsim.pipeline.tables.columns import Table, Type
+from groupsim.pipeline.tables.schemas import TABLES, arrow_schema
 
 FILLERS = {Type.INT: 0, Type.LONG: 0, Type.BOOL: False, Type.TEXT: ""}
 GOALS = (Goal("stopped_us", "minimise"), Goal("lag_area", "minimise"))

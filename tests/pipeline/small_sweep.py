@@ -11,10 +11,10 @@ from textwrap import dedent
 
 import pyarrow as pa
 
-from groupsim.pipeline.columns import Type
 from groupsim.pipeline.experiment import Experiment, load_experiment
-from groupsim.pipeline.schemas import TABLES, arrow_schema
 from groupsim.pipeline.sweep.directory import Contents, Directory
+from groupsim.pipeline.tables.columns import Type
+from groupsim.pipeline.tables.schemas import TABLES, arrow_schema
 
 TEXT = """
     title: Small

@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from groupsim.pipeline.sweep.errors import SweepError
-from groupsim.pipeline.sweep.java import find_java, launcher
+from groupsim.pipeline.sweep.spark.java import find_java, launcher
 
 WORKERS_HAVE = ("pyspark", "pyarrow", "py4j", "pyarrow.libs")
 PATIENCE_S = 120

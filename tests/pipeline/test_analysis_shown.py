@@ -11,8 +11,8 @@ from rich.text import Text
 from groupsim.cli.render import answer as answer_shown
 from groupsim.pipeline.analysis import answer_of
 from groupsim.pipeline.analysis.answer import Answer
-from groupsim.pipeline.analysis.metrics import METRICS, POOLED_METRICS
 from groupsim.pipeline.experiment.model import Goal
+from groupsim.pipeline.tables.metrics import METRICS, POOLED_METRICS
 
 S = 1_000_000
 GOALS = (Goal("stopped_us", "minimise"), Goal("false_evictions", "minimise", at_most=1))

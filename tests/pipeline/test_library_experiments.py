@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from groupsim.pipeline.analysis.metrics import METRICS
 from groupsim.pipeline.experiment import Experiment, load_experiment
 from groupsim.pipeline.experiment.catalogue import names
 from groupsim.pipeline.runs import simulate
-from groupsim.pipeline.schemas import TABLES
+from groupsim.pipeline.tables.metrics import METRICS
+from groupsim.pipeline.tables.schemas import TABLES
 
 ROOT = Path(__file__).resolve().parents[2]
 

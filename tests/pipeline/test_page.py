@@ -20,7 +20,7 @@ from groupsim.pipeline.page.budget import within
 from groupsim.pipeline.page.compact import as_json, pack
 from groupsim.pipeline.page.sweep_runs import Reader, Standing, standing
 from groupsim.pipeline.page.verdict import verdict
-from groupsim.pipeline.schemas import TABLES
+from groupsim.pipeline.tables.schemas import TABLES
 from groupsim.scenarios.language.document import parse_document, read_document
 from groupsim.scenarios.loading.catalogue import find
 from groupsim.scenarios.loading.changes import changed, read_change

@@ -11,8 +11,8 @@ import page_samples
 import pytest
 import small_sweep
 
-from groupsim.pipeline.analysis.metrics import SCALE, Metric, Unit
 from groupsim.pipeline.page import sweep_page
+from groupsim.pipeline.tables.metrics import SCALE, Metric, Unit
 
 ARGUMENTS = [
     "--headless",

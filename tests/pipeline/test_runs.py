@@ -14,7 +14,7 @@ import pytest
 from tables_reference import BEGIN, END, reference, rewritten
 
 from groupsim.pipeline.runs import Label, Rows, rows_of, simulate, to_arrow
-from groupsim.pipeline.schemas import TABLES, arrow_schema
+from groupsim.pipeline.tables.schemas import TABLES, arrow_schema
 from groupsim.scenarios.language.document import read_document
 from groupsim.scenarios.loading.canonical import canonical_json
 from groupsim.scenarios.loading.catalogue import find

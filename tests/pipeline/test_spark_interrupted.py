@@ -8,7 +8,7 @@ import pytest
 import spark_cluster
 
 from groupsim.pipeline.sweep.engines import EngineOptions
-from groupsim.pipeline.sweep.spark_session import session
+from groupsim.pipeline.sweep.spark.session import session
 
 
 def test_ctrl_c_while_spark_starts_is_not_told_by_py4j(

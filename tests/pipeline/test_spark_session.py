@@ -24,17 +24,17 @@ from groupsim.eventloop.randomness import Stream
 from groupsim.pipeline.analysis import analyse
 from groupsim.pipeline.analysis.engines import cluster
 from groupsim.pipeline.analysis.intervals import rank
-from groupsim.pipeline.analysis.metrics import P50, P99
 from groupsim.pipeline.analysis.traffic import traffic_of_sweep
 from groupsim.pipeline.experiment import load_experiment
 from groupsim.pipeline.sweep import chunks, register
 from groupsim.pipeline.sweep.directory import Directory
 from groupsim.pipeline.sweep.driver import sweep
 from groupsim.pipeline.sweep.engines import EngineOptions
-from groupsim.pipeline.sweep.frames import Cluster
 from groupsim.pipeline.sweep.place import Place
 from groupsim.pipeline.sweep.plan import Plan
-from groupsim.pipeline.sweep.spark_session import session
+from groupsim.pipeline.sweep.spark.frames import Cluster
+from groupsim.pipeline.sweep.spark.session import session
+from groupsim.pipeline.tables.metrics import P50, P99
 
 
 @pytest.fixture(scope="module", params=["one session", pytest.param("their own", marks=pytest.mark.slow)])

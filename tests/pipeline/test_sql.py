@@ -15,12 +15,12 @@ from typer.testing import CliRunner
 
 from groupsim.cli.app import app
 from groupsim.pipeline.runs import simulate, to_arrow
-from groupsim.pipeline.schemas import QUERIED, TABLES
 from groupsim.pipeline.sql import ask, asking
 from groupsim.pipeline.sweep.directory import Contents, Directory
 from groupsim.pipeline.sweep.engines import EngineOptions
 from groupsim.pipeline.sweep.errors import SweepError
 from groupsim.pipeline.sweep.repeat import repeat_command
+from groupsim.pipeline.tables.schemas import QUERIED, TABLES
 from tests.pipeline import small_sweep, spark_cluster
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -92,7 +92,7 @@ def test_answers_are_those_of_the_tables(swept: Directory) -> None:
 @pytest.fixture(scope="module")
 def spark() -> Iterator[None]:
     """A session that all questions use."""
-    from groupsim.pipeline.sweep.spark_session import session
+    from groupsim.pipeline.sweep.spark.session import session
 
     if why := spark_cluster.why_not():
         pytest.skip(f"no Spark: {why}")

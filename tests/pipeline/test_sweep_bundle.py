@@ -13,9 +13,9 @@ import pytest
 import small_sweep
 
 from groupsim.pipeline.sweep import assignors
-from groupsim.pipeline.sweep.bundle import bundle
-from groupsim.pipeline.sweep.closure import closure
 from groupsim.pipeline.sweep.errors import SweepError
+from groupsim.pipeline.sweep.spark.bundle import bundle
+from groupsim.pipeline.sweep.spark.closure import closure
 
 RUN = """
 import sys
@@ -55,7 +55,7 @@ def test_the_same_sources_make_the_same_bytes() -> None:
     assert not [name for name in names if name.endswith((".pyc", ".so", ".yaml")) or "/_tests/" in name]
 
 
-SHIPPED = "from groupsim.pipeline.sweep.bundle import bundle; print(bundle().code, bundle({'a.py': b''}).code)"
+SHIPPED = "from groupsim.pipeline.sweep.spark.bundle import bundle; print(bundle().code, bundle({'a.py': b''}).code)"
 
 
 def test_a_shipped_copy_knows_its_own_hash(tmp_path: Path) -> None:

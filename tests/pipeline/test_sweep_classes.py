@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from groupsim.pipeline.sweep import classes as module
-from groupsim.pipeline.sweep.classes import Classes, classes
-from groupsim.pipeline.sweep.java import Java
+from groupsim.pipeline.sweep.spark import class_archive as module
+from groupsim.pipeline.sweep.spark.class_archive import Classes, classes
+from groupsim.pipeline.sweep.spark.java import Java
 
 
 @pytest.fixture

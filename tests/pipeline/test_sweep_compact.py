@@ -16,7 +16,6 @@ from attrs import evolve
 from groupsim.pipeline.analysis import analyse
 from groupsim.pipeline.experiment import Experiment
 from groupsim.pipeline.runs import simulate, to_arrow
-from groupsim.pipeline.schemas import TABLES
 from groupsim.pipeline.sweep import compact as compacting
 from groupsim.pipeline.sweep import merging, plan
 from groupsim.pipeline.sweep.chunks import CHUNKS, Chunk, Cost, File
@@ -26,6 +25,7 @@ from groupsim.pipeline.sweep.driver import sweep
 from groupsim.pipeline.sweep.engines import EngineOptions
 from groupsim.pipeline.sweep.errors import SweepError
 from groupsim.pipeline.sweep.merging import Job, held, merge
+from groupsim.pipeline.tables.schemas import TABLES
 from tests.pipeline import small_sweep, spark_cluster
 
 

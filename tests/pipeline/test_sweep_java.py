@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from groupsim.pipeline.sweep import java
 from groupsim.pipeline.sweep.errors import SweepError
+from groupsim.pipeline.sweep.spark import java
 
 
 def home(path: Path, version: str, modules: str = "java.base") -> Path:

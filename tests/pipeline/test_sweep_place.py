@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from groupsim.pipeline.sweep import choosing, manifest_rows, work
+from groupsim.pipeline.sweep import choosing, work
 from groupsim.pipeline.sweep.choosing import choose
 from groupsim.pipeline.sweep.chunks import Chunk
 from groupsim.pipeline.sweep.engines import EngineOptions
 from groupsim.pipeline.sweep.errors import SweepError
-from groupsim.pipeline.sweep.java import Java
 from groupsim.pipeline.sweep.place import Place, refused
-from groupsim.pipeline.sweep.spark import _chunk
-from groupsim.pipeline.sweep.spark_session import spark_defaults
+from groupsim.pipeline.sweep.spark import manifest_rows
+from groupsim.pipeline.sweep.spark.engine import _chunk
+from groupsim.pipeline.sweep.spark.java import Java
+from groupsim.pipeline.sweep.spark.session import spark_defaults
 
 DENIED = OSError("When creating key 'x' in bucket 'b': AWS Error ACCESS_DENIED during PutObject operation: denied")
 NO_BUCKET = OSError("When listing objects under key '' in bucket 'b': AWS Error NO_SUCH_BUCKET during ListObjectsV2")

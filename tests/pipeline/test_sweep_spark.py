@@ -15,9 +15,9 @@ import spark_cluster
 from groupsim.pipeline.sweep.driver import sweep
 from groupsim.pipeline.sweep.engines import EngineOptions
 from groupsim.pipeline.sweep.errors import SweepError
-from groupsim.pipeline.sweep.probe import explained
-from groupsim.pipeline.sweep.remote import unpacking, writing
-from groupsim.pipeline.sweep.spark_session import _kill, _noted_processes, session
+from groupsim.pipeline.sweep.spark.probe import explained
+from groupsim.pipeline.sweep.spark.remote import unpacking, writing
+from groupsim.pipeline.sweep.spark.session import _kill, _noted_processes, session
 
 needs_spark = pytest.mark.skipif(bool(spark_cluster.why_not()), reason=f"no Spark: {spark_cluster.why_not()}")
 
@@ -123,7 +123,7 @@ import gc, sys
 from pathlib import Path
 sys.path[1:1] = [sys.argv[1], sys.argv[2]]
 import mine
-from groupsim.pipeline.sweep.remote import unpacking
+from groupsim.pipeline.sweep.spark.remote import unpacking
 unpack = unpacking("groupsim-test.zip", "mine")
 unpack()
 print(sys.modules["mine"].__file__, gc.get_freeze_count() > 100)

@@ -11,10 +11,10 @@ import pytest
 
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.eventloop.trace.sinks import COLUMNS, PARQUET, read_trace, write_trace
-from groupsim.pipeline.columns import KEY, Table
-from groupsim.pipeline.schemas import QUERIED, TABLES_VERSION, TRACES
 from groupsim.pipeline.sweep.directory import Directory
 from groupsim.pipeline.sweep.errors import SweepError
+from groupsim.pipeline.tables.columns import KEY, Table
+from groupsim.pipeline.tables.schemas import QUERIED, TABLES_VERSION, TRACES
 from tests.pipeline import small_sweep, words_of_sql
 
 WORDS = words_of_sql.SPARK | words_of_sql.DUCKDB | words_of_sql.BESIDE

@@ -9,7 +9,7 @@ import pytest
 
 from groupsim.pipeline.runs import simulate
 from groupsim.pipeline.runs.simulation import UNREAD
-from groupsim.pipeline.schemas import TABLES
+from groupsim.pipeline.tables.schemas import TABLES
 from groupsim.scenarios.language.document import read_document
 from groupsim.scenarios.loading.canonical import canonical_json
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from groupsim.pipeline.runs.rows import Label, rows_of
-from groupsim.pipeline.schemas import RUNS
+from groupsim.pipeline.tables.schemas import RUNS
 from groupsim.scenarios.loading.load import load_file
 from groupsim.scenarios.runtime.runner import Run, run_scenario
 from groupsim.scenarios.story import tell

@@ -18,7 +18,7 @@ from rich.text import Text
 from groupsim.cli import as_json
 from groupsim.cli.exits import WELL, Trouble
 from groupsim.cli.terminal import Terminal, width_of
-from groupsim.pipeline.schemas import CELLS, QUERIED, TABLES_VERSION
+from groupsim.pipeline.tables.schemas import CELLS, QUERIED, TABLES_VERSION
 from groupsim.scenarios.language.problems import suggest
 
 if TYPE_CHECKING:

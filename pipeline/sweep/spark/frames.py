@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import frozen
 
-from groupsim.pipeline.columns import Table
-from groupsim.pipeline.schemas import TABLES
 from groupsim.pipeline.sweep.parts import table_file
-from groupsim.pipeline.sweep.remote import reading
+from groupsim.pipeline.sweep.spark.remote import reading
+from groupsim.pipeline.tables.columns import Table
+from groupsim.pipeline.tables.schemas import TABLES
 
 if TYPE_CHECKING:
     from groupsim.pipeline.sweep.directory import Directory

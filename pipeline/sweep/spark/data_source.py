@@ -49,7 +49,7 @@ def register(spark: Any) -> None:
     """Let a session know the data source; a cluster's workers, and a Connect server's, are sent our code."""
     from tempfile import TemporaryDirectory
 
-    from groupsim.pipeline.sweep.bundle import bundle
+    from groupsim.pipeline.sweep.spark.bundle import bundle
 
     context = getattr(spark, "_sc", None)
     if context is None or not context.master.startswith("local"):

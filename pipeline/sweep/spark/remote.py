@@ -83,8 +83,9 @@ def writing(packed: Any, zip_name: str) -> Callable[[Batches], Batches]:
 
     def write(batches: Batches) -> Batches:
         unpack()
-        from groupsim.pipeline.sweep import manifest_rows, work
+        from groupsim.pipeline.sweep import work
         from groupsim.pipeline.sweep.errors import SweepError
+        from groupsim.pipeline.sweep.spark import manifest_rows
 
         task, runs = manifest_rows.runs_of(batches)
         if not runs:
@@ -103,7 +104,8 @@ def returning(packed: Any, zip_name: str) -> Callable[[Batches], Batches]:
 
     def give_back(batches: Batches) -> Batches:
         unpack()
-        from groupsim.pipeline.sweep import manifest_rows, work
+        from groupsim.pipeline.sweep import work
+        from groupsim.pipeline.sweep.spark import manifest_rows
 
         task, runs = manifest_rows.runs_of(batches)
         if runs:
@@ -123,8 +125,9 @@ def merging(jobs: Any, place: Any, zip_name: str, optional: bool) -> Callable[[B
         unpack()
         import pickle
 
-        from groupsim.pipeline.sweep import manifest_rows, merging
+        from groupsim.pipeline.sweep import merging
         from groupsim.pipeline.sweep.errors import SweepError
+        from groupsim.pipeline.sweep.spark import manifest_rows
 
         perform = merging.merge_or_leave if optional else merging.merge
         for batch in batches:
@@ -146,8 +149,8 @@ def reading(place: Any, name: str, columns: Any, zip_name: str | None) -> Callab
             unpack()
         import pyarrow as pa
 
-        from groupsim.pipeline.schemas import TABLES, arrow_schema
         from groupsim.pipeline.sweep.parts import read_part
+        from groupsim.pipeline.tables.schemas import TABLES, arrow_schema
 
         full = arrow_schema(TABLES[name])
         schema = pa.schema([full.field(column) for column in columns])

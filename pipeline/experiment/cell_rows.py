@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from groupsim.pipeline.schemas import CELLS, arrow_schema
+from groupsim.pipeline.tables.schemas import CELLS, arrow_schema
 
 if TYPE_CHECKING:
     import pyarrow as pa

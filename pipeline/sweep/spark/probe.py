@@ -11,8 +11,8 @@ from typing import Any
 
 from groupsim.pipeline.sweep.errors import SweepError
 from groupsim.pipeline.sweep.place import Place
-from groupsim.pipeline.sweep.remote import INTRODUCTIONS, introducing
-from groupsim.pipeline.sweep.spark_session import jvm_log
+from groupsim.pipeline.sweep.spark.remote import INTRODUCTIONS, introducing
+from groupsim.pipeline.sweep.spark.session import jvm_log
 
 _OURS = f"{sys.version_info.major}.{sys.version_info.minor}"
 # Py4JError itself, not one of its kinds that tell what Java said: there was no answer.

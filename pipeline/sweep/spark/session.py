@@ -26,10 +26,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from groupsim.pipeline.sweep.classes import classes
 from groupsim.pipeline.sweep.engines import EngineOptions, cores
 from groupsim.pipeline.sweep.errors import SweepError
-from groupsim.pipeline.sweep.java import FULL, LEAN, find_java, launcher
+from groupsim.pipeline.sweep.spark.class_archive import classes
+from groupsim.pipeline.sweep.spark.java import FULL, LEAN, find_java, launcher
 
 LOOPBACK = "127.0.0.1"
 CONNECT_PORT = 15002

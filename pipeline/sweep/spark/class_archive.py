@@ -18,7 +18,7 @@ from pathlib import Path
 
 from attrs import frozen
 
-from groupsim.pipeline.sweep.java import Java
+from groupsim.pipeline.sweep.spark.java import Java
 
 ROOM = 2 << 30  # bytes that have to be free: the file is no reason to fill a disk
 ABANDONED_S = 3600.0

@@ -19,15 +19,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from groupsim.pipeline.sweep.bundle import Bundle
 from groupsim.pipeline.sweep.chunks import ROW, Chunk
 from groupsim.pipeline.sweep.engines import TICK_S, Done, EngineOptions, Merging, Pack
 from groupsim.pipeline.sweep.errors import SweepError
 from groupsim.pipeline.sweep.place import Place
 from groupsim.pipeline.sweep.plan import Task, Wave
-from groupsim.pipeline.sweep.probe import explained, probe, stop_jobs
-from groupsim.pipeline.sweep.remote import TABLES, merging, returning, writing
-from groupsim.pipeline.sweep.spark_session import describe, jvm_log, session, ui
+from groupsim.pipeline.sweep.spark.bundle import Bundle
+from groupsim.pipeline.sweep.spark.probe import explained, probe, stop_jobs
+from groupsim.pipeline.sweep.spark.remote import TABLES, merging, returning, writing
+from groupsim.pipeline.sweep.spark.session import describe, jvm_log, session, ui
 from groupsim.pipeline.sweep.work import Answer, Package
 
 IN_FLIGHT = 2

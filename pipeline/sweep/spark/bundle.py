@@ -19,7 +19,7 @@ from pathlib import Path
 
 import attrs
 
-from groupsim.pipeline.sweep.closure import closure, files_of
+from groupsim.pipeline.sweep.spark.closure import closure, files_of
 
 # The front door's other modules, and the libraries that only they need, stay at home.
 FRONT_DOOR = ("__init__.py", "py.typed")

@@ -1,0 +1,1 @@
+"""Sweeps on Spark: sessions, what travels to executors, what they do there, and tables as DataFrames."""
