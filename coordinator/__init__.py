@@ -14,7 +14,7 @@ Where to read:
     partition_driver   one of these: its core, and the effects carried out
     loop_timers        timers of a core on the event loop
     ids                fresh member ids
-    testing, fakes     the core on a bench, and what stands in for floors above, for tests
+    testing            the core on a bench, for tests
 
 A request comes down: service, partition_driver, shard, the group (`classic/entry_points.py`), and the function that is
 called like it, which changes the group and leaves effects with the operation. These go back up to the partition driver,

@@ -21,8 +21,8 @@ def test_copies_are_laid_out_as_imported(checkout: Path, tmp_path: Path) -> None
     assemble(checkout, tmp_path / "tree")
     front = tmp_path / "tree" / "groupsim"
     assert (front / "py.typed").exists()
-    copied = front / "protocol" / "messages.py"
-    assert copied.read_bytes() == (checkout / "protocol" / "messages.py").read_bytes()
+    copied = front / "protocol" / "errors.py"
+    assert copied.read_bytes() == (checkout / "protocol" / "errors.py").read_bytes()
     assert not (front / "protocol").is_symlink()
 
 
