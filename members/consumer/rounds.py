@@ -31,8 +31,8 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from groupsim.eventloop.at_once import at_once
-from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.interface import Order
+from groupsim.eventloop.trace.events import Kind
 from groupsim.members.behaviour import Behaviour, CommitPolicy, ProcessingTimes
 from groupsim.members.interfaces import Fetched
 from groupsim.members.member import Member

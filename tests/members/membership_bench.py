@@ -19,10 +19,10 @@ from itertools import count
 from typing import Any
 
 from groupsim.assignors.registry import resolve
-from groupsim.eventloop.events import Kind, TraceEvent
 from groupsim.eventloop.heap import Life
 from groupsim.eventloop.randomness import Stream
-from groupsim.eventloop.trace import Level, Trace
+from groupsim.eventloop.trace.events import Kind, TraceEvent
+from groupsim.eventloop.trace.trace import Level, Trace
 from groupsim.members.behaviour import Behaviour
 from groupsim.members.classic.coordinator_client import CoordinatorClient
 from groupsim.members.classic.membership import ClassicMembership
@@ -37,9 +37,9 @@ from groupsim.members.metadata import MetadataView
 from groupsim.members.profiles import PROFILES
 from groupsim.members.settings import settings_from
 from groupsim.members.subscription import SubscriptionState, Topics
-from groupsim.protocol.consumer_protocol import Assignment, encode_assignment
+from groupsim.protocol.embedded.consumer_protocol import Assignment, encode_assignment
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import (
+from groupsim.protocol.messages.group import (
     Api,
     FindCoordinatorResponse,
     HeartbeatResponse,
@@ -53,7 +53,7 @@ from groupsim.protocol.messages import (
     TopicInfo,
     TopicPartition,
 )
-from groupsim.protocol.releases import BASELINE
+from groupsim.protocol.messages.releases import BASELINE
 
 MS = 1_000
 Timer = tuple[int, int, Callable[[Any], None], Any]

@@ -9,12 +9,12 @@ from __future__ import annotations
 import pytest
 from membership_bench import MembershipBench
 
-from groupsim.eventloop.events import Kind
+from groupsim.eventloop.trace.events import Kind
 from groupsim.members.behaviour import Behaviour
 from groupsim.members.failures import ClientFailure
-from groupsim.protocol.consumer_protocol import decode_subscription
+from groupsim.protocol.embedded.consumer_protocol import decode_subscription
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import Api, FindCoordinatorResponse, HeartbeatResponse, JoinGroupResponse
+from groupsim.protocol.messages.group import Api, FindCoordinatorResponse, HeartbeatResponse, JoinGroupResponse
 
 COOPERATIVE = {"partition.assignment.strategy": "cooperative-sticky"}
 STATIC = {"group.instance.id": "i1"}
