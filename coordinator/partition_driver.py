@@ -7,7 +7,7 @@ notes to the trace. Nothing is decided here.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 from groupsim.coordinator.base.config import CoordinatorConfig
@@ -71,17 +71,40 @@ class Leadership:
         self._loop = loop
         self._host = host
         self._log = log
+        self._config = config
         self._trace = loop.trace
-        noting = any(loop.trace.will_want(kind) for kind in _OUR_KINDS)
-        every_move = loop.trace.will_want(Kind.TIMER_SET)
-        self.shard = Shard(partition, config, loop.ticket, noting=noting, every_move=every_move)
-        self._alarms = Alarms(loop, host, self._fire)
+        self._empty_since_us: int | None = None
+
+    @cached_property
+    def shard(self) -> Shard:
+        """The core. Of an empty partition it is made when something is asked of it: most partitions have no group."""
+        will_want = self._trace.will_want
+        noting = any(will_want(kind) for kind in _OUR_KINDS)
+        shard = Shard(
+            self.partition, self._config, self._loop.ticket, noting=noting, every_move=will_want(Kind.TIMER_SET)
+        )
+        if self._empty_since_us is not None:
+            shard.load((), self._empty_since_us)
+        return shard
+
+    @cached_property
+    def _alarms(self) -> Alarms:
+        return Alarms(self._loop, self._host, self._fire)
+
+    @property
+    def _is_untouched(self) -> bool:
+        """Whether the partition is empty, and nothing has been asked of it: it has nothing to give up or delete."""
+        return "shard" not in self.__dict__
 
     # --- inputs --------------------------------------------------------------------------------------------------
 
     def load(self) -> None:
         """Read the partition and take its groups over. Raises LoadFailed, with nothing taken over."""
         records = self._log.read(self.partition)
+        if not records:
+            self._empty_since_us = self._loop.now_us
+            self.active = True
+            return
         try:
             effects = self.shard.load(records, self._loop.now_us)
         except IllegalState as error:
@@ -101,7 +124,8 @@ class Leadership:
         if self.load_handle is not None:
             self._host.cancel(self.load_handle)
         self.active = False
-        self._carry_out(self.shard.unload(self._loop.now_us))
+        if not self._is_untouched:
+            self._carry_out(self.shard.unload(self._loop.now_us))
 
     def handle(self, arrival: Arrival, request: Request) -> None:
         """Handle a request in the core."""
@@ -121,7 +145,8 @@ class Leadership:
 
     def topic_deleted(self, topic: str) -> None:
         """A topic is gone."""
-        self._carry_out(self.shard.topic_deleted(topic, self._loop.now_us))
+        if not self._is_untouched:
+            self._carry_out(self.shard.topic_deleted(topic, self._loop.now_us))
 
     def _fire(self, timer: Timer) -> None:
         if self._trace.wants(Kind.TIMER_FIRED) and timer.kind not in _SILENT_TIMERS:

@@ -27,7 +27,7 @@ class CountedLogs:
         loop = network.loop
         self.controller = CountedController(loop, config, counted)
         self.feed = Data(network, self.controller)
-        self.offsets_log = CountedOffsets(loop, config.offsets_partitions, counted.append_latency)
+        self.offsets_log = CountedOffsets(loop, counted.append_latency)
         self.others: Mapping[int, Endpoint] = {}
         self._version = offset_version(config.coordinator_config.broker_version)
 

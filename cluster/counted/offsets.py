@@ -50,14 +50,26 @@ class _Partition:
         self.failures: deque[ErrorCode] = deque()
 
 
+class _Partitions(dict[int, _Partition]):
+    """The partitions by number, each made when it is first asked for: most have no group."""
+
+    def __init__(self, loop: EventLoop, latency: Distribution) -> None:
+        super().__init__()
+        self._loop = loop
+        self._latency = latency
+
+    def __missing__(self, number: int) -> _Partition:
+        draws = Draws(self._latency, self._loop.stream("append", f"offsets-{number}"))
+        made = self[number] = _Partition(draws)
+        return made
+
+
 class CountedOffsets:
     """All partitions of `__consumer_offsets`, wherever their replicas lie."""
 
-    def __init__(self, loop: EventLoop, partitions: int, latency: Distribution) -> None:
+    def __init__(self, loop: EventLoop, latency: Distribution) -> None:
         self._loop = loop
-        self._parts = [
-            _Partition(Draws(latency, loop.stream("append", f"offsets-{number}"))) for number in range(partitions)
-        ]
+        self._parts = _Partitions(loop, latency)
 
     def seen_by(self, host: Host) -> BrokerOffsets:
         """The log as the coordinator on one broker uses it."""

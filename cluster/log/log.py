@@ -419,11 +419,14 @@ class PartitionLog:
 
     def next_maintenance_ms(self, now_ms: int) -> int | None:
         """When `maintain` has something to do if nothing is appended, on the grid of Kafka's checks; None for never."""
+        segments = self.store.segments
+        if len(segments) == 1 and not segments[0].size and not self.producers.entries and not self._unflushed:
+            return None  # an empty log, as most of `__consumer_offsets` are
         config = self.config
         check = config.log_cleaner_backoff_ms if config.compact else config.log_retention_check_interval_ms
-        times = [_tick(retention.next_expiry_ms(self.store.segments, self._bounds(), config, now_ms), check, now_ms)]
+        times = [_tick(retention.next_expiry_ms(segments, self._bounds(), config, now_ms), check, now_ms)]
         if config.compact:
-            due = compaction.next_round_ms(self.store.segments, self._first_dirty(), config, now_ms)
+            due = compaction.next_round_ms(segments, self._first_dirty(), config, now_ms)
             times.append(_tick(due, config.log_cleaner_backoff_ms, now_ms))
         if self._unflushed:
             times.append(_tick(self._unflushed_since_ms + config.flush_ms, 1, now_ms))

@@ -33,7 +33,7 @@ Source: `ReplicaManager`, `Partition`, `ReplicaFetcherManager`.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
 
 from attrs import evolve
@@ -111,6 +111,8 @@ class ReplicaManager:
         self.on_not_leading: list[Listener] = []
         self._disk: dict[TopicPartition, tuple[str, SegmentStore]] = {}
         self._clocked = False
+        nothing: Mapping[str, str] = {}
+        self._last_config = nothing, config.log, config.log
         self._begin()
 
     def _begin(self) -> None:
@@ -272,7 +274,7 @@ class ReplicaManager:
                 self._configure(hosted, topics[name.topic])
 
     def _configure(self, hosted: Hosted, topic: TopicState) -> None:
-        hosted.log.config = topic_config(topic.config, self.config.log)
+        hosted.log.config = self._config_of(topic)
         self._station.upkeep.look(hosted)
 
     def _reconfigure(self, old: ClusterImage, image: ClusterImage) -> None:
@@ -296,12 +298,19 @@ class ReplicaManager:
         if hosted is not None:
             self._remove(hosted)
         store = self._store(topic, name)
-        config = topic_config(topic.config, self.config.log)
-        log = PartitionLog(store, config, now_ms=self._station.now_ms, note=self._station.note_of(name))
+        log = PartitionLog(store, self._config_of(topic), now_ms=self._station.now_ms, note=self._station.note_of(name))
         hosted = Hosted(self._station, name, topic.topic_id, log, internal=topic.internal)
         self._station.partitions[name] = hosted
         self._station.upkeep.look(hosted)
         return hosted
+
+    def _config_of(self, topic: TopicState) -> LogConfig:
+        """What holds for a topic's logs: one object for all partitions of the topic that an image changes together."""
+        said, defaults, config = self._last_config
+        if said is not topic.config or defaults is not self.config.log:
+            config = topic_config(topic.config, self.config.log)
+            self._last_config = topic.config, self.config.log, config
+        return config
 
     def _store(self, topic: TopicState, name: TopicPartition) -> SegmentStore:
         kept = self._disk.get(name)

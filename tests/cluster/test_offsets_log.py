@@ -14,7 +14,7 @@ A, B, C = (GroupRecord(name, None) for name in "abc")
 
 def make(rig: Any, low: int = 2_000, high: int = 2_000) -> tuple[CountedOffsets, Any, list[Any]]:
     """A log of four partitions, a way to append to it, and what was told of the appends."""
-    log = CountedOffsets(rig.loop, 4, uniform(low, high))
+    log = CountedOffsets(rig.loop, uniform(low, high))
     done: list[Any] = []
 
     def append(record: Any, partition: int = 0, host: str = "broker-0", within_ms: int | None = None) -> None:
