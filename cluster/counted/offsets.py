@@ -122,7 +122,8 @@ class CountedOffsets:
 
     def read(self, partition: int) -> Sequence[Record]:
         """All records of the partition, oldest first."""
-        return tuple(self._parts[partition].records)
+        part = self._parts.get(partition)
+        return () if part is None else tuple(part.records)
 
     def seed(self, partition: int, records: Sequence[Record]) -> None:
         """Put records there before the run, as if an earlier coordinator had left them."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
-from attrs import frozen
+from attrs import define
 
 from groupsim.coordinator.base.effects import CallToken
 from groupsim.coordinator.base.failures import offsets_append_error
@@ -133,7 +133,7 @@ def answer_commit(
         turn.reply(call, response(results))
 
 
-@frozen(eq=False)
+@define(eq=False)
 class OffsetsStored:
     """The offsets of a commit up to 3.9 are written, or could not be."""
 

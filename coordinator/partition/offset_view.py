@@ -80,8 +80,19 @@ class OffsetView:
 
     def apply(self, first: int, records: Sequence[OffsetRecord | TransactionEnd]) -> None:
         """The next records of the log; the order of the first is `first`, and rises from one to the next."""
+        tables, pending = self._tables, self._pending
         for order, record in enumerate(records, first):
-            if isinstance(record, TransactionEnd):
+            if (
+                isinstance(record, OffsetRecord)
+                and record.producer is None
+                and record.value is not None
+                and not pending
+            ):
+                table = tables.get(record.group_id)  # `_put`, in place: nearly every record is such a one
+                if table is None:
+                    table = tables[record.group_id] = {}
+                table[record.partition] = record.value
+            elif isinstance(record, TransactionEnd):
                 self._end(record.producer.producer_id, record.committed)
             elif record.producer is None or record.value is None:
                 self._put(order, record.group_id, record.partition, record.value)
