@@ -51,9 +51,9 @@ def test_a_light_command_loads_few_modules(command: str, most: int) -> None:
 @pytest.mark.parametrize(
     ("logs", "code", "most"),
     [
-        ("replicated", MADE, 200),
-        ("counted", MADE + LIVED, 260),
-        ("replicated", MADE + LIVED, 340),
+        ("replicated", MADE, 202),
+        ("counted", MADE + LIVED, 285),
+        ("replicated", MADE + LIVED, 370),
     ],
 )
 def test_a_simulation_loads_what_it_needs(logs: str, code: str, most: int) -> None:
