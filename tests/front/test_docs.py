@@ -83,7 +83,7 @@ def test_the_trace_page_lists_the_columns_in_schema_order() -> None:
 
 def test_links_between_pages_lead_somewhere() -> None:
     """Every relative link of the README and the documentation points at a file that exists."""
-    pages = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
     broken = [
         f"{path.name} → {target}"
         for path in pages
@@ -105,14 +105,22 @@ def names_in(path: Path) -> set[str]:
     return found
 
 
-def test_the_walk_through_the_rooms_names_what_exists() -> None:
-    """Every file that docs/architecture.md names is there, and every function is defined in a file it names."""
-    text = page("architecture.md")
+@pytest.mark.parametrize("name", ["docs/architecture.md", "CONTRIBUTING.md"])
+def test_the_places_that_a_page_names_exist(name: str) -> None:
+    """Every file that the page names is there, and every function is defined in a file it names."""
+    text = (ROOT / name).read_text(encoding="utf-8")
     files = set(re.findall(r"`(\w[\w/]*\.py)`", text))
     assert [name for name in sorted(files) if not (ROOT / name).is_file()] == []
     defined = set().union(*(names_in(ROOT / name) for name in files))
     named = set(re.findall(r"`([A-Z]\w+\.\w+)`", text)) | set(re.findall(r"\.py`\s+`(\w+)`", text))
     assert sorted(named - defined) == []
+
+
+def test_ten_questions_have_an_answer_with_a_place() -> None:
+    """CONTRIBUTING.md numbers ten questions, and each answer names a file of the code."""
+    text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    answers = re.findall(r"^\d+\. \*\*[^*]+\?\*\*(.*?)(?=^\d+\. |^## )", text, re.MULTILINE | re.DOTALL)
+    assert [bool(re.search(r"`[\w/]+\.py`", answer)) for answer in answers] == [True] * 10
 
 
 def test_the_examples_of_the_test_page_run(sim: Simulation) -> None:
