@@ -158,13 +158,14 @@ class Leadership:
         if self.shard.closed:
             return
         if self._trace.wants(_APPEND_DONE):
-            name = None if error is None else error.name
-            # fmt: off
             seq = self._trace.emit(
-                _APPEND_DONE, self._host.name, None, None, None, OFFSETS_TOPIC, self.partition,
-                None, None, name, None, None, None, None, None, {"append": effect.append_id},
+                _APPEND_DONE,
+                self._host.name,
+                topic=OFFSETS_TOPIC,
+                partition=self.partition,
+                error=None if error is None else error.name,
+                payload={"append": effect.append_id},
             )
-            # fmt: on
             self._trace.begin(seq)
         self._carry_out(self.shard.append_done(effect.append_id, error, self._loop.now_us))
 

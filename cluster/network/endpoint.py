@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from groupsim.cluster.network.broker_connection import Line
     from groupsim.cluster.network.connection import Connection
 
+Payload = dict[str, object]
+
 MACHINERY: frozenset[type] = frozenset(
     {
         FetchRequest,
@@ -71,17 +73,10 @@ class Endpoint(ABC):
     def note_received(self, call: Line) -> None:
         """Say that a request has arrived; all that follows from it has this for its cause."""
         call.took_us = self._loop.now_us
-        trace, request = self._trace, call.request
-        if not trace.wants(_RECEIVED):
-            return
-        # fmt: off
-        seq = trace.emit(
-            _RECEIVED, self.host.name, group_of(request), member_of(request), generation_of(request),
-            None, None, TITLES[request.API], call.correlation, None, None, None, None, None, None,
-            {"from": call.host_name, "client_id": call.client_id},
-        )
-        # fmt: on
-        trace.begin(seq)
+        if self._trace.wants(_RECEIVED):
+            request = call.request
+            sender: Payload = {"from": call.host_name, "client_id": call.client_id}
+            self._note(_RECEIVED, call, member_of(request), generation_of(request), None, sender)
 
     def note_answer(self, call: Line, response: Response) -> None:
         """Say what is answered, and how long the request was in the broker's hands."""
@@ -94,18 +89,29 @@ class Endpoint(ABC):
         member = member_of(request) or getattr(response, "member_id", None) or None
         quiet = type(request) is HeartbeatRequest and not trace.heartbeats
         waited = 0 if quiet else self._loop.now_us - call.took_us
-        said: dict[str, object] = {"to": call.host_name, "waited_us": waited} if waited else {"to": call.host_name}
+        payload: Payload = {"to": call.host_name, "waited_us": waited} if waited else {"to": call.host_name}
         if response.__class__ is JoinGroupResponse and response.members:
-            said["members"] = len(response.members)
-        # fmt: off
-        seq = trace.emit(
-            _ANSWERED, self.host.name, group_of(request), member, generation,
-            None, None, TITLES[request.API], call.correlation, error.name if error else None,
-            None, None, None, None, None,
-            said,
+            payload["members"] = len(response.members)
+        self._note(_ANSWERED, call, member, generation, error.name if error else None, payload)
+
+    def _note(
+        self, kind: Kind, call: Line, member: str | None, generation: int | None, error: str | None, payload: Payload
+    ) -> None:
+        """Emit an event about the request in hand, and make it the cause of what follows."""
+        request, trace = call.request, self._trace
+        trace.begin(
+            trace.emit(
+                kind,
+                self.host.name,
+                group_of(request),
+                member,
+                generation,
+                api=TITLES[request.API],
+                correlation=call.correlation,
+                error=error,
+                payload=payload,
+            )
         )
-        # fmt: on
-        trace.begin(seq)
 
     def note_dropped(self, call: Line, reason: str) -> None:
         """Say that the answer to a request reaches nobody."""
