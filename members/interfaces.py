@@ -58,8 +58,8 @@ class Connection(Protocol):
 class Renewing(Connection, Protocol):
     """A connection on which a Fetch may be parked without a timer, and stand for the long polls it would take.
 
-    Such a Fetch has a negative `max_wait_ms`: minus the time after which each of the long polls it stands for would
-    have been answered, empty, and sent again. What nobody can tell from the real thing is left out, and no more:
+    Such a Fetch is `renewed`: each of the long polls it stands for would have been answered, empty, after `max_wait_ms`
+    and sent again. What nobody can tell from the real thing is left out, and no more:
 
     * `renew` has it answered, with what there is, at the next multiple of that time since it was sent;
     * its timeout counts from the last long poll that could have gone out: while the connection moves and the broker's

@@ -13,7 +13,7 @@ the previous one, so a parked JoinGroup holds up what is queued behind it. A con
 The object is also the `Call` that the coordinator sees: because one request is handled at a time, request,
 correlation and the way back are fields of the connection.
 
-A consumer's Fetch with a negative waiting time stands for all its long polls (`long_polls`).
+A consumer's Fetch that is `renewed` stands for all its long polls (`long_polls`).
 
 Latencies are drawn in blocks, from a stream per connection, so the luck of one connection does not depend on what
 others do. The request timeout is one event per connection that is looked at lazily: it is armed for
@@ -173,7 +173,7 @@ class Connection(Polling):
             if is_unanswered(request):
                 self._post((correlation, request, on_done, deadline, self), now)
                 return correlation
-            if request.__class__ is FetchRequest and request.max_wait_ms < 0:
+            if request.__class__ is FetchRequest and request.renewed:
                 self._long_poll = LongPoll(self, correlation, now, request, timeout_us)
                 deadline = _NEVER
         flight = (correlation, request, on_done, deadline, self)

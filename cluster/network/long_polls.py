@@ -34,7 +34,7 @@ class LongPoll:
         self.correlation = correlation
         self.deadline_us = NEVER
         self._sent_us = sent_us
-        self._period_us = -request.max_wait_ms * 1_000
+        self._period_us = request.max_wait_ms * 1_000
         self._timeout_us = timeout_us
         self._ends = False  # with the long poll under way
 

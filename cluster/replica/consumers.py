@@ -6,8 +6,7 @@ names its rack of a better replica to read from. An offset above what may be see
 outside the log it is OFFSET_OUT_OF_RANGE.
 
 A fetch that finds less than `min_bytes` waits until the high watermark has moved far enough, or into another segment
-of one of its logs, `max_wait_ms` at most. A
-negative `max_wait_ms` means: as if renewed for ever; such a fetch has no timer, so a quiet consumer costs nothing.
+of one of its logs, `max_wait_ms` at most. One that is `renewed` has no timer, so a quiet consumer costs nothing.
 
 Source: `ReplicaManager.fetchMessages`, `readFromLog`, `findPreferredReadReplica`, `DelayedFetch`,
 `RackAwareReplicaSelector`.
@@ -77,9 +76,8 @@ class ParkedFetch:
             hosted.waiting[self] = None
 
     def _set_limit(self) -> None:
-        wait_ms = self._request.max_wait_ms
-        if wait_ms >= 0:
-            self._station.lanes.add(wait_ms * 1_000, self)
+        if not self._request.renewed:
+            self._station.lanes.add(self._request.max_wait_ms * 1_000, self)
 
     def look_at(self, hosted: Hosted) -> None:
         """Something changed in one of its partitions: is that enough?"""

@@ -6,7 +6,7 @@ fetchable while its broker is busy waits until that fetch has come back.
 
 *Quiet long polls.* Kafka's broker answers a Fetch that finds nothing after fetch.max.wait.ms, and the client sends it
 again, twice a second for ever. Nobody sees that, so it is not done where the connection can do without
-(`interfaces.Renewing`) and one byte is enough for an answer: the Fetch carries minus its waiting time, is parked
+(`interfaces.Renewing`) and one byte is enough for an answer: the Fetch is marked as `renewed`, is parked
 without a timer, and stands for all the repetitions. When something is to follow on the connection, or a partition is
 to be added, `renew` has it answered at the instant at which its present repetition would have been. In a full trace,
 which lists every request, nothing is left out. Those that are left out are counted all the same (`counts.py`), but for
@@ -180,17 +180,19 @@ class Flights:
             state.flight = flight
             del ready[state.partition]
         self._by_node[node] = flight
-        request = self._request(self._max_wait_ms if flight.renew is None else -self._max_wait_ms, asked)
+        request = self._request(asked, renewed=flight.renew is not None)
         on_done = partial(self._answered, flight)
         if member.trace.heartbeats:
             member.links.send(link, node, request, on_done, member.request_timeout_us)
         else:
             link.send(request, on_done, member.request_timeout_us)
 
-    def _request(self, wait_ms: int, asked: tuple[FetchPartition, ...], pushes: Pushed | None = None) -> FetchRequest:
+    def _request(
+        self, asked: tuple[FetchPartition, ...], *, renewed: bool = False, pushes: Pushed | None = None
+    ) -> FetchRequest:
         """A Fetch of these partitions with the member's settings."""
         return FetchRequest(
-            wait_ms,
+            self._max_wait_ms,
             self._min_bytes,
             asked,
             self._max_bytes,
@@ -199,6 +201,7 @@ class Flights:
             -1,
             self._rack,
             self._member.version(Api.FETCH),
+            renewed=renewed,
             pushes=pushes,
         )
 

@@ -79,7 +79,7 @@ class Pushes(Flights):
         self._sent += 1
         self._by_node[node] = flight
         self._under_way[flight] = None
-        return flight, self._request(self._max_wait_ms, asked, partial(self._went_out, flight))
+        return flight, self._request(asked, pushes=partial(self._went_out, flight))
 
     def _went_out(self, flight: Flight, request: FetchRequest, response: FetchResponse) -> None:
         """The broker has answered: it goes on with what it was asked for, from where the answer ends."""

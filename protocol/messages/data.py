@@ -119,6 +119,9 @@ class FetchRequest(Asks["FetchResponse"]):
     Followers fetch in a session (KIP-227): request 0 names all partitions, request n those that are new or have moved,
     and those to forget; the answer names those that have something to say. `session_epoch` -1: no session.
 
+    `renewed`, which no Fetch of Kafka has, makes one stand for all the long polls of `max_wait_ms` that would follow it
+    while nothing comes (`members.interfaces.Renewing`).
+
     `pushes` is for a broker that pushes, which Kafka's does not: it is called with the answer, when that has gone out,
     and may have the broker go on without being asked (`members.fetch.pushes`).
     """
@@ -135,6 +138,7 @@ class FetchRequest(Asks["FetchResponse"]):
     version: int = 17
     session_epoch: int = -1
     forgotten: tuple[TopicPartition, ...] = ()
+    renewed: bool = False
     pushes: Callable[[FetchRequest, FetchResponse], None] | None = None
 
 

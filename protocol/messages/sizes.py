@@ -27,7 +27,7 @@ _REQUEST_HEADER = 15  # length, API and its version, correlation id, the client 
 _RESPONSE_HEADER = 9  # length, correlation id, tagged fields
 _TEXT, _LIST, _TOPIC, _TAGS = 2, 1, 18, 1
 _WIDE = ("offset", "watermark", "timestamp", "timestamp_ms", "producer_id", "time_ms")
-_NOT_SENT = frozenset({"version", "pushes"})
+_NOT_SENT = frozenset({"version", "renewed", "pushes"})
 
 
 def request_bytes(request: Request, client_id: str) -> int:

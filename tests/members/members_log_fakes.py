@@ -159,7 +159,7 @@ class RenewingConnection(LogConnection):
         return 0
 
     def send(self, request: Request, on_done: Callable[[Any], None], timeout_us: int) -> int:
-        never = isinstance(request, FetchRequest) and request.max_wait_ms < 0
+        never = isinstance(request, FetchRequest) and request.renewed
         return super().send(request, on_done, 1 << 50 if never else timeout_us)
 
     def answer(self, number: int, response: Response) -> None:
@@ -171,7 +171,7 @@ class RenewingConnection(LogConnection):
         self.come_back = True  # one that is still on its way does not stay either
         parked, loop = self.parked, self.net.loop
         if parked is not None and not parked.done:
-            period = -parked.request.max_wait_ms * 1_000
+            period = parked.request.max_wait_ms * 1_000
             rounds = max(-(-(loop.now_us - parked.at_us) // period), 1)
             loop.call_at(parked.at_us + rounds * period, self.net.broker.time_is_up, parked)
 
@@ -250,8 +250,8 @@ class LogBrokers(ScriptedBroker):
             return
         parked = link.parked = Parked(link, number, request, self.loop.now_us)
         self.parked.append(parked)
-        if request.max_wait_ms > 0 or link.come_back:
-            self.loop.call_at(self.loop.now_us + abs(request.max_wait_ms) * 1_000, self.time_is_up, parked)
+        if not request.renewed or link.come_back:
+            self.loop.call_at(self.loop.now_us + request.max_wait_ms * 1_000, self.time_is_up, parked)
 
     def look(self, partition: TopicPartition) -> None:
         """Something changed in a log: does that end somebody's waiting?"""

@@ -263,7 +263,7 @@ def test_a_deleted_topic_takes_its_logs_along(simulate: Any, a_batch: Any) -> No
         rig.topic("orders", (0, 1))
         rig.produce(0, P0, a_batch(3))
         await rig.run(SECOND)
-        waiting = rig.fetch(0, FetchPartition(P0, 3), max_wait_ms=-1)
+        waiting = rig.fetch(0, FetchPartition(P0, 3), renewed=True)
         rig.publish({}, [P0])
         assert waiting.answer.partitions[0].error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         assert [rig.managers[node].log(P0) for node in (0, 1)] == [None, None]

@@ -74,7 +74,7 @@ def test_a_parked_fetch_expires(simulate: Any) -> None:
         rig.topic("orders", (0,))
         await rig.run(SECOND)
         got = rig.fetch(0, FetchPartition(P0, 0), max_wait_ms=700)
-        for_ever = rig.fetch(0, FetchPartition(P0, 0), max_wait_ms=-1)
+        for_ever = rig.fetch(0, FetchPartition(P0, 0), renewed=True)
         await rig.run(600 * SECOND)
         assert got.at_us == [1_700_000]
         assert got.answer.partitions[0].batches == ()
@@ -245,8 +245,8 @@ def test_a_parked_fetch_hears_that_its_epoch_is_over(simulate: Any) -> None:
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1))
         await rig.run(SECOND)
-        named = rig.fetch(0, FetchPartition(P0, 0, current_leader_epoch=0), max_wait_ms=-1)
-        unnamed = rig.fetch(0, FetchPartition(P0, 0), max_wait_ms=-1)
+        named = rig.fetch(0, FetchPartition(P0, 0, current_leader_epoch=0), renewed=True)
+        unnamed = rig.fetch(0, FetchPartition(P0, 0), renewed=True)
         rig.elect(P0, 1)
         assert named.answer.partitions[0].error is ErrorCode.FENCED_LEADER_EPOCH
         assert unnamed.answers == []
@@ -329,7 +329,7 @@ def test_read_committed_stops_at_an_open_transaction(simulate: Any, a_batch: Any
         first = a_batch(1, producer_id=7, producer_epoch=0, base_sequence=0, attributes=TRANSACTIONAL)
         rig.produce(0, P0, first)
         asked = FetchPartition(P0, 0)
-        got = rig.fetch(0, asked, isolation_level=READ_COMMITTED, min_bytes=250, max_wait_ms=-1)
+        got = rig.fetch(0, asked, isolation_level=READ_COMMITTED, min_bytes=250, renewed=True)
         seen = rig.fetch(0, asked, isolation_level=READ_COMMITTED).answer.partitions[0]
         assert (seen.last_stable_offset, seen.high_watermark) == (2, 3)
         assert [one.base_offset for one in seen.batches] == [0]
@@ -407,7 +407,7 @@ def test_the_marker_of_a_transaction_lets_its_readers_go_on(simulate: Any, a_bat
         await rig.run(SECOND)
         rig.produce(0, P0, a_batch(2, producer_id=7, producer_epoch=0, base_sequence=0, attributes=TRANSACTIONAL))
         await rig.run(SECOND)
-        got = rig.fetch(0, FetchPartition(P0, 0), isolation_level=READ_COMMITTED, max_wait_ms=-1)
+        got = rig.fetch(0, FetchPartition(P0, 0), isolation_level=READ_COMMITTED, renewed=True)
         aborted = marker_batch(7, 0, committed=False, coordinator_epoch=0, timestamp_ms=EPOCH_MS)
         rig.managers[0].append(P0, (aborted,), lambda error: None)
         assert got.answers == []

@@ -164,7 +164,7 @@ def test_no_session_is_ever_begun(session_id: int, epoch: int, lost: bool) -> No
 
 
 def test_limits_of_a_fetch_are_the_brokers() -> None:
-    """No more than fetch.max.bytes, no wait below zero: a negative one is ours for "for ever"."""
+    """No more than fetch.max.bytes, no wait below zero."""
     request = only(fetch(17, max_bytes=2**31 - 1, min_bytes=2**31 - 1, max_wait_ms=-1))
     assert (request.max_bytes, request.min_bytes, request.max_wait_ms) == (57_671_680, 57_671_680, 0)
 
