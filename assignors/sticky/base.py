@@ -9,15 +9,14 @@ Sources: `AbstractStickyAssignor`; assignors reference, section 4.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 
-from groupsim.assignors.common import existing_topics, group_assignment, in_hash_order
+from groupsim.assignors.common import existing_topics, group_assignment, in_hash_order, in_line
 from groupsim.assignors.interface import Assignor
 from groupsim.assignors.racks import GroupRacks
 from groupsim.assignors.steps import NO_STEPS, Steps
-from groupsim.assignors.sticky.claims import NO_GENERATION, Claim, equal_subscriptions, settle
+from groupsim.assignors.sticky.claims import NO_GENERATION, Claim, equal_subscriptions, of_generation, settle
 from groupsim.assignors.sticky.general import GeneralAssignment
-from groupsim.assignors.sticky.reasons import note_claims, note_path
 from groupsim.assignors.sticky.uniform import UniformAssignment
 from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 from groupsim.protocol.messages.group import TopicPartition
@@ -61,12 +60,12 @@ class StickyBase(Assignor):
         self._newest = max(self._newest, *(claim.generation for claim in claims), NO_GENERATION)
         if steps:
             steps.stage("AbstractStickyAssignor.allSubscriptionsEqual")
-            note_claims(claims, known, steps)
+            _note_claims(claims, known, steps)
         owned = settle(claims, known, steps)
         racks = GroupRacks(known, [claim.member for claim in claims])
         equal = self.has_quotas and equal_subscriptions(claims)
         if steps:
-            note_path(equal, self.has_quotas, racks.used, steps)
+            _note_path(equal, self.has_quotas, racks.used, steps)
         if equal:
             generations = {claim.member.member_id: claim.generation for claim in claims} if steps else {}
             uniform = UniformAssignment(known, owned, racks, generations, steps)
@@ -75,3 +74,27 @@ class StickyBase(Assignor):
             return uniform.assignment
         self.transferring = None
         return GeneralAssignment(known, claims, owned, racks, self._newest, steps).run()
+
+
+def _note_claims(claims: Sequence[Claim], known: Container[str], steps: Steps) -> None:
+    """The claims of each member, in the order in which they are taken in."""
+    steps.note(f"members in the order of the leader's hash map: {in_line([one.member.member_id for one in claims])}")
+    for claim in claims:
+        if claim.partitions:
+            steps.note(f"{claim.member.member_id} claims, with {of_generation(claim.generation)}", claim.partitions)
+            gone = [partition for partition in claim.partitions if partition.topic not in known]
+            steps.set_aside(gone, f"claimed by {claim.member.member_id}, but no member's topic in the metadata")
+    if not any(claim.partitions for claim in claims):
+        steps.note("no member claims anything")
+
+
+def _note_path(equal: bool, has_quotas: bool, racks: bool, steps: Steps) -> None:
+    """Which algorithm runs, and whether racks count."""
+    if equal:
+        steps.note("all subscriptions are equal, so quotas decide: constrained assignment")
+    elif has_quotas:
+        steps.note("subscriptions differ, so partitions move until no move helps: general assignment")
+    else:
+        steps.note("this client has no quotas, so partitions move until no move helps: general assignment")
+    if racks:
+        steps.note("racks count: some partitions have a replica on a member's rack, and not all on all racks")

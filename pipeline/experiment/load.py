@@ -5,7 +5,7 @@ Every path, every label and every cell is judged here: what comes out has nothin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,6 @@ from groupsim.pipeline.experiment.grid import (
     refuse_too_many_runs,
 )
 from groupsim.pipeline.experiment.model import Cell, Experiment
-from groupsim.pipeline.experiment.rest import without
 from groupsim.scenarios.language.document import Document, Path_, read_document
 from groupsim.scenarios.language.mistakes import Wrong, paths_of, problems_of
 from groupsim.scenarios.language.problems import Place, Problem, ScenarioError, one_problem
@@ -116,7 +115,7 @@ def _besides(
     document: Document, wrong: Sequence[Path_], judge: Callable[[Document], object], told: ScenarioError
 ) -> list[Problem]:
     """What else is wrong, in the part of the file that can be judged."""
-    rest = without(document, wrong)
+    rest = _without(document, wrong)
     if rest is None:
         return []
     try:
@@ -124,6 +123,32 @@ def _besides(
     except ScenarioError as error:
         return [problem for problem in error.problems if problem not in told.problems]
     return []
+
+
+_NAMES_AXES = ("skip", "baseline", "given")
+
+
+def _without(document: Document, wrong: Iterable[Path_]) -> Document | None:
+    """The document without what stands at these paths; None where nothing would be left to judge.
+
+    Only whole axes, changes and sections are taken out: nothing changes its place, and no list its numbers. Where axes
+    go, so does what names them.
+    """
+    data = dict(document.data)
+    for path in wrong:
+        if not path or path[0] == "scenario" or path[0] not in document.data:
+            return None
+        top, below = path[0], path[1:2]
+        held = data.get(top)
+        if top in ("vary", "set") and below and isinstance(held, dict):
+            data[top] = {name: value for name, value in held.items() if name != below[0]}
+        else:
+            data.pop(top, None)
+        if top == "vary":
+            data = {name: value for name, value in data.items() if name not in _NAMES_AXES}
+    if data == document.data or not data.get("vary"):
+        return None
+    return attrs.evolve(document, data=data)
 
 
 def _problems(error: ValueError, document: Document, seeds: int | None) -> list[Problem]:

@@ -34,6 +34,7 @@ from groupsim.scenarios.language.values import (
     show_duration,
 )
 from groupsim.scenarios.story.causes import Cause
+from groupsim.scenarios.story.rebalances.ownership import owned_twice_us
 
 STATES = ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead")
 StateName = Literal["Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead"]
@@ -374,3 +375,17 @@ def _listed(assignment: Mapping[str, tuple[TopicPartition, ...]]) -> str:
 
 def _goes_to(payload: Mapping[str, object] | None, member: str) -> bool:
     return (payload or {}).get("to") == member
+
+
+@check("owned-twice")
+@frozen
+class OwnedTwice(Check):
+    """How long partitions had two owners, each believing to be the only one, summed over partitions."""
+
+    is_: SpanIs = key("How long, summed over partitions: <= 3s, 1s..2s.", short=True)
+    group: TheGroup | None = key(_GROUP, None)
+
+    def judge(self, evidence: Evidence) -> Finding:
+        """Add up the times in which spans of one partition overlap."""
+        twice = owned_twice_us(evidence.group(self.group).spans, evidence.end_us)
+        return Finding(self.is_.holds(twice), f"partitions owned twice: {self.is_}", show_duration(twice))

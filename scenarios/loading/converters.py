@@ -18,7 +18,6 @@ from groupsim.scenarios.expectations import (
     expectations,
     fetch_checks,
     order_checks,
-    ownership_checks,
     record_checks,
 )
 from groupsim.scenarios.language.data_values import BrokerProperties
@@ -41,7 +40,6 @@ _REGISTERED = (
     stuck,
     faults,
     expectations,
-    ownership_checks,
     record_checks,
     order_checks,
     fetch_checks,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 
 from attrs import evolve
@@ -26,6 +26,7 @@ from groupsim.scenarios.story.model import (
     Outcome,
     Standstill,
     Story,
+    Unanswered,
     Who,
 )
 from groupsim.scenarios.story.rebalances.assignments import with_assignments
@@ -38,7 +39,6 @@ from groupsim.scenarios.story.rebalances.rollouts import in_the_headline, rollou
 from groupsim.scenarios.story.rebalances.rounds import generations
 from groupsim.scenarios.story.rebalances.stalls import with_stalls
 from groupsim.scenarios.story.rebalances.takeovers import doings, take_overs
-from groupsim.scenarios.story.rebalances.unanswered import unanswered
 from groupsim.scenarios.story.records.accounts import accounts
 from groupsim.scenarios.story.records.failed_produces import given_up
 
@@ -99,7 +99,7 @@ def _group(
     still = [one for key in keys for one in stops[key]]
     frozen = [[one.frozen() for one in spans] for spans in mine]
     told = generations(facts, group)
-    alone = tuple(unanswered(facts, told, still))
+    alone = tuple(_unanswered(facts, told, still))
     answered = [one for one in still if all(one is not other.stop for other in alone)]
     told = _attribute(told, [m for spans in mine for m in moves(spans)], answered)
     told = hindered(facts, group.name, told, frozen)
@@ -217,3 +217,20 @@ def _note(event: TraceEvent) -> str:
         name = next((cause.value for part, cause in FAILURES.items() if part in error), "failed")
         return f"{name}: {error} {event.reason or ''}".rstrip()
     return f"{event.kind.value}: {words}"
+
+
+_ENDED = {"crashed": "crashed", "stopped": "stopped without leaving", "failed": "failed"}
+
+
+def _unanswered(facts: Facts, told: Sequence[Generation], still: Iterable[Standstill]) -> Iterator[Unanswered]:
+    """The standstills of a group that began with the end of a process which no rebalance answered, in order.
+
+    A session outlives the trace, or a static member is waited for. No rebalance is to blame: the last one had ended in
+    a stable group.
+    """
+    if not told or told[-1].outcome is not Outcome.STABLE:
+        return
+    for one in still:
+        ends = facts.host(one.origin).ended
+        if one.open and ends and ends[-1].began_us >= one.began_us >= told[-1].ended_us:
+            yield Unanswered(one, _ENDED[ends[-1].what], ends[-1].began_us)
