@@ -3,7 +3,7 @@
     python tools/assemble.py .build/assembled        copies (import-linter, structure viewers)
     python tools/assemble.py --links .build/links    symbolic links (mypy: messages name the real files)
 
-The layout is read from pyproject.toml, so there is one place that says where a room lives.
+pyproject.toml says where a room lives; a package is a folder with an `__init__.py` below one.
 """
 
 from __future__ import annotations
@@ -17,29 +17,36 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 
 
-def mapping(root: Path = ROOT) -> dict[str, Path]:
-    """Import name of each package → its folder, outermost package first."""
+def rooms(root: Path = ROOT) -> dict[str, Path]:
+    """Import name of each room → its folder, the front door first."""
     config = tomllib.loads((root / "pyproject.toml").read_text("utf-8"))["tool"]["setuptools"]
-    folders = config["package-dir"]
-    return {name: root / folders[name] for name in sorted(config["packages"], key=lambda n: n.count("."))}
+    return {name: root / folder for name, folder in config["package-dir"].items()}
+
+
+def mapping(root: Path = ROOT) -> dict[str, Path]:
+    """Import name of each package → its folder."""
+    found = rooms(root)
+    for room, folder in rooms(root).items():
+        inner = [file.parent for file in sorted(folder.glob("*/**/__init__.py"))]
+        found |= {".".join([room, *package.relative_to(folder).parts]): package for package in inner}
+    return found
 
 
 def copy(target: Path) -> None:
     """Copy the packages below `target`, laid out as an import system without a mapping expects them."""
     shutil.rmtree(target, ignore_errors=True)
-    for name, source in mapping().items():
-        folder = target.joinpath(*name.split("."))
-        folder.mkdir(parents=True, exist_ok=True)
-        for item in sources(source):
-            shutil.copy2(item, folder / item.name)
+    for name, folder in rooms().items():
+        hidden = shutil.ignore_patterns(".*", "__pycache__")
+        shutil.copytree(folder, target.joinpath(*name.split(".")), ignore=hidden, dirs_exist_ok=True)
 
 
 def link(target: Path) -> None:
     """Link the rooms, and the front door's own files, below `target`; what is right already stays."""
     front = target / "groupsim"
     front.mkdir(parents=True, exist_ok=True)
-    wanted = {item.name: item for item in sources(ROOT / "groupsim")}
-    wanted |= {name.split(".")[1]: path for name, path in mapping().items() if name.count(".") == 1}
+    own = [item for item in (ROOT / "groupsim").iterdir() if not item.name.startswith((".", "__pycache__"))]
+    wanted = {item.name: item for item in own}
+    wanted |= {name.split(".")[1]: folder for name, folder in rooms().items() if "." in name}
     for stale in [entry for entry in front.iterdir() if entry.name not in wanted and entry.is_symlink()]:
         stale.unlink()
     for name, path in wanted.items():

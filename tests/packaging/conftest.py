@@ -36,11 +36,11 @@ def checkout() -> Path:
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A wheel built, offline, from a copy of the files that belong to it."""
     source = tmp_path_factory.mktemp("source")
-    for name in ("pyproject.toml", "LICENSE", "README.md"):
+    for name in ("pyproject.toml", "setup.py", "LICENSE", "README.md"):
         if (CHECKOUT / name).exists():
             shutil.copy2(CHECKOUT / name, source / name)
-    for folder in {path.relative_to(CHECKOUT).parts[0] for path in assemble.mapping().values()}:
-        shutil.copytree(CHECKOUT / folder, source / folder, ignore=shutil.ignore_patterns("__pycache__"))
+    for folder in assemble.rooms().values():
+        shutil.copytree(folder, source / folder.name, ignore=shutil.ignore_patterns("__pycache__"))
     target = tmp_path_factory.mktemp("wheel")
     pip = (sys.executable, "-m", "pip", "wheel", "--no-build-isolation", "--no-deps", "--no-index")
     done = run(*pip, "-q", "-w", target, source, cwd=target)

@@ -21,23 +21,20 @@ def config(checkout: Path) -> dict[str, Any]:
 
 def rooms() -> set[str]:
     """The rooms: packages with a folder of their own at the root."""
-    return {
-        folder.name for name, folder in assemble.mapping().items() if folder.parent == assemble.ROOT and "." in name
-    }
+    return {folder.name for name, folder in assemble.rooms().items() if "." in name}
 
 
 def test_no_folder_with_code_is_forgotten(checkout: Path) -> None:
-    """Each folder that holds Python files below a room, or is a new room, is listed as a package."""
+    """Each folder that holds Python files is a package of a room that pyproject.toml maps."""
     listed = set(assemble.mapping().values())
     holding = {file.parent for file in checkout.glob("[a-z]*/**/*.py")}
     ours = {folder for folder in holding if folder.relative_to(checkout).parts[0] not in NOT_SHIPPED}
     assert sorted(str(folder.relative_to(checkout)) for folder in ours - listed) == []
 
 
-def test_every_listed_package_is_there(checkout: Path) -> None:
-    """A listed package is a folder with an `__init__.py`: git keeps no empty folder, and a clean clone must build."""
-    lacking = [name for name, folder in assemble.mapping().items() if not (folder / "__init__.py").exists()]
-    assert lacking == []
+def test_every_room_is_there() -> None:
+    """A room is a folder with an `__init__.py`: git keeps no empty folder, and a clean clone must build."""
+    assert [name for name, folder in assemble.rooms().items() if not (folder / "__init__.py").exists()] == []
 
 
 def test_a_packages_name_follows_its_folder(checkout: Path) -> None:
@@ -45,11 +42,6 @@ def test_a_packages_name_follows_its_folder(checkout: Path) -> None:
     for name, folder in assemble.mapping().items():
         parts = folder.relative_to(checkout).parts
         assert name == ".".join(parts if parts[0] == "groupsim" else ("groupsim", *parts))
-
-
-def test_list_and_mapping_name_the_same_packages(config: dict[str, Any]) -> None:
-    """setuptools wants both, and a package in one alone would be lost."""
-    assert sorted(config["setuptools"]["packages"]) == sorted(config["setuptools"]["package-dir"])
 
 
 def test_every_room_has_a_floor(config: dict[str, Any]) -> None:
