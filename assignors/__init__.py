@@ -2,24 +2,24 @@
 
 Where to read:
 
-    interface, registry                    what an assignor is; from a name to one
+    base                                   what all are made of: the interface, steps, errors, orders
+    registry                               from a name to an assignor
     range, range_racks, roundrobin         Kafka's simple ones; `sticky/` has the other two
     rack_first                             an example of a custom one
-    validate, errors, blame                running one for a group; its defects, and the user's line they come from
-    steps                                  the steps of an assignment, for explanations
-    common, dealt, racks                   what the built-in ones share
+    validate, blame                        running one for a group; the user's line that a defect comes from
+    dealt                                  what range and roundrobin share
 """
 
 from __future__ import annotations
 
+from groupsim.assignors.base.errors import AssignorError, JavaFailure
+from groupsim.assignors.base.interface import Assignor, RebalanceProtocol
+from groupsim.assignors.base.steps import NO_STEPS, Step, Steps, replayed
 from groupsim.assignors.blame import blame
-from groupsim.assignors.errors import AssignorError, JavaFailure
-from groupsim.assignors.interface import Assignor, RebalanceProtocol
 from groupsim.assignors.rack_first import RackFirstAssignor
 from groupsim.assignors.range import RangeAssignor
 from groupsim.assignors.registry import is_kafkas, known_names, resolve
 from groupsim.assignors.roundrobin import RoundRobinAssignor
-from groupsim.assignors.steps import NO_STEPS, Step, Steps, replayed
 from groupsim.assignors.sticky.cooperative import CooperativeStickyAssignor
 from groupsim.assignors.sticky.sticky import StickyAssignor
 from groupsim.assignors.validate import run_assignor

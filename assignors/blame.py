@@ -10,8 +10,8 @@ from traceback import walk_tb
 from types import FrameType, TracebackType
 from typing import ClassVar
 
-from groupsim.assignors.errors import AssignorError, JavaFailure
-from groupsim.assignors.interface import Assignor
+from groupsim.assignors.base.errors import AssignorError, JavaFailure
+from groupsim.assignors.base.interface import Assignor
 
 _OURS = str(Path(__file__).resolve().parent)
 _LIBRARIES = tuple(sysconfig.get_paths()[key] for key in ("stdlib", "platstdlib"))

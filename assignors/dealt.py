@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from groupsim.assignors.common import partitions_of
+from groupsim.assignors.base.common import partitions_of
 from groupsim.protocol.messages.group import TopicPartition
 
 #: A topic, and which of its partitions.

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from groupsim.assignors.interface import Assignor
-from groupsim.assignors.steps import NO_STEPS, Steps
+from groupsim.assignors.base.interface import Assignor
+from groupsim.assignors.base.steps import NO_STEPS, Steps
 from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 from groupsim.protocol.messages.group import TopicPartition
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from groupsim.assignors.common import (
+from groupsim.assignors.base.common import (
     existing_topics,
     group_assignment,
     in_member_order,
@@ -20,11 +20,11 @@ from groupsim.assignors.common import (
     same_topics,
     spread,
 )
+from groupsim.assignors.base.interface import Assignor
+from groupsim.assignors.base.racks import member_racks
+from groupsim.assignors.base.steps import NO_STEPS, Steps
 from groupsim.assignors.dealt import Dealt, Share
-from groupsim.assignors.interface import Assignor
-from groupsim.assignors.racks import member_racks
 from groupsim.assignors.range_racks import TopicState, place_by_rack
-from groupsim.assignors.steps import NO_STEPS, Steps
 from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 from groupsim.protocol.javahash import java_string_key
 from groupsim.protocol.messages.group import TopicPartition

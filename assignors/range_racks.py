@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from groupsim.assignors.common import partitions_of
-from groupsim.assignors.racks import NO_RACKS, racks_matter, replica_racks
-from groupsim.assignors.steps import Steps
+from groupsim.assignors.base.common import partitions_of
+from groupsim.assignors.base.racks import NO_RACKS, racks_matter, replica_racks
+from groupsim.assignors.base.steps import Steps
 from groupsim.protocol.embedded.assignment import TopicMetadata
 
 

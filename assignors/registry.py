@@ -18,9 +18,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from groupsim.assignors.base.errors import AssignorError
+from groupsim.assignors.base.interface import Assignor, RebalanceProtocol
 from groupsim.assignors.blame import source_of, user_frame
-from groupsim.assignors.errors import AssignorError
-from groupsim.assignors.interface import Assignor, RebalanceProtocol
 from groupsim.assignors.rack_first import RackFirstAssignor
 from groupsim.assignors.range import RangeAssignor
 from groupsim.assignors.roundrobin import RoundRobinAssignor

@@ -16,7 +16,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from itertools import cycle
 
-from groupsim.assignors.common import (
+from groupsim.assignors.base.common import (
     existing_topics,
     in_line,
     in_member_order,
@@ -25,9 +25,9 @@ from groupsim.assignors.common import (
     same_topics,
     spread,
 )
+from groupsim.assignors.base.interface import Assignor
+from groupsim.assignors.base.steps import NO_STEPS, Steps
 from groupsim.assignors.dealt import Dealt, Share
-from groupsim.assignors.interface import Assignor
-from groupsim.assignors.steps import NO_STEPS, Steps
 from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 from groupsim.protocol.javahash import java_sorted
 from groupsim.protocol.messages.group import TopicPartition

@@ -26,7 +26,7 @@ from rich.table import Table
 
 from benchmarks.assignor_groups import Group, ours, subsets, their_assign, theirs, uniform
 from groupsim.assignors import Assignor, RangeAssignor, RoundRobinAssignor
-from groupsim.assignors.common import forget_partitions
+from groupsim.assignors.base.common import forget_partitions
 
 #: topics × partitions × members, equal subscriptions
 SIZES = [

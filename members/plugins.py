@@ -7,7 +7,7 @@ Source: assignors reference, section 8.
 
 from __future__ import annotations
 
-from groupsim.assignors.errors import AssignorError
+from groupsim.assignors.base.errors import AssignorError
 from groupsim.eventloop.trace.events import Kind
 from groupsim.members.failures import ClientFailure, PluginError, PluginErrors
 from groupsim.members.member import Member

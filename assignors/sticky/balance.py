@@ -30,8 +30,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 
-from groupsim.assignors.errors import ENDLESS_LOOP, JavaFailure
-from groupsim.assignors.steps import NO_STEPS, Steps
+from groupsim.assignors.base.errors import ENDLESS_LOOP, JavaFailure
+from groupsim.assignors.base.steps import NO_STEPS, Steps
 from groupsim.assignors.sticky.moves import Moves
 from groupsim.assignors.sticky.state import State
 from groupsim.protocol.messages.group import TopicPartition

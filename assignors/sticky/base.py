@@ -11,10 +11,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Container, Mapping, Sequence
 
-from groupsim.assignors.common import existing_topics, group_assignment, in_hash_order, in_line
-from groupsim.assignors.interface import Assignor
-from groupsim.assignors.racks import GroupRacks
-from groupsim.assignors.steps import NO_STEPS, Steps
+from groupsim.assignors.base.common import existing_topics, group_assignment, in_hash_order, in_line
+from groupsim.assignors.base.interface import Assignor
+from groupsim.assignors.base.racks import GroupRacks
+from groupsim.assignors.base.steps import NO_STEPS, Steps
 from groupsim.assignors.sticky.claims import NO_GENERATION, Claim, equal_subscriptions, of_generation, settle
 from groupsim.assignors.sticky.general import GeneralAssignment
 from groupsim.assignors.sticky.uniform import UniformAssignment

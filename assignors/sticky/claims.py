@@ -23,7 +23,7 @@ from collections.abc import Container, Sequence
 
 from attrs import frozen
 
-from groupsim.assignors.steps import NO_STEPS, Steps
+from groupsim.assignors.base.steps import NO_STEPS, Steps
 from groupsim.protocol.embedded.assignment import MemberSubscription
 from groupsim.protocol.messages.group import TopicPartition
 

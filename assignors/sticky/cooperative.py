@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 
-from groupsim.assignors.common import in_line
-from groupsim.assignors.interface import RebalanceProtocol
-from groupsim.assignors.steps import NO_STEPS, Steps
+from groupsim.assignors.base.common import in_line
+from groupsim.assignors.base.interface import RebalanceProtocol
+from groupsim.assignors.base.steps import NO_STEPS, Steps
 from groupsim.assignors.sticky.base import Given, StickyBase
 from groupsim.assignors.sticky.claims import NO_GENERATION, Claim
 from groupsim.protocol.embedded.assignment import MemberSubscription, TopicMetadata

@@ -17,9 +17,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from heapq import heapify, heapreplace
 from itertools import groupby
 
-from groupsim.assignors.common import in_line
-from groupsim.assignors.racks import GroupRacks
-from groupsim.assignors.steps import NO_STEPS, Steps
+from groupsim.assignors.base.common import in_line
+from groupsim.assignors.base.racks import GroupRacks
+from groupsim.assignors.base.steps import NO_STEPS, Steps
 from groupsim.assignors.sticky.balance import Balance, LiteralBalance, imbalance
 from groupsim.assignors.sticky.claims import Claim, Owned, of_generation
 from groupsim.assignors.sticky.left import left_over, numbers_by_topic

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from groupsim.assignors.common import partitions_of
-from groupsim.assignors.errors import JavaFailure
+from groupsim.assignors.base.common import partitions_of
+from groupsim.assignors.base.errors import JavaFailure
 from groupsim.assignors.sticky.claims import Claim
 from groupsim.assignors.sticky.load import Load
 from groupsim.protocol.embedded.assignment import TopicMetadata

@@ -15,10 +15,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, cycle
 from operator import itemgetter
 
-from groupsim.assignors.common import in_line, partitions_numbered, partitions_of
-from groupsim.assignors.errors import JavaFailure
-from groupsim.assignors.racks import GroupRacks
-from groupsim.assignors.steps import NO_STEPS, Steps
+from groupsim.assignors.base.common import in_line, partitions_numbered, partitions_of
+from groupsim.assignors.base.errors import JavaFailure
+from groupsim.assignors.base.racks import GroupRacks
+from groupsim.assignors.base.steps import NO_STEPS, Steps
 from groupsim.assignors.sticky.claims import NO_GENERATION, Owned, of_generation
 from groupsim.assignors.sticky.left import left_over, numbers_by_topic
 from groupsim.protocol.embedded.assignment import TopicMetadata

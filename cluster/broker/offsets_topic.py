@@ -9,7 +9,7 @@ A coordinator has read the log up to some offset and appended the rest itself. W
 a foreign producer can do that), what it would append does not follow what it knows: `OutOfSync`, and it reads anew.
 
 Loading reads everything up to the end of the log, uncommitted records too, in reads of `offsets.load.buffer.size`. How
-long that takes is a model (`cluster/loading_cost.py`).
+long that takes is a model (`cluster/config/loading_cost.py`).
 
 Sources: `CoordinatorLoaderImpl`, `CoordinatorPartitionWriter`, `CoordinatorRuntime`; classic-protocol reference, 3.3.
 """
@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from groupsim.cluster.broker.offset_batches import to_batch, to_records
-from groupsim.cluster.loading_cost import LoadingCost, everything
+from groupsim.cluster.config.loading_cost import LoadingCost, everything
 from groupsim.cluster.log.log import PartitionLog
 from groupsim.coordinator.base.interfaces import AppendRefused, LoadFailed, OutOfSync
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC

@@ -18,11 +18,11 @@ from groupsim.cluster.config import acl
 from groupsim.cluster.config.acl import AclConfig
 from groupsim.cluster.config.controller import ControllerConfig
 from groupsim.cluster.config.counted import CountedConfig
+from groupsim.cluster.config.loading_cost import LoadingCost
 from groupsim.cluster.config.log import BROKER_SETTINGS, broker_defaults, topic_config
 from groupsim.cluster.config.replica import ReplicaConfig
 from groupsim.cluster.config.transactions import KEYS as TRANSACTION_KEYS
 from groupsim.cluster.config.transactions import TransactionConfig
-from groupsim.cluster.loading_cost import LoadingCost
 from groupsim.coordinator.base.config import BROKER_KEYS, LEFT_OUT, CoordinatorConfig
 from groupsim.eventloop.distributions import Distribution, parse_distribution
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from attrs import evolve
 
 from groupsim.cluster.broker.offsets_topic import Done, Replicas
+from groupsim.cluster.config.loading_cost import LoadingCost, everything
 from groupsim.cluster.config.transactions import TRANSACTION_TOPIC, TransactionConfig
-from groupsim.cluster.loading_cost import LoadingCost, everything
 from groupsim.cluster.transactions.coordinator import TransactionCoordinator
 from groupsim.cluster.transactions.writing import marker_batch, write_markers
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC

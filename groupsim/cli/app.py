@@ -191,7 +191,7 @@ def validate(
 
     Example: `groupsim validate scenarios/*.yaml`
     """
-    from groupsim import validate_command
+    from groupsim.cli.commands import validate as validate_command
 
     raise typer.Exit(validate_command.validate(files, as_json))
 
@@ -243,7 +243,7 @@ def schema(
     - `groupsim schema > scenario.schema.json`
     - `groupsim schema --experiment > experiment.schema.json`
     """
-    from groupsim import validate_command
+    from groupsim.cli.commands import validate as validate_command
 
     raise typer.Exit(validate_command.schema(experiment))
 
@@ -458,7 +458,7 @@ def main() -> None:
         failure = failure_of_output()
         if failure is None:
             raise
-        from groupsim.error_report import explain
+        from groupsim.cli.error_report import explain
 
         complain(*explain(failure)[:2])
         raise SystemExit(end.code or BAD_INPUT) from None

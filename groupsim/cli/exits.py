@@ -1,4 +1,4 @@
-"""How a command ends: exit codes, and errors as sentences (`groupsim/error_report.py`) instead of tracebacks.
+"""How a command ends: exit codes, and errors as sentences (`groupsim/cli/error_report.py`) instead of tracebacks.
 
 0  well      1  an expectation failed      2  bad input      3  the run failed      130  ctrl-C
 """
@@ -46,7 +46,7 @@ def guarded(command: Callable[P, R]) -> Callable[P, R]:
             complain(" ".join(("interrupted", *getattr(stop, "__notes__", ()))))
             raise typer.Exit(INTERRUPTED) from None
         except Exception as error:
-            from groupsim.error_report import report  # only now: it imports much, and most commands end well
+            from groupsim.cli.error_report import report  # only now: it imports much, and most commands end well
 
             report(error, bool(kwargs.get("traceback")), bool(kwargs.get("as_json")))
 

@@ -9,8 +9,8 @@ from pathlib import Path
 from rich.console import Console
 
 from groupsim.cli.exits import RUN_FAILED, Trouble
-from groupsim.cli.run_progress import RunProgress
-from groupsim.cli.slow_assignors import slow_assignors_named
+from groupsim.cli.progress.run import RunProgress
+from groupsim.cli.progress.slow_assignors import slow_assignors_named
 from groupsim.eventloop.errors import EventLoopError
 from groupsim.eventloop.trace.sinks import Sink
 from groupsim.members.failures import PluginError

@@ -41,7 +41,7 @@ class Commands(TyperGroup):
         except USAGE_ERROR as error:
             if self.asked_for_json:
                 from groupsim.cli.as_json import text
-                from groupsim.error_report import as_document
+                from groupsim.cli.error_report import as_document
 
                 print(text(as_document(*_told(error))))
             raise

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from groupsim.assignors.interface import RebalanceProtocol
+from groupsim.assignors.base.interface import RebalanceProtocol
 from groupsim.eventloop.at_once import at_once
 from groupsim.eventloop.interface import Order
 from groupsim.members.classic.stages import Stage

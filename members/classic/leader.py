@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
-from groupsim.assignors.errors import AssignorError, JavaFailure
-from groupsim.assignors.interface import Assignor, RebalanceProtocol
+from groupsim.assignors.base.errors import AssignorError, JavaFailure
+from groupsim.assignors.base.interface import Assignor, RebalanceProtocol
 from groupsim.assignors.validate import judge, run_assignor
 from groupsim.eventloop.randomness import Stream
 from groupsim.eventloop.trace.events import Kind

@@ -16,9 +16,9 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any, NoReturn
 
+from groupsim.assignors.base.errors import AssignorError
+from groupsim.assignors.base.interface import Assignor, RebalanceProtocol
 from groupsim.assignors.blame import blame, source_of
-from groupsim.assignors.errors import AssignorError
-from groupsim.assignors.interface import Assignor, RebalanceProtocol
 from groupsim.assignors.sticky.base import StickyBase
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.randomness import Stream

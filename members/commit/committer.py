@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
-from groupsim.assignors.interface import RebalanceProtocol
+from groupsim.assignors.base.interface import RebalanceProtocol
 from groupsim.eventloop.units import MS_US
 from groupsim.members.behaviour import CommitPolicy, OnError
 from groupsim.members.commit.attempt import BACKOFF, Attempt, CommitResult, Entries, Offsets, entries_of

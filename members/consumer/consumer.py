@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from attrs import evolve
 
 from groupsim.assignors import registry
-from groupsim.assignors.interface import Assignor
+from groupsim.assignors.base.interface import Assignor
 from groupsim.eventloop.interface import Order
 from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.units import as_us, show_us

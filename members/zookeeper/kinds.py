@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from groupsim.assignors.interface import Assignor
+from groupsim.assignors.base.interface import Assignor
 from groupsim.members.behaviour import Behaviour
 from groupsim.members.consumer.consumer import Consumer, resolve_assignors
 from groupsim.members.failures import PluginErrors

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.config.counted import CountedConfig
-from groupsim.cluster.loading_cost import LoadingCost
+from groupsim.cluster.config.loading_cost import LoadingCost
 from groupsim.eventloop.units import show_us
 from groupsim.members.settings import ConsumerSettings, SettingError
 from groupsim.members.zookeeper.kinds import client_settings

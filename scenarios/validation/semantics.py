@@ -14,7 +14,7 @@ from typing import Any
 
 import attrs
 
-from groupsim.assignors.errors import AssignorError
+from groupsim.assignors.base.errors import AssignorError
 from groupsim.assignors.registry import resolve
 from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC

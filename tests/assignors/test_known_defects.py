@@ -17,7 +17,7 @@ from groupsim.assignors import (
     RoundRobinAssignor,
     StickyAssignor,
 )
-from groupsim.assignors.errors import ENDLESS_LOOP
+from groupsim.assignors.base.errors import ENDLESS_LOOP
 from groupsim.protocol.embedded.assignment import TopicMetadata
 
 CIRCLE_TOPICS = {"x.0": 5, "t1": 9, "Z2": 4, "x.3": 8, "topic-4": 7}

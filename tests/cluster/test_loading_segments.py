@@ -9,8 +9,8 @@ import pytest
 
 from groupsim.cluster.broker.offset_batches import to_batch
 from groupsim.cluster.broker.offsets_topic import OffsetsTopic
+from groupsim.cluster.config.loading_cost import LoadingCost
 from groupsim.cluster.config.log import LogConfig
-from groupsim.cluster.loading_cost import LoadingCost
 from groupsim.cluster.log.log import PartitionLog
 from groupsim.cluster.log.memory import MemoryStore
 from groupsim.cluster.transactions.wiring import StateTopic

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from replicated_stage import OF_G, SECOND, Stage, run
 
-from groupsim.cluster.loading_cost import LoadingCost
+from groupsim.cluster.config.loading_cost import LoadingCost
 from groupsim.cluster.network.faults import Isolate, Match
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.protocol.basics import TopicPartition

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groupsim.cluster.config.cluster import ClusterConfig
-from groupsim.cluster.loading_cost import LoadingCost
+from groupsim.cluster.config.loading_cost import LoadingCost
 
 
 def test_every_part_gets_its_settings() -> None:

@@ -10,7 +10,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from groupsim.cli.app import app
-from groupsim.cli.commands.offset_rows import rows_of
+from groupsim.cli.offset_rows import rows_of
 from groupsim.cluster.broker.offset_batches import to_batch
 from groupsim.coordinator.base.records import (
     GroupRecord,

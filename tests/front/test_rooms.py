@@ -13,6 +13,7 @@ ROOMS = [
     "protocol.embedded",
     "protocol.messages",
     "assignors",
+    "assignors.base",
     "assignors.sticky",
     "coordinator",
     "coordinator.base",

@@ -7,7 +7,7 @@ import re
 
 from rich.console import Console
 
-from groupsim.cli.run_progress import EVERY, RunProgress
+from groupsim.cli.progress.run import EVERY, RunProgress
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 
 MINUTE_US = 60_000_000

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from groupsim.assignors import Assignor, AssignorError, run_assignor
-from groupsim.cli.slow_assignors import slow_assignors_named
+from groupsim.cli.progress.slow_assignors import slow_assignors_named
 from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 
 ENDLESS = """\

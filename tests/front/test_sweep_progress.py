@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 from rich.console import Console
 
-from groupsim.cli import sweep_progress
 from groupsim.cli.commands import sweep
-from groupsim.cli.sweep_progress import SweepProgress
+from groupsim.cli.progress import sweep as sweep_progress
+from groupsim.cli.progress.sweep import SweepProgress
 from groupsim.pipeline.sweep.driver import Progress
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from groupsim.assignors.interface import Assignor
+from groupsim.assignors.base.interface import Assignor
 from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.trace.sinks import JsonLinesSink
 from groupsim.eventloop.trace.trace import FULL, NORMAL, OFF

@@ -6,8 +6,8 @@ import json
 
 from groupsim.cli.commands.assign_document import render_table, run_file
 from groupsim.cli.exits import WELL
+from groupsim.cli.progress.slow_assignors import slow_assignors_named
 from groupsim.cli.render.assign_steps import Explain, render_steps
-from groupsim.cli.slow_assignors import slow_assignors_named
 from groupsim.cli.terminal import Terminal, width_of
 
 

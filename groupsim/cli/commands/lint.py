@@ -17,9 +17,9 @@ from rich.text import Text
 
 from groupsim.cli import as_json
 from groupsim.cli.commands.lint_input import Options, Report, report_of
+from groupsim.cli.error_report import show_problems
 from groupsim.cli.exits import BAD_INPUT, WELL, Trouble
 from groupsim.cli.terminal import Terminal
-from groupsim.error_report import show_problems
 from groupsim.scenarios.language.printable import visible
 from groupsim.scenarios.language.problems import ERROR, NOTE, WARNING, Problem, ScenarioError
 from groupsim.scenarios.lint import RULES, Finding

@@ -15,7 +15,8 @@ from rich.table import Table
 from rich.text import Text
 
 from groupsim.cli import as_json
-from groupsim.cli.commands.offset_rows import (
+from groupsim.cli.exits import WELL, Trouble, complain
+from groupsim.cli.offset_rows import (
     COUNTS,
     LIVE,
     PENDING,
@@ -26,7 +27,6 @@ from groupsim.cli.commands.offset_rows import (
     summary_of,
     time_us,
 )
-from groupsim.cli.exits import WELL, Trouble, complain
 from groupsim.cli.running import perform
 from groupsim.cli.scenario_source import load
 from groupsim.cli.terminal import Terminal

@@ -14,7 +14,7 @@ from groupsim.cli.exits import INTERRUPTED, RUN_FAILED, WELL, Trouble, ended_as_
 from groupsim.cli.terminal import Terminal
 
 if TYPE_CHECKING:
-    from groupsim.cli.sweep_progress import SweepProgress
+    from groupsim.cli.progress.sweep import SweepProgress
     from groupsim.pipeline.analysis import Answer
     from groupsim.pipeline.experiment import Experiment
     from groupsim.pipeline.sweep import Directory, EngineOptions, Outcome
@@ -38,7 +38,7 @@ def sweep(
     and `--goal`. Raises Trouble, ScenarioError and SweepError.
     """
     _check_installed(("pyarrow", "packaging"), 'pip install "groupsim[parquet]", or groupsim[spark]')
-    from groupsim.cli.sweep_progress import SweepProgress
+    from groupsim.cli.progress.sweep import SweepProgress
     from groupsim.pipeline.experiment import load_experiment
     from groupsim.pipeline.experiment.asked import Asked
     from groupsim.pipeline.experiment.varied import experiment_varying
@@ -124,8 +124,8 @@ def _analyse(directory: Directory, engine: Any, options: EngineOptions) -> Answe
 
 def show(outcome: Outcome, answer: Answer | None, quiet: bool) -> None:
     """The answer on stdout; what was done, and where it lies, on stderr."""
+    from groupsim.cli.progress.run import duration
     from groupsim.cli.render import answer as answer_shown
-    from groupsim.cli.run_progress import duration
 
     if answer is not None:
         answer_shown.show(answer, Terminal())

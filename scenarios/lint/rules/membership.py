@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from attrs import frozen
 
-from groupsim.assignors.errors import AssignorError
+from groupsim.assignors.base.errors import AssignorError
 from groupsim.assignors.registry import resolve
 from groupsim.scenarios.language.problems import ERROR, NOTE, WARNING, Place
 from groupsim.scenarios.lint.rule import Hit, Rule

@@ -13,7 +13,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from enum import IntEnum
 
-from groupsim.assignors.steps import Steps
+from groupsim.assignors.base.steps import Steps
 from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 from groupsim.protocol.messages.group import TopicPartition
 

@@ -9,7 +9,7 @@ import gc
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import repeat
 
-from groupsim.assignors.steps import Steps
+from groupsim.assignors.base.steps import Steps
 from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 from groupsim.protocol.javahash import JavaHashMap, java_set_order, java_string_key
 from groupsim.protocol.messages.group import TopicPartition

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.text import Text
 
-from groupsim.cli.run_progress import duration
+from groupsim.cli.progress.run import duration
 from groupsim.cli.terminal import Terminal
 from groupsim.pipeline.sweep.driver import Progress as State
 from groupsim.pipeline.sweep.ticking import ticking

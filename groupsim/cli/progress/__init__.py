@@ -1,0 +1,1 @@
+"""Signs of life on stderr while a command takes long."""
