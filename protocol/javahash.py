@@ -23,7 +23,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapp
 from functools import lru_cache
 from typing import Any, TypeVar
 
-from groupsim.protocol.messages.group import TopicPartition
+from groupsim.protocol.basics import TopicPartition
 
 _MASK = 0xFFFFFFFF
 _SIGN = 0x80000000

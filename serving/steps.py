@@ -16,9 +16,10 @@ from attrs import evolve, frozen
 from groupsim.cluster.network import faults as net
 from groupsim.cluster.network.link_faults import CLIENTS
 from groupsim.protocol.messages.group import Api
-from groupsim.scenarios.language.document import Decimalish, Document
+from groupsim.scenarios.language.document import Document
 from groupsim.scenarios.language.keys import fields_of, key
 from groupsim.scenarios.language.mistakes import Collector, Several, Wrong, paths_of, problems_of
+from groupsim.scenarios.language.plain_data import Decimalish
 from groupsim.scenarios.language.problems import suggest
 from groupsim.scenarios.language.registry import Deed
 from groupsim.scenarios.language.structure import structure

@@ -12,7 +12,6 @@ import structlog
 from structlog.typing import EventDict, WrappedLogger
 
 from groupsim.eventloop.trace.events import TraceEvent
-from groupsim.eventloop.trace.sinks import row, to_json
 
 
 class _Lines:
@@ -32,17 +31,16 @@ class _EventLogger(structlog.BoundLoggerBase):
         self._proxy_to_logger("write", event)  # type: ignore[arg-type]  # a processor makes a row of it
 
 
-def _row_of_event(_logger: WrappedLogger, _method: str, event_dict: EventDict) -> EventDict:
-    """structlog processor: the event itself becomes the row."""
-    return row(event_dict["event"])
+def event_writer(
+    file: TextIO, row: Callable[[TraceEvent], dict[str, Any]], to_json: Callable[[Any], str]
+) -> Callable[[TraceEvent], None]:
+    """A function that writes events to `file` as rows of JSON, through a structlog logger of its own."""
 
+    def row_of_event(_logger: WrappedLogger, _method: str, event_dict: EventDict) -> EventDict:
+        return row(event_dict["event"])
 
-def _serialize(columns: Any, **_options: Any) -> str:
-    """In place of json.dumps, which would make a new encoder for every event."""
-    return to_json(columns)
+    def serialize(columns: Any, **_options: Any) -> str:  # json.dumps would make a new encoder for every event
+        return to_json(columns)
 
-
-def event_writer(file: TextIO) -> Callable[[TraceEvent], None]:
-    """A function that writes events to `file`, through a structlog logger that nobody else sees."""
-    processors = [_row_of_event, structlog.processors.JSONRenderer(serializer=_serialize)]
+    processors = [row_of_event, structlog.processors.JSONRenderer(serializer=serialize)]
     return _EventLogger(_Lines(file), processors, {}).write  # type: ignore[arg-type]

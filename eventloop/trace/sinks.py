@@ -151,7 +151,7 @@ class JsonLinesSink(_Closing):
             self._stream: TextIO = self._file.temporary.open("w", encoding="utf-8", newline="\n")
         else:
             self._stream = target
-        self._write = event_writer(self._stream)
+        self._write = event_writer(self._stream, row, to_json)
 
     def __call__(self, event: TraceEvent) -> None:
         self._write(event)

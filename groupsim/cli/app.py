@@ -12,7 +12,8 @@ import typer
 
 from groupsim.cli import app_looking, app_run, app_tables
 from groupsim.cli.encoding import make_printable
-from groupsim.cli.exits import BAD_INPUT, complain, guarded
+from groupsim.cli.exits import BAD_INPUT, complain
+from groupsim.cli.guard import guarded
 from groupsim.cli.options import engine as engine_options
 from groupsim.cli.options import lint as lint_options
 from groupsim.cli.options import serve as said

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from groupsim.cli.exits import guarded
+from groupsim.cli.guard import guarded
 from groupsim.cli.options import run as options
 from groupsim.cli.options.common import AsJson, Seed, Settings, Source, Traceback
 

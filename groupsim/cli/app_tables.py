@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from groupsim.cli.exits import guarded
+from groupsim.cli.guard import guarded
 from groupsim.cli.options import engine as engine_options
 from groupsim.cli.options.common import AsJson, Traceback
 

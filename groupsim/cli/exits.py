@@ -1,26 +1,20 @@
-"""How a command ends: exit codes, and errors as sentences (`groupsim/cli/error_report.py`) instead of tracebacks.
+"""How a command ends: exit codes, and errors as sentences (`error_report.py`) instead of tracebacks.
 
 0  well      1  an expectation failed      2  bad input      3  the run failed      130  ctrl-C
 """
 
 from __future__ import annotations
 
-import functools
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import ParamSpec, TypeVar
 
-import typer
 from rich.text import Text
 
 from groupsim.cli.terminal import Terminal
 
 WELL, EXPECTATION_FAILED, BAD_INPUT, RUN_FAILED, INTERRUPTED = 0, 1, 2, 3, 130
-
-P = ParamSpec("P")
-R = TypeVar("R")
 
 
 class Trouble(Exception):
@@ -31,26 +25,6 @@ class Trouble(Exception):
         self.message = message
         self.remedy = remedy
         self.code = code
-
-
-def guarded(command: Callable[P, R]) -> Callable[P, R]:
-    """A command whose errors end in a sentence on stderr and an exit code; `--traceback` shows the rest."""
-
-    @functools.wraps(command)
-    def guard(*args: P.args, **kwargs: P.kwargs) -> R:
-        try:
-            return command(*args, **kwargs)
-        except (typer.Exit, typer.Abort):
-            raise
-        except KeyboardInterrupt as stop:
-            complain(" ".join(("interrupted", *getattr(stop, "__notes__", ()))))
-            raise typer.Exit(INTERRUPTED) from None
-        except Exception as error:
-            from groupsim.cli.error_report import report  # only now: it imports much, and most commands end well
-
-            report(error, bool(kwargs.get("traceback")), bool(kwargs.get("as_json")))
-
-    return guard
 
 
 @contextmanager

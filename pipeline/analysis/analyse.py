@@ -7,7 +7,6 @@ after them is small and happens here.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
@@ -34,7 +33,6 @@ from groupsim.pipeline.analysis.answer import (
     Comparison,
     Goal,
     Statistic,
-    to_document,
 )
 from groupsim.pipeline.analysis.cells import compare, judged, statistics
 from groupsim.pipeline.analysis.effects import effects
@@ -468,8 +466,3 @@ def _compare(plans: Sequence[tuple[str, Observed, Sequence[str]]], cell: Observe
         if other.cell != cell.cell
         for metric in metrics
     ]
-
-
-def answer_text(answer: Answer) -> str:
-    """The answer as the text of `answer.json`: keys in order, shortest floats."""
-    return json.dumps(to_document(answer), indent=1, ensure_ascii=False, allow_nan=False) + "\n"

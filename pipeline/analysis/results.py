@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from groupsim.pipeline.analysis.answer import Answer, Comparison, Statistic, from_document
+from groupsim.pipeline.analysis.answer import Answer, Comparison, Statistic, from_document, to_document
 from groupsim.pipeline.analysis.engines import as_schema
 
 if TYPE_CHECKING:
@@ -21,12 +21,15 @@ ANSWER, CELLS, COMPARISONS = "results/answer.json", "results/cells.parquet", "re
 
 def write_results(place: Place, answer: Answer) -> None:
     """Write the tables and then the answer; an interrupted analysis leaves the earlier answer as it was."""
-    from groupsim.pipeline.analysis.analyse import answer_text
-
     metrics = [one for cell in answer.cells for one in cell.statistics.values()]
     place.write_table(CELLS, _table(metrics, Statistic))
     place.write_table(COMPARISONS, _table(answer.comparisons, Comparison))
     place.write(ANSWER, answer_text(answer).encode())
+
+
+def answer_text(answer: Answer) -> str:
+    """The answer as the text of `answer.json`: keys in order, shortest floats."""
+    return json.dumps(to_document(answer), indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
 def read_answer(place: Place) -> Answer:

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from groupsim.scenarios.language.document import Document, Path_
+from groupsim.scenarios.language.document import Document
+from groupsim.scenarios.language.plain_data import Path_
 from groupsim.scenarios.language.problems import Place
 from groupsim.scenarios.language.properties import WITHHELD, is_secret, parse_properties, without_secrets
 from groupsim.scenarios.loading.changes import Change

@@ -12,8 +12,9 @@ from attrs import frozen
 from groupsim.pipeline.experiment.changing import change_of
 from groupsim.pipeline.experiment.file import AxisSpec
 from groupsim.pipeline.experiment.model import Axis
-from groupsim.scenarios.language.document import Document, Path_
+from groupsim.scenarios.language.document import Document
 from groupsim.scenarios.language.mistakes import Collector, Wrong
+from groupsim.scenarios.language.plain_data import Path_
 from groupsim.scenarios.language.problems import suggest
 from groupsim.scenarios.language.values import quote
 from groupsim.scenarios.loading.changes import Change

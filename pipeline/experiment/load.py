@@ -25,8 +25,9 @@ from groupsim.pipeline.experiment.grid import (
     refuse_too_many_runs,
 )
 from groupsim.pipeline.experiment.model import Cell, Experiment
-from groupsim.scenarios.language.document import Document, Path_, read_document
+from groupsim.scenarios.language.document import Document, read_document
 from groupsim.scenarios.language.mistakes import Wrong, paths_of, problems_of
+from groupsim.scenarios.language.plain_data import Path_
 from groupsim.scenarios.language.problems import Place, Problem, ScenarioError, one_problem
 from groupsim.scenarios.language.structure import structure
 from groupsim.scenarios.language.values import LARGEST, Positive, quote

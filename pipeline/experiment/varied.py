@@ -17,7 +17,8 @@ from groupsim.pipeline.experiment import catalogue
 from groupsim.pipeline.experiment.asked import AS_WRITTEN, Asked
 from groupsim.pipeline.experiment.load import experiment_of
 from groupsim.pipeline.experiment.model import Experiment
-from groupsim.scenarios.language.document import Document, Path_, read_document
+from groupsim.scenarios.language.document import Document, read_document
+from groupsim.scenarios.language.plain_data import Path_
 from groupsim.scenarios.language.problems import Place, Problem, ScenarioError
 from groupsim.scenarios.loading import catalogue as scenarios
 from groupsim.scenarios.loading.changes import read_change

@@ -17,9 +17,9 @@ from attrs import frozen
 from groupsim.cluster.acl.operations import SUPPORTED
 from groupsim.cluster.acl.rules import EVERY_USER
 from groupsim.protocol.messages.acl import CLUSTER_NAME, WILDCARD, Acl, Operation, Pattern, Permission, Resource
-from groupsim.scenarios.language.document import Path_
 from groupsim.scenarios.language.keys import key
 from groupsim.scenarios.language.mistakes import Wrong
+from groupsim.scenarios.language.plain_data import Path_
 from groupsim.scenarios.language.problems import suggest
 from groupsim.scenarios.language.values import Names
 

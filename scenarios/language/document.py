@@ -15,31 +15,16 @@ import sys
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, TextIO, TypeAlias
+from typing import Any, TextIO
 
 from attrs import field, frozen
 
+from groupsim.scenarios.language.plain_data import Path_
 from groupsim.scenarios.language.problems import Place, nearest, one_problem
-
-Path_: TypeAlias = tuple[str | int, ...]
 
 MAX_BYTES = 8_000_000
 #: What `-` on a command line means; relative paths in it start from the current folder.
 STANDARD_INPUT = Path("<stdin>")
-
-
-class Decimalish(float):
-    """A number with a fraction that remembers how it was written."""
-
-    text: str
-
-    def __new__(cls, text: str) -> Decimalish:
-        number = super().__new__(cls, text.replace("_", ""))
-        number.text = text
-        return number
-
-    def __reduce__(self) -> tuple[type[Decimalish], tuple[str]]:
-        return Decimalish, (self.text,)  # a copy is made of the text, as the number was
 
 
 @frozen

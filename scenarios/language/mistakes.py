@@ -7,7 +7,8 @@ from typing import Any
 
 from attrs import define, field
 
-from groupsim.scenarios.language.document import Document, Path_
+from groupsim.scenarios.language.document import Document
+from groupsim.scenarios.language.plain_data import Path_
 from groupsim.scenarios.language.problems import Problem
 
 

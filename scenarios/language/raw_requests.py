@@ -17,8 +17,8 @@ import attrs
 
 from groupsim.protocol.messages import group as messages
 from groupsim.protocol.messages.group import Api, Request, TopicPartition
-from groupsim.scenarios.language.document import Path_
 from groupsim.scenarios.language.mistakes import Collector, Wrong
+from groupsim.scenarios.language.plain_data import Path_
 from groupsim.scenarios.language.problems import suggest
 from groupsim.scenarios.language.targets import partition_named
 from groupsim.scenarios.language.values import VALUE_TYPES, ValueType, quote

@@ -15,7 +15,7 @@ from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
-from groupsim.scenarios.language.document import Decimalish, Path_
+from groupsim.scenarios.language.plain_data import Decimalish, Path_
 from groupsim.scenarios.language.problems import Place, Problem, ScenarioError, one_problem
 
 Spots: TypeAlias = dict[Path_, tuple[int, int]]

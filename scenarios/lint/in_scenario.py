@@ -16,9 +16,10 @@ from groupsim.coordinator.base.versions import BASELINE
 from groupsim.eventloop.distributions import Distribution
 from groupsim.members.zookeeper.kinds import uses_zookeeper
 from groupsim.scenarios.language.clients import Client, client_of, is_profile
-from groupsim.scenarios.language.document import Document, Path_
+from groupsim.scenarios.language.document import Document
 from groupsim.scenarios.language.keys import key_of
 from groupsim.scenarios.language.model import GroupSpec, MemberDefaults, Scenario
+from groupsim.scenarios.language.plain_data import Path_
 from groupsim.scenarios.language.problems import ERROR, Place, Problem, ScenarioError
 from groupsim.scenarios.lint import engine
 from groupsim.scenarios.lint.brokers import BrokerView, Written

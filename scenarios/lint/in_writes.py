@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from groupsim.scenarios.language.document import Document, Path_
+from groupsim.scenarios.language.document import Document
 from groupsim.scenarios.language.model import Scenario, TopicSpec
+from groupsim.scenarios.language.plain_data import Path_
 from groupsim.scenarios.lint import engine
 from groupsim.scenarios.lint.brokers import BrokerView, Written
 from groupsim.scenarios.lint.producer_view import ProducerView

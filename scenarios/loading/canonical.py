@@ -21,8 +21,9 @@ from typing import Any
 
 import attrs
 
-from groupsim.scenarios.language.document import Decimalish, Document
+from groupsim.scenarios.language.document import Document
 from groupsim.scenarios.language.model import Scenario
+from groupsim.scenarios.language.plain_data import Decimalish
 from groupsim.scenarios.language.properties import parse_properties, without_secrets
 from groupsim.scenarios.loading.load import scenario_of
 

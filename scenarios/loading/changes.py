@@ -13,8 +13,9 @@ from typing import Any
 import attrs
 from attrs import frozen
 
-from groupsim.scenarios.language.document import Document, Path_, parse_document
+from groupsim.scenarios.language.document import Document, parse_document
 from groupsim.scenarios.language.mistakes import Wrong
+from groupsim.scenarios.language.plain_data import Path_
 from groupsim.scenarios.language.problems import Place, Problem, ScenarioError
 from groupsim.scenarios.loading.paths import put
 

@@ -13,10 +13,11 @@ from typing import Any
 
 from attrs import define, field
 
-from groupsim.scenarios.language.document import Document, Path_
+from groupsim.scenarios.language.document import Document
 from groupsim.scenarios.language.keys import fields_of
 from groupsim.scenarios.language.mistakes import paths_of, problems_of
 from groupsim.scenarios.language.model import Scenario
+from groupsim.scenarios.language.plain_data import Path_
 from groupsim.scenarios.language.problems import Place, Problem, ScenarioError
 from groupsim.scenarios.language.synonyms import suggest_word
 from groupsim.scenarios.language.values import read_duration, show_duration

@@ -19,10 +19,10 @@ from groupsim.members.keys import CONSUMER_KEYS
 from groupsim.members.profiles import ClientProfile
 from groupsim.scenarios.language.clients import simulated
 from groupsim.scenarios.language.data_values import SETTINGS, BrokerProperties
-from groupsim.scenarios.language.document import Path_
 from groupsim.scenarios.language.keys import fields_of, short_key
 from groupsim.scenarios.language.mistakes import Wrong
 from groupsim.scenarios.language.model import BrokerAge, BrokerSettings, Expectation, Scenario, Step
+from groupsim.scenarios.language.plain_data import Path_
 from groupsim.scenarios.language.problems import nearest, suggest
 from groupsim.scenarios.language.properties import parse_properties
 from groupsim.scenarios.language.raw_requests import FIELD_NAMES, HandMadeFields

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from groupsim.scenarios.language.document import Document, Path_
+from groupsim.scenarios.language.document import Document
+from groupsim.scenarios.language.plain_data import Path_
 from groupsim.scenarios.language.problems import Place
 from groupsim.scenarios.language.properties import entries
 from groupsim.scenarios.plans.members import MemberPlan

@@ -34,7 +34,7 @@ from groupsim.scenarios.runtime.member_process import Actor, behaviour_of
 from groupsim.scenarios.runtime.producers import ProducerActor, producer_plans, transforming, with_transactions
 from groupsim.scenarios.runtime.rollout import Rollout, scale
 from groupsim.scenarios.runtime.topic_steps import OnTopics
-from groupsim.scenarios.runtime.zookeeper import open_zookeeper
+from groupsim.scenarios.runtime.zookeeper import freeze, open_zookeeper
 from groupsim.scenarios.steps.actions import RollingRestart, Scale
 
 
@@ -266,6 +266,12 @@ class Stage:
     def inject(self, fault: Fault) -> None:
         """Begin a fault of the network; it says so in the trace itself."""
         self.cluster.network.inject(fault)
+
+    def freeze_zookeeper(self, for_us: int) -> None:
+        """Let ZooKeeper stand still for a while. Raises ValueError where no member uses it."""
+        if self.zookeeper is None:
+            raise ValueError("nobody here uses ZooKeeper; only members with `client: zookeeper-0.8` do")
+        freeze(self.loop, self.zookeeper, for_us)
 
 
 def _start(actor: Actor | ProducerActor) -> None:

@@ -20,7 +20,6 @@ from groupsim.scenarios.language.keys import key
 from groupsim.scenarios.language.registry import Deed, fault
 from groupsim.scenarios.language.targets import Broker, Processes, RequestTarget, TheGroup
 from groupsim.scenarios.language.values import Bandwidth, Count, Duration, ErrorName, Positive
-from groupsim.scenarios.runtime.zookeeper import freeze
 
 if TYPE_CHECKING:
     from groupsim.scenarios.runtime.world import Stage
@@ -224,10 +223,8 @@ class FreezeZookeeper(Deed):
     for_: Duration = key("How long.")
 
     def perform(self, stage: Stage) -> None:
-        """Begin."""
-        if stage.zookeeper is None:
-            raise ValueError("nobody here uses ZooKeeper; only members with `client: zookeeper-0.8` do")
-        freeze(stage.loop, stage.zookeeper, self.for_)
+        """Begin. Raises ValueError where no member uses ZooKeeper."""
+        stage.freeze_zookeeper(self.for_)
 
 
 @fault("hold-appends")

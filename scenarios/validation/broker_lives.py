@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from enum import Enum
 
-from groupsim.scenarios.language.document import Path_
 from groupsim.scenarios.language.mistakes import Wrong
 from groupsim.scenarios.language.model import Scenario, Step
+from groupsim.scenarios.language.plain_data import Path_
 from groupsim.scenarios.language.values import show_duration
 from groupsim.scenarios.steps.actions import CrashBroker, RestartBroker, StopBroker
 

@@ -12,9 +12,10 @@ from typing import Any
 from groupsim.cluster.config.acl import AUTHORIZER, STANDARD
 from groupsim.cluster.config.log import WITHOUT_EFFECT, topic_config
 from groupsim.scenarios.language.acls import hosts_of, wrong_acls
-from groupsim.scenarios.language.document import Document, Path_
+from groupsim.scenarios.language.document import Document
 from groupsim.scenarios.language.mistakes import Wrong
 from groupsim.scenarios.language.model import GroupSpec, ProducerSpec, ProducesSpec, Scenario, TopicSpec
+from groupsim.scenarios.language.plain_data import Path_
 from groupsim.scenarios.language.problems import NOTE, WARNING, Problem, suggest
 from groupsim.scenarios.language.values import Brokers
 from groupsim.scenarios.plans.clusters import (

@@ -12,8 +12,9 @@ from groupsim.members.keys import SECRET_NOTE
 from groupsim.members.producer.keys import PRODUCER_KEYS
 from groupsim.members.producer.settings import producer_settings_from
 from groupsim.members.settings import Note, SettingError
-from groupsim.scenarios.language.document import Document, Path_
+from groupsim.scenarios.language.document import Document
 from groupsim.scenarios.language.model import ProducerSpec, Scenario
+from groupsim.scenarios.language.plain_data import Path_
 from groupsim.scenarios.language.problems import ERROR, NOTE, WARNING, Place, Problem
 from groupsim.scenarios.language.properties import parse_properties
 from groupsim.scenarios.plans.property_places import in_file

@@ -11,10 +11,10 @@ from typing import Any, get_args, get_origin
 
 from attrs import Factory, frozen, has
 
-from groupsim.scenarios.language.document import Path_
 from groupsim.scenarios.language.keys import fields_of
 from groupsim.scenarios.language.mistakes import Wrong
 from groupsim.scenarios.language.model import Scenario
+from groupsim.scenarios.language.plain_data import Path_
 from groupsim.scenarios.language.problems import suggest
 from groupsim.scenarios.language.raw_requests import HandMadeFields, members_in
 from groupsim.scenarios.language.targets import (

@@ -25,10 +25,11 @@ from groupsim.members.settings import ConsumerSettings, Note, SettingError
 from groupsim.members.zookeeper.kinds import client_settings, uses_zookeeper
 from groupsim.scenarios.language.acls import wrong_acls
 from groupsim.scenarios.language.clients import simulated, standing
-from groupsim.scenarios.language.document import Document, Path_
+from groupsim.scenarios.language.document import Document
 from groupsim.scenarios.language.keys import fields_of
 from groupsim.scenarios.language.mistakes import Wrong
 from groupsim.scenarios.language.model import GroupSpec, MemberDefaults, MemberSpec, Scenario
+from groupsim.scenarios.language.plain_data import Path_
 from groupsim.scenarios.language.problems import ERROR, NOTE, WARNING, Problem, suggest
 from groupsim.scenarios.language.registry import Deed
 from groupsim.scenarios.language.targets import split_partition

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 
 from groupsim.eventloop.trace.events import Kind
 from groupsim.scenarios.expectations.matching import Matcher
-from groupsim.scenarios.language.document import Document, Path_
+from groupsim.scenarios.language.document import Document
 from groupsim.scenarios.language.keys import fields_of
 from groupsim.scenarios.language.model import Scenario
+from groupsim.scenarios.language.plain_data import Path_
 from groupsim.scenarios.language.problems import WARNING, Problem
 from groupsim.scenarios.steps.actions import RollingRestart
 

@@ -14,8 +14,9 @@ from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.members.producer.load import Sizes
 from groupsim.members.producer.settings import ProducerSettings
 from groupsim.members.producer.sizes import batch_bytes, serialized_bytes
-from groupsim.scenarios.language.document import Document, Path_
+from groupsim.scenarios.language.document import Document
 from groupsim.scenarios.language.model import ProducerSpec, Scenario
+from groupsim.scenarios.language.plain_data import Path_
 from groupsim.scenarios.language.problems import NOTE, WARNING, Problem
 from groupsim.scenarios.runtime.producers import producer_plans, settings_of
 

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from groupsim.scenarios.language.document import Decimalish, Document, parse_document, read_document
+from groupsim.scenarios.language.document import Document, parse_document, read_document
+from groupsim.scenarios.language.plain_data import Decimalish
 from groupsim.scenarios.language.problems import ScenarioError
 from groupsim.scenarios.loading.canonical import canonical_json, dump, parse, scenario_from_json
 from groupsim.scenarios.loading.catalogue import find, names
