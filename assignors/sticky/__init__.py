@@ -3,7 +3,7 @@
 Where to read:
 
     sticky, cooperative, base              the two assignors, and what they share
-    claims, reasons                        who owns what; what is reported before anything is computed
+    claims                                 who owns what
     uniform                                quotas, where all subscriptions are equal
     general, balance, state, moves         the search for a balance elsewhere
     left, load                             partitions still to be given out; members by their number of partitions
