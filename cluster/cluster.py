@@ -15,7 +15,6 @@ from groupsim.cluster.broker.broker import Node
 from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.network.causes import caused_by
 from groupsim.cluster.network.network import Network, Timing
-from groupsim.cluster.roles import ClusterRoles
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC, partition_for
 from groupsim.coordinator.classic.snapshot import GroupSnapshot
 from groupsim.coordinator.service import GroupCoordinator
@@ -311,3 +310,43 @@ class Cluster:
         """A fault of messages may leave a silent connection behind: from the first one on nothing is taken on trust."""
         self._tapped = True
         self._look_for_trouble()
+
+
+class ClusterRoles:
+    """The hosts of roles as the cluster knows them; a scenario knows more (its members' numbers).
+
+    `coordinator` is the broker's host, `leader` that of the group's leader; members count in order of joining.
+    """
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+
+    def role(self, name: str, group: str | None) -> str | None:
+        """See `network.Roles.role`. Raises `ValueError` for an unknown role, or without a group."""
+        if name not in ("coordinator", "leader"):
+            raise ValueError(f"unknown role {name!r}: choose coordinator or leader")
+        if group is None:
+            raise ValueError(f"role {name!r}: of which group? Give `group` with it")
+        if name == "coordinator":
+            return self._coordinator(group)
+        snapshot = self._cluster.snapshot(group)
+        if snapshot is None or snapshot.leader is None:
+            return None
+        hosts = [m.client_host for m in snapshot.members if m.member_id == snapshot.leader]
+        return hosts[0].removeprefix("/") if hosts else None
+
+    def _coordinator(self, group: str) -> str | None:
+        try:
+            node, _ = self._cluster.coordinator_of(group)
+        except LookupError:
+            return None
+        return self._cluster.brokers[node].host.name
+
+    def member(self, index: int, group: str | None) -> str | None:
+        """See `network.Roles.member`. Raises `ValueError` without a group."""
+        if group is None:
+            raise ValueError(f"member {index}: of which group? Give `group` with it")
+        snapshot = self._cluster.snapshot(group)
+        if snapshot is None or not 0 <= index < len(snapshot.members):
+            return None
+        return snapshot.members[index].client_host.removeprefix("/")
