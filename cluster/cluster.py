@@ -33,9 +33,7 @@ if TYPE_CHECKING:
     from groupsim.cluster.counted.logs import CountedLogs
     from groupsim.cluster.log.log import PartitionLog
     from groupsim.cluster.replicated.logs import ReplicatedLogs
-    from groupsim.cluster.transactions.coordinator import TransactionCoordinator
     from groupsim.protocol.batch.batch import Batch
-    from groupsim.protocol.messages.acl import Acl
 
 Rate = int | float | str | Decimal
 
@@ -234,17 +232,6 @@ class Cluster:
     def offsets_batches(self, partition: int) -> Sequence[Batch]:
         """A partition of `__consumer_offsets` as its leader has it."""
         return self._logs.offsets_batches(partition)
-
-    # --- transactions and ACLs, of replicated logs -----------------------------------------------------------
-
-    def make_transaction_topic(self) -> None:
-        self.replicated.make_transaction_topic()
-
-    def transaction_coordinator_of(self, transactional_id: str) -> tuple[int, TransactionCoordinator]:
-        return self.replicated.transaction_coordinator_of(transactional_id)
-
-    def make_acls(self, acls: frozenset[Acl]) -> None:
-        self.replicated.make_acls(acls)
 
     # --- brokers ---------------------------------------------------------------------------------------------
 

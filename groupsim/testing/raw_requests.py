@@ -54,8 +54,8 @@ def node_for(cluster: Cluster, request: Asks[Answer]) -> int:
     """
     name = _transactional_id(request)
     if name is not None and not cluster.is_counted:
-        cluster.make_transaction_topic()
-        return cluster.transaction_coordinator_of(name)[0]
+        cluster.replicated.make_transaction_topic()
+        return cluster.replicated.transaction_coordinator_of(name)[0]
     group = getattr(request, "group_id", None) or getattr(request, "key", None)
     if group is None:
         group = next(iter(getattr(request, "groups", ()) or ()), None)
@@ -67,9 +67,9 @@ def is_awaited(cluster: Cluster, request: Asks[Answer]) -> bool:
     name = _transactional_id(request)
     if name is None or cluster.is_counted:
         return False
-    cluster.make_transaction_topic()
+    cluster.replicated.make_transaction_topic()
     try:
-        _, coordinator = cluster.transaction_coordinator_of(name)
+        _, coordinator = cluster.replicated.transaction_coordinator_of(name)
     except LookupError:
         return True
     return coordinator.partition_for(name) not in coordinator.led

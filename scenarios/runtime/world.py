@@ -53,7 +53,7 @@ class Stage:
         self.on_brokers = OnBrokers(self)
         self.topics = self._make_topics()
         if scenario.cluster.acls:
-            self.cluster.make_acls(acls_of(scenario.cluster.acls))
+            self.cluster.replicated.make_acls(acls_of(scenario.cluster.acls))
         for name, topic in scenario.topics.items():
             self.topics.create(name, topic)
             for step in topic.steps:

@@ -107,7 +107,7 @@ class WholeStage:
         self.topics = {INPUT: dice.randint(1, 4), OTHER: dice.randint(1, 2)}
         if self.transactional:
             self.topics[OUTPUT] = self.topics[INPUT]
-            self.cluster.make_transaction_topic()
+            self.cluster.replicated.make_transaction_topic()
         for name, partitions in self.topics.items():
             self.cluster.create_topic(name, partitions, replication=3, config=SAFE)
         #: Contents by group, partition and offset, as poll returned them.

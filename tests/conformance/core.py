@@ -187,7 +187,7 @@ class CorePeer:
         self.loop = loop
         self._brokers = brokers
         self.cluster = Cluster(loop, self.config_of(settings))
-        self.cluster.make_transaction_topic()
+        self.cluster.replicated.make_transaction_topic()
         self.ids = RecordedIds(recorded)
         self.sent: Counter[str] = Counter()  # by connection name, over all lives of the connection
         for node, broker in self.cluster.brokers.items():

@@ -119,7 +119,7 @@ class Rig:
 
     def coordinator(self) -> int:
         """The broker that coordinates `tx`."""
-        return self.cluster.transaction_coordinator_of("tx")[0]
+        return self.cluster.replicated.transaction_coordinator_of("tx")[0]
 
     def group_elsewhere(self) -> str:
         """A group that another broker coordinates than `tx`."""
