@@ -10,37 +10,20 @@ Where to read:
     dealt                                  what range and roundrobin share
 """
 
-from __future__ import annotations
-
-from groupsim.assignors.base.errors import AssignorError, JavaFailure
-from groupsim.assignors.base.interface import Assignor, RebalanceProtocol
-from groupsim.assignors.base.steps import NO_STEPS, Step, Steps, replayed
-from groupsim.assignors.blame import blame
-from groupsim.assignors.rack_first import RackFirstAssignor
-from groupsim.assignors.range import RangeAssignor
-from groupsim.assignors.registry import is_kafkas, known_names, resolve
-from groupsim.assignors.roundrobin import RoundRobinAssignor
-from groupsim.assignors.sticky.cooperative import CooperativeStickyAssignor
-from groupsim.assignors.sticky.sticky import StickyAssignor
-from groupsim.assignors.validate import run_assignor
-
-__all__ = [
-    "NO_STEPS",
-    "Assignor",
-    "AssignorError",
-    "CooperativeStickyAssignor",
-    "JavaFailure",
-    "RackFirstAssignor",
-    "RangeAssignor",
-    "RebalanceProtocol",
-    "RoundRobinAssignor",
-    "Step",
-    "Steps",
-    "StickyAssignor",
-    "blame",
-    "is_kafkas",
-    "known_names",
-    "replayed",
-    "resolve",
-    "run_assignor",
-]
+from groupsim.assignors.base.errors import AssignorError as AssignorError
+from groupsim.assignors.base.errors import JavaFailure as JavaFailure
+from groupsim.assignors.base.interface import Assignor as Assignor
+from groupsim.assignors.base.interface import RebalanceProtocol as RebalanceProtocol
+from groupsim.assignors.base.steps import NO_STEPS as NO_STEPS
+from groupsim.assignors.base.steps import Step as Step
+from groupsim.assignors.base.steps import Steps as Steps
+from groupsim.assignors.rack_first import RackFirstAssignor as RackFirstAssignor
+from groupsim.assignors.range import RangeAssignor as RangeAssignor
+from groupsim.assignors.registry import resolve as resolve
+from groupsim.assignors.roundrobin import RoundRobinAssignor as RoundRobinAssignor
+from groupsim.assignors.sticky.cooperative import CooperativeStickyAssignor as CooperativeStickyAssignor
+from groupsim.assignors.sticky.sticky import StickyAssignor as StickyAssignor
+from groupsim.assignors.validate import run_assignor as run_assignor
+from groupsim.protocol.embedded.assignment import GroupAssignment as GroupAssignment
+from groupsim.protocol.embedded.assignment import MemberSubscription as MemberSubscription
+from groupsim.protocol.embedded.assignment import TopicMetadata as TopicMetadata

@@ -15,108 +15,107 @@ same trace. What a test author or script needs is here:
     run = groupsim.run_scenario(groupsim.load_file("scenario.yaml"), seed=1)
     print(groupsim.tell(run.events).headline)
 
-Names are imported when they are first used, so that `import groupsim.protocol` costs nothing more than that.
+`groupsim.faults`, `groupsim.requests`, `groupsim.assignors` and `groupsim.testing` have the rest (docs/api.md lists
+all); every other module may change. Names are imported when they are first used, so that `import groupsim.protocol`
+costs nothing more than that.
 """
 
-from __future__ import annotations
+from typing import TYPE_CHECKING
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from groupsim.testing.lazy import lazy
 
 if TYPE_CHECKING:
-    from groupsim.cluster.cluster import Cluster
-    from groupsim.cluster.config.cluster import ClusterConfig
-    from groupsim.eventloop.errors import DeadlockError, EventLoopError, StandstillError
-    from groupsim.eventloop.trace.events import Kind, TraceEvent
-    from groupsim.eventloop.trace.sinks import read_trace, write_trace
-    from groupsim.members.behaviour import Behaviour
-    from groupsim.members.consumer.consumer import Consumer
-    from groupsim.members.failures import ClientFailure, PluginError
-    from groupsim.members.settings import ConsumerSettings, SettingError
-    from groupsim.protocol.errors import ErrorCode
-    from groupsim.protocol.messages.group import TopicPartition
-    from groupsim.scenarios.language.model import Scenario
-    from groupsim.scenarios.language.problems import ScenarioError
-    from groupsim.scenarios.loading.load import load_file, load_text
-    from groupsim.scenarios.runtime.runner import Run, run_scenario
-    from groupsim.scenarios.story import Cause, Story, tell
-    from groupsim.testing.raw_bytes import assignment_bytes, subscription_bytes
-    from groupsim.testing.simulation import Simulation
-    from groupsim.testing.unused_faults import FaultStruckNothing
+    from groupsim.cluster.cluster import Cluster as Cluster
+    from groupsim.cluster.config.cluster import ClusterConfig as ClusterConfig
+    from groupsim.coordinator.classic.snapshot import GroupSnapshot as GroupSnapshot
+    from groupsim.coordinator.classic.snapshot import MemberSnapshot as MemberSnapshot
+    from groupsim.eventloop.errors import DeadlockError as DeadlockError
+    from groupsim.eventloop.errors import EventLoopError as EventLoopError
+    from groupsim.eventloop.errors import StandstillError as StandstillError
+    from groupsim.eventloop.trace.events import Kind as Kind
+    from groupsim.eventloop.trace.events import TraceEvent as TraceEvent
+    from groupsim.eventloop.trace.sinks import read_trace as read_trace
+    from groupsim.eventloop.trace.sinks import write_trace as write_trace
+    from groupsim.eventloop.trace.trace import Level as Level
+    from groupsim.members.behaviour import Behaviour as Behaviour
+    from groupsim.members.behaviour import CommitPolicy as CommitPolicy
+    from groupsim.members.behaviour import OnError as OnError
+    from groupsim.members.behaviour import Stuck as Stuck
+    from groupsim.members.consumer.consumer import Consumer as Consumer
+    from groupsim.members.failures import ClientFailure as ClientFailure
+    from groupsim.members.failures import PluginError as PluginError
+    from groupsim.members.profiles import PROFILES as PROFILES
+    from groupsim.members.profiles.pace import AsyncTask as AsyncTask
+    from groupsim.members.profiles.pace import MainThread as MainThread
+    from groupsim.members.profiles.pace import Pace as Pace
+    from groupsim.members.profiles.pace import PollOnly as PollOnly
+    from groupsim.members.profiles.profile import ClientProfile as ClientProfile
+    from groupsim.members.profiles.profile import RebalanceTimeout as RebalanceTimeout
+    from groupsim.members.profiles.profile import SessionCheck as SessionCheck
+    from groupsim.members.profiles.reactions import Reaction as Reaction
+    from groupsim.members.settings import ConsumerSettings as ConsumerSettings
+    from groupsim.members.settings import SettingError as SettingError
+    from groupsim.pipeline.experiment import Experiment as Experiment
+    from groupsim.pipeline.experiment import load_experiment as load_experiment
+    from groupsim.pipeline.sql import ask as _ask
+    from groupsim.pipeline.sweep import Directory as Directory
+    from groupsim.pipeline.sweep import EngineOptions as EngineOptions
+    from groupsim.pipeline.sweep import Outcome as Outcome
+    from groupsim.pipeline.sweep import SweepError as SweepError
+    from groupsim.pipeline.sweep import register as _register
+    from groupsim.pipeline.sweep import session as _session
+    from groupsim.pipeline.sweep import sweep as sweep
+    from groupsim.protocol.basics import TopicPartition as TopicPartition
+    from groupsim.protocol.errors import ErrorCode as ErrorCode
+    from groupsim.scenarios.language.model import Scenario as Scenario
+    from groupsim.scenarios.language.problems import ScenarioError as ScenarioError
+    from groupsim.scenarios.loading.load import load_file as load_file
+    from groupsim.scenarios.loading.load import load_text as load_text
+    from groupsim.scenarios.loading.python_api import Draft as Draft
+    from groupsim.scenarios.loading.python_api import scenario as scenario
+    from groupsim.scenarios.runtime.runner import Run as Run
+    from groupsim.scenarios.runtime.runner import run_scenario as run_scenario
+    from groupsim.scenarios.story import Cause as Cause
+    from groupsim.scenarios.story import Story as Story
+    from groupsim.scenarios.story import tell as tell
+    from groupsim.testing.raw_requests import Sent as Sent
+    from groupsim.testing.simulation import Simulation as Simulation
+    from groupsim.testing.unused_faults import FaultStruckNothing as FaultStruckNothing
 
-_HOMES = {
-    "Behaviour": "groupsim.members.behaviour",
-    "Cause": "groupsim.scenarios.story",
-    "ClientFailure": "groupsim.members.failures",
-    "Cluster": "groupsim.cluster.cluster",
-    "ClusterConfig": "groupsim.cluster.config.cluster",
-    "Consumer": "groupsim.members.consumer.consumer",
-    "ConsumerSettings": "groupsim.members.settings",
-    "DeadlockError": "groupsim.eventloop.errors",
-    "ErrorCode": "groupsim.protocol.errors",
-    "EventLoopError": "groupsim.eventloop.errors",
-    "FaultStruckNothing": "groupsim.testing.unused_faults",
-    "Kind": "groupsim.eventloop.trace.events",
-    "PluginError": "groupsim.members.failures",
-    "Run": "groupsim.scenarios.runtime.runner",
-    "Scenario": "groupsim.scenarios.language.model",
-    "ScenarioError": "groupsim.scenarios.language.problems",
-    "SettingError": "groupsim.members.settings",
-    "Simulation": "groupsim.testing.simulation",
-    "StandstillError": "groupsim.eventloop.errors",
-    "Story": "groupsim.scenarios.story",
-    "TopicPartition": "groupsim.protocol.messages.group",
-    "TraceEvent": "groupsim.eventloop.trace.events",
-    "assignment_bytes": "groupsim.testing.raw_bytes",
-    "load_file": "groupsim.scenarios.loading.load",
-    "load_text": "groupsim.scenarios.loading.load",
-    "read_trace": "groupsim.eventloop.trace.sinks",
-    "run_scenario": "groupsim.scenarios.runtime.runner",
-    "subscription_bytes": "groupsim.testing.raw_bytes",
-    "tell": "groupsim.scenarios.story",
-    "write_trace": "groupsim.eventloop.trace.sinks",
-}
-
-__all__ = [
-    "Behaviour",
-    "Cause",
-    "ClientFailure",
-    "Cluster",
-    "ClusterConfig",
-    "Consumer",
-    "ConsumerSettings",
-    "DeadlockError",
-    "ErrorCode",
-    "EventLoopError",
-    "FaultStruckNothing",
-    "Kind",
-    "PluginError",
-    "Run",
-    "Scenario",
-    "ScenarioError",
-    "SettingError",
-    "Simulation",
-    "StandstillError",
-    "Story",
-    "TopicPartition",
-    "TraceEvent",
-    "assignment_bytes",
-    "load_file",
-    "load_text",
-    "read_trace",
-    "run_scenario",
-    "subscription_bytes",
-    "tell",
-    "write_trace",
-]
-
-
-def __getattr__(name: str) -> Any:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module 'groupsim' has no attribute {name!r}")
-    return getattr(importlib.import_module(home), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+    query, register_data_source, spark_session = _ask, _register, _session
+else:
+    __all__, __getattr__, __dir__ = lazy(
+        __name__,
+        {
+            "groupsim.testing.raw_requests": "Sent",
+            "groupsim.cluster.cluster": "Cluster",
+            "groupsim.cluster.config.cluster": "ClusterConfig",
+            "groupsim.coordinator.classic.snapshot": "GroupSnapshot MemberSnapshot",
+            "groupsim.eventloop.errors": "DeadlockError EventLoopError StandstillError",
+            "groupsim.eventloop.trace.events": "Kind TraceEvent",
+            "groupsim.eventloop.trace.sinks": "read_trace write_trace",
+            "groupsim.eventloop.trace.trace": "Level",
+            "groupsim.members.behaviour": "Behaviour CommitPolicy OnError Stuck",
+            "groupsim.members.consumer.consumer": "Consumer",
+            "groupsim.members.failures": "ClientFailure PluginError",
+            "groupsim.members.profiles": "PROFILES",
+            "groupsim.members.profiles.pace": "AsyncTask MainThread Pace PollOnly",
+            "groupsim.members.profiles.profile": "ClientProfile RebalanceTimeout SessionCheck",
+            "groupsim.members.profiles.reactions": "Reaction",
+            "groupsim.members.settings": "ConsumerSettings SettingError",
+            "groupsim.pipeline.experiment": "Experiment load_experiment",
+            "groupsim.pipeline.sql": "query=ask",
+            "groupsim.pipeline.sweep": "Directory EngineOptions Outcome SweepError register_data_source=register "
+            "spark_session=session sweep",
+            "groupsim.protocol.basics": "TopicPartition",
+            "groupsim.protocol.errors": "ErrorCode",
+            "groupsim.scenarios.language.model": "Scenario",
+            "groupsim.scenarios.language.problems": "ScenarioError",
+            "groupsim.scenarios.loading.python_api": "Draft scenario",
+            "groupsim.scenarios.loading.load": "load_file load_text",
+            "groupsim.scenarios.runtime.runner": "Run run_scenario",
+            "groupsim.scenarios.story": "Cause Story tell",
+            "groupsim.testing.simulation": "Simulation",
+            "groupsim.testing.unused_faults": "FaultStruckNothing",
+        },
+    )

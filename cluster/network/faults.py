@@ -42,10 +42,10 @@ def _named(what: str, word: object, names: dict[str, Word]) -> Word:
 
 #: Where names are listed.
 _HOME = {
-    "request": "groupsim.protocol.messages.group.Api",
+    "request": "groupsim.requests.Api",
     "error code": "groupsim.ErrorCode",
-    "direction": "groupsim.cluster.network.faults.Direction",
-    "end of a connection": "groupsim.cluster.network.faults.After",
+    "direction": "groupsim.faults.Direction",
+    "end of a connection": "groupsim.faults.After",
 }
 
 
@@ -248,6 +248,7 @@ class AnswerError:
         return f"answer {self.error.name} to {self.match.message()}"
 
 
+#: Any fault that `Network.inject` takes.
 Fault: TypeAlias = (
     Latency | Limit | Stall | Isolate | Refuse | Break | LoseResponse | DelayResponse | HoldResponse | AnswerError
 )

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from groupsim.assignors import Assignor, RebalanceProtocol
-from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription, TopicMetadata
-from groupsim.protocol.messages.group import TopicPartition
+from groupsim import TopicPartition
+from groupsim.assignors import Assignor, GroupAssignment, MemberSubscription, RebalanceProtocol, TopicMetadata
 
 
 class NeverSettles(Assignor):

@@ -19,11 +19,11 @@ from groupsim.assignors import (
     RackFirstAssignor,
     RebalanceProtocol,
     StickyAssignor,
-    blame,
-    known_names,
     resolve,
     run_assignor,
 )
+from groupsim.assignors.blame import blame
+from groupsim.assignors.registry import known_names
 from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 
 MINE = """

@@ -22,9 +22,9 @@ from groupsim.assignors import (
     Step,
     Steps,
     StickyAssignor,
-    replayed,
     run_assignor,
 )
+from groupsim.assignors.base.steps import replayed
 from groupsim.cli.commands.assign import assign
 from groupsim.cli.commands.assign_document import run_document
 from groupsim.cli.render.assign_steps import Explain, sentence

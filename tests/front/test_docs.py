@@ -138,7 +138,7 @@ def test_the_tests_of_the_test_page_pass(pytester: pytest.Pytester) -> None:
     and a state machine.
     """
     blocks = re.findall(r"(?:^    .*\n|^\n)+", page("writing-a-test.md"), re.MULTILINE)
-    whole = ("async def test_", "mutants", "import Bench", "RuleBasedStateMachine", "import Shard")
+    whole = ("async def test_", "mutants", "import Bench", "RuleBasedStateMachine", "Shard(")
     shown = [textwrap.dedent(block) for block in blocks if any(word in block for word in whole)]
     assert len(shown) == 8
     pytester.makepyfile("import pytest\n" + "\n".join(shown))

@@ -10,13 +10,10 @@ from typing import Any
 import pytest
 from attrs import evolve, fields
 
-from groupsim import Behaviour, ErrorCode, PluginError, Simulation
-from groupsim.assignors import Assignor, AssignorError, RangeAssignor
-from groupsim.cluster.network.faults import After, AnswerError, Break, Direction, Isolate, LoseResponse, Match, Stall
-from groupsim.members.profiles import PROFILES
-from groupsim.members.settings import SettingError
-from groupsim.protocol.embedded.assignment import GroupAssignment
-from groupsim.protocol.messages.group import Api, HeartbeatRequest
+from groupsim import PROFILES, Behaviour, ErrorCode, PluginError, SettingError, Simulation
+from groupsim.assignors import Assignor, AssignorError, GroupAssignment, RangeAssignor
+from groupsim.faults import After, AnswerError, Break, Direction, Isolate, LoseResponse, Match, Stall
+from groupsim.requests import Api, HeartbeatRequest
 from groupsim.testing.application import Application
 from groupsim.testing.failure_report import ids_of
 
@@ -264,7 +261,7 @@ async def test_faults_take_names_and_durations_as_text(sim: Simulation) -> None:
     ("make", "told"),
     [
         (lambda: Match(api="SynGroup"), "no request 'SynGroup'; did you mean 'SyncGroup'"),
-        (lambda: Match(api=14), "no request 14; see groupsim.protocol.messages.group.Api"),
+        (lambda: Match(api=14), "no request 14; see groupsim.requests.Api"),
         (lambda: AnswerError(Match(), "UNKNOWN_MEMBER"), "no error code 'UNKNOWN_MEMBER'; did you mean 'UNKNOWN_MEMB"),
         (lambda: LoseResponse(Match(), "silent"), "no end of a connection 'silent'; did you mean 'silence'"),
         (lambda: Stall(Match(), "inn"), "no direction 'inn'; did you mean 'in'"),

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim import Simulation, TopicPartition, assignment_bytes, subscription_bytes
+from groupsim import Simulation, TopicPartition
 from groupsim.protocol.embedded.consumer_protocol import (
     Assignment,
     Subscription,
     decode_assignment,
     decode_subscription,
 )
+from groupsim.requests import assignment_bytes, subscription_bytes
 
 
 def test_a_subscription_carries_what_its_version_can() -> None:

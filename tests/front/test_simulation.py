@@ -3,17 +3,19 @@ from __future__ import annotations
 import pytest
 
 from groupsim import Cause, ErrorCode, Simulation, TopicPartition
-from groupsim.cluster.network.faults import Isolate, Match
-from groupsim.protocol.messages.group import (
+from groupsim.faults import Isolate, Match
+from groupsim.requests import (
+    AddOffsetsToTxnRequest,
+    EndTxnRequest,
     HeartbeatRequest,
     HeartbeatResponse,
+    InitProducerIdRequest,
     JoinGroupRequest,
     JoinGroupResponse,
     JoinProtocol,
     OffsetCommitRequest,
     OffsetToCommit,
 )
-from groupsim.protocol.messages.transactions import AddOffsetsToTxnRequest, EndTxnRequest, InitProducerIdRequest
 
 
 async def test_a_group_forms_and_owns_every_partition(sim: Simulation) -> None:

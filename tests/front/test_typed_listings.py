@@ -26,12 +26,11 @@ HEAD = """
 from typing import Any
 import pytest
 from hypothesis import given, settings, strategies as st
-from groupsim import ErrorCode, Simulation
-from groupsim.coordinator.testing import Bench
+from groupsim import ClientProfile, ErrorCode, Simulation
 from groupsim.assignors import RangeAssignor as MyAssignor
-from groupsim.cluster.network.faults import *
-from groupsim.members.profiles.profile import ClientProfile
-from groupsim.protocol.basics import Api
+from groupsim.faults import *
+from groupsim.requests import Api
+from groupsim.testing import Bench
 """
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
+import textwrap
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+TABLES = Path(__file__).resolve().parents[2] / "docs" / "tables.md"
 NOTEBOOK = Path(__file__).resolve().parents[2] / "docs" / "sweep-to-plot.ipynb"
 
 
@@ -27,3 +30,11 @@ def test_the_notebook_runs_from_its_first_cell_to_its_last(tmp_path: Path, monke
     assert len(names["figure"].data) == 2
     assert (tmp_path / "unserved.html").stat().st_size > 1000
     assert not any(cell.get("outputs") for cell in cells)
+    exec(tables_listing(), names)  # of docs/tables.md, on the same sweep
+    assert len(names["changes"]) > 18
+
+
+def tables_listing() -> str:
+    """What docs/tables.md shows in Python, for the folder of the notebook."""
+    (found,) = re.findall(r"^(    import pyarrow.*\n(?:    .*\n)+)", TABLES.read_text(encoding="utf-8"), re.MULTILINE)
+    return textwrap.dedent(str(found)).replace("DIR/", "results/")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from groupsim import ErrorCode, Simulation, TopicPartition
-from groupsim.protocol.messages.group import OffsetCommitRequest, OffsetFetchRequest, OffsetToCommit
-from groupsim.protocol.messages.transactions import (
+from groupsim.requests import (
     AddOffsetsToTxnRequest,
     InitProducerIdRequest,
+    OffsetCommitRequest,
+    OffsetFetchRequest,
     OffsetInTxn,
+    OffsetToCommit,
     TxnOffsetCommitRequest,
 )
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groupsim import Simulation
-from groupsim.cluster.network.faults import AnswerError, Match
+from groupsim.faults import AnswerError, Match
 from groupsim.testing import caught
 from groupsim.testing import mutants as bug
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim import ErrorCode, Simulation
-from groupsim.cluster.network.faults import After, AnswerError, DelayResponse, LoseResponse, Match
-from groupsim.members.consumer.consumer import Consumer
-from groupsim.protocol.messages.group import Api
+from groupsim import Consumer, ErrorCode, Simulation
+from groupsim.faults import After, AnswerError, DelayResponse, LoseResponse, Match
+from groupsim.requests import Api
 from groupsim.testing import caught
 from groupsim.testing import mutants as bug
 

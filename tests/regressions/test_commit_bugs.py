@@ -6,9 +6,8 @@ import pytest
 from by_hand import FIRST, commit, transaction
 
 from groupsim import ErrorCode, Simulation
-from groupsim.cluster.network.faults import AnswerError, DelayResponse, Match
-from groupsim.protocol.messages.group import Api
-from groupsim.protocol.messages.transactions import EndTxnRequest
+from groupsim.faults import AnswerError, DelayResponse, Match
+from groupsim.requests import Api, EndTxnRequest
 from groupsim.testing import caught
 from groupsim.testing import mutants as bug
 

@@ -6,17 +6,17 @@ from typing import Any
 
 import pytest
 
-from groupsim import ErrorCode, Simulation, TopicPartition
-from groupsim.cluster.network.faults import Break, Match
-from groupsim.coordinator.classic.snapshot import GroupSnapshot
-from groupsim.protocol.messages.group import (
+from groupsim import ErrorCode, GroupSnapshot, Simulation, TopicPartition
+from groupsim.faults import Break, Match
+from groupsim.requests import (
     HeartbeatRequest,
     JoinGroupRequest,
     JoinProtocol,
     LeaveGroupRequest,
     LeavingMember,
+    OffsetInTxn,
+    TxnOffsetCommitRequest,
 )
-from groupsim.protocol.messages.transactions import OffsetInTxn, TxnOffsetCommitRequest
 from groupsim.testing import caught
 from groupsim.testing import mutants as bug
 

@@ -8,24 +8,29 @@ import pytest
 from assignor_groups import member, problems, topics
 from by_hand import FIRST, commit, committed
 
-from groupsim import ErrorCode, Simulation
-from groupsim.assignors import Assignor, JavaFailure, RebalanceProtocol, StickyAssignor
-from groupsim.cluster.network.faults import AnswerError, DelayResponse, Isolate, Match
-from groupsim.coordinator.base.interfaces import LoadFailed
-from groupsim.coordinator.base.records import GroupRecord, OffsetRecord, OffsetValue
-from groupsim.coordinator.testing import GROUP, Bench, offsets_of
-from groupsim.eventloop.trace.trace import Level
-from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription, TopicMetadata
-from groupsim.protocol.messages.group import (
+from groupsim import ErrorCode, Level, Simulation, TopicPartition
+from groupsim.assignors import (
+    Assignor,
+    GroupAssignment,
+    JavaFailure,
+    MemberSubscription,
+    RebalanceProtocol,
+    StickyAssignor,
+    TopicMetadata,
+)
+from groupsim.coordinator.testing import GROUP, offsets_of
+from groupsim.faults import AnswerError, DelayResponse, Isolate, Match
+from groupsim.requests import (
+    AddOffsetsToTxnRequest,
+    InitProducerIdRequest,
     JoinGroupRequest,
     JoinProtocol,
     LeaveGroupRequest,
     LeavingMember,
-    TopicPartition,
+    OffsetInTxn,
 )
-from groupsim.protocol.messages.transactions import AddOffsetsToTxnRequest, InitProducerIdRequest, OffsetInTxn
-from groupsim.protocol.messages.transactions import TxnOffsetCommitRequest as TxnCommit
-from groupsim.testing import caught
+from groupsim.requests import TxnOffsetCommitRequest as TxnCommit
+from groupsim.testing import Bench, GroupRecord, LoadFailed, OffsetRecord, OffsetValue, caught
 from groupsim.testing import mutants as bug
 
 NO_DELAY = {"group.initial.rebalance.delay.ms": 0}

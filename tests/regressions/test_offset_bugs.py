@@ -7,18 +7,16 @@ from by_hand import FIRST, commit, committed, transaction
 
 from groupsim import ErrorCode, Simulation, TopicPartition
 from groupsim.coordinator.base.placement import partition_for
-from groupsim.protocol.messages.group import (
+from groupsim.requests import (
+    AddOffsetsToTxnRequest,
     DeleteGroupsRequest,
+    EndTxnRequest,
     HeartbeatRequest,
+    InitProducerIdRequest,
     OffsetCommitRequest,
     OffsetFetchRequest,
-    OffsetToCommit,
-)
-from groupsim.protocol.messages.transactions import (
-    AddOffsetsToTxnRequest,
-    EndTxnRequest,
-    InitProducerIdRequest,
     OffsetInTxn,
+    OffsetToCommit,
     TxnOffsetCommitRequest,
 )
 from groupsim.testing import caught

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim.eventloop.trace.events import Kind
-from groupsim.scenarios.language.problems import ScenarioError
-from groupsim.scenarios.loading.load import load_text
-from groupsim.scenarios.runtime.runner import run_scenario
+from groupsim import Kind, ScenarioError, load_text, run_scenario
 
 BESIDE = """
 title: A consumer with partitions of its own beside a group

@@ -9,15 +9,8 @@ from __future__ import annotations
 import pytest
 
 from groupsim import ErrorCode, Kind, Simulation
-from groupsim.cluster.network.faults import After, AnswerError, Break, LoseResponse, Match
-from groupsim.protocol.messages.group import (
-    Api,
-    HeartbeatRequest,
-    JoinGroupRequest,
-    JoinGroupResponse,
-    JoinProtocol,
-    SyncGroupRequest,
-)
+from groupsim.faults import After, AnswerError, Break, LoseResponse, Match
+from groupsim.requests import Api, HeartbeatRequest, JoinGroupRequest, JoinGroupResponse, JoinProtocol, SyncGroupRequest
 
 SECOND = 1_000_000
 NO_DELAY = {"group.initial.rebalance.delay.ms": 0}

@@ -24,8 +24,9 @@ from random import Random
 
 import pytest
 
-from groupsim import ErrorCode, Kind, Simulation
-from groupsim.cluster.network.faults import (
+from groupsim import CommitPolicy, Consumer, ErrorCode, Kind, OnError, Simulation, TraceEvent
+from groupsim.coordinator.base.placement import partition_for
+from groupsim.faults import (
     After,
     AnswerError,
     Break,
@@ -37,11 +38,7 @@ from groupsim.cluster.network.faults import (
     Refuse,
     Stall,
 )
-from groupsim.coordinator.base.placement import partition_for
-from groupsim.eventloop.trace.events import TraceEvent
-from groupsim.members.behaviour import CommitPolicy, OnError
-from groupsim.members.consumer.consumer import Consumer
-from groupsim.protocol.messages.group import Api
+from groupsim.requests import Api
 
 SECOND = 1_000_000
 WALKS = int(os.environ.get("WALKS", "20"))

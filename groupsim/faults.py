@@ -1,0 +1,22 @@
+"""Faults of the network, for `Simulation.inject`: what may go wrong, where, when, how often.
+
+Each has a `Match` of the hosts or messages that it concerns. Links: `Latency`, `Limit`, `Stall`, `Isolate`, `Refuse`,
+`Break`; messages: `LoseResponse`, `DelayResponse`, `HoldResponse`, `AnswerError`. What happens to brokers are methods
+of `Simulation.cluster` (`crash_broker` …), what happens to members those of `Consumer` (`crash`, `pause` …).
+"""
+
+from groupsim.cluster.network.faults import After as After
+from groupsim.cluster.network.faults import AnswerError as AnswerError
+from groupsim.cluster.network.faults import Break as Break
+from groupsim.cluster.network.faults import DelayResponse as DelayResponse
+from groupsim.cluster.network.faults import Direction as Direction
+from groupsim.cluster.network.faults import Fault as Fault
+from groupsim.cluster.network.faults import HoldResponse as HoldResponse
+from groupsim.cluster.network.faults import Isolate as Isolate
+from groupsim.cluster.network.faults import Latency as Latency
+from groupsim.cluster.network.faults import Limit as Limit
+from groupsim.cluster.network.faults import LoseResponse as LoseResponse
+from groupsim.cluster.network.faults import Match as Match
+from groupsim.cluster.network.faults import Refuse as Refuse
+from groupsim.cluster.network.faults import Stall as Stall
+from groupsim.cluster.network.injection import FaultHandle as FaultHandle
