@@ -168,7 +168,7 @@ class ServedNodes:
         await self._do("move-leader", partition=f"{OFFSETS}-{partition}", to=to)
 
     async def restart(self, own: Mapping[str, object]) -> None:
-        raise NotImplementedError("of several brokers none is given other settings")
+        raise RuntimeError("only a play with one broker restarts it with settings of its own")
 
     async def orphan(self, hands: Hands, partition: int, node: int) -> None:
         await leave_alone(self, hands, node)
