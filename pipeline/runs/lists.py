@@ -12,6 +12,7 @@ from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.eventloop.trace.sinks import COLUMNS, plain, to_json
 from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story import Story
+from groupsim.scenarios.story.rebalances.copies import Copies
 
 Row = tuple[Any, ...]
 By = Mapping[Kind, Sequence[TraceEvent]]
@@ -78,7 +79,7 @@ def states(by_kind: By, story: Story) -> Iterator[Row]:
     kinds = (Kind.GROUP_STATE, Kind.GROUP_LOADED, Kind.GROUP_UNLOADED)
     current: dict[str, TraceEvent] = {}
     found: list[tuple[int, Row]] = []
-    for event in in_order(by_kind, *kinds):
+    for event in filter(Copies().counts, in_order(by_kind, *kinds)):
         before = current.get(event.group or "?")
         if before is not None:
             found.append((before.seq, _stretch(before, event.t_us)))

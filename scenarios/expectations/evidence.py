@@ -18,6 +18,7 @@ from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.language.values import END
 from groupsim.scenarios.story import tell
 from groupsim.scenarios.story.model import GroupStory, Span, Story
+from groupsim.scenarios.story.rebalances.copies import Copies, as_loaded
 from groupsim.scenarios.story.records.lag_course import LagCourse
 
 
@@ -127,13 +128,14 @@ class Evidence:
         at = self.moment(at_us)
         members: dict[str, None] = {}
         settled: list[tuple[str, ...]] = []
+        copies = Copies()
         for event in self.events:
             if event.t_us > at:
                 break
-            if event.group != group:
+            if event.group != group or event.kind not in _OF_COPIES or not copies.counts(event):
                 continue
             if event.kind is Kind.GROUP_LOADED:
-                members = _as_loaded(members, settled, (event.payload or {}).get("members"))
+                members = dict.fromkeys(as_loaded(members, settled, (event.payload or {}).get("members")))
             elif event.kind is Kind.GROUP_STATE and event.to in ("Stable", "Empty"):
                 settled.append(tuple(members))
             else:
@@ -192,20 +194,15 @@ def _joiner(event: TraceEvent, by_seq: Mapping[int, TraceEvent]) -> str | None:
     return str(noted).lstrip("/") if noted is not None else None
 
 
+_STATES = (Kind.GROUP_STATE, Kind.GROUP_LOADED, Kind.GROUP_UNLOADED)
+_OF_COPIES = (*_STATES, Kind.MEMBER_ADDED, Kind.MEMBER_REMOVED, Kind.MEMBER_REPLACED)
+
+
 def _states_of(events: Iterable[TraceEvent]) -> dict[str, list[StateChange]]:
     found: dict[str, list[StateChange]] = {}
-    held: dict[str, str | None] = {}
-    stale: set[tuple[str, str | None]] = set()
+    copies = Copies()
     for event in events:
-        state = _state_after(event)
-        if state is not None and event.group:
-            if event.kind is Kind.GROUP_LOADED:
-                stale.discard((event.group, event.host))
-                if held.get(event.group, event.host) != event.host:
-                    stale.add((event.group, held[event.group]))
-            if (event.group, event.host) in stale:
-                continue  # a broker that does not know yet that another one coordinates the group
-            held[event.group] = event.host
+        if event.group and event.kind in _STATES and copies.counts(event) and (state := _state_after(event)):
             change = StateChange(event.t_us, event.seq, state, event.generation or 0)
             found.setdefault(event.group, []).append(change)
     return found
@@ -224,12 +221,6 @@ def _topic_sizes(events: Iterable[TraceEvent], facts: Mapping[str, Any]) -> list
     changes = (event for event in events if event.kind is Kind.METADATA_CHANGED and event.topic)
     sizes += [(e.t_us, e.topic or "", int((e.payload or {}).get("partitions") or 0)) for e in changes]
     return sizes
-
-
-def _as_loaded(members: dict[str, None], settled: list[tuple[str, ...]], count: object) -> dict[str, None]:
-    """The members a new coordinator read from its log: who came in a rebalance that was not over is forgotten."""
-    found = next((then for then in reversed([*settled, tuple(members)]) if len(then) == count), tuple(members))
-    return dict.fromkeys(found)
 
 
 def _apply_membership(members: dict[str, None], event: TraceEvent) -> None:

@@ -12,6 +12,7 @@ from operator import attrgetter
 from attrs import Factory, define
 
 from groupsim.eventloop.trace.events import TraceEvent
+from groupsim.scenarios.story.rebalances.copies import Copies
 from groupsim.scenarios.story.records.delivery_ledger import Book, Books, Partition
 from groupsim.scenarios.story.records.fetches import Fetches
 
@@ -122,6 +123,8 @@ class GroupFacts:
     fenced: dict[str, list[str]] = Factory(dict)  # instance id → members fenced under it
     loaded: list[int] = Factory(list)
     alone: dict[str, None] = Factory(dict)  # hosts that rebalance just now, in a group without a coordinator
+    settled: tuple[tuple[str, int], ...] = ()  # the members, with when they were added, as the log has them
+    back: dict[str, list[int]] = Factory(dict)  # removed members that the log had still → when it was loaded
 
     @property
     def open(self) -> Round | None:
@@ -170,6 +173,7 @@ class Facts:
     end_us: int = 0
     hosts: dict[str, HostFacts] = Factory(dict)
     groups: dict[str, GroupFacts] = Factory(dict)
+    copies: Copies = Factory(Copies)
     process: dict[str, str] = Factory(dict)  # member id → host
     learnt: dict[str, None] = Factory(dict)  # member ids that their own clients have heard of
     session_us: dict[str, int] = Factory(dict)  # member id → its session timeout

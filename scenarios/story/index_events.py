@@ -8,6 +8,7 @@ from typing import Any
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.protocol.messages.group import Api
 from groupsim.scenarios.story.facts import Facts, GroupFacts, Round, Stretch
+from groupsim.scenarios.story.rebalances.copies import as_loaded
 from groupsim.scenarios.story.rebalances.hindrances import is_given_up, is_pending
 from groupsim.scenarios.story.rebalances.rollouts import rolled, settle
 from groupsim.scenarios.story.rebalances.zookeeper_rounds import member_state, process_ended
@@ -223,8 +224,20 @@ def _group(facts: Facts, event: TraceEvent) -> GroupFacts:
     return facts.groups.setdefault(event.group or "?", GroupFacts(event.group or "?"))
 
 
+def _of_the_group(reader: Reader) -> Reader:
+    """A reader of what a coordinator does in its copy of a group, if it is the copy that counts."""
+
+    def read(facts: Facts, event: TraceEvent) -> None:
+        if facts.copies.counts(event):
+            reader(facts, event)
+
+    return read
+
+
 def _state(facts: Facts, event: TraceEvent) -> None:
     group = _group(facts, event)
+    if event.to in ("Stable", "Empty"):
+        group.settled = tuple(group.members.items())
     current = group.open
     if event.to == "PreparingRebalance":
         _begin_round(group, event)
@@ -254,7 +267,7 @@ def _begin_round(group: GroupFacts, event: TraceEvent) -> None:
 
 
 def _arrived(facts: Facts, event: TraceEvent) -> None:
-    if event.api != "JoinGroup" or not event.group or not event.member:
+    if event.api != "JoinGroup" or not event.group or not event.member or facts.copies.replaced(event):
         return
     group = _group(facts, event)
     group.recent[event.member] = event.t_us
@@ -337,8 +350,15 @@ def _fenced(facts: Facts, event: TraceEvent) -> None:
 
 
 def _loaded(facts: Facts, event: TraceEvent) -> None:
-    _group(facts, event).loaded.append(event.t_us)
+    group = _group(facts, event)
+    group.loaded.append(event.t_us)
     facts.brokers.append(event)
+    if group.open is not None:
+        group.open.ended = event  # it went away with the coordinator before
+    known = dict(as_loaded(group.members.items(), [group.settled], (event.payload or {}).get("members")))
+    for member in (one for one in known if one not in group.members):
+        group.back.setdefault(member, []).append(event.t_us)
+    group.members = known
 
 
 def _broker(facts: Facts, event: TraceEvent) -> None:
@@ -372,18 +392,18 @@ READERS: dict[Kind, Reader] = {
     Kind.REQUEST_PARKED: _arrived,
     Kind.RESPONSE_RECEIVED: _answered,
     Kind.REQUEST_FAILED: _request_failed,
-    Kind.GROUP_STATE: _state,
-    Kind.MEMBER_PENDING: _pending,
-    Kind.MEMBER_ADDED: _added,
-    Kind.MEMBER_UPDATED: _updated,
-    Kind.MEMBER_REPLACED: _replaced,
-    Kind.MEMBER_REMOVED: _removed,
-    Kind.MEMBER_FENCED: _fenced,
-    Kind.GROUP_LOADED: _loaded,
+    Kind.GROUP_STATE: _of_the_group(_state),
+    Kind.MEMBER_PENDING: _of_the_group(_pending),
+    Kind.MEMBER_ADDED: _of_the_group(_added),
+    Kind.MEMBER_UPDATED: _of_the_group(_updated),
+    Kind.MEMBER_REPLACED: _of_the_group(_replaced),
+    Kind.MEMBER_REMOVED: _of_the_group(_removed),
+    Kind.MEMBER_FENCED: _of_the_group(_fenced),
+    Kind.GROUP_LOADED: _of_the_group(_loaded),
     Kind.BROKER_FENCED: _broker,
     Kind.BROKER_UNFENCED: _broker,
     Kind.PARTITION_LEADER: _broker,
-    Kind.GROUP_UNLOADED: _unloaded,
+    Kind.GROUP_UNLOADED: _of_the_group(_unloaded),
     Kind.OFFSET_EXPIRED: _note,
     Kind.CLIENT_STATE: _client_state,
     Kind.COORDINATOR_FOUND: _signal,

@@ -56,7 +56,10 @@ def _failed_commits(facts: Facts) -> dict[str, Counter[str]]:
 
 
 def evictions(facts: Facts, host: HostFacts) -> list[Stretch]:
-    """Stretches in which the coordinator had removed the member and its process did not know."""
+    """Stretches in which the coordinator had removed the member and its process did not know.
+
+    One ends when the process hears of it, or when a next coordinator loads a record that has the member still.
+    """
     found = []
     for group in facts.groups.values():
         for removal in group.removals:
@@ -64,8 +67,8 @@ def evictions(facts: Facts, host: HostFacts) -> list[Stretch]:
                 continue
             if host.end_between(first_seen(facts, removal.member or "", host) - 1, removal.t_us):
                 continue  # its process was gone by then; the id outlived it
-            aware = next((t for t, state in host.states if t >= removal.t_us), facts.end_us)
-            found.append(Stretch(removal.t_us, aware))
+            known = (*(t for t, _ in host.states), *group.back.get(removal.member or "", ()))
+            found.append(Stretch(removal.t_us, min((t for t in known if t >= removal.t_us), default=facts.end_us)))
     return found
 
 

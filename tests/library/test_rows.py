@@ -18,6 +18,7 @@ from groupsim.pipeline.tables.columns import Type
 from groupsim.pipeline.tables.schemas import TABLES
 from groupsim.scenarios.loading.catalogue import names
 from groupsim.scenarios.runtime.runner import Run
+from groupsim.scenarios.story.rebalances.copies import Copies
 
 Named = dict[str, Any]
 
@@ -135,9 +136,11 @@ def test_phases_of_a_process_tile_the_run(name: str) -> None:
 
 @pytest.mark.parametrize("name", names())
 def test_states_of_a_group_follow_each_other_to_the_end(name: str) -> None:
-    """From its first state on, without gap or overlap, and each begins where the trace says so."""
+    """From its first state on, without gap or overlap, and each begins where a copy that counts changes."""
     run, rows = scene(name).run, scene(name).rows
-    changes = [event.t_us for event in run.events if event.kind is Kind.GROUP_STATE]
+    kinds, counts = (Kind.GROUP_STATE, Kind.GROUP_LOADED, Kind.GROUP_UNLOADED), Copies().counts
+    told = [event for event in run.events if event.kind in kinds and counts(event)]
+    changes = [event.t_us for event in told if event.kind is Kind.GROUP_STATE]
     states = named(rows, "states")
     for stretches in by(states, "group_id").values():
         assert stretches[-1]["ended_us"] == run.events[-1].t_us

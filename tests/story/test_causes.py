@@ -317,6 +317,7 @@ def test_a_join_lost_with_its_coordinator_is_the_coordinator_s_doing(loaded_by: 
     tape = formed("c1", "c2").at(20)
     tape.client(Kind.REQUEST_FAILED, "c2", api="JoinGroup", error="DISCONNECTED", reason="the broker went away")
     tape.at(27).add(Kind.GROUP_LOADED, host=loaded_by, group="g1", payload={"members": 2, "generation": 1})
+    tape.broker = loaded_by
     tape.at(28).rejoin("c2").prepare("c2", "UPDATE_META")
     generation = first_rebalance(tape)
     assert (generation.cause, generation.why) == (

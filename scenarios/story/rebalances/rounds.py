@@ -80,7 +80,7 @@ def _outcome(this: Round) -> Outcome:
         return Outcome.OPEN
     if ended is this.stable:
         return Outcome.STABLE
-    if ended.kind is Kind.GROUP_UNLOADED or ended.to == "Dead":
+    if ended.kind in (Kind.GROUP_LOADED, Kind.GROUP_UNLOADED) or ended.to == "Dead":
         return Outcome.LOST
     return Outcome.EMPTY if ended.to == "Empty" else Outcome.ABANDONED
 
