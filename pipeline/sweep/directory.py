@@ -88,6 +88,8 @@ class Directory:
                 place.write(EXPERIMENT, text)
             if changed or not place.is_file(cell_rows.FILE):
                 place.write_table(cell_rows.FILE, cell_rows.cells_of(directory.experiment))
+            elif place.local is None:  # its rights may be others than when it was begun
+                place.try_writing("driver")
         except BaseException:
             unlock()
             raise

@@ -158,6 +158,12 @@ class Place:
             if moves:
                 self._fs().move(target, path_there)
 
+    def try_writing(self, whose: str) -> None:
+        """Write a file, called by `whose` it is, and remove it. Raises SweepError where that is refused."""
+        name = f".probe-{whose}"
+        self.write(name, b"")
+        self.remove([name])
+
     def write_table(self, name: str, table: pa.Table) -> int:
         """Write a table as Parquet, whole or not at all; returns its bytes. Raises SweepError."""
         import pyarrow as pa

@@ -134,12 +134,10 @@ def storage_problem(place: Place) -> str:
 
     A folder of this name that is not the sweep's (this is another machine) has no `experiment.json`.
     """
-    name = f".probe-{attempt()}"
     try:
         if not place.is_file("experiment.json"):
             return "it is not there"
-        place.write(name, b"")
-        place.remove([name])
+        place.try_writing(attempt())
     except SweepError as error:
         return error.message
     return ""

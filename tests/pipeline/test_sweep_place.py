@@ -5,16 +5,23 @@ from __future__ import annotations
 import errno
 import os
 from pathlib import Path
+from typing import Any
 
 import pytest
+import small_sweep
+from pyarrow import fs
+from typer.testing import CliRunner
 
-from groupsim.pipeline.sweep import choosing, work
+from groupsim.cli.app import app
+from groupsim.pipeline.sweep import choosing, place, work
 from groupsim.pipeline.sweep.choosing import choose
 from groupsim.pipeline.sweep.chunks import Chunk
+from groupsim.pipeline.sweep.directory import Contents, Directory
+from groupsim.pipeline.sweep.driver import bundle_of
 from groupsim.pipeline.sweep.engines import EngineOptions
 from groupsim.pipeline.sweep.errors import SweepError
 from groupsim.pipeline.sweep.place import Place, refused
-from groupsim.pipeline.sweep.spark import manifest_rows
+from groupsim.pipeline.sweep.spark import engine, manifest_rows
 from groupsim.pipeline.sweep.spark.engine import _chunk
 from groupsim.pipeline.sweep.spark.java import Java
 from groupsim.pipeline.sweep.spark.session import spark_defaults
@@ -62,6 +69,46 @@ def test_a_url_is_called_as_spark_and_people_call_it() -> None:
     assert (place / "runs", place.spark("runs"), place.local) == ("s3://bucket/a/runs", "s3a://bucket/a/runs", None)
     assert place.settings == {"fs.s3a.endpoint": "http://x"}
     assert Place.at("a b").spark("x") == f"{Path('a b').absolute().as_uri()}/x"
+
+
+class Store(fs.LocalFileSystem):  # type: ignore[misc]
+    """An object store: a folder is there with its first file."""
+
+    def open_output_stream(self, path: str, **options: Any) -> Any:
+        """See Arrow."""
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        return super().open_output_stream(path, **options)
+
+
+class ReadsOnly(Store):
+    """One that a user may only read."""
+
+    def open_output_stream(self, path: str, **options: Any) -> Any:
+        """As S3 refuses it."""
+        raise DENIED
+
+
+@pytest.mark.parametrize("going_on", [False, True], ids=["new", "going-on"])
+@pytest.mark.parametrize(
+    ("where", "says"),
+    [("s3a://b/x", "no right to have it written"), ("ftp://b/x", "no file system is called 'ftp' name a local path")],
+)
+def test_a_place_that_cannot_be_written_is_refused_before_the_session(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str, says: str, going_on: bool
+) -> None:
+    """In local mode, where no probe asks a worker; also when the sweep was begun by a user who might write there."""
+    store, file = tmp_path / "store", small_sweep.write(tmp_path)
+    monkeypatch.setattr(place, "_opened", lambda *_: (Store(), str(store)))
+    if going_on and where.startswith("s3a"):
+        experiment = small_sweep.load(tmp_path)
+        Directory.prepare(where, Contents(experiment, bundle_of(experiment).code, False)).close()
+    before = sorted(file for file in store.rglob("*") if file.is_file())
+    monkeypatch.setattr(place, "_opened", lambda *_: (ReadsOnly(), str(store)))
+    monkeypatch.setattr(engine, "session", lambda *_, **__: pytest.fail("a session was begun"))
+    options = ("--engine", "spark", "--master", "local[1]")
+    done = CliRunner(env={"COLUMNS": "200"}).invoke(app, ["sweep", str(file), "--out", where, *options])
+    assert (done.exit_code, says in " ".join(done.stderr.split())) == (2, True), done.stderr
+    assert sorted(file for file in store.rglob("*") if file.is_file()) == before
 
 
 def test_a_worker_says_what_kept_its_tables_from_being_written() -> None:
