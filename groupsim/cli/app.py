@@ -72,6 +72,7 @@ def diff(
     right: Annotated[
         str | None, typer.Argument(help="Another; without it, A with what --set changes.", metavar="B")
     ] = None,
+    group: Annotated[str | None, typer.Option("--group", help="Only this group.", metavar="GROUP")] = None,
     seed: Seed = 0,
     setting: Settings = None,
     as_json: AsJson = False,
@@ -87,7 +88,7 @@ def diff(
     """
     from groupsim.cli.commands import diff as diff_command
 
-    raise typer.Exit(diff_command.diff(left, right, seed, setting or [], as_json))
+    raise typer.Exit(diff_command.diff(left, right, seed, setting or [], as_json, group))
 
 
 @app.command("describe")

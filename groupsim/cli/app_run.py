@@ -43,6 +43,7 @@ def run(
     - `groupsim run demo --report demo.html`
     - `groupsim run three-ages-today --owners`
     - `groupsim run brokers-roll-forty-groups --group fleet-7`
+    - `groupsim run brokers-roll-forty-groups --seeds 3 --all`
     - `groupsim run deploy-jvm-S-cooperative --all`
     - `groupsim run demo --data-dir data/ && groupsim offsets data/`
     - `groupsim run four-scenes --rebalance 2`
@@ -58,8 +59,9 @@ def run(
     if seeds is None:
         of_story = run_command.Shown(fetches, owners, checks, every, group)
         raise typer.Exit(run_command.run(source, seed, setting or [], files, as_json, shown=of_story, rebalance=one))
-    seeds_command.refuse_of_one_run(source, seed, files, {**shown, "--all": every})
-    raise typer.Exit(seeds_command.run_seeds(source, seed, seeds, setting or [], as_json))
+    seeds_command.refuse_of_one_run(source, seed, files, shown)
+    of_groups = seeds_command.Shown(group, every)
+    raise typer.Exit(seeds_command.run_seeds(source, seed, seeds, setting or [], as_json, of_groups))
 
 
 def register(app: typer.Typer) -> None:

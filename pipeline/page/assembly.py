@@ -16,7 +16,7 @@ from attrs import frozen
 
 from groupsim.pipeline.page.compact import as_json
 
-COMMON = ("base.js", "plots.js", "lanes.js", "lag.js", "sequence.js", "run.js")
+COMMON = ("base.js", "plots.js", "lanes.js", "lag.js", "sequence.js", "fleets.js", "run.js")
 SWEEP = ("grid.js", "spread.js", "front.js", "sweep.js")
 START = ("start.js",)
 _SLOT = re.compile("@@([A-Z]+)@@")

@@ -7,7 +7,9 @@ function runOf(packed, page = {}) {
     .sort((a, b) => a.began_us - b.began_us || a.index - b.index).map((row, index) => ({ ...row, number: index + 1 }));
   const row = tables.runs[0];
   const hosts = [...new Set([...tables.phases, ...tables.members].map((one) => one.host))];
-  return { tables, doings, row, nicknames: nicknames(hosts), groups: groupsOf(tables), endUs: row.virtual_us || 0, ...page };
+  const run = { tables, doings, row, nicknames: nicknames(hosts), groups: groupsOf(tables), endUs: row.virtual_us || 0, ...page };
+  run.fleets = fleetsOf(run.groups);
+  return { ...run, told: toldAlone(run) };
 }
 
 /** The groups of a run, the one that suffered most first. */
@@ -28,7 +30,11 @@ function showRun(container, run, level) {
   if (run.checks && run.checks.length) container.append(expectations(run, level));
   const holder = el("div", {});
   const generationsOfAll = generationsSection(run, level, (generation) => show(generation.group_id, generation));
-  container.append(generationsOfAll, holder, doingsSection(run, level), membersSection(run, level), partitionsSection(run, level));
+  const fleets = fleetsSection(run, level, (group) => {
+    show(group, null);
+    holder.querySelector("h2, h3, h4").focus();
+  });
+  container.append(...[fleets, generationsOfAll, holder].filter((one) => one), doingsSection(run, level), membersSection(run, level), partitionsSection(run, level));
   if (run.assumed && run.assumed.length) container.append(assumptions(run.assumed, level));
   const show = (group, generation) => {
     showGroup(holder, run, group, level, generation, show);
@@ -56,6 +62,7 @@ function runFigures(row) {
     [figure(row.lost), "records passed over: not delivered, though later ones were", row.lost ? "bad" : ""],
     [figure(row.evictions), `members evicted${row.false_evictions ? `, ${figure(row.false_evictions)} of them alive` : ""}`, row.false_evictions ? "warn" : ""],
   ];
+  if (row.without_coordinator_us) figures.push([span(row.without_coordinator_us), "without a coordinator, summed over groups", "warn"]);
   if (row.lost_acknowledged) figures.push([figure(row.lost_acknowledged), "acknowledged records lost with a leader", "bad"]);
   if (row.rollout_us !== null) figures.push([span(row.rollout_us), "the rollout: first stop to all pods ready, group stable"]);
   if (row.detection_us !== null) figures.push([span(row.detection_us), "to notice a crash"]);
@@ -75,7 +82,7 @@ function expectations(run, level) {
 // --- generations -----------------------------------------------------------------------------------------------
 
 function generationsSection(run, level, choose) {
-  const { changes: generations } = run.tables;
+  const generations = run.tables.changes.filter((one) => run.told.has(one.group_id));
   const columns = [
     ...(run.groups.length > 1 ? [{ title: "group", cell: (one) => one.group_id }] : []),
     { title: "gen", number: true, head: true, cell: (one) => el("button", { type: "button", class: "link", title: "Show it in the lanes and its messages",
@@ -92,7 +99,7 @@ function generationsSection(run, level, choose) {
   if (!generations.length) return section(level, "Generations", el("p", {}, "No group formed."));
   const table = tableOf("Every rebalance: why, who, how long", columns, generations);
   if (generations.length > 25) table.classList.add("tall");
-  return section(level, "Generations", sharedBeginning(run), el("p", { class: "note screen" }, "A generation’s number shows it in the lanes and its messages below."), table, meanings(run));
+  return section(level, "Generations", sharedBeginning(run), el("p", { class: "note screen" }, "A generation’s number shows it in the lanes and its messages below.", run.fleets.length ? " Of a fleet the groups are listed that fared differently from most, and the one that was hit hardest." : ""), table, meanings(run));
 }
 
 function sharedBeginning(run) {
@@ -312,7 +319,8 @@ function membersSection(run, level) {
   for (const one of run.tables.commits.filter((row) => row.error)) {
     failed.set(one.host, [...(failed.get(one.host) || []), `${one.n} × ${one.error}`]);
   }
-  return section(level, "Members", tableOf("Every process that was a member, and every producer", [
+  const shown = run.tables.members.filter((one) => one.group_id === null || run.told.has(one.group_id));
+  const columns = [
     { title: "process", cell: (one) => one.host, head: true },
     ...(run.groups.length > 1 ? [{ title: "group", cell: (one) => one.group_id }] : []),
     { title: "client", cell: (one) => one.profile },
@@ -326,7 +334,9 @@ function membersSection(run, level) {
       { title: "of them empty", cell: (one) => (one.fetches === null ? "–" : figure(one.fetches_empty)), number: true },
     ] : []),
     { title: "ended by", cell: (one) => one.failed || "", class: "text" },
-  ], run.tables.members.slice(0, MANY_ROWS)));
+  ];
+  return section(level, "Members", tableOf(`${run.fleets.length ? "The processes of the groups above" : "Every process that was a member"}, and every producer`, columns, shown.slice(0, MANY_ROWS)),
+    shown.length < run.tables.members.length ? asTable(`All ${figure(run.tables.members.length)} processes`, "Every process that was a member, and every producer", columns, () => run.tables.members) : null);
 }
 
 function partitionsSection(run, level) {

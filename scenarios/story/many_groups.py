@@ -6,6 +6,7 @@ say, hits every group, how long, and whether all of them at once.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -17,6 +18,8 @@ from groupsim.scenarios.story.rebalances.ownership import united
 
 MANY = 9
 """From so many groups on they are summed up."""
+
+_NUMBER = re.compile(r"\d+")
 
 
 @frozen
@@ -53,6 +56,26 @@ class ManyGroups:
     worst: GroupStory
 
 
+def fleets(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Groups that one specification made, by the name that it gave them all: `MANY` or more that differ in a number.
+
+    fleet-1 to fleet-40 are `fleet`, and fleet-1-eu to fleet-40-eu are `fleet-{n}-eu`. A trace does not say which groups
+    are of a `count`, and groups of a real cluster have none, so it is told by the names.
+    """
+    could_be = {name: _patterns(name) for name in dict.fromkeys(names)}
+    sizes = Counter(pattern for patterns in could_be.values() for pattern in patterns)
+    found: dict[str, list[str]] = {}
+    for name, patterns in could_be.items():
+        if patterns and sizes[best := max(patterns, key=sizes.__getitem__)] >= MANY:
+            found.setdefault(best.removesuffix("-{n}"), []).append(name)
+    return {name: tuple(groups) for name, groups in found.items() if len(groups) >= MANY}
+
+
+def _patterns(name: str) -> list[str]:
+    """The name without each one of its numbers."""
+    return [f"{name[: at.start()]}{{n}}{name[at.end() :]}" for at in _NUMBER.finditer(name)]
+
+
 def many_groups(story: Story) -> ManyGroups | None:
     """The groups of a story summed up; None where there are few enough to be told one by one."""
     groups = story.groups
@@ -68,14 +91,14 @@ def many_groups(story: Story) -> ManyGroups | None:
         duplicates=sum(group.duplicates for group in groups),
         hits=tuple(_hits(story)),
         causes=tuple(causes.most_common()),
-        worst=_worst(story),
+        worst=hit_hardest(story, groups),
     )
 
 
-def _worst(story: Story) -> GroupStory:
+def hit_hardest(story: Story, groups: Iterable[GroupStory]) -> GroupStory:
     """The group that stood still longest, or rebalanced most, or was without a coordinator longest."""
     away = {name: _length(spans) for name, spans in without_coordinator(story).items()}
-    return max(story.groups, key=lambda one: (one.stopped_us, len(one.rebalances), away.get(one.group, 0)))
+    return max(groups, key=lambda one: (one.stopped_us, len(one.rebalances), away.get(one.group, 0)))
 
 
 def _hits(story: Story) -> Iterable[Hit]:

@@ -13,6 +13,7 @@ import small_sweep
 
 from groupsim.pipeline.page import sweep_page
 from groupsim.pipeline.tables.metrics import SCALE, Metric, Unit
+from groupsim.scenarios.story.many_groups import fleets
 
 ARGUMENTS = [
     "--headless",
@@ -400,6 +401,45 @@ def test_lanes_open_where_something_happens(browser: Any, tmp_path: Path) -> Non
     opened.page.get_by_role("button", name="Show the whole run").click()
     assert opened.page.evaluate(shown) == [0, 600_000_000]
     opened.close()
+
+
+FLEET = """
+    title: Ten groups, one of them stopped, one crashed
+    run-for: 60s
+    cluster: {logs: counted}
+    topics: {orders: {partitions: 2, rate: 30/min}}
+    groups: {fleet: {count: 10, members: {c: 2}}}
+    timeline:
+      - {at: 15s, do: stop, member: fleet-3-c-1}
+      - {at: 20s, do: stop, member: fleet-5-c-1}
+      - {at: 30s, do: start, member: fleet-5-c-1}
+"""
+
+
+def test_a_fleet_has_one_part_with_the_groups_that_fared_differently(browser: Any, tmp_path: Path) -> None:
+    """It is closed at first; lists of generations and members have these groups alone; a group leads to its lanes."""
+    file = tmp_path / "fleet.html"
+    file.write_text(page_samples.page(FLEET), "utf-8")
+    opened = Opened(browser, file)
+    part = opened.page.locator("details.fleet")
+    assert part.locator("summary").inner_text().startswith("fleet: 10 groups, 3 rebalances in 2 of them; hit hardest: ")
+    assert not part.locator("table").first.is_visible()
+    part.locator("summary").click()
+    assert sorted(part.locator("button.link").all_inner_texts()) == ["fleet-3", "fleet-5"]
+    assert part.locator("tbody tr").first.inner_text().split() == ["rebalances", "2", "2", "fleet-5", "3"]
+    generations = opened.page.get_by_role("region", name="Every rebalance: why, who, how long")
+    assert set(generations.locator("tbody td:first-child").all_inner_texts()) == {"fleet-3", "fleet-5"}
+    assert opened.page.get_by_role("region", name="The processes of the groups above").locator("tbody tr").count() == 4
+    part.get_by_role("button", name="fleet-3").click()
+    assert opened.page.evaluate("document.activeElement.textContent") == "What happened when: fleet-3"
+    opened.close()
+
+
+def test_the_page_and_the_terminal_take_the_same_groups_for_a_fleet(run: Any) -> None:
+    """Names that differ in one number, nine or more."""
+    names = [*(f"v2-{n}-eu1" for n in range(1, 10)), "v3-1-eu1", "audit", *(f"b-{n}" for n in range(8))]
+    found = run.evaluate("names => fleetsOf(names).map((one) => [one.name, one.groups])", names)
+    assert {name: tuple(groups) for name, groups in found} == fleets(names)
 
 
 def test_twelve_owners_have_twelve_colours(run: Any) -> None:

@@ -15,6 +15,7 @@ from rich.text import Text
 from groupsim.cli import as_json
 from groupsim.cli.exits import WELL, Trouble
 from groupsim.cli.render import cluster as cluster_view
+from groupsim.cli.render import fleet_states
 from groupsim.cli.render.cluster import ClusterView, Coordinator, look
 from groupsim.cli.render.partitions import by_topic, in_ranges
 from groupsim.cli.running import perform
@@ -30,6 +31,7 @@ from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.language.problems import suggest
 from groupsim.scenarios.runtime.world import Stage
 from groupsim.scenarios.story import Generation, Outcome, tell
+from groupsim.scenarios.story.many_groups import fleets
 from groupsim.scenarios.story.words import clock, span
 
 Snapshots = Mapping[str, GroupSnapshot | None]
@@ -133,10 +135,19 @@ def _group(
 
 
 def show(found: Snapshots, at_us: int, events: Sequence[TraceEvent], console: Console, view: ClusterView) -> None:
-    """Print every group."""
+    """Print every group; of a fleet how many are alike, and the one that is furthest from rest."""
     told, ended = _past(events, at_us)
     places = {one.group: one for one in view.coordinators}
-    for name, group in found.items():
+    alone = dict(found)
+    for fleet, names_of in fleets(found).items():
+        groups = {name: alone.pop(name) for name in names_of}
+        fleet_states.show(fleet, groups, places, at_us, console)
+        if (furthest := fleet_states.furthest(groups, at_us)) is not None:
+            name, why = furthest
+            alone[name] = groups[name]
+            console.print(Text(f"  {name}: {why}; --group NAME shows another one, --json has all", "dim"))
+        console.print()
+    for name, group in alone.items():
         if group is None:
             console.print(Text.assemble((name, "bold cyan"), f" at {clock(at_us)}: nobody has joined it yet"))
         else:

@@ -17,8 +17,10 @@ from groupsim.cli.terminal import Terminal
 from groupsim.eventloop.trace.events import TraceEvent
 
 
-def diff(left: str, right: str | None, seed: int, settings: list[str], wants_json: bool) -> int:
-    """Compare and print; returns the exit code (0: a difference is not a failure)."""
+def diff(
+    left: str, right: str | None, seed: int, settings: list[str], wants_json: bool, group: str | None = None
+) -> int:
+    """Compare and print, with a `group` that one alone; returns the exit code (0: a difference is not a failure)."""
     if right is None and not settings:
         raise Trouble("nothing to compare with", "name a second scenario or trace, or change A with --set PATH=VALUE")
     other = left if right is None else right
@@ -28,7 +30,7 @@ def diff(left: str, right: str | None, seed: int, settings: list[str], wants_jso
     names = (left, _name(other, settings))
     # What --set changes is told as it was written; of two files what they say differently, --set included.
     changed = settings if right is None else ()
-    found = comparing.compare(_events(left, seed, []), _events(other, seed, settings), names, changed, said)
+    found = comparing.compare(_events(left, seed, []), _events(other, seed, settings), names, changed, said, group)
     if wants_json:
         print(as_json.text(document(found)))
     else:
@@ -49,8 +51,10 @@ def _events(source: str, seed: int, settings: list[str]) -> list[TraceEvent]:
 
 
 def document(found: comparing.Comparison) -> dict[str, Any]:
-    """The comparison as JSON."""
+    """The comparison as JSON, with a fleet's figures and those of each of its groups."""
     plain: dict[str, Any] = as_json.plain(found)
-    for row, source in zip(plain["rows"], found.rows, strict=True):
+    del plain["shown"]
+    plain["rows"] += plain.pop("of_groups")
+    for row, source in zip(plain["rows"], (*found.rows, *found.of_groups), strict=True):
         row["change"] = source.change
     return {"schema": as_json.SINCE_UNSERVED, **plain}

@@ -46,9 +46,8 @@ def asked(
     `of_the_story`: whether options are given that say what of a run's story is shown, by their names.
     """
     if number is None:
-        if group is not None and (wants_json or seeds is not None):
-            other = "--json" if wants_json else "--seeds"
-            raise Trouble(f"--group shows one group on the screen, {other} has them all", "leave --group out")
+        if group is not None and wants_json and seeds is None:
+            raise Trouble("--group shows one group on the screen, --json has them all", "leave --group out")
         if as_mermaid:
             raise Trouble("--mermaid says how to show one rebalance", "say which: --rebalance N")
         return None

@@ -21,11 +21,13 @@ from rich.text import Text
 from groupsim.cli import as_json
 from groupsim.cli.exits import EXPECTATION_FAILED, WELL, Trouble, ended_as_by_ctrl_c
 from groupsim.cli.render.diff_sentence import shown
-from groupsim.cli.render.run_diff import figures
+from groupsim.cli.render.fleet_figures import Bundle, bundles, figures
 from groupsim.cli.running import command_line, perform
 from groupsim.cli.scenario_source import load
 from groupsim.cli.terminal import Terminal
-from groupsim.scenarios.story import tell
+from groupsim.scenarios.language.problems import suggest
+from groupsim.scenarios.story import Story, tell
+from groupsim.scenarios.story.many_groups import hit_hardest
 from groupsim.scenarios.story.words import count
 
 SHIFT = "shift-steps"
@@ -33,14 +35,26 @@ FILES = ("--trace", "--logs", "--report", "--data-dir")
 
 
 @frozen
+class Shown:
+    """Whose figures are printed: one `group`'s, or `every` group's; else a fleet counts as one."""
+
+    group: str | None = None
+    every: bool = False
+
+
+@frozen
 class One:
-    """One run: its seed, headline, figures by name with their units, and the expectations that failed."""
+    """One run: its seed, headline, figures by name with their units, and the expectations that failed.
+
+    `hardest` is the group of each fleet that was hit hardest.
+    """
 
     seed: int
     headline: str
     figures: Mapping[str, tuple[int | None, str]] = field(repr=False)
     stopped_us: int
     failed: tuple[str, ...]
+    hardest: Mapping[str, str] = field(factory=dict)
 
 
 @frozen
@@ -55,12 +69,21 @@ class Spread:
     most: int | None
 
 
-def run_seeds(source: str, first: int, number: int, settings: list[str], wants_json: bool) -> int:
+def run_seeds(
+    source: str, first: int, number: int, settings: list[str], wants_json: bool, whose: Shown | None = None
+) -> int:
     """Run the scenario with `number` seeds from `first` on and print the spread of its figures; the exit code."""
+    whose = whose or Shown()
     if number < 1:
         raise Trouble(f"--seeds {number}: at least one run is needed", "such as --seeds 20")
     shifted = settings if any(text.startswith(f"{SHIFT}=") for text in settings) else [*settings, f"{SHIFT}=true"]
     scenario = load(source, shifted)
+    if whose.group is not None and whose.group not in scenario.groups:
+        raise Trouble(f"the scenario has no group {whose.group!r}", suggest(whose.group, scenario.groups, "its groups"))
+    compared = list(bundles(scenario.groups, whose.group, each=whose.every))
+    fleets = [bundle for bundle in compared if bundle.fleet]
+    if wants_json:
+        compared += [one for fleet in fleets for one in bundles(fleet.groups, each=True)]
     runs = []
     with ended_as_by_ctrl_c():
         for seed in range(first, first + number):
@@ -68,7 +91,8 @@ def run_seeds(source: str, first: int, number: int, settings: list[str], wants_j
             story = tell(done.events)
             stopped_us = sum(group.stopped_us for group in story.groups)
             failed = tuple(one.finding.expected for one in done.failed)
-            runs.append(One(seed, story.headline, figures(story), stopped_us, failed))
+            known = figures(story, compared)
+            runs.append(One(seed, story.headline, known, stopped_us, failed, _hardest(story, fleets)))
     found = spreads(runs)
     longest = max(runs, key=lambda one: one.stopped_us)
     again = command_line(source, longest.seed, shifted)
@@ -78,6 +102,12 @@ def run_seeds(source: str, first: int, number: int, settings: list[str], wants_j
         _show(runs, found, scenario.title or scenario.name, SHIFT in again and f"{SHIFT}=false" not in shifted)
         print(f"the run that stopped longest: {again}", file=sys.stderr)
     return EXPECTATION_FAILED if any(one.failed for one in runs) else WELL
+
+
+def _hardest(story: Story, fleets: Sequence[Bundle]) -> dict[str, str]:
+    """The group of each fleet that was hit hardest; none of a fleet of which no group formed."""
+    found = {fleet.name: [one for one in story.groups if one.group in fleet.groups] for fleet in fleets}
+    return {name: hit_hardest(story, groups).group for name, groups in found.items() if groups}
 
 
 def refuse_of_one_run(source: str, seed: int, files: Sequence[Path | None], shown: Mapping[str, bool]) -> None:
@@ -122,6 +152,10 @@ def _show(runs: Sequence[One], found: Sequence[Spread], title: str, shifted: boo
         table.add_row(one.name, *cells, number, style="dim" if one.least == one.most else "")
     console.print(table)
     console.print(Text(f"seed {longest.seed}: {longest.headline}"))
+    for name in dict.fromkeys(name for one in runs for name in one.hardest):
+        most = Counter(one.hardest[name] for one in runs if name in one.hardest).most_common(3)
+        words = ", ".join(f"{group} ({count(times, 'run')})" for group, times in most)
+        console.print(Text(f"{name}: hit hardest {words}; --group NAME shows one group, --all every one", "dim"))
     failed = Counter(text for one in runs for text in one.failed)
     for text, times in failed.most_common():
         console.print(Text(f"expectation failed in {times} of {count(len(runs), 'run')}: {text}", "bold red"))
@@ -129,5 +163,8 @@ def _show(runs: Sequence[One], found: Sequence[Spread], title: str, shifted: boo
 
 def document(runs: Sequence[One], found: Sequence[Spread], again: str) -> dict[str, Any]:
     """The same as JSON."""
-    each = [{"seed": one.seed, "headline": one.headline, "failed": list(one.failed)} for one in runs]
+    each = [
+        {"seed": one.seed, "headline": one.headline, "failed": list(one.failed), "hit_hardest": dict(one.hardest)}
+        for one in runs
+    ]
     return {"schema": as_json.SCHEMA, "figures": as_json.plain(found), "runs": each, "longest": again}

@@ -36,6 +36,9 @@ Group = Annotated[
     str | None, typer.Option("--group", help="Show this group alone; of --rebalance: the group.", metavar="GROUP")
 ]
 Every = Annotated[
-    bool, typer.Option("--all", help="Every line of every part; with --rebalance of every member.", metavar="")
+    bool,
+    typer.Option(
+        "--all", help="Every line of every part; with --rebalance each member, with --seeds each group.", metavar=""
+    ),
 ]
 Mermaid = Annotated[bool, typer.Option("--mermaid", help="Of --rebalance: as a Mermaid diagram.", metavar="")]

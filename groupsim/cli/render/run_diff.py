@@ -7,29 +7,33 @@ numbering do not count.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from attrs import frozen
+from attrs import evolve, frozen
 from rich import box
 from rich.console import Console
 from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
+from groupsim.cli.exits import Trouble
 from groupsim.cli.render import diff_sentence
 from groupsim.cli.render.diff_sentence import shown
+from groupsim.cli.render.fleet_figures import OF_FLEETS, TITLES, Bundle, Known, bundles, figures, figures_of
 from groupsim.cli.render.owners import picture
 from groupsim.cli.render.owners_columns import Ended, columns_compared, ended, same
 from groupsim.cli.scenario_diff import Difference
 from groupsim.cli.terminal import width_of
 from groupsim.eventloop.trace.events import Kind, TraceEvent
-from groupsim.scenarios.story import GroupAccount, GroupStory, Story, tell
-from groupsim.scenarios.story.words import clock
+from groupsim.scenarios.language.problems import suggest
+from groupsim.scenarios.story import Story, tell
+from groupsim.scenarios.story.words import clock, listed
 
 ONLY = "(earlier assignments are not compared)"
 MANY_SETTINGS = 10  # more of what two files say differently is cut off
+NONE: Known = (None, "")
 QUIET = {Kind.RUN_STARTED, Kind.LOG_ENDS, Kind.RUN_ENDED, Kind.TIMER_SET, Kind.TIMER_CANCELLED}
 
 
@@ -49,6 +53,8 @@ class Row:
     left: int | None
     right: int | None
     unit: str = ""
+    groups_changed: int | None = None  # of a fleet: in how many of its groups it is not the same
+    most_changed: str = ""  # and the one of them in which it has changed most
 
     @property
     def change(self) -> int | None:
@@ -78,32 +84,8 @@ class Comparison:
     settings: tuple[Difference, ...] = ()
     sentence: str = ""
     owners: tuple[Owners, ...] = ()
-
-
-def _longest_rollout(group: GroupStory) -> int | None:
-    """Nothing where there was none, or one of them was not over."""
-    took = [one.took_us for one in group.rollouts]
-    return max(one for one in took if one is not None) if took and None not in took else None
-
-
-FIGURES: tuple[tuple[str, str, Callable[[GroupStory], int | None]], ...] = (
-    ("rebalances", "", lambda group: len(group.rebalances)),
-    ("stopped", "us", lambda group: group.stopped_us),
-    ("unserved, summed over partitions", "us", lambda group: group.unserved_us),
-    ("longest unserved partition", "us", lambda group: group.worst[1] if group.worst else 0),
-    ("longest rebalance", "us", lambda group: max((g.duration_us for g in group.rebalances), default=0)),
-    ("partitions moved", "", lambda group: group.moved),
-    ("time to form", "us", lambda group: group.formed_us),
-    ("rollout, first stop to group stable", "us", _longest_rollout),
-    ("records delivered", "", lambda group: group.delivered),
-    ("records delivered twice", "", lambda group: group.duplicates),
-    ("commits failed", "", lambda group: sum(number for _, number in group.commits_failed)),
-)
-ACCOUNTED: tuple[tuple[str, str, Callable[[GroupAccount], int | None]], ...] = (
-    ("largest lag", "", lambda total: total.lag.most if total.lag is not None else None),
-    ("lag at the end", "", lambda total: total.lag.end if total.lag is not None else None),
-    ("records never delivered", "", lambda total: total.records.never if total.records is not None else total.lost),
-)
+    shown: tuple[Bundle, ...] = ()
+    of_groups: tuple[Row, ...] = ()  # the figures of each group of a fleet
 
 
 def compare(
@@ -112,10 +94,18 @@ def compare(
     names: tuple[str, str],
     changed: Iterable[str] = (),
     settings: Iterable[Difference] = (),
+    group: str | None = None,
 ) -> Comparison:
-    """Compare two traces; `changed` and `settings` are what is known of how their scenarios differ."""
+    """Compare two traces; `changed` and `settings` are what is known of how their scenarios differ.
+
+    A fleet is compared as one; with a `group` that one alone is. Raises Trouble for a group that neither run has.
+    """
     stories = tell(left), tell(right)
-    rows = tuple(_rows(*stories))
+    formed = list(dict.fromkeys(one.group for story in stories for one in story.groups))
+    if group is not None and group not in formed:
+        raise Trouble(f"no group {group!r} formed in these runs", suggest(group, formed, "their groups"))
+    shown = bundles(formed, group)
+    rows = tuple(_rows(*stories, shown))
     return Comparison(
         names,
         (stories[0].headline, stories[1].headline),
@@ -124,12 +114,14 @@ def compare(
         tuple(changed),
         tuple(settings),
         diff_sentence.sentence(rows),
-        tuple(_owners(*stories)),
+        tuple(_owners(*stories, [name for bundle in shown for name in bundle.groups])),
+        shown,
+        tuple(row for bundle in shown for row in _rows(*stories, _each(bundle))),
     )
 
 
-def _owners(left: Story, right: Story) -> Iterable[Owners]:
-    for name in dict.fromkeys(group.group for story in (left, right) for group in story.groups):
+def _owners(left: Story, right: Story, names: Iterable[str]) -> Iterable[Owners]:
+    for name in names:
         one, other = (
             ended(next((group for group in story.groups if group.group == name), None)) for story in (left, right)
         )
@@ -154,28 +146,30 @@ def _essence(event: TraceEvent) -> tuple[Any, ...]:
     return event.t_us, event.kind, *where, event.api, event.error, event.from_, event.to, event.reason
 
 
-def figures(story: Story, prefixed: bool | None = None) -> dict[str, tuple[int | None, str]]:
-    """What a run is compared by: figure and unit by name, group by group; their names are `prefixed` where several."""
-    found: dict[str, tuple[int | None, str]] = {}
-    for group in story.groups:
-        prefix = f"{group.group}: " if (len(story.groups) > 1 if prefixed is None else prefixed) else ""
-        for title, unit, figure in FIGURES:
-            if figure is not _longest_rollout or group.rollouts:
-                found[prefix + title] = figure(group), unit
-        total = next((one for one in story.totals if one.group == group.group), None)
-        for title, unit, account in ACCOUNTED:
-            found[prefix + title] = None if total is None else account(total), unit
-    return found
+def _rows(left: Story, right: Story, shown: Sequence[Bundle]) -> Iterable[Row]:
+    one, other = figures(left, shown), figures(right, shown)
+    several = len(shown) > 1 or any(bundle.fleet for bundle in shown)
+    for bundle in shown:
+        parts = [(figures_of(left, each), figures_of(right, each), each.name) for each in _each(bundle)]
+        for title in TITLES:
+            name = f"{bundle.name}: {title}" if several else title
+            if name in one or name in other:
+                unit = (one.get(name) or other[name])[1]
+                row = Row(name, one.get(name, (None, unit))[0], other.get(name, (None, unit))[0], unit)
+                yield evolve(row, **_differing(title, parts)) if bundle.fleet and title not in OF_FLEETS else row
 
 
-def _rows(left: Story, right: Story) -> Iterable[Row]:
-    groups = {group.group: None for story in (left, right) for group in story.groups}
-    one, other = (figures(story, len(groups) > 1) for story in (left, right))
-    for name in groups:
-        prefix = f"{name}: " if len(groups) > 1 else ""
-        for title, unit in ((title, unit) for title, unit, _ in (*FIGURES, *ACCOUNTED)):
-            if (key := prefix + title) in one or key in other:
-                yield Row(key, one.get(key, (None, unit))[0], other.get(key, (None, unit))[0], unit)
+def _each(bundle: Bundle) -> tuple[Bundle, ...]:
+    """The groups of a fleet, each alone."""
+    return bundles(bundle.groups, each=True) if bundle.fleet else ()
+
+
+def _differing(title: str, parts: Sequence[tuple[Mapping[str, Known], Mapping[str, Known], str]]) -> dict[str, Any]:
+    """In how many groups of a fleet a figure is not the same, and in which one it has changed most."""
+    pairs = [(one.get(title, NONE)[0], other.get(title, NONE)[0], name) for one, other, name in parts]
+    changed = [(abs((other or 0) - (one or 0)), name) for one, other, name in pairs if one != other]
+    most = max(changed, key=lambda item: item[0], default=(0, ""))[1]
+    return {"groups_changed": len(changed), "most_changed": most}
 
 
 def show(found: Comparison, console: Console) -> None:
@@ -190,15 +184,47 @@ def show(found: Comparison, console: Console) -> None:
     console.print()
     _show_divergence(found.divergence, console)
     console.print()
+    fleets = [bundle for bundle in found.shown if bundle.fleet]
+    for fleet in fleets:
+        _show_fleet(fleet, found, console)
+    alone = [row for row in found.rows if not any(row.name.startswith(f"{fleet.name}: ") for fleet in fleets)]
+    if alone:
+        console.print(_table("", [(row, row.name, ()) for row in alone]))
+    several = len(found.owners) > 1
+    in_fleets = {name for fleet in fleets for name in fleet.groups}
+    for owners in (one for one in found.owners if one.group not in in_fleets):
+        _show_owners(owners, console, named=several)
+
+
+def _table(title: str, rows: Sequence[tuple[Row, str, Sequence[str]]], more: Sequence[str] = ()) -> Table:
+    """Rows with the names they have here, and what stands in further columns."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="dim")
-    for title, justify in (("", "left"), ("A", "right"), ("B", "right"), ("change", "right")):
-        table.add_column(title, justify="right" if justify == "right" else "left")
-    for row in found.rows:
+    table.add_column(title)
+    for heading in ("A", "B", "change"):
+        table.add_column(heading, justify="right")
+    for heading in more:
+        table.add_column(heading)
+    for row, name, cells in rows:
         style = "bold" if row.change else "dim" if row.change == 0 else ""
-        table.add_row(row.name, shown(row.left, row.unit), shown(row.right, row.unit), change(row), style=style)
-    console.print(table)
-    for group in found.owners:
-        _show_owners(group, console, named=len(found.owners) > 1)
+        table.add_row(name, shown(row.left, row.unit), shown(row.right, row.unit), change(row), *cells, style=style)
+    return table
+
+
+def _show_fleet(fleet: Bundle, found: Comparison, console: Console) -> None:
+    """A fleet: its figures together, the group in which each has changed most, and whose owners are others."""
+    rows = [row for row in found.rows if row.name.startswith(f"{fleet.name}: ")]
+    cells = [(row, row.name.removeprefix(f"{fleet.name}: "), _groups(row)) for row in rows]
+    console.print(_table(f"{fleet.name}, {len(fleet.groups)} groups", cells, ("groups", "most in")))
+    owners = [one for one in found.owners if one.group in fleet.groups]
+    others = [one.group for one in owners if not one.same]
+    words = f"the same in {len(owners) - len(others)} of {len(owners)} groups of {fleet.name}"
+    words += f", others in {listed(others, 3)}" if others else ""
+    console.print(Text(f"owners at the end: {words}; --group NAME compares one group", "dim"))
+
+
+def _groups(row: Row) -> tuple[str, str]:
+    """In how many groups a figure is another one, and in which most."""
+    return ("", "") if not row.groups_changed else (str(row.groups_changed), row.most_changed)
 
 
 def _show_owners(found: Owners, console: Console, *, named: bool) -> None:
