@@ -20,7 +20,8 @@ from groupsim.pipeline.sweep.errors import SweepError
 from groupsim.pipeline.sweep.spark.java import find_java, launcher
 
 WORKERS_HAVE = ("pyspark", "pyarrow", "py4j", "pyarrow.libs")
-PATIENCE_S = 120
+PATIENCE_S = 240  # for something to happen: many times what it takes on an idle machine
+LONG_S = 900  # for a whole sweep, likewise
 
 
 def why_not() -> str:

@@ -78,7 +78,7 @@ def cluster(python: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 def ended(process: subprocess.Popen[str]) -> tuple[int, dict[str, Any], str]:
     """The exit code, the JSON and what was said."""
-    out, said = process.communicate(timeout=300)
+    out, said = process.communicate(timeout=spark_cluster.LONG_S)
     return process.returncode, json.loads(out) if out.startswith("{") else {}, said
 
 
@@ -180,7 +180,7 @@ def test_sparks_page_says_what_jobs_are_for(experiment: Path, tmp_path: Path, ho
     application = read_json(f"{page}/api/v1/applications")[0]["id"]
     said = [job.get("description", "") for job in read_json(f"{page}/api/v1/applications/{application}/jobs")]
     holds.unlink()
-    process.communicate(timeout=300)
+    process.communicate(timeout=spark_cluster.LONG_S)
     pattern = rf"simulate \d+ runs of small in \d+ tasks into {re.escape(str(tmp_path / 'out'))}"
     assert [text for text in said if re.fullmatch(pattern, text)], said
 
@@ -205,7 +205,7 @@ def test_ctrl_c_stops_spark_and_keeps_what_was_finished(experiment: Path, tmp_pa
     spark_cluster.until(lambda: list(tmp_path.glob("out/chunks/*.json")) or process.poll() is not None, "no runs")
     us()
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=spark_cluster.PATIENCE_S)
     assert process.returncode == 130, said
     assert "the same command goes on" in said
     assert "Traceback" not in said
@@ -224,7 +224,7 @@ def test_ctrl_c_while_spark_starts_leaves_no_jvm(experiment: Path, tmp_path: Pat
     spark_cluster.until(starting, "no JVM")
     pids = starting()
     process.send_signal(signal.SIGINT)
-    _, said = process.communicate(timeout=60)
+    _, said = process.communicate(timeout=spark_cluster.PATIENCE_S)
     assert process.returncode == 130, said
     assert "Traceback" not in said
     spark_cluster.until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids), "the JVM did not end")
@@ -257,7 +257,7 @@ def test_a_connect_server_that_shares_no_storage_sends_rows_through_the_driver(
     with spark_cluster.connect(server, python, hidden) as remote:
         command = ("sweep", experiment, "--out", hidden / "out", "--remote", remote)
         process = spark_cluster.groupsim(*command)
-        _, said = process.communicate(timeout=300)
+        _, said = process.communicate(timeout=spark_cluster.LONG_S)
         assert process.returncode == 0, said
         assert f"the workers cannot write to {hidden / 'out'}: their tables come back through this process" in said
         assert "Traceback" not in said

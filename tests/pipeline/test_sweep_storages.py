@@ -38,7 +38,7 @@ def expected(experiment: Path, tmp_path_factory: pytest.TempPathFactory) -> tupl
     """The tables and the answer from the pool in a folder."""
     out = tmp_path_factory.mktemp("pool") / "out"
     process = spark_cluster.groupsim("sweep", experiment, "--out", out, "--engine", "pool")
-    _, said = process.communicate(timeout=300)
+    _, said = process.communicate(timeout=spark_cluster.LONG_S)
     assert process.returncode == 0, said
     return small_sweep.tables(out), (out / "results/answer.json").read_bytes()
 
@@ -54,7 +54,7 @@ def swept(experiment: Path, out: Path | str, engine: str, code: int = 0) -> str:
     """What a sweep prints that ends with an exit code."""
     options = ("--engine", "spark", "--master", "local[2]") if engine == "spark" else ("--engine", engine)
     process = spark_cluster.groupsim("sweep", experiment, "--out", str(out), *options)
-    printed, said = process.communicate(timeout=300)
+    printed, said = process.communicate(timeout=spark_cluster.LONG_S)
     assert process.returncode == code, said
     assert "Traceback" not in said
     return printed + said
