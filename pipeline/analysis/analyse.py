@@ -63,7 +63,7 @@ if TYPE_CHECKING:
 DEFAULT_GOALS = (Goal("unserved_us", "lower"), Goal("lag_area", "lower"))
 # What a setting may cost: a recommendation names those in which it is worse, or the baseline that stays is.
 COSTS = ("unserved_us", "lag_area", "duplicates", "lost", "evictions", "poll_evictions", "moved", "rebalances")
-LARGE = 3_000_000  # observations from which Spark's fixed cost pays
+LARGE = 1_000_000  # observations from which Spark on two cores is done sooner (docs/sweeps.md has the figures)
 
 
 class CellLike(Protocol):

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import attrs
 import pyarrow.parquet as pq
+import pytest
 from analysis_tables import GOALS, Made, experiment, on_disk
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,6 +21,7 @@ from groupsim.pipeline.analysis.answer import Answer
 from groupsim.pipeline.analysis.front import dominates, front
 from groupsim.pipeline.experiment.model import Goal
 from groupsim.pipeline.sweep.engines import EngineOptions
+from groupsim.pipeline.sweep.errors import SweepError
 from groupsim.pipeline.sweep.place import Place
 
 S = 1_000_000
@@ -484,3 +487,29 @@ def test_circumstances_are_written_and_read_back(tmp_path: Path) -> None:
     answer = analyse(on_disk(tmp_path, attrs.evolve(experiment(SIZES, 8), given=("size",)), made))
     assert len(answer.circumstances) == 2
     assert read_answer(Place.at(tmp_path)).circumstances == answer.circumstances
+
+
+def test_auto_analyses_on_spark_what_is_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More values than `LARGE`, and Spark installed; a sentence names the engine, the number and the limit."""
+    module = import_module("groupsim.pipeline.analysis.analyse")
+
+    def asked(*_: object) -> Any:
+        raise SweepError("a session was asked for")
+
+    made = Made()
+    for cell, seed in ((0, 0), (0, 1), (1, 0), (1, 1)):
+        made.run(cell, seed, stopped_us=S, lag_area=1)
+    directory = on_disk(tmp_path, experiment(ONE_AXIS[:2], 2), made)
+    about, told = module._about(directory), list[str]()
+    monkeypatch.setattr(module, "cluster", asked)
+    monkeypatch.setattr(module, "LARGE", about)
+    analyse(directory, EngineOptions("auto"), note=told.append)
+    assert told == [
+        f"analysed in this process: about {about:,} values; Spark from {about:,} on, or with --engine spark"
+    ]
+    monkeypatch.setattr(module, "LARGE", about - 1)
+    monkeypatch.setattr(module, "spark_installed", lambda: False)
+    analyse(directory, EngineOptions("auto"))
+    monkeypatch.setattr(module, "spark_installed", lambda: True)
+    with pytest.raises(SweepError, match="a session was asked for"):
+        analyse(directory, EngineOptions("auto"))
