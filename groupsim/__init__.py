@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from groupsim.eventloop.trace.trace import Level as Level
     from groupsim.members.behaviour import Behaviour as Behaviour
     from groupsim.members.behaviour import CommitPolicy as CommitPolicy
-    from groupsim.members.behaviour import OnError as OnError
     from groupsim.members.behaviour import Stuck as Stuck
     from groupsim.members.consumer.consumer import Consumer as Consumer
     from groupsim.members.failures import ClientFailure as ClientFailure
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
     from groupsim.members.profiles.pace import Pace as Pace
     from groupsim.members.profiles.pace import PollOnly as PollOnly
     from groupsim.members.profiles.profile import ClientProfile as ClientProfile
+    from groupsim.members.profiles.profile import OnError as OnError
     from groupsim.members.profiles.profile import RebalanceTimeout as RebalanceTimeout
     from groupsim.members.profiles.profile import SessionCheck as SessionCheck
     from groupsim.members.profiles.reactions import Reaction as Reaction
@@ -95,12 +95,12 @@ else:
             "groupsim.eventloop.trace.events": "Kind TraceEvent",
             "groupsim.eventloop.trace.sinks": "read_trace write_trace",
             "groupsim.eventloop.trace.trace": "Level",
-            "groupsim.members.behaviour": "Behaviour CommitPolicy OnError Stuck",
+            "groupsim.members.behaviour": "Behaviour CommitPolicy Stuck",
             "groupsim.members.consumer.consumer": "Consumer",
             "groupsim.members.failures": "ClientFailure PluginError",
             "groupsim.members.profiles": "PROFILES",
             "groupsim.members.profiles.pace": "AsyncTask MainThread Pace PollOnly",
-            "groupsim.members.profiles.profile": "ClientProfile RebalanceTimeout SessionCheck",
+            "groupsim.members.profiles.profile": "ClientProfile OnError RebalanceTimeout SessionCheck",
             "groupsim.members.profiles.reactions": "Reaction",
             "groupsim.members.settings": "ConsumerSettings SettingError",
             "groupsim.pipeline.experiment": "Experiment load_experiment",

@@ -14,6 +14,7 @@ from attrs import field, frozen
 from attrs.converters import optional
 
 from groupsim.eventloop.distributions import Distribution, parse_distribution
+from groupsim.members.profiles.profile import OnError
 from groupsim.protocol.messages.group import TopicPartition
 
 if TYPE_CHECKING:
@@ -34,14 +35,6 @@ class CommitPolicy(StrEnum):
     ASYNC_AFTER_BATCH = "async-after-batch"
     ON_REVOKE = "on-revoke"
     NEVER = "never"
-
-
-class OnError(StrEnum):
-    """What the application does with an exception out of poll."""
-
-    STOP = "stop"  # the process ends: consumer closed, error reported
-    RETRY = "retry"  # log it, wait `error_pause`, poll again (as Spring's container), but end when fenced
-    RETRY_ALL = "retry-all"  # poll again whatever it was: one that was fenced joins again under its instance id
 
 
 class Stuck(StrEnum):

@@ -18,9 +18,8 @@ from typing import Any, Literal, get_args, get_origin
 from kept_page import keep, replaced
 
 from groupsim.eventloop.units import MS_US, show_us
-from groupsim.members.behaviour import OnError
 from groupsim.members.profiles import PROFILES
-from groupsim.members.profiles.profile import ErrorLoop
+from groupsim.members.profiles.profile import ErrorLoop, OnError
 from groupsim.members.zookeeper.kinds import CLIENTS
 from groupsim.scenarios.language.acls import AclSpec
 from groupsim.scenarios.language.keys import REQUIRED, fields_of, sentence, short_key

@@ -11,8 +11,9 @@ from attrs import fields_dict
 from groupsim.assignors import Assignor
 from groupsim.assignors.registry import instance_of, resolve
 from groupsim.eventloop.distributions import Distribution, parse_distribution
-from groupsim.members.behaviour import Behaviour, CommitPolicy, OnError, Stuck
+from groupsim.members.behaviour import Behaviour, CommitPolicy, Stuck
 from groupsim.members.keys import CONSUMER_KEYS
+from groupsim.members.profiles.profile import OnError
 from groupsim.members.settings import ConsumerSettings
 from groupsim.scenarios.language.problems import suggest
 

@@ -12,10 +12,11 @@ from typing import Any
 
 from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.units import MS_US
-from groupsim.members.failures import ClientFailure, exception_name
+from groupsim.members.failures import ClientFailure
 from groupsim.members.interfaces import Connection, Disconnected, Outcome
 from groupsim.members.links import SHARED, Done
 from groupsim.members.member import Member
+from groupsim.members.profiles.exceptions import exception_name
 from groupsim.members.profiles.profile import AfterBreak
 from groupsim.members.profiles.reactions import Reaction
 from groupsim.protocol.errors import ErrorCode

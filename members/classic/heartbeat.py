@@ -23,10 +23,11 @@ from groupsim.members.behaviour import Stuck
 from groupsim.members.classic.pauses import hold_refused
 from groupsim.members.classic.requests import heartbeat_request
 from groupsim.members.classic.stages import Stage
-from groupsim.members.failures import ClientFailure, exception_name
+from groupsim.members.failures import ClientFailure
 from groupsim.members.interfaces import Connection, Disconnected, Outcome
 from groupsim.members.links import say_outcome
 from groupsim.members.member import ClientState, Generation, Member
+from groupsim.members.profiles.exceptions import exception_name
 from groupsim.members.profiles.pace import MainThread
 from groupsim.members.profiles.profile import SessionCheck
 from groupsim.members.profiles.reactions import Reaction

@@ -41,9 +41,10 @@ from groupsim.members.classic.requests import join_request, leave_request, sync_
 from groupsim.members.classic.resyncing import Resync, ignore, refused
 from groupsim.members.classic.stages import Stage
 from groupsim.members.classic.topics_ready import TopicsReady
-from groupsim.members.failures import ClientFailure, exception_name, unanswered
+from groupsim.members.failures import ClientFailure, unanswered
 from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.members.member import ClientState, Generation, Member, generation_of
+from groupsim.members.profiles.exceptions import exception_name
 from groupsim.members.profiles.reactions import Reaction, exception_of
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import (

@@ -9,9 +9,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from groupsim.eventloop.units import MS_US
-from groupsim.members.behaviour import OnError
 from groupsim.members.member import Member
-from groupsim.members.profiles.profile import ParkedBase, RequestBound
+from groupsim.members.profiles.profile import OnError, ParkedBase, RequestBound
 from groupsim.members.settings import ConsumerSettings
 from groupsim.protocol.messages.group import Api
 

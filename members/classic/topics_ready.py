@@ -6,8 +6,8 @@ Sources: `ConsumerCoordinator.poll`, which waits for fresh metadata where there 
 
 from __future__ import annotations
 
-from groupsim.members.failures import exception_name
 from groupsim.members.member import Member
+from groupsim.members.profiles.exceptions import exception_name
 from groupsim.protocol.errors import ErrorCode
 
 

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from groupsim.assignors.base.interface import RebalanceProtocol
 from groupsim.eventloop.units import MS_US
-from groupsim.members.behaviour import CommitPolicy, OnError
+from groupsim.members.behaviour import CommitPolicy
 from groupsim.members.commit.attempt import BACKOFF, Attempt, CommitResult, Entries, Offsets, entries_of
 from groupsim.members.commit.before_rebalance import CommitBefore
 from groupsim.members.failures import ClientFailure
 from groupsim.members.member import ClientState, Member
+from groupsim.members.profiles.profile import OnError
 from groupsim.protocol.messages.group import TopicPartition
 
 if TYPE_CHECKING:

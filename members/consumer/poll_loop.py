@@ -16,7 +16,6 @@ from typing import Any
 
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.randomness import Stream
-from groupsim.members.behaviour import OnError
 from groupsim.members.consumer.leaving import unsubscribe
 from groupsim.members.consumer.rounds import Found
 from groupsim.members.failures import ClientFailure
@@ -24,6 +23,7 @@ from groupsim.members.interfaces import Fetched
 from groupsim.members.member import Member
 from groupsim.members.producer.eos import Verdict
 from groupsim.members.producer.transactions import GroupMetadata
+from groupsim.members.profiles.profile import OnError
 
 LONG_PAUSE_US = 1_000_000
 

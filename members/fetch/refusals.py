@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from groupsim.members.failures import ClientFailure, exception_name
+from groupsim.members.failures import ClientFailure
 from groupsim.members.fetch.state import NO_REPLICA, PartitionState
+from groupsim.members.profiles.exceptions import exception_name
 from groupsim.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:

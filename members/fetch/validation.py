@@ -14,10 +14,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from groupsim.members.failures import ClientFailure, exception_name
+from groupsim.members.failures import ClientFailure
 from groupsim.members.fetch import lookups
 from groupsim.members.fetch.state import FetchState, PartitionState
 from groupsim.members.interfaces import Disconnected, Outcome
+from groupsim.members.profiles.exceptions import exception_name
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.data import (
     EpochAsked,

@@ -16,7 +16,6 @@ from collections.abc import Mapping
 
 from attrs import evolve
 
-from groupsim.members.behaviour import OnError
 from groupsim.members.profiles.defects import defects_of, version_of, with_defects
 from groupsim.members.profiles.java import (
     JAVA_0_9,
@@ -42,6 +41,7 @@ from groupsim.members.profiles.profile import (
     AfterBreak,
     ClientProfile,
     ErrorLoop,
+    OnError,
     ParkedBase,
     ParkedTimeout,
     RebalanceTimeout,

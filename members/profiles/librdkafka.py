@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from groupsim.members.behaviour import OnError
 from groupsim.members.profiles.pace import MainThread
 from groupsim.members.profiles.profile import (
     ClientProfile,
     ErrorLoop,
+    OnError,
     ParkedBase,
     ParkedTimeout,
     RequestBound,

@@ -12,11 +12,18 @@ from enum import StrEnum
 from attrs import frozen
 
 from groupsim.eventloop.units import MS_US
-from groupsim.members.behaviour import OnError
 from groupsim.members.profiles.pace import HEARTBEAT_THREAD, Pace
 from groupsim.members.profiles.reactions import JAVA, OTHERWISE, Reaction
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Api
+
+
+class OnError(StrEnum):
+    """What the application does with an exception out of poll."""
+
+    STOP = "stop"  # the process ends: consumer closed, error reported
+    RETRY = "retry"  # log it, wait `error_pause`, poll again (as Spring's container), but end when fenced
+    RETRY_ALL = "retry-all"  # poll again whatever it was: one that was fenced joins again under its instance id
 
 
 class SessionCheck(StrEnum):

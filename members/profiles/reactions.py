@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
-from groupsim.members.failures import exception_name
+from groupsim.members.profiles.exceptions import exception_name
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Api
 

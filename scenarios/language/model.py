@@ -12,7 +12,8 @@ from typing import Any, Literal
 from attrs import field, frozen
 
 from groupsim.eventloop.distributions import Distribution
-from groupsim.members.behaviour import CommitPolicy, OnError, Stuck
+from groupsim.members.behaviour import CommitPolicy, Stuck
+from groupsim.members.profiles.profile import OnError
 from groupsim.scenarios.language.acls import AclSpec
 from groupsim.scenarios.language.data_values import (
     ProducerProperties,

@@ -18,7 +18,8 @@ from typing import Any, Literal, get_args, get_origin
 import attrs
 from cattrs import Converter
 
-from groupsim.members.behaviour import CommitPolicy, OnError, Stuck
+from groupsim.members.behaviour import CommitPolicy, Stuck
+from groupsim.members.profiles.profile import OnError
 from groupsim.scenarios.language.keys import fields_of, required, short_key
 from groupsim.scenarios.language.mistakes import Collector, Wrong
 from groupsim.scenarios.language.problems import suggest

@@ -15,13 +15,14 @@ from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.eventloop.distributions import parse_distribution
 from groupsim.eventloop.trace.events import TraceEvent
-from groupsim.members.behaviour import Behaviour, CommitPolicy, OnError
+from groupsim.members.behaviour import Behaviour, CommitPolicy
 from groupsim.members.consumer.consumer import Consumer
 from groupsim.members.interfaces import Fetched
 from groupsim.members.producer.eos import ExactlyOnce, Output
 from groupsim.members.producer.producer import Producer
 from groupsim.members.producer.settings import producer_settings_from
 from groupsim.members.profiles import PROFILES
+from groupsim.members.profiles.profile import OnError
 from groupsim.members.settings import settings_from
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.errors import ErrorCode

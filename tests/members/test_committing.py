@@ -9,7 +9,8 @@ from members_fakes import HOLD, LATENCY_US, SECOND, error_answer, parts
 
 from groupsim.eventloop.distributions import parse_distribution
 from groupsim.eventloop.trace.events import Kind
-from groupsim.members.behaviour import Behaviour, CommitPolicy, OnError
+from groupsim.members.behaviour import Behaviour, CommitPolicy
+from groupsim.members.profiles.profile import OnError
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Api, FindCoordinatorResponse, OffsetCommitResponse, TopicPartition
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from groupsim.members.failures import exception_name
+from groupsim.members.profiles.exceptions import exception_name
 from groupsim.protocol.errors import ErrorCode as E
 
 

@@ -7,8 +7,9 @@ from members_fakes import parts
 
 from groupsim.assignors import Assignor, RebalanceProtocol, RoundRobinAssignor
 from groupsim.eventloop.trace.events import Kind
-from groupsim.members.behaviour import Behaviour, OnError
+from groupsim.members.behaviour import Behaviour
 from groupsim.members.failures import PluginError, PluginErrors
+from groupsim.members.profiles.profile import OnError
 from groupsim.members.settings import SettingError
 from groupsim.protocol.embedded.assignment import GroupAssignment
 from groupsim.protocol.embedded.consumer_protocol import Subscription, encode_subscription

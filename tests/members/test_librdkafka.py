@@ -11,8 +11,9 @@ from groupsim.assignors.sticky.cooperative import CooperativeStickyAssignor
 from groupsim.cluster.network.faults import AnswerError, Match
 from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.trace.trace import FULL, NORMAL
-from groupsim.members.behaviour import Behaviour, OnError
+from groupsim.members.behaviour import Behaviour
 from groupsim.members.profiles.pace import MainThread
+from groupsim.members.profiles.profile import OnError
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Api
 

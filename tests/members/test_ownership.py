@@ -6,7 +6,8 @@ from members_fakes import SECOND, parts, subscription_of
 
 from groupsim.eventloop.distributions import parse_distribution
 from groupsim.eventloop.trace.events import Kind
-from groupsim.members.behaviour import Behaviour, OnError
+from groupsim.members.behaviour import Behaviour
+from groupsim.members.profiles.profile import OnError
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Api
 

@@ -8,7 +8,8 @@ import pytest
 from members_fakes import HOLD, LATENCY_US
 
 from groupsim.eventloop.trace.events import Kind
-from groupsim.members.behaviour import Behaviour, OnError
+from groupsim.members.behaviour import Behaviour
+from groupsim.members.profiles.profile import OnError
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Api
 

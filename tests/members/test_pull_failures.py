@@ -8,7 +8,8 @@ from members_log_fakes import LeaderIs, counted
 
 from groupsim.eventloop.distributions import parse_distribution
 from groupsim.eventloop.trace.events import Kind
-from groupsim.members.behaviour import Behaviour, OnError
+from groupsim.members.behaviour import Behaviour
+from groupsim.members.profiles.profile import OnError
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.data import FetchResponse, PartitionData
 from groupsim.protocol.messages.group import Api, TopicPartition

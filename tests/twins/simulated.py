@@ -11,9 +11,10 @@ from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.trace.sinks import MemorySink
 from groupsim.eventloop.trace.trace import Trace
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
-from groupsim.members.behaviour import Behaviour, CommitPolicy, OnError
+from groupsim.members.behaviour import Behaviour, CommitPolicy
 from groupsim.members.consumer.consumer import Consumer
 from groupsim.members.profiles import ClientProfile
+from groupsim.members.profiles.profile import OnError
 from groupsim.members.settings import settings_from
 from groupsim.protocol.messages.group import Api
 from groupsim.protocol.messages.releases import BASELINE

@@ -14,7 +14,7 @@ from groupsim.logs.clients.known import COOPERATIVE, Known
 from groupsim.logs.layout import stock
 from groupsim.logs.messages import MESSAGES
 from groupsim.logs.wording import Blanks, Version, wording
-from groupsim.members.failures import exception_name
+from groupsim.members.profiles.exceptions import exception_name
 from groupsim.protocol.errors import ErrorCode
 
 COORDINATOR_IDS = 2_147_483_647  # Java clients show a coordinator as this minus its node id

@@ -11,7 +11,7 @@ from typing import Any
 
 from groupsim.logs.messages import MESSAGES
 from groupsim.logs.wording import Version
-from groupsim.members.failures import exception_name
+from groupsim.members.profiles.exceptions import exception_name
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.javahash import java_set_order
 
