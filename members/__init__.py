@@ -3,6 +3,7 @@
 Where to read:
 
     member, wake                           what the parts of a process share; the one flag that the poll loop waits for
+    parts                                  the parts of a client, each as the others know it
     membership                             a part in a group protocol, as the rest of the client knows it
     links, backoff                         connections and every request on them; waits between attempts
     metadata, leaders                      which topics and partitions there are; which broker leads which partition
@@ -10,6 +11,7 @@ Where to read:
     behaviour                              what the application does, and how long it takes
     settings, keys                         properties as they are pasted; every key there is
     failures, plugins                      what comes out of poll; defects of a user's assignor
+    fetch_counts                           how many fetches there were
     interfaces                             what a consumer needs from above
 
 Below it: `consumer` (what a user holds, and the application's poll loop), `classic` (the classic group protocol),

@@ -20,7 +20,7 @@ from groupsim.protocol.messages.group import TopicPartition
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import EventLoop
     from groupsim.eventloop.randomness import Stream
-    from groupsim.members.producer.eos import ExactlyOnce
+    from groupsim.members.interfaces import InTransaction
 
 _BLOCK = 64  # records whose times come from one stream
 _AHEAD = 7  # how many more are drawn, when one is
@@ -86,7 +86,7 @@ class Behaviour:
     enforce_rebalance_every: Distribution | None = field(default=None, converter=_distribution)
     stuck: frozenset[Stuck] = frozenset()
     push_buffer: int | None = None
-    exactly_once: ExactlyOnce | None = None
+    exactly_once: InTransaction | None = None
 
 
 class ProcessingTimes:

@@ -5,11 +5,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from enum import Enum, auto
 from typing import Any, Final, Protocol, TypeAlias
 
 from groupsim.protocol.batch.batch import Batch, LogRecord
-from groupsim.protocol.messages.group import Request, Response, TopicPartition
+from groupsim.protocol.messages.group import NO_GENERATION, Request, Response, TopicPartition
 from groupsim.protocol.values import value
 
 REFUSED: Final = "connection refused"
@@ -128,6 +129,27 @@ class FetchFailed:
 
     reason: str
 
+
+@value
+class GroupMetadata:
+    """Who commits offsets: a consumer's group, generation, member id and instance id (`ConsumerGroupMetadata`)."""
+
+    group_id: str
+    generation_id: int = NO_GENERATION
+    member_id: str = ""
+    group_instance_id: str | None = None
+
+
+class Verdict(Enum):
+    """What the consumer does next."""
+
+    GO_ON = auto()  # committed: poll for the next records
+    GO_BACK = auto()  # aborted: to the first offsets of these records, they come again
+    END = auto()  # fenced: close
+
+
+InTransaction: TypeAlias = Callable[[Sequence[Fetched], GroupMetadata], Awaitable[Verdict]]
+"""Handles the records of one poll, and commits them with its outputs in one transaction (`producer/eos.py`)."""
 
 OnRecord: TypeAlias = Callable[[TopicPartition, int, Batch, LogRecord], Any]
 """Shown every record with a content that poll returns: partition, offset, the batch it stands in, the record itself."""

@@ -27,16 +27,12 @@ if TYPE_CHECKING:
     from groupsim.eventloop.interface import EventLoop, Host
     from groupsim.eventloop.randomness import Stream
     from groupsim.members.behaviour import Behaviour
-    from groupsim.members.classic.coordinator_client import CoordinatorClient
-    from groupsim.members.classic.ownership import Ownership
-    from groupsim.members.commit.committer import Committer
-    from groupsim.members.consumer.rounds import Rounds
     from groupsim.members.failures import PluginErrors
-    from groupsim.members.fetch.fetching import Fetcher
     from groupsim.members.interfaces import OnRecord, Transport
     from groupsim.members.links import Links
     from groupsim.members.membership import Membership
     from groupsim.members.metadata import MetadataView
+    from groupsim.members.parts import Application, Commits, Coordinator, Partitions, RecordSource
     from groupsim.members.profiles import ClientProfile
     from groupsim.members.settings import ConsumerSettings
     from groupsim.members.subscription import SubscriptionState
@@ -112,14 +108,14 @@ class Member:
         "wake",
     )
 
-    commits: Committer
-    coordinator: CoordinatorClient
-    fetcher: Fetcher
+    commits: Commits
+    coordinator: Coordinator
+    fetcher: RecordSource
     links: Links
     membership: Membership
     metadata: MetadataView
-    ownership: Ownership
-    rounds: Rounds
+    ownership: Partitions
+    rounds: Application
     subscription: SubscriptionState
 
     def __init__(

@@ -265,7 +265,7 @@ class Joining:
         if member.commits.holds_join() and not begun:
             return False
         self.stage = Stage.COMMITTING if begun else _IDLE
-        giving_up = member.ownership.prepare()
+        giving_up = self._group.ownership.prepare()
         if giving_up is not None:
             return self._give_up(giving_up)
         member.commits.revoked()
@@ -291,7 +291,7 @@ class Joining:
         self._sent = member.generation
         self._tried_us = member.loop.now_us
         member.subscription.joined = member.subscription.topics
-        protocols = member.ownership.offers()
+        protocols = self._group.ownership.offers()
         self.stage = Stage.JOINING
         self._flight += 1
         request = join_request(member, protocols, self.reason)
@@ -370,7 +370,7 @@ class Joining:
 
     async def _assign(self, response: JoinGroupResponse) -> tuple[SyncAssignment, ...]:
         try:
-            assignor = self._member.ownership.assignor_named(response.protocol_name or "")
+            assignor = self._group.ownership.assignor_named(response.protocol_name or "")
             return await self.leader.assign(response, assignor)
         except ClientFailure as failure:
             self._again(failed(failure.error), at_once=True)
@@ -428,7 +428,7 @@ class Joining:
         if outdated := self.leader.is_outdated():
             self._look_for_changes()
         else:
-            await member.ownership.complete(outcome.assignment)
+            await self._group.ownership.complete(outcome.assignment)
         if self._outcome is outcome:  # the poll limit may have run out during the callbacks
             self._outcome = None
             self.stage = Stage.IDLE

@@ -12,6 +12,7 @@ from groupsim.eventloop.trace.events import Kind
 from groupsim.members.classic.away import away_of
 from groupsim.members.classic.heartbeat import Heartbeat
 from groupsim.members.classic.joining import Joining
+from groupsim.members.classic.ownership import Ownership
 from groupsim.members.classic.poll_clock import PollClock
 from groupsim.members.classic.stages import Stage
 from groupsim.members.member import NO_MEMBERSHIP, ClientState, Generation, Member
@@ -27,10 +28,22 @@ _JOINED = Stage.JOINED  # looked up once: members of an enumeration are found sl
 class ClassicMembership:
     """One member of a classic group; implements `Membership`, whose docstrings say what the methods are for."""
 
-    __slots__ = ("away", "enter_poll", "heartbeat", "joining", "leave_poll", "member", "poll", "poll_clock", "polled")
+    __slots__ = (
+        "away",
+        "enter_poll",
+        "heartbeat",
+        "joining",
+        "leave_poll",
+        "member",
+        "ownership",
+        "poll",
+        "poll_clock",
+        "polled",
+    )
 
-    def __init__(self, member: Member) -> None:
+    def __init__(self, member: Member, ownership: Ownership) -> None:
         self.member = member
+        self.ownership = ownership
         self.heartbeat = Heartbeat(member, self)
         self.poll_clock = PollClock(member, self)
         self.joining = Joining(member, self)

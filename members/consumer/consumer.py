@@ -42,7 +42,7 @@ from groupsim.members.subscription import Assigned, Pattern, SubscriptionState, 
 
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import EventLoop
-    from groupsim.members.fetch.counts import FetchCounts
+    from groupsim.members.fetch_counts import FetchCounts
     from groupsim.members.interfaces import Data, OnRecord, Transport
     from groupsim.members.membership import Membership
     from groupsim.protocol.messages.group import TopicPartition
@@ -254,14 +254,14 @@ class Consumer:
         member.metadata = MetadataView(member, None if self._data is not None else Leaders())
         member.fetcher = self._fetcher_of(member)
         assignors, self._first_assignors = self._first_assignors or self._assignors(self.settings), None
-        member.ownership = Ownership(member, assignors)
+        ownership = member.ownership = Ownership(member, assignors)
         member.commits = Committer(member)
-        member.membership = self._membership_of(member)
-        member.rounds = Rounds(member)
+        member.membership = self._membership_of(member, ownership)
+        self._rounds = member.rounds = Rounds(member)
         return member
 
-    def _membership_of(self, member: Member) -> Membership:
-        return ClassicMembership(member)
+    def _membership_of(self, member: Member, ownership: Ownership) -> Membership:
+        return ClassicMembership(member, ownership)
 
     def _fetcher_of(self, member: Member) -> Fetcher:
         if self._data is not None:
@@ -271,7 +271,7 @@ class Consumer:
 
     def _launch(self, member: Member) -> None:
         """Plan the first step: the story's, or where that would take no time an event in its place (`rounds.py`)."""
-        if member.rounds.needs_story():
+        if self._rounds.needs_story():
             self._start_story(member)
         else:
             self.host.call_at(self.loop.now_us, self._begin, member, order=Order.TASK)
@@ -282,7 +282,7 @@ class Consumer:
         except ClientFailure as failure:
             self._start_story(member, failure)
             return
-        self._poll_loop = PollLoop(member)
+        self._poll_loop = PollLoop(member, self._rounds)
         self._poll_loop.begin(partial(self._start_story, member))
 
     def _start_story(self, member: Member, failure: ClientFailure | None = None) -> None:
@@ -295,7 +295,7 @@ class Consumer:
                 raise failure
             if self._poll_loop is None:
                 member.metadata.refresh()
-                self._poll_loop = PollLoop(member)
+                self._poll_loop = PollLoop(member, self._rounds)
             await self._poll_loop.run()
             member.trace.begin(self._close_cause)
         except ClientFailure as failure:
@@ -475,7 +475,7 @@ class Consumer:
         if member is None:
             return
         named = None if partitions is None else [partition_of(one) for one in partitions]
-        stuck = member.rounds.workers = StuckWorkers(member, named)
+        stuck = self._rounds.workers = StuckWorkers(member, self._rounds, named)
         member.host.call_at(member.now_us + as_us(us), StuckWorkers.end, stuck)
 
     def raise_in_callback(self, kind: str, message: str) -> None:

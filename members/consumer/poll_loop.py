@@ -17,12 +17,10 @@ from typing import Any
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.randomness import Stream
 from groupsim.members.consumer.leaving import unsubscribe
-from groupsim.members.consumer.rounds import Found
+from groupsim.members.consumer.rounds import Found, Rounds
 from groupsim.members.failures import ClientFailure
-from groupsim.members.interfaces import Fetched
+from groupsim.members.interfaces import Fetched, GroupMetadata, Verdict
 from groupsim.members.member import Member
-from groupsim.members.producer.eos import Verdict
-from groupsim.members.producer.transactions import GroupMetadata
 from groupsim.members.profiles.profile import OnError
 
 LONG_PAUSE_US = 1_000_000
@@ -31,10 +29,11 @@ LONG_PAUSE_US = 1_000_000
 class PollLoop:
     """The application's thread."""
 
-    __slots__ = ("_begun", "_blocked_us", "_draws", "_failures", "_member", "_until_us")
+    __slots__ = ("_begun", "_blocked_us", "_draws", "_failures", "_member", "_rounds", "_until_us")
 
-    def __init__(self, member: Member) -> None:
+    def __init__(self, member: Member, rounds: Rounds) -> None:
         self._member = member
+        self._rounds = rounds
         self._begun = False  # the first poll has begun without the story
         self._blocked_us = 0
         self._until_us: int | None = None  # when the present poll returns empty-handed; None: never
@@ -46,7 +45,7 @@ class PollLoop:
         self._plan_enforced_rebalance()
         self._begun = True
         self._member.membership.enter_poll()
-        self._member.rounds.begin(self.look, start)
+        self._rounds.begin(self.look, start)
 
     async def run(self) -> None:
         """Poll until closing. Raises ClientFailure when the application gives up, PluginError."""
@@ -62,7 +61,7 @@ class PollLoop:
     async def _once(self) -> None:
         records = await self.poll()
         self._failures = 0
-        self._member.rounds.deliver(records)
+        self._rounds.deliver(records)
         await self._stay_away()
         for found in records:
             await self._process(found)
@@ -128,12 +127,12 @@ class PollLoop:
         begun, self._begun = self._begun, False
         self._until_us = None if begun else self._poll_ends_us()
         try:
-            records = member.rounds.found() if begun else None
+            records = self._rounds.found() if begun else None
             while records is None:
                 found = self.look()
                 records = await found if isinstance(found, Coroutine) else found
                 if records is None:
-                    records = await member.rounds.rest(self.look)
+                    records = await self._rounds.rest(self.look)
             return records
         finally:
             member.membership.leave_poll()
@@ -195,7 +194,7 @@ class PollLoop:
     # -- the application ----------------------------------------------------------------------------------------
 
     async def _process(self, found: Fetched) -> None:
-        rounds = self._member.rounds
+        rounds = self._rounds
         took = rounds.processing_us(found)
         if took:
             await self._member.host.sleep(took)

@@ -11,19 +11,24 @@ commits the position of `poll`, so what the worker holds is committed before it 
 from __future__ import annotations
 
 from collections.abc import Collection
+from typing import TYPE_CHECKING
 
 from groupsim.members.interfaces import Fetched
 from groupsim.members.member import Member
 from groupsim.protocol.messages.group import TopicPartition
 
+if TYPE_CHECKING:
+    from groupsim.members.consumer.rounds import Rounds
+
 
 class StuckWorkers:
     """The workers of one member that are stuck, and the records they hold."""
 
-    __slots__ = ("_held", "_member", "_partitions")
+    __slots__ = ("_held", "_member", "_partitions", "_rounds")
 
-    def __init__(self, member: Member, partitions: Collection[TopicPartition] | None) -> None:
+    def __init__(self, member: Member, rounds: Rounds, partitions: Collection[TopicPartition] | None) -> None:
         self._member = member
+        self._rounds = rounds
         self._partitions = None if partitions is None else frozenset(partitions)  # None: one worker for all of them
         self._held: list[tuple[Fetched, int]] = []
 
@@ -45,10 +50,10 @@ class StuckWorkers:
     def end(self) -> None:
         """Let them come back: finish what is held of partitions that were owned all the time, and resume them."""
         member, held = self._member, self._held
-        if member.rounds.workers is self:
-            member.rounds.workers = None
+        if self._rounds.workers is self:
+            self._rounds.workers = None
         for found, generation in held:
             if member.ownership.owned.get(found.partition) == generation:
-                member.rounds.finish(found)
+                self._rounds.finish(found)
         member.fetcher.resume(dict.fromkeys(found.partition for found, _ in held))
         member.wake.set()

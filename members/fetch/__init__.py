@@ -6,7 +6,7 @@ Where to read:
     fetcher, flights                       begin here: a poll's records; which broker has a Fetch in its hands
     state, completed                       one owned partition; what one Fetch found in one partition
     resets, validation, lookups            auto.offset.reset; was the log cut; what both questions have in common
-    refusals, counts                       what a refused Fetch leads to; how many there were
+    refusals                               what a refused Fetch leads to
     light                                  records from a stand-in for the data
     pushed, pushes                         the other model: brokers that push
 """

@@ -38,7 +38,7 @@ from groupsim.protocol.messages.group import (
 from groupsim.protocol.messages.response_errors import error_in
 
 if TYPE_CHECKING:
-    from groupsim.members.fetch.counts import FetchCounts
+    from groupsim.members.fetch_counts import FetchCounts
     from groupsim.members.interfaces import Connection
 
 _NOWHERE: dict[TopicPartition, int] = {}  # one for all: most libraries have no use for it

@@ -24,8 +24,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from groupsim.eventloop.units import MS_US
-from groupsim.members.fetch.counts import FetchCounts
 from groupsim.members.fetch.state import NO_REPLICA, PartitionState
+from groupsim.members.fetch_counts import FetchCounts
 from groupsim.members.interfaces import Connection, Disconnected, Outcome
 from groupsim.members.links import SHARED
 from groupsim.protocol.messages.data import (

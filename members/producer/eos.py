@@ -16,13 +16,12 @@ Source: `ExactlyOnceMessageProcessor` of Kafka's examples; KIP-98, KIP-447.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from enum import Enum, auto
 from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from groupsim.members.interfaces import Fetched
-from groupsim.members.producer.transactions import GroupMetadata, TxnState
+from groupsim.members.interfaces import Fetched, GroupMetadata, Verdict
+from groupsim.members.producer.transactions import TxnState
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.transactions import OffsetInTxn
 
@@ -30,14 +29,6 @@ if TYPE_CHECKING:
     from groupsim.eventloop.interface import EventLoop
     from groupsim.members.producer.producer import Producer
     from groupsim.members.producer.transactions import Transaction
-
-
-class Verdict(Enum):
-    """What the consumer does next."""
-
-    GO_ON = auto()  # committed: poll for the next records
-    GO_BACK = auto()  # aborted: to the first offsets of these records, they come again
-    END = auto()  # fenced: close
 
 
 @frozen

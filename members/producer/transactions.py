@@ -30,13 +30,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 from attrs import frozen
 
 from groupsim.eventloop.units import MS_US
-from groupsim.members.interfaces import Disconnected, Outcome
+from groupsim.members.interfaces import Disconnected, GroupMetadata, Outcome
 from groupsim.members.producer.identity import Idempotent
 from groupsim.members.producer.wires import ANY, COORDINATOR
 from groupsim.protocol.batch.batch import NO_PRODUCER, NO_SEQUENCE
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import (
-    NO_GENERATION,
     FindCoordinatorRequest,
     FindCoordinatorResponse,
     Request,
@@ -107,16 +106,6 @@ _FATAL = frozenset({*_FENCED, ErrorCode.INVALID_TXN_STATE, ErrorCode.INVALID_TRA
 
 class WrongState(RuntimeError):
     """The application asked for something that the transaction's state does not allow (IllegalStateException)."""
-
-
-@frozen
-class GroupMetadata:
-    """Who commits offsets: a consumer's group, generation, member id and instance id (`ConsumerGroupMetadata`)."""
-
-    group_id: str
-    generation_id: int = NO_GENERATION
-    member_id: str = ""
-    group_instance_id: str | None = None
 
 
 class Owner(Protocol):

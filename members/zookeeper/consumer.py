@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 from groupsim.eventloop.trace.events import Kind
 from groupsim.members.classic.membership import ClassicMembership
+from groupsim.members.classic.ownership import Ownership
 from groupsim.members.consumer.consumer import FAILED, STOPPED, Consumer
 from groupsim.members.failures import ClientFailure
 from groupsim.members.fetch.fetching import Fetcher
@@ -47,9 +48,9 @@ class ZookeeperConsumer(Consumer):
     def _fetcher_of(self, member: Member) -> Fetcher:
         return PullFromZookeeper(member) if self._data is None else LightFromZookeeper(member, self._data)
 
-    def _membership_of(self, member: Member) -> Membership:
+    def _membership_of(self, member: Member, ownership: Ownership) -> Membership:
         """Its rebalances are the connector's: no JoinGroup is ever due."""
-        made = ClassicMembership(member)
+        made = ClassicMembership(member, ownership)
         made.joining.rejoin_needed = False
         return made
 

@@ -224,9 +224,9 @@ class MembershipBench:
         member.coordinator = CoordinatorClient(member)
         member.metadata = MetadataView(member)
         member.fetcher = NoRecords(member)
-        member.ownership = Ownership(member, [resolve(name) for name in settings.assignors])
+        ownership = member.ownership = Ownership(member, [resolve(name) for name in settings.assignors])
         member.commits = Committer(member)
-        member.membership = self.membership = ClassicMembership(member)
+        member.membership = self.membership = ClassicMembership(member, ownership)
         member.metadata.refresh()
         self.topics(t=4)
 

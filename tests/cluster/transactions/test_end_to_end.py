@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from txn_rig import SECOND, Rig, play, states
 
-from groupsim.members.interfaces import Fetched
-from groupsim.members.producer.eos import ExactlyOnce, Output, Verdict
+from groupsim.members.interfaces import Fetched, GroupMetadata, Verdict
+from groupsim.members.producer.eos import ExactlyOnce, Output
 from groupsim.members.producer.load import Load
 from groupsim.members.producer.traffic import as_rate
-from groupsim.members.producer.transactions import GroupMetadata
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import TopicPartition
 from groupsim.protocol.messages.transactions import InitProducerIdRequest

@@ -8,9 +8,9 @@ from txn_rig import SECOND, Rig, delivered, play, states
 from groupsim.cluster.config.transactions import TRANSACTION_TOPIC
 from groupsim.eventloop.distributions import parse_distribution
 from groupsim.eventloop.trace.events import Kind, TraceEvent
+from groupsim.members.interfaces import GroupMetadata
 from groupsim.members.producer.load import Load
 from groupsim.members.producer.traffic import as_rate
-from groupsim.members.producer.transactions import GroupMetadata
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import OffsetFetchRequest

@@ -6,9 +6,8 @@ from typing import Any
 
 from producer_fakes import ProducerBench
 
-from groupsim.members.interfaces import Fetched
-from groupsim.members.producer.eos import ExactlyOnce, Output, Verdict
-from groupsim.members.producer.transactions import GroupMetadata
+from groupsim.members.interfaces import Fetched, GroupMetadata, Verdict
+from groupsim.members.producer.eos import ExactlyOnce, Output
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Api, TopicPartition
 from groupsim.protocol.messages.transactions import EndTxnResponse, InitProducerIdResponse, TxnOffsetCommitResponse

@@ -8,7 +8,8 @@ import pytest
 from producer_fakes import DROP, SECOND, ProducerBench, steady
 
 from groupsim.eventloop.trace.events import Kind
-from groupsim.members.producer.transactions import GroupMetadata, TxnState, WrongState
+from groupsim.members.interfaces import GroupMetadata
+from groupsim.members.producer.transactions import TxnState, WrongState
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Api, FindCoordinatorResponse, TopicPartition
 from groupsim.protocol.messages.transactions import AddPartitionsToTxnResponse, OffsetInTxn, TxnOffsetCommitResponse
