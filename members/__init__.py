@@ -6,6 +6,7 @@ Where to read:
     parts                                  the parts of a client, each as the others know it
     membership                             a part in a group protocol, as the rest of the client knows it
     links, backoff                         connections and every request on them; waits between attempts
+    coordinator_client                     which broker coordinates the group
     metadata, leaders                      which topics and partitions there are; which broker leads which partition
     subscription                           which of them are wanted
     behaviour                              what the application does, and how long it takes

@@ -15,7 +15,7 @@ from groupsim.protocol.messages.group import Request, TopicPartition
 
 
 class Coordinator(Protocol):
-    """The group's coordinator: which broker it is, and the connection to it (`classic/coordinator_client.py`)."""
+    """The group's coordinator: which broker it is, and the connection to it (`coordinator_client.py`)."""
 
     link: Connection | None
     node: int

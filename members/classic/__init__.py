@@ -7,6 +7,5 @@ Where to read:
     leader, ownership                      the leader's part in it; partitions and the listener's callbacks
     pauses, reasons, topics_ready          when it tries again, with which words, and what it waits for before
     away, resyncing                        what a library does of it while the application is away, or once more
-    coordinator_client                     which broker coordinates the group
     heartbeat, poll_clock                  what keeps the membership alive; max.poll.interval.ms
 """

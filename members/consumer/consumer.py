@@ -19,7 +19,6 @@ from groupsim.eventloop.interface import Order
 from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.units import as_us, show_us
 from groupsim.members.behaviour import Behaviour
-from groupsim.members.classic.coordinator_client import CoordinatorClient
 from groupsim.members.classic.membership import ClassicMembership
 from groupsim.members.classic.ownership import CALLBACKS, Ownership, common_protocol
 from groupsim.members.commit.committer import Committer
@@ -27,6 +26,7 @@ from groupsim.members.consumer.leaving import close_process
 from groupsim.members.consumer.poll_loop import PollLoop
 from groupsim.members.consumer.rounds import Rounds
 from groupsim.members.consumer.workers import StuckWorkers
+from groupsim.members.coordinator_client import CoordinatorClient
 from groupsim.members.failures import ClientFailure, PluginErrors
 from groupsim.members.fetch.fetcher import PullFetcher
 from groupsim.members.fetch.fetching import Fetcher

@@ -24,10 +24,10 @@ from groupsim.eventloop.randomness import Stream
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.eventloop.trace.trace import Level, Trace
 from groupsim.members.behaviour import Behaviour
-from groupsim.members.classic.coordinator_client import CoordinatorClient
 from groupsim.members.classic.membership import ClassicMembership
 from groupsim.members.classic.ownership import Ownership
 from groupsim.members.commit.committer import Committer
+from groupsim.members.coordinator_client import CoordinatorClient
 from groupsim.members.failures import PluginErrors
 from groupsim.members.fetch.fetching import Fetcher
 from groupsim.members.interfaces import Disconnected, Outcome

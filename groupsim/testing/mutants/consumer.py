@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 from groupsim.members.classic import heartbeat, joining, ownership
-from groupsim.members.classic.coordinator_client import CoordinatorClient
 from groupsim.members.classic.heartbeat import Heartbeat
 from groupsim.members.classic.joining import Joining
 from groupsim.members.classic.leader import Leader
@@ -17,6 +16,7 @@ from groupsim.members.commit.attempt import CommitResult
 from groupsim.members.commit.before_rebalance import CommitBefore
 from groupsim.members.commit.committer import Committer
 from groupsim.members.consumer import consumer
+from groupsim.members.coordinator_client import CoordinatorClient
 from groupsim.members.failures import ClientFailure
 from groupsim.members.fetch.fetching import Fetcher
 from groupsim.members.member import Member
