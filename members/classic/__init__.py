@@ -8,4 +8,5 @@ Where to read:
     pauses, reasons, topics_ready          when it tries again, with which words, and what it waits for before
     away, resyncing                        what a library does of it while the application is away, or once more
     heartbeat, poll_clock                  what keeps the membership alive; max.poll.interval.ms
+    main_thread_heartbeat                  the same in a library with a main thread
 """

@@ -15,20 +15,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import evolve
-
 from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.units import MS_US
 from groupsim.members.behaviour import Stuck
 from groupsim.members.classic.pauses import hold_refused
 from groupsim.members.classic.requests import heartbeat_request
-from groupsim.members.classic.stages import Stage
 from groupsim.members.failures import ClientFailure
 from groupsim.members.interfaces import Connection, Disconnected, Outcome
 from groupsim.members.links import say_outcome
 from groupsim.members.member import ClientState, Generation, Member
 from groupsim.members.profiles.exceptions import exception_name
-from groupsim.members.profiles.pace import MainThread
 from groupsim.members.profiles.profile import SessionCheck
 from groupsim.members.profiles.reactions import Reaction
 from groupsim.protocol.errors import ErrorCode
@@ -49,6 +45,7 @@ class Heartbeat:
     __slots__ = (
         "_alive_us",
         "_backoff_at",
+        "_configured_us",
         "_group",
         "_handle",
         "_held_up",
@@ -58,7 +55,6 @@ class Heartbeat:
         "_late",
         "_life",
         "_loop",
-        "_main_thread",
         "_member",
         "_needs_poll",
         "_on_answer",
@@ -67,7 +63,6 @@ class Heartbeat:
         "_session_us",
         "_timeout_us",
         "_trace",
-        "_tries",
         "_unanswered",
         "blocked_until_us",
         "enabled",
@@ -83,11 +78,11 @@ class Heartbeat:
         settings = member.settings
         self._member = member
         self._group = group
-        self._main_thread = member.pace if isinstance(member.pace, MainThread) else None
         self._loop = member.loop
         self._trace = member.trace
         self._life = member.host.life
         self._interval_us = member.pace.heartbeat_ms(settings.heartbeat_interval_ms) * MS_US
+        self._configured_us = settings.heartbeat_interval_ms * MS_US
         self._session_us = settings.session_timeout_ms * MS_US
         self._session_check = member.profile.session_check
         self._timeout_us = member.pace.heartbeat_timeout_us(member.request_timeout_us, settings.session_timeout_ms)
@@ -102,8 +97,7 @@ class Heartbeat:
         self.owed = False  #: one waits for the application to come to `poll`, or for a coordinator
         self._alive_us = 0
         #: when the last heartbeat was sent, or the counting of the interval began
-        self.last_sent_us = 0 if self._main_thread is None else -self._interval_us
-        self._tries = 0
+        self.last_sent_us = 0
         self._last_error: str | None = None  # of the last heartbeat that was answered or given up
         self.quiet = 0  #: how many were answered without an error
         self.enabled = False
@@ -111,21 +105,20 @@ class Heartbeat:
     # -- on and off ---------------------------------------------------------------------------------------------
 
     def enable(self) -> None:
-        """Start: session, poll and heartbeat timers begin anew; with a main thread `poll` alone counts as such."""
+        """Start: session, poll and heartbeat timers begin anew."""
         member = self._member
         if self.enabled or Stuck.NEVER_HEARTBEAT in member.behaviour.stuck:
             return
         self.enabled = True
         self._renew()
         self._unanswered = 0
-        self._alive_us = now_us = self._loop.now_us
-        if self._main_thread is None:
-            self._group.poll_clock.restart()
-            self.last_sent_us = now_us
-            self._again(0 if member.profile.heartbeats_at_start else self._interval_us)
-        else:  # the interval has gone on since the last one, whichever generation that was in
-            due_us = self.last_sent_us + member.settings.heartbeat_interval_ms * MS_US
-            self._again(self._main_thread.heartbeat_wait_us(member.started_us, now_us, due_us))
+        self._alive_us = self._loop.now_us
+        self._begin()
+
+    def _begin(self) -> None:
+        self._group.poll_clock.restart()
+        self.last_sent_us = self._loop.now_us
+        self._again(0 if self._member.profile.heartbeats_at_start else self._interval_us)
 
     def disable(self) -> None:
         """Stop: no membership to keep alive."""
@@ -135,22 +128,17 @@ class Heartbeat:
     def coordinator_found(self) -> None:
         """A look-up succeeded: the session timer begins anew, and a heartbeat that waited for it goes out."""
         self._unanswered = 0
-        if not self._member.pace.expels_itself:
-            self._alive_us = self._loop.now_us
+        self._alive_us = self._loop.now_us
         if self.enabled and self._member.profile.restarts_when_found:
             self.owed = False
             self._group.poll_clock.restart()
             self._again(self._interval_us)
         elif self.owed:
             self._send_owed()
-            if self._main_thread is not None and self.enabled:
-                interval_ms = self._member.settings.heartbeat_interval_ms
-                self._again(self._main_thread.after_late_us(self._member.started_us, self._loop.now_us, interval_ms))
 
     def coordinator_lost(self) -> None:
-        """There is no connection to send on; the session of a main thread goes on running out."""
-        if self._member.pace.expels_itself:
-            self._member.host.call_at(self._alive_us + self._session_us, self._look_at_session)
+        """There is no connection to send on."""
+        return
 
     def polled(self) -> None:
         """The application has come to `poll` (or between two batches): send what is owed."""
@@ -221,12 +209,8 @@ class Heartbeat:
         if self._in_turn and self._unanswered:
             self._late = True
             return
-        if self._main_thread is not None:
-            self._look_at_session()
-            if self._waits():
-                return
-        elif member.coordinator.known:
-            self._look_at_session()
+        if not self._may_go():
+            return
         if not member.coordinator.known:
             self.owed = True
             member.coordinator.ensure()
@@ -235,25 +219,25 @@ class Heartbeat:
         if link is not None:
             self._send(link)
 
-    def _waits(self) -> bool:
-        """Whether a library that has one in flight at a time sends none now; the next is due in its turn."""
-        if self._unanswered and self.enabled:
-            self._again(self._interval_us)
-        return bool(self._unanswered) or not self.enabled
+    def _may_go(self) -> bool:
+        """Check the session first; whether one is to be sent, or owed, all the same."""
+        if self._member.coordinator.known:
+            self._look_at_session()
+        return True
 
     def _send(self, link: Connection) -> None:
         self._stir()
         now = self.last_sent_us = self._loop.now_us
         self._handle = self._loop.timer_at(now + self._interval_us, _due, self, self._life)
         self._unanswered += 1
+        self._hand_over(link)
+
+    def _hand_over(self, link: Connection) -> None:
         if self._trace.heartbeats:
-            self._say_and_send(link)
+            member = self._member
+            member.links.send(link, member.coordinator.node, self._request, self._on_answer, self._timeout_us)
         else:
             link.send(self._request, self._on_answer, self._timeout_us)
-
-    def _say_and_send(self, link: Connection) -> None:
-        member = self._member
-        member.links.send(link, member.coordinator.node, self._request, self._on_answer, self._timeout_us)
 
     def _look_at_session(self, _: Any = None) -> None:
         """Check whether the session timer has run out, or will before the next heartbeat is due.
@@ -269,34 +253,20 @@ class Heartbeat:
         deadline = self._alive_us + self._session_us
         if member.now_us >= deadline:
             self._session_over()
-        elif (self._unanswered or member.pace.expels_itself) and deadline < member.now_us + self._interval_us:
+        elif self._watches_session and deadline < member.now_us + self._interval_us:
             member.host.call_at(deadline, self._look_at_session)
+
+    @property
+    def _watches_session(self) -> bool:
+        """Whether the session is checked between two heartbeats, too."""
+        return self._unanswered > 0
 
     def _session_over(self) -> None:
         member = self._member
-        if member.pace.expels_itself:  # it takes itself for expelled
-            silent = {"silent_us": member.now_us - self._alive_us, "last_error": self._last_error}
-            silent["coordinator"] = member.coordinator.node if member.coordinator.known else -1
-            member.trace.begin(member.say(Kind.SESSION_EXPIRED, payload=silent))
-            free = not self._unanswered
-            self._group.joining.reset("session timed out", member_id_too=True)
-            if free:
-                self._send_nameless()
-            return
         member.trace.begin(member.say(Kind.SESSION_EXPIRED))
         self._alive_us = member.now_us
         self._unanswered = 0
         member.coordinator.lost("session timed out without receiving a heartbeat response")
-
-    def _send_nameless(self, _: Any = None) -> None:
-        """Send one without a member id: librdkafka goes on so in its old generation, until it joins again."""
-        member, link = self._member, self._member.coordinator.link
-        joins = member.state is not ClientState.UNJOINED or self._group.joining.stage is not Stage.IDLE
-        if joins or self.enabled or member.closing or link is None or not link.open:
-            return
-        self.last_sent_us = self._loop.now_us
-        link.send(evolve(self._request, member_id=""), self._on_answer, self._timeout_us)
-        member.host.call_at(self._loop.now_us + self._interval_us, self._send_nameless)
 
     def _renew(self) -> None:
         """Make the request and the answer's callback of the present generation (it changes only while disabled)."""
@@ -321,7 +291,6 @@ class Heartbeat:
         if outcome.__class__ is HeartbeatResponse and not outcome.error:
             self._alive_us = self._loop.now_us
             self.quiet += 1
-            self._tries = 0
             self._last_error = None
             if self._late:
                 self._again(0)
@@ -360,9 +329,7 @@ class Heartbeat:
         elif reaction is Reaction.RETRY:
             self._try_again()
         elif reaction is Reaction.BACKOFF:
-            # No answer to live by: the session goes on running out.
-            self._unanswered = int(not member.pace.expels_itself)
-            self._fail()
+            self._refused_for_now()
         else:
             self._alive_us = member.now_us
             if sent == member.generation:  # else an answer of old: ignored
@@ -386,12 +353,14 @@ class Heartbeat:
         hold_refused(self._group, 1)
 
     def _fail(self) -> None:
-        """A failed heartbeat: the next one after the backoff, which grows until a heartbeat is answered again.
-
-        A main thread sends it in its turn.
-        """
-        if self._main_thread is None and self.enabled:
+        """A failed heartbeat: the next one after the backoff, which grows until a heartbeat is answered again."""
+        if self.enabled:
             self._again(self._backoff_us())
+
+    def _refused_for_now(self) -> None:
+        """No answer to live by: the session goes on running out."""
+        self._unanswered = 1
+        self._fail()
 
     def _backoff_us(self) -> int:
         """The wait after a failure: the shortest one, if a heartbeat was answered since the failure before."""
@@ -401,23 +370,7 @@ class Heartbeat:
         return self._member.backoff(_BACKOFF).next_us()
 
     def _try_again(self) -> None:
-        """The same once more after the backoff, beside those that go in their turn."""
-        member = self._member
-        if self._tries < member.pace.retries:
-            self._tries += 1
-            member.host.call_at(member.now_us + self._backoff_us(), self._send_again)
-
-    def _send_again(self, _: Any) -> None:
-        member = self._member
-        link = member.coordinator.link
-        if self._loop.now_us < self.blocked_until_us:
-            return
-        if self.enabled and not self._unanswered and member.coordinator.known and link is not None:
-            self._unanswered += 1
-            if self._trace.heartbeats:
-                self._say_and_send(link)
-            else:
-                link.send(self._request, self._on_answer, self._timeout_us)
+        """Send the same again, where a library does so."""
 
 
 class _Sent:

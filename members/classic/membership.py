@@ -12,10 +12,12 @@ from groupsim.eventloop.trace.events import Kind
 from groupsim.members.classic.away import away_of
 from groupsim.members.classic.heartbeat import Heartbeat
 from groupsim.members.classic.joining import Joining
+from groupsim.members.classic.main_thread_heartbeat import MainThreadHeartbeat
 from groupsim.members.classic.ownership import Ownership
 from groupsim.members.classic.poll_clock import PollClock
 from groupsim.members.classic.stages import Stage
 from groupsim.members.member import NO_MEMBERSHIP, ClientState, Generation, Member
+from groupsim.members.profiles.pace import MainThread
 from groupsim.protocol.messages.group import NO_GENERATION
 
 if TYPE_CHECKING:
@@ -44,7 +46,10 @@ class ClassicMembership:
     def __init__(self, member: Member, ownership: Ownership) -> None:
         self.member = member
         self.ownership = ownership
-        self.heartbeat = Heartbeat(member, self)
+        pace = member.pace
+        self.heartbeat = (
+            MainThreadHeartbeat(member, self, pace) if isinstance(pace, MainThread) else Heartbeat(member, self)
+        )
         self.poll_clock = PollClock(member, self)
         self.joining = Joining(member, self)
         self.away = away_of(member, self)

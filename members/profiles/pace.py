@@ -33,8 +33,6 @@ class Pace:
     poll_begins_with_group: ClassVar[bool] = True
     #: The library looks for a lost coordinator by itself, and keeps to one it doubts until another is named.
     keeps_coordinator: ClassVar[bool] = False
-    #: Without an answer for session.timeout.ms it takes itself for expelled. Others look for the coordinator then.
-    expels_itself: ClassVar[bool] = False
     #: After an error that is fatal the client does nothing any more.
     ends_with_fatal_error: ClassVar[bool] = False
     #: Of positions only those are committed of which the application was given records; before a rebalance when the
@@ -96,7 +94,6 @@ class MainThread(Pace):
     rebalances_up_to_callbacks: ClassVar[bool] = True
     poll_begins_with_group: ClassVar[bool] = False
     keeps_coordinator: ClassVar[bool] = True
-    expels_itself: ClassVar[bool] = True
     ends_with_fatal_error: ClassVar[bool] = True
     commits_what_was_given: ClassVar[bool] = True
 
@@ -133,9 +130,9 @@ class MainThread(Pace):
         in_turn = _stepped(due_us - now_us, self.heartbeat_step_ms * MS_US)
         return min(in_turn, self.look_us(started_us, due_us) - now_us)
 
-    def after_late_us(self, started_us: int, now_us: int, interval_ms: int) -> int:
+    def after_late_us(self, started_us: int, now_us: int, interval_us: int) -> int:
         """From a heartbeat that had waited for the coordinator to the first look at which the next one is due."""
-        return started_us + _stepped(now_us - started_us + interval_ms * MS_US, self.heartbeat_step_ms * MS_US) - now_us
+        return started_us + _stepped(now_us - started_us + interval_us, self.heartbeat_step_ms * MS_US) - now_us
 
 
 HEARTBEAT_THREAD = Pace()
