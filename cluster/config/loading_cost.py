@@ -7,16 +7,26 @@ figures stand for a log in the page cache and a JVM that is warm.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from attrs import field, frozen, validators
 
-if TYPE_CHECKING:
-    from groupsim.cluster.log.log import PartitionLog
-    from groupsim.protocol.batch.batch import Batch
+from groupsim.protocol.batch.batch import Batch
 
 
-def everything(log: PartitionLog) -> Iterator[Batch]:
+class Log(Protocol):
+    """What is read of a partition's log."""
+
+    @property
+    def start_offset(self) -> int: ...
+
+    @property
+    def end_offset(self) -> int: ...
+
+    def batches(self, start: int, end: int, /) -> Iterator[Batch]: ...
+
+
+def everything(log: Log) -> Iterator[Batch]:
     """Every batch of a log, through all of its segments, as a coordinator loads it."""
     return log.batches(log.start_offset, log.end_offset)
 
@@ -43,7 +53,7 @@ class LoadingCost:
             + records * 1_000_000 // self.records_per_second
         )
 
-    def of(self, log: PartitionLog | None) -> int:
+    def of(self, log: Log | None) -> int:
         """The time for a log as it is now."""
         if log is None or log.end_offset == log.start_offset:
             return 0

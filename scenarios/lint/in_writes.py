@@ -16,7 +16,7 @@ from groupsim.scenarios.lint.rule import Finding
 from groupsim.scenarios.lint.rules.writes import LEAST, WriteView
 from groupsim.scenarios.plans.clusters import is_replicated
 from groupsim.scenarios.plans.members import plans
-from groupsim.scenarios.runtime.producers import producer_plans, transforming_properties
+from groupsim.scenarios.plans.producers import producer_plans, transforming_properties
 from groupsim.scenarios.validation.producers import place_of
 from groupsim.scenarios.validation.writes import broker_path
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from groupsim.scenarios.language.model import TopicSpec
-from groupsim.scenarios.runtime.producers import millionths
+from groupsim.scenarios.plans.producers import millionths
 
 if TYPE_CHECKING:
     from groupsim.scenarios.language.values import Rate

@@ -27,11 +27,12 @@ from groupsim.scenarios.language.values import Rate, Size, read_rate
 from groupsim.scenarios.plans.clusters import counted_config, is_replicated, replicated_config
 from groupsim.scenarios.plans.members import MemberPlan, plans, properties_of
 from groupsim.scenarios.plans.phase_shifts import BEAT_US, Item, shifts
+from groupsim.scenarios.plans.producers import producer_plans, with_transactions
 from groupsim.scenarios.runtime.admin import Admin
 from groupsim.scenarios.runtime.autoscaling import Autoscale, Autoscaler
 from groupsim.scenarios.runtime.broker_steps import OnBrokers
 from groupsim.scenarios.runtime.member_process import Actor, behaviour_of
-from groupsim.scenarios.runtime.producers import ProducerActor, producer_plans, transforming, with_transactions
+from groupsim.scenarios.runtime.producers import ProducerActor, transforming
 from groupsim.scenarios.runtime.rollout import Rollout, scale
 from groupsim.scenarios.runtime.topic_steps import OnTopics
 from groupsim.scenarios.runtime.zookeeper import freeze, open_zookeeper

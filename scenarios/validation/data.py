@@ -27,7 +27,7 @@ from groupsim.scenarios.plans.clusters import (
 )
 from groupsim.scenarios.plans.fleets import unfolded
 from groupsim.scenarios.plans.members import partition_limits, plans
-from groupsim.scenarios.runtime.producers import FEED_PREFIX, producer_plans, transforming_properties
+from groupsim.scenarios.plans.producers import FEED_PREFIX, producer_plans, transforming_properties
 from groupsim.scenarios.steps.actions import NEED_LOGS as ACTIONS_THAT_NEED_LOGS
 from groupsim.scenarios.steps.actions import AddAcls, CrashBroker, RemoveAcls
 from groupsim.scenarios.steps.faults import NEED_LOGS as FAULTS_THAT_NEED_LOGS

@@ -17,8 +17,8 @@ from groupsim.scenarios.language.model import ProducerSpec, Scenario
 from groupsim.scenarios.language.plain_data import Path_
 from groupsim.scenarios.language.problems import ERROR, NOTE, WARNING, Place, Problem
 from groupsim.scenarios.language.properties import parse_properties
+from groupsim.scenarios.plans.producers import ProducerPlan, millionths, producer_plans
 from groupsim.scenarios.plans.property_places import in_file
-from groupsim.scenarios.runtime.producers import ProducerPlan, millionths, producer_plans
 
 _ID = "transactional.id"
 

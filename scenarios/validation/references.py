@@ -35,7 +35,7 @@ from groupsim.scenarios.language.targets import (
 )
 from groupsim.scenarios.language.values import Brokers
 from groupsim.scenarios.plans.members import partition_limits, plans
-from groupsim.scenarios.runtime.producers import producer_plans
+from groupsim.scenarios.plans.producers import producer_plans
 
 Found = Iterator[tuple[Path_, Wrong]]
 

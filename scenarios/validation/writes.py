@@ -18,7 +18,7 @@ from groupsim.scenarios.language.document import Document
 from groupsim.scenarios.language.model import ProducerSpec, Scenario
 from groupsim.scenarios.language.plain_data import Path_
 from groupsim.scenarios.language.problems import NOTE, WARNING, Problem
-from groupsim.scenarios.runtime.producers import producer_plans, settings_of
+from groupsim.scenarios.plans.producers import producer_plans, settings_of
 
 _FACTOR = "offsets.topic.replication.factor"
 _IN_SYNC = "min.insync.replicas"

@@ -46,7 +46,7 @@ def test_a_packages_name_follows_its_folder(checkout: Path) -> None:
 
 def test_every_room_has_a_floor(config: dict[str, Any]) -> None:
     """The layers of import-linter name each room once, and no room that is not there, save optional ones."""
-    (layers,) = [c["layers"] for c in config["importlinter"]["contracts"] if c["type"] == "layers"]
+    (layers,) = [c["layers"] for c in config["importlinter"]["contracts"] if c["id"] == "floors"]
     named = [room.strip() for layer in layers for room in layer.split("|")]
     assert {room for room in named if not room.startswith("(")} == rooms() - {
         r.strip("()") for r in named if r[0] == "("
@@ -56,7 +56,7 @@ def test_every_room_has_a_floor(config: dict[str, Any]) -> None:
 
 def test_every_room_is_kept_from_the_front_door(config: dict[str, Any]) -> None:
     """The contract on the front door lists each room as a source, and sets imports of each room aside."""
-    (contract,) = [c for c in config["importlinter"]["contracts"] if c["type"] == "forbidden"]
+    (contract,) = [c for c in config["importlinter"]["contracts"] if c["id"] == "front-door"]
     both = {f"groupsim.{room}{deep}" for room in rooms() for deep in ("", ".**")}
     assert set(contract["source_modules"]) == both
     assert set(contract["ignore_imports"]) == {f"groupsim.** -> {module}" for module in both}

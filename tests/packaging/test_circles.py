@@ -1,0 +1,46 @@
+"""Packages that import from each other: none at run time, and a short list by types."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import structure
+
+#: Circles that come from imports under `if TYPE_CHECKING:` alone, with the reason.
+BY_TYPES = [
+    # A step and an expectation name what they are performed on and judged from.
+    [
+        "scenarios/expectations",
+        "scenarios/language",
+        "scenarios/plans",
+        "scenarios/runtime",
+        "scenarios/steps",
+        "scenarios/story",
+    ],
+]
+
+
+@pytest.fixture(scope="module")
+def measured(checkout: Path) -> dict[str, dict[str, list[list[str]]]]:
+    """What `tools/structure.py` counts in this checkout."""
+    return structure.measure(checkout)
+
+
+@pytest.mark.parametrize("nodes", ["boxes", "modules"])
+def test_nothing_imports_in_a_circle_at_run_time(measured: dict[str, dict[str, list[list[str]]]], nodes: str) -> None:
+    """Neither packages nor modules import each other, imports inside functions included."""
+    assert measured[f"circles_of_{nodes}"]["run_time"] == []
+
+
+def test_circles_by_types_are_those_of_the_list(measured: dict[str, dict[str, list[list[str]]]]) -> None:
+    """A circle of packages through types is one of the list, or smaller; one that is gone leaves the list."""
+    found = measured["circles_of_boxes"]["with_types"]
+    allowed = [set(circle) for circle in BY_TYPES]
+    assert [circle for circle in found if not any(set(circle) <= one for one in allowed)] == []
+    assert len(found) == len(BY_TYPES)
+
+
+def test_no_folder_has_more_than_twenty_modules(measured: dict[str, dict[str, dict[str, int]]]) -> None:
+    """A folder that grows beyond twenty modules is two folders."""
+    assert {folder: count for folder, count in measured["modules"]["by_folder"].items() if count > 20} == {}
