@@ -9,9 +9,9 @@ from attrs import frozen
 
 from groupsim.cli import as_json
 from groupsim.cli.exits import Trouble
-from groupsim.cli.render.rebalance import draw
-from groupsim.cli.render.rebalance_lines import Course, sequence_of
-from groupsim.cli.render.rebalance_mermaid import mermaid
+from groupsim.cli.render.rebalance.drawing import draw
+from groupsim.cli.render.rebalance.lines import Course, sequence_of
+from groupsim.cli.render.rebalance.mermaid import mermaid
 from groupsim.cli.terminal import Terminal
 from groupsim.eventloop.trace.events import TraceEvent
 from groupsim.scenarios.language.problems import suggest

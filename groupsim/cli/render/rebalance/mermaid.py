@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from groupsim.cli.render.rebalance_folded import Fold, folded
-from groupsim.cli.render.rebalance_lines import Course, Line, What
+from groupsim.cli.render.rebalance.folded import Fold, folded
+from groupsim.cli.render.rebalance.lines import Course, Line, What
 from groupsim.scenarios.story.words import clock
 
 COORDINATOR = "K"

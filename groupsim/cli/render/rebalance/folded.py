@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from attrs import frozen
 
-from groupsim.cli.render.rebalance_lines import Course, Line, What
+from groupsim.cli.render.rebalance.lines import Course, Line, What
 from groupsim.scenarios.story.words import clock, count, listed, span
 
 MANY = 8  # up to so many members each has its own lines

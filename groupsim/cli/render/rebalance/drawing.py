@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.text import Text
 
 from groupsim.cli.render import lanes as lanes_drawn
-from groupsim.cli.render.rebalance_folded import Fold, folded
-from groupsim.cli.render.rebalance_lines import Course, Line, What
+from groupsim.cli.render.rebalance.folded import Fold, folded
+from groupsim.cli.render.rebalance.lines import Course, Line, What
 from groupsim.scenarios.story import Outcome
 from groupsim.scenarios.story.words import clock, span
 

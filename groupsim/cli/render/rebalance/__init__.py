@@ -1,0 +1,1 @@
+"""One rebalance: its lines in order, folded, drawn on a terminal, and as a Mermaid diagram."""
