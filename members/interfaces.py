@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from enum import Enum, auto
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from groupsim.protocol.batch.batch import Batch, LogRecord
 from groupsim.protocol.messages.group import NO_GENERATION, Request, Response, TopicPartition
@@ -130,9 +130,8 @@ class FetchFailed:
     reason: str
 
 
-@value
-class GroupMetadata:
-    """Who commits offsets: a consumer's group, generation, member id and instance id (`ConsumerGroupMetadata`)."""
+class GroupMetadata(NamedTuple):
+    """A consumer's membership as a producer proves it (`ConsumerGroupMetadata`); -1 and "" where there is none."""
 
     group_id: str
     generation_id: int = NO_GENERATION

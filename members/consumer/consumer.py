@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from attrs import evolve
 
@@ -32,6 +32,7 @@ from groupsim.members.fetch.fetcher import PullFetcher
 from groupsim.members.fetch.fetching import Fetcher
 from groupsim.members.fetch.light import LightFetcher
 from groupsim.members.fetch.pushed import PushedFetcher
+from groupsim.members.interfaces import GroupMetadata
 from groupsim.members.leaders import Leaders
 from groupsim.members.links import Links
 from groupsim.members.member import NO_MEMBERSHIP, ClientState, Member
@@ -63,15 +64,6 @@ def _as_it_is(words: str, work: Callable[[], Coroutine[Any, Any, None]]) -> Awai
 def resolve_assignors(settings: ConsumerSettings) -> tuple[Assignor, ...]:
     """The configured assignors, by name or `module:Class`; each consumer gets objects of its own."""
     return tuple([registry.resolve(name) for name in settings.assignors])
-
-
-class GroupMetadata(NamedTuple):
-    """A consumer's membership as a producer has to prove it; generation -1 and member id "" where there is none."""
-
-    group_id: str
-    generation_id: int
-    member_id: str
-    group_instance_id: str | None
 
 
 class Consumer:
