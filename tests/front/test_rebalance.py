@@ -105,7 +105,7 @@ def test_a_generation_that_was_begun_twice_is_shown_twice() -> None:
     first, second = json.loads(call("run", "coordinator-crashes-preparing", "--rebalance", 2, "--json").stdout)[
         "rebalances"
     ]
-    assert (first["outcome"], second["outcome"]) == ("abandoned", "stable")
+    assert (first["outcome"], second["outcome"]) == ("lost", "stable")
     lost = next(line["words"] for line in first["lines"] if line["what"] == "lost")
     assert lost.startswith("JoinGroup never arrives")
 
