@@ -8,7 +8,7 @@ class EventLoopError(RuntimeError):
 
 
 class DeadlockError(EventLoopError):
-    """Nothing can happen any more, and somebody still waits; the message names every waiting story."""
+    """No event is due and tasks still wait; the message names each of them."""
 
 
 class StandstillError(EventLoopError):

@@ -118,7 +118,7 @@ class FaultHandle:
         self._network.impose(self._held[-1])
 
     def spent(self) -> None:
-        """End once the budget is used up; who holds responses back waits to be told."""
+        """End once the budget is used up, but for a fault that holds responses: it waits for `release`."""
         if isinstance(self.fault, HoldResponse):
             return
         times = self.fault.match.times

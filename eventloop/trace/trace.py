@@ -22,7 +22,7 @@ _new = tuple.__new__
 
 
 class Level(IntEnum):
-    """How much is told."""
+    """How much a trace contains."""
 
     OFF = 0
     NORMAL = 1  # everything but the heartbeats of a quiet group

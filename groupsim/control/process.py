@@ -15,7 +15,7 @@ _LOOK_EVERY_S = 0.01
 
 
 class ServeFailed(Exception):
-    """The process ended, or did not get ready in time; the message holds what it said."""
+    """The process ended, or did not get ready in time; the message has its output."""
 
 
 class Served:
@@ -56,7 +56,7 @@ class Served:
 
     @property
     def log(self) -> str:
-        """What it has said so far; after its end all that it said."""
+        """Its output so far; after its end, all of it."""
         return self._last_log if self._log.closed else Path(self._log.name).read_text("utf-8")
 
     def _await_ready(self, timeout_s: float) -> None:

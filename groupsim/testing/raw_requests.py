@@ -26,7 +26,7 @@ Answer = TypeVar("Answer")
 
 @define
 class Sent(Generic[Answer]):
-    """A request sent by hand; `outcome` is None until it is answered (or its connection breaks)."""
+    """A raw request that a test sent; `outcome` is None until it is answered (or its connection breaks)."""
 
     request: Asks[Answer]
     correlation: int = -1

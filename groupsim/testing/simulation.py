@@ -395,7 +395,7 @@ class Simulation:
     # --- requests by hand ------------------------------------------------------------------------------------
 
     def send(self, request: Asks[Answer], *, node: int | None = None, client: str = HAND) -> Sent[Answer]:
-        """Send a request on a connection of its own, to its group's or its transactions' coordinator unless told.
+        """Send a request on a new connection, to its group's or its transactions' coordinator unless `node` is given.
 
         Does not wait: `.answered` and `.answer` of what comes back say what became of it.
         """
@@ -444,7 +444,7 @@ class Simulation:
         return self.cluster.snapshot(name)
 
     def state(self, name: str = "g1") -> str:
-        """The group's state as Kafka's tools print it; Dead when nobody knows it."""
+        """The group's state as Kafka's tools print it; Dead when no coordinator knows it."""
         found = self.group_or_none(name)
         return "Dead" if found is None else found.state
 
@@ -464,7 +464,7 @@ class Simulation:
         return found
 
     def story(self) -> Story:
-        """What happened so far, told; the logs end where they do now."""
+        """The story of the run so far; the logs end where they do now."""
         from groupsim.scenarios.story import tell  # most tests read no story
 
         return tell([*self.events, self._ends()])

@@ -41,7 +41,7 @@ class CreateTopicsRequest(Asks["CreateTopicsResponse"]):
 
 @frozen
 class ConfigEntry:
-    """One setting as it is told: where its value comes from (`ConfigSource`), its type (`ConfigType`)."""
+    """One setting in an answer: where its value comes from (`ConfigSource`), its type (`ConfigType`)."""
 
     name: str
     value: str | None
@@ -105,7 +105,7 @@ class DeleteTopicsResponse:
 
 @frozen
 class MorePartitions:
-    """Give a topic `count` partitions in all; `assignment` places the new ones by hand."""
+    """Give a topic `count` partitions in all; `assignment` names the replicas of the new ones."""
 
     name: str
     count: int

@@ -133,7 +133,7 @@ class JoinGroupRequest(Asks["JoinGroupResponse"]):
 
 @value
 class JoinMember:
-    """One member as the leader is told of it."""
+    """One member in the leader's JoinGroup response."""
 
     member_id: str
     group_instance_id: str | None = None

@@ -110,7 +110,7 @@ class DescribeTopicPartitionsRequest(Asks["DescribeTopicPartitionsResponse"]):
 
 @frozen
 class DescribedPartition:
-    """One partition; `elr` and `last_known_elr` are the replicas that may be elected when nobody is in sync."""
+    """One partition; `elr` and `last_known_elr` are the replicas that may be elected when the ISR is empty."""
 
     number: int
     leader: int

@@ -16,7 +16,7 @@ from groupsim.protocol.errors import ErrorCode
 
 @frozen
 class InitProducerIdRequest(Asks["InitProducerIdResponse"]):
-    """Ask for a producer id and epoch; with a transactional id, fence whoever had it and end what he left open."""
+    """Ask for a producer id and epoch; with a transactional id, fence its last owner and end its open transaction."""
 
     API: ClassVar[Api] = Api.INIT_PRODUCER_ID
     transactional_id: str | None
