@@ -22,7 +22,7 @@ costs nothing more than that.
 
 from typing import TYPE_CHECKING
 
-from groupsim.lazy import lazy
+from groupsim.testing.lazy import lazy
 
 if TYPE_CHECKING:
     from groupsim.cluster.cluster import Cluster as Cluster

@@ -14,7 +14,7 @@ bench. `Served` and `Control` are what the fixture `kafka_lab` gives.
 
 from typing import TYPE_CHECKING
 
-from groupsim.lazy import lazy
+from groupsim.testing.lazy import lazy
 
 if TYPE_CHECKING:
     from groupsim.control import Control as Control
