@@ -8,7 +8,9 @@ The first form starts a standalone master with one worker of two cores on
 loopback. Their executor is a process below the worker, and so are its Python workers: what the driver's process and its
 JVM take is then the driver's share and nothing else. It is read from /proc when the last run is written, before the
 analysis. The slope between two numbers of runs leaves out the start of the session. The same runs in tasks of a
-twentieth of a second, which are many, tell what a task costs. `--threads` tells the threads of the JVM apart.
+twentieth of a second, which are many, tell what a task costs. `--threads` tells the threads of the JVM apart. The
+bytes are those of the JVM's TCP connections to other processes than its Python, both ways, as the kernel counts them
+(`ss`, of iproute2): tasks out, results and heartbeats in.
 
 The second form is one sweep in local mode on two cores. After each tenth of the runs it reads the PSS of the driver's
 Python, the RSS of the JVM (which simulates nothing, but forwards rows to Python workers), and the JVM's heap after a
@@ -43,10 +45,20 @@ from groupsim.pipeline.sweep.spark.java import find_java, launcher
 RUNS = (1_000, 10_000)
 CELLS = 2
 LOOPBACK = "127.0.0.1"
-PATIENCE_S = 60
+PATIENCE_S = 300
 SAMPLES = 10  # of memory, in a sweep
 SHORT_TASK_US = 50_000
-KEYS = ("tasks", "python_s", "jvm_s", "manifest_bytes", "python_pss_mb_at_end", "jvm_heap_mb_at_end", "wall_s")
+KEYS = (
+    "tasks",
+    "python_s",
+    "jvm_s",
+    "sent_bytes",
+    "received_bytes",
+    "manifest_bytes",
+    "python_pss_mb_at_end",
+    "jvm_heap_mb_at_end",
+    "wall_s",
+)
 EXPERIMENT = """
 title: Runs as short as runs can be
 question: What does the driver cost?
@@ -143,6 +155,7 @@ def case(runs: int, master: str, samples: int, task_us: int, out: str) -> Row:
         threads = _threads(jvm)
         found.update(
             tasks=tasks,
+            **_wire(jvm),
             python_s=python_s,
             jvm_s=jvm_s,
             threads=threads,
@@ -185,6 +198,17 @@ def _jvm_pid() -> int:
     return int(SparkContext._jvm.ProcessHandle.current().pid())
 
 
+def _wire(jvm: int) -> dict[str, int]:
+    """Bytes over the JVM's open connections to executors, sent and received; those to our own Python are left out."""
+    found = subprocess.run(["ss", "-tinpOH"], capture_output=True, text=True, check=True).stdout.splitlines()
+    ours = {line.split()[3] for line in found if f"pid={os.getpid()}," in line}
+    lines = [line for line in found if f"pid={jvm}," in line and line.split()[4] not in ours]
+    return {
+        f"{way}_bytes": sum(int(match[1]) for line in lines if (match := re.search(rf"bytes_{way}:(\d+)", line)))
+        for way in ("sent", "received")
+    }
+
+
 def _cpu_s(pid: str) -> float:
     """CPU seconds of a process alone, what is below it left out."""
     fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
@@ -224,13 +248,20 @@ def show(rows: Sequence[Row], threads: bool) -> None:
     def line(name: str, row: Row) -> tuple[str, ...]:
         cpu = (f"{row['python_s']:.2f} s", f"{row['jvm_s']:.2f} s", f"{row['python_s'] + row['jvm_s']:.2f} s")
         sizes = (f"{row['python_pss_mb_at_end']:.0f} MB", f"{row['jvm_heap_mb_at_end']:.0f} MB")
-        return name, f"{row['tasks']:.0f}", *cpu, f"{row['manifest_bytes'] / 1024:.0f} KB", *sizes
+        written = (f"{row[key] / 1024:.0f} KB" for key in ("sent_bytes", "received_bytes", "manifest_bytes"))
+        return name, f"{row['tasks']:.0f}", *cpu, *written, *sizes
 
     def added(name: str, less: Row, more: Row, by: str) -> tuple[str, ...]:
         count = more[by] - less[by]
         each = {key: (more[key] - less[key]) / count for key in KEYS}
         cpu = (each["python_s"], each["jvm_s"], each["python_s"] + each["jvm_s"])
-        sizes = (each["manifest_bytes"], 2**20 * each["python_pss_mb_at_end"], 2**20 * each["jvm_heap_mb_at_end"])
+        wire = (each["sent_bytes"], each["received_bytes"])
+        sizes = (
+            *wire,
+            each["manifest_bytes"],
+            2**20 * each["python_pss_mb_at_end"],
+            2**20 * each["jvm_heap_mb_at_end"],
+        )
         return name, "", *(f"{1000 * value:.3f} ms" for value in cpu), *(f"{value:.0f} bytes" for value in sizes)
 
     *plain, short = rows
@@ -240,7 +271,7 @@ def show(rows: Sequence[Row], threads: bool) -> None:
         added("each run more", plain[0], plain[-1], "runs"),
         added("each task more", plain[-1], short, "tasks"),
     ]
-    heads = ["", "tasks", "CPU: Python", "JVM", "both", "manifest", "PSS of Python", "JVM's heap"]
+    heads = ["", "tasks", "CPU: Python", "JVM", "both", "sent", "received", "manifest", "PSS of Python", "JVM's heap"]
     table(f"The driver alone, on a cluster of two cores (load {os.getloadavg()[0]:.1f})", heads, lines)
     if threads:
         names = list(dict.fromkeys(name for row in rows for name in row["threads"]))
