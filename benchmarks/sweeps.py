@@ -9,9 +9,10 @@ slow moment of the machine strikes all alike:
   which are not read;
 - `pool` and `spark`: a whole sweep with that engine: planned, performed, put together, written as Parquet.
 
-Each engine is started for every repetition. The column `start` has the time of that: until two processes, or the
-workers of a Spark session, have simulated one run each. Times are medians in seconds; CPU is that of all processes, the
-JVM included; `+ wall` and `+ CPU` are medians of what an engine took more than the bare pool in the same repetition.
+Each engine is started for every repetition. The column `up` has the time until it takes work: for Spark that is the
+start of its session. The column `start` goes on until two processes, or the workers of a Spark session, have simulated
+one run each and written it. Times are medians in seconds; CPU is that of all processes, the JVM included; `+ wall` and
+`+ CPU` are medians of what an engine took more than the bare pool in the same repetition.
 """
 
 from __future__ import annotations
@@ -68,6 +69,15 @@ class Took:
     cpu: float
 
 
+@frozen
+class Measured:
+    """One repetition: until the engine is up, its first runs, and the work."""
+
+    up: Took
+    first: Took
+    work: Took
+
+
 Row = dict[str, Any]
 Work = Callable[[], object]
 
@@ -107,18 +117,20 @@ def simulate(chunk: tuple[str, range]) -> list[work.Table]:
 
 
 @contextmanager
-def bare(experiment: Experiment) -> Iterator[Work]:
-    """The peer."""
+def bare(experiment: Experiment) -> Iterator[tuple[Work, Work]]:
+    """The peer: its first runs, and the work."""
     document, count = experiment.cells[0].document, len(experiment.seeds)
     chunks = [(document, range(begin, min(begin + RUNS_PER_CHUNK, count))) for begin in range(0, count, RUNS_PER_CHUNK)]
     with multiprocessing.get_context("spawn").Pool(PROCESSES) as pool:
-        pool.map(simulate, [(document, range(1))] * PROCESSES, chunksize=1)
-        yield lambda: sum(1 for _ in pool.imap_unordered(simulate, chunks))
+        yield (
+            lambda: pool.map(simulate, [(document, range(1))] * PROCESSES, chunksize=1),
+            lambda: sum(1 for _ in pool.imap_unordered(simulate, chunks)),
+        )
 
 
 @contextmanager
-def engine(name: str, shipped: Bundle, experiment: Experiment) -> Iterator[Work]:
-    """A sweep with one of our engines."""
+def engine(name: str, shipped: Bundle, experiment: Experiment) -> Iterator[tuple[Work, Work]]:
+    """A sweep with one of our engines: its first runs, with which both start their workers, and the work."""
     options = EngineOptions(name, workers=PROCESSES)
     with (
         tempfile.TemporaryDirectory(prefix="groupsim-bench-") as folder,
@@ -130,9 +142,8 @@ def engine(name: str, shipped: Bundle, experiment: Experiment) -> Iterator[Work]
             with Directory.prepare(Path(folder, where), Contents(part, shipped.code)) as directory:
                 complete(directory, found, shipped.code)
 
-        # Both start their workers with their first tasks.
-        sweep(attrs.evolve(experiment, seeds=experiment.seeds[:PROCESSES]), "first")
-        yield lambda: sweep(experiment, "all")
+        first = attrs.evolve(experiment, seeds=experiment.seeds[:PROCESSES])
+        yield lambda: sweep(first, "first"), lambda: sweep(experiment, "all")
 
 
 def the_experiment(seeds: int) -> Experiment:
@@ -147,15 +158,15 @@ def the_experiment(seeds: int) -> Experiment:
 # --- measuring and telling ----------------------------------------------------------------------------------------
 
 
-def measure(seeds: int, repeat: int) -> dict[str, list[tuple[Took, Took]]]:
-    """By way: the start and the work of each repetition."""
+def measure(seeds: int, repeat: int) -> dict[str, list[Measured]]:
+    """By way: what each repetition took."""
     experiment, shipped = the_experiment(seeds), bundle()
     ways = {
         BARE: lambda: bare(experiment),
         POOL: lambda: engine(POOL, shipped, experiment),
         SPARK: lambda: engine(SPARK, shipped, experiment),
     }
-    found: dict[str, list[tuple[Took, Took]]] = {name: [] for name in ways}
+    found: dict[str, list[Measured]] = {name: [] for name in ways}
     for number in range(repeat):
         names = list(ways)
         for name in names[number % len(names) :] + names[: number % len(names)]:
@@ -163,12 +174,13 @@ def measure(seeds: int, repeat: int) -> dict[str, list[tuple[Took, Took]]]:
     return found
 
 
-def _once(way: Callable[[], AbstractContextManager[Work]]) -> tuple[Took, Took]:
-    """What the start takes, and the work."""
-    begun: list[Work] = []
+def _once(way: Callable[[], AbstractContextManager[tuple[Work, Work]]]) -> Measured:
+    """What the engine takes until it is up, until its workers have run once, and for the work."""
+    begun: list[tuple[Work, Work]] = []
     with ExitStack() as stack:
-        start = timed(lambda: begun.append(stack.enter_context(way())))
-        return start, timed(begun[0])
+        up = timed(lambda: begun.append(stack.enter_context(way())))
+        first, work = begun[0]
+        return Measured(up, timed(first), timed(work))
 
 
 def run(seeds: int = RUNS, repeat: int = 3, as_json: bool = False) -> list[Row]:
@@ -181,16 +193,17 @@ def run(seeds: int = RUNS, repeat: int = 3, as_json: bool = False) -> list[Row]:
     return rows
 
 
-def _row(name: str, seeds: int, mine: list[tuple[Took, Took]], peers: list[tuple[Took, Took]]) -> Row:
+def _row(name: str, seeds: int, mine: list[Measured], peers: list[Measured]) -> Row:
     more = {
-        kind: median(getattr(one, kind) / getattr(peer, kind) - 1 for (_, one), (_, peer) in zip(mine, peers))
+        kind: median(getattr(one.work, kind) / getattr(peer.work, kind) - 1 for one, peer in zip(mine, peers))
         for kind in ("wall", "cpu")
     }
-    work_s = {kind: median(getattr(one, kind) for _, one in mine) for kind in ("wall", "cpu")}
+    work_s = {kind: median(getattr(one.work, kind) for one in mine) for kind in ("wall", "cpu")}
     return {
         "engine": name,
-        "start": f"{median(one.wall for one, _ in mine):.1f}",
-        "start CPU": f"{median(one.cpu for one, _ in mine):.1f}",
+        "up": f"{median(one.up.wall for one in mine):.1f}",
+        "start": f"{median(one.up.wall + one.first.wall for one in mine):.1f}",
+        "start CPU": f"{median(one.up.cpu + one.first.cpu for one in mine):.1f}",
         "wall": f"{work_s['wall']:.1f}",
         "CPU": f"{work_s['cpu']:.1f}",
         "ms CPU a run": f"{work_s['cpu'] / seeds * 1000:.0f}",
