@@ -27,7 +27,7 @@ class Backoff:
 
     def __init__(self, settings: ConsumerSettings, profile: ClientProfile, luck: Callable[[], Stream]) -> None:
         self._range(settings.retry_backoff_ms, settings.retry_backoff_max_ms)
-        self._exponential = profile.exponential_backoff
+        self._exponential = profile.retries.exponential
         self._luck = luck  # most members never wait: the stream is made when it is needed
         self._stream: Stream | None = None
         self._attempts = 0

@@ -17,8 +17,8 @@ from groupsim.members.interfaces import Connection, Disconnected, Outcome
 from groupsim.members.links import SHARED, Done
 from groupsim.members.member import Member
 from groupsim.members.profiles.exceptions import exception_name
-from groupsim.members.profiles.profile import AfterBreak
 from groupsim.members.profiles.reactions import Reaction
+from groupsim.members.profiles.rows import AfterBreak
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Api, FindCoordinatorRequest, FindCoordinatorResponse, Request
 
@@ -49,7 +49,7 @@ class CoordinatorClient:
         self.link: Connection | None = None
         self.node = -1  #: the broker that `link` goes to, or went to last
         self._busy = False  # a look-up is in flight, or waits out its backoff
-        self._purpose = SHARED if member.profile.shared_connection else APART
+        self._purpose = SHARED if member.profile.coordinator.shared_connection else APART
         self._asked_node = -1
         self._broke = False  # the connection, not only the coordinator, was lost
         self._began_us = -1  # when the connection was begun
@@ -95,7 +95,7 @@ class CoordinatorClient:
             return
         self.link = None
         self._broke = not link.open
-        kept = link.open and not self._member.profile.closes_lost_connection
+        kept = link.open and not self._member.profile.coordinator.closes_lost
         if later and link.open and not kept:
             self._late_node = self.node
         elif not kept:
@@ -181,7 +181,7 @@ class CoordinatorClient:
         The application's thread first waits for newer metadata then, which it asks for, unless some came meanwhile.
         """
         member = self._member
-        if member.profile.looks_up_with_new_metadata and (member.membership.in_poll or self.awaited):
+        if member.profile.coordinator.refreshes_metadata and (member.membership.in_poll or self.awaited):
             again_us = member.now_us + member.backoff(_BACKOFF).next_us()
             member.host.call_at(again_us, self._with_new_metadata, member.metadata.version)
         else:
@@ -210,7 +210,7 @@ class CoordinatorClient:
         member = self._member
         if self.link is not None and self._keeps(node):
             return
-        after_break, wait_us = member.profile.after_break, member.links.wait_us(node, self._purpose)
+        after_break, wait_us = member.profile.coordinator.after_break, member.links.wait_us(node, self._purpose)
         if after_break is AfterBreak.ASKS_AGAIN and self._broke:
             self._broke = False
             member.links.connection(node, self._purpose)  # begun
@@ -226,7 +226,7 @@ class CoordinatorClient:
         self._busy = False
         member.succeeded(_BACKOFF)
         self.node = node
-        if member.profile.connects_before_sending and not member.links.connected(node, self._purpose):
+        if member.profile.coordinator.connects_first and not member.links.connected(node, self._purpose):
             self._began_us = member.now_us
         self.link = member.links.connection(node, self._purpose)
         member.trace.begin(member.say(Kind.COORDINATOR_FOUND, payload={"node": node}))

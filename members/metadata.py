@@ -18,6 +18,7 @@ from groupsim.eventloop.units import MS_US
 from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.members.leaders import Leaders
 from groupsim.members.member import Member
+from groupsim.members.profiles.defects import Defect
 from groupsim.protocol.javahash import java_sorted
 from groupsim.protocol.messages.group import Api, MetadataRequest, MetadataResponse, PartitionInfo, TopicInfo
 
@@ -85,7 +86,7 @@ class MetadataView:
     def snapshot(self) -> Snapshot:
         """What the leader compares: partition counts (and racks) of the watched topics."""
         member = self._member
-        with_racks = bool(member.settings.client_rack) and member.profile.subscription_version >= _RACKS_SINCE
+        with_racks = bool(member.settings.client_rack) and member.profile.subscription.version >= _RACKS_SINCE
         known = ((name, self.topics[name]) for name in self.wanted if name in self.topics)
         return {
             name: (len(topic.partitions), tuple(map(_racks, topic.partitions)) if with_racks else ())
@@ -100,7 +101,7 @@ class MetadataView:
             return False
         if before.keys() != now.keys() or any(before[name][0] != now[name][0] for name in now):
             return True
-        alike = _told_alike if self._member.profile.offline_racks_count else _alike
+        alike = _told_alike if Defect.KAFKA_20778 in self._member.profile.defects else _alike
         return not all(alike(*pair) for name in now for pair in zip(before[name][1], now[name][1], strict=True))
 
     # -- refreshing ---------------------------------------------------------------------------------------------

@@ -175,6 +175,7 @@ def _known(
     profile: ClientProfile, properties: Mapping[str, object], notes: list[Note], *, pulls: bool
 ) -> Iterable[tuple[str, object]]:
     """The properties with an effect, under Kafka's names and parsed; a note for each of the others."""
+    by_duration = pulls and profile.positions.reset_by_duration
     for name, value in properties.items():
         if name.startswith(SECRET_PREFIXES):
             notes.append(Note("note", name, SECRET_NOTE))
@@ -185,7 +186,7 @@ def _known(
             notes.append(_unknown(name, profile))
         elif not (key.effect or (pulls and key.pull)):
             notes.append(Note("note", name, key.note))
-        elif pulls and profile.resets_by_duration and key.name == _RESET and str(value).startswith(_BY_DURATION):
+        elif by_duration and key.name == _RESET and str(value).startswith(_BY_DURATION):
             yield key.name, value
         else:
             yield key.name, parse_value(key, name, value, alias.factor if alias else 1)
@@ -391,5 +392,5 @@ def _advice(settings: ConsumerSettings, profile: ClientProfile, given: Mapping[s
     ):
         message = f"no effect with {profile.name}: it sends {profile.rebalance_timeout.value}"
         yield Note("warning", "rebalance.timeout.ms", message)
-    if "max.poll.interval.ms" in given and not profile.enforces_poll_limit:
+    if "max.poll.interval.ms" in given and not profile.poll_limit.enforced:
         yield Note("warning", "max.poll.interval.ms", f"no effect with {profile.name}: it has no poll limit")

@@ -33,7 +33,6 @@ from groupsim.eventloop.virtual import VirtualLoop
 from groupsim.members.consumer.consumer import Consumer, resolve_assignors
 from groupsim.members.failures import PluginError, PluginErrors
 from groupsim.members.profiles import ClientProfile
-from groupsim.members.profiles.defects import with_defects
 from groupsim.members.settings import ConsumerSettings, SettingError
 from groupsim.members.subscription import listed, partition_of
 from groupsim.members.zookeeper.kinds import client_settings, consumer_for, uses_zookeeper
@@ -231,7 +230,7 @@ class Simulation:
         """
         if name in self.members:
             raise ValueError(f"there is a member {name!r}; start it again with .start(), or choose another name")
-        profile = with_defects(client, defects) if isinstance(client, ClientProfile) else simulated(client, (*defects,))
+        profile = client.with_defects(defects) if isinstance(client, ClientProfile) else simulated(client, (*defects,))
         wanted = None if assign is not None or pattern is not None else self._topics_for(name, topics)
         chosen = None if assign is None else [partition_of(one) for one in listed(assign, "assign")]
         settings = self._settings(profile, group, properties, assignors)

@@ -3,7 +3,7 @@
 A quiet heartbeat costs three heap events in all: its timer, the request on the wire and the answer on the wire.
 
 The next timer is set when a heartbeat is sent. The client's own session timer is checked before a heartbeat goes out,
-where the library has one (`ClientProfile.checks_session`): after a longer pause it looks for the coordinator first.
+where the library has one (`HeartbeatRow.session_check`): after a longer pause it looks for the coordinator first.
 
 Libraries without a background thread send from within `poll` only: a heartbeat that falls due while the application is
 away is owed, and sent when it comes back (KIP-62 moved heartbeats out of `poll`).
@@ -24,9 +24,10 @@ from groupsim.members.failures import ClientFailure
 from groupsim.members.interfaces import Connection, Disconnected, Outcome
 from groupsim.members.links import say_outcome
 from groupsim.members.member import ClientState, Generation, Member
+from groupsim.members.profiles.defects import Defect
 from groupsim.members.profiles.exceptions import exception_name
-from groupsim.members.profiles.profile import SessionCheck
 from groupsim.members.profiles.reactions import Reaction
+from groupsim.members.profiles.rows import SessionCheck
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Api, HeartbeatRequest, HeartbeatResponse
 
@@ -56,6 +57,7 @@ class Heartbeat:
         "_life",
         "_loop",
         "_member",
+        "_needs_partitions",
         "_needs_poll",
         "_on_answer",
         "_request",
@@ -84,10 +86,11 @@ class Heartbeat:
         self._interval_us = member.pace.heartbeat_ms(settings.heartbeat_interval_ms) * MS_US
         self._configured_us = settings.heartbeat_interval_ms * MS_US
         self._session_us = settings.session_timeout_ms * MS_US
-        self._session_check = member.profile.session_check
+        self._session_check = member.profile.heartbeats.session_check
         self._timeout_us = member.pace.heartbeat_timeout_us(member.request_timeout_us, settings.session_timeout_ms)
         self._needs_poll = not member.pace.heartbeats_in_background
-        self._in_turn = member.profile.heartbeats_in_turn
+        self._in_turn = member.pace.heartbeats_in_turn
+        self._needs_partitions = Defect.KAFKAJS_1361 in member.profile.defects
         self._late = False  # one is due, and waits for the answer to the last
         self.blocked_until_us = 0  #: so long the thread gets no time
         self._held_up = False  # one fell due while the thread got no time
@@ -118,7 +121,7 @@ class Heartbeat:
     def _begin(self) -> None:
         self._group.poll_clock.restart()
         self.last_sent_us = self._loop.now_us
-        self._again(0 if self._member.profile.heartbeats_at_start else self._interval_us)
+        self._again(0 if self._member.profile.heartbeats.at_start else self._interval_us)
 
     def disable(self) -> None:
         """Stop: no membership to keep alive."""
@@ -129,7 +132,7 @@ class Heartbeat:
         """A look-up succeeded: the session timer begins anew, and a heartbeat that waited for it goes out."""
         self._unanswered = 0
         self._alive_us = self._loop.now_us
-        if self.enabled and self._member.profile.restarts_when_found:
+        if self.enabled and self._member.profile.heartbeats.restart_when_found:
             self.owed = False
             self._group.poll_clock.restart()
             self._again(self._interval_us)
@@ -200,7 +203,7 @@ class Heartbeat:
         if self._loop.now_us < self.blocked_until_us:
             self._held_up = True
             return
-        if member.profile.idle_without_heartbeats and not member.ownership.owned:
+        if self._needs_partitions and not member.ownership.owned:
             self._again(self._interval_us)
             return
         if self._needs_poll and not self._group.poll_clock.inside:
@@ -321,7 +324,7 @@ class Heartbeat:
             if member.state is ClientState.STABLE:
                 self._group.joining.request(REBALANCING)
                 self._group.go_on()
-                if member.profile.stops_heartbeats_early:
+                if Defect.SARAMA_1608 in member.profile.defects:
                     self.disable()
         elif reaction is Reaction.REDISCOVER:
             member.coordinator.lost(f"error response {error.name}")
@@ -345,7 +348,7 @@ class Heartbeat:
             member.fail(
                 ClientFailure(exception_name(error), reason, fatal=True, lasting=member.pace.ends_with_fatal_error)
             )
-            if not member.profile.joins_when_fenced:
+            if not member.profile.heartbeats.joins_when_fenced:
                 self.disable()
                 return
         id_too = reaction is not Reaction.RESET_GENERATION

@@ -44,6 +44,7 @@ from groupsim.members.classic.topics_ready import TopicsReady
 from groupsim.members.failures import ClientFailure, unanswered
 from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.members.member import ClientState, Generation, Member, generation_of
+from groupsim.members.profiles.defects import Defect
 from groupsim.members.profiles.exceptions import exception_name
 from groupsim.members.profiles.reactions import Reaction, exception_of
 from groupsim.protocol.errors import ErrorCode
@@ -130,7 +131,7 @@ class Joining:
         """Membership is gone: forget it, and prepare (lose partitions) before the next join."""
         self._group.forget(reason, member_id_too=member_id_too)
         self.request(reason)
-        self.needs_prepare = self.needs_prepare or not self._member.profile.keeps_claims_after_reset
+        self.needs_prepare = self.needs_prepare or Defect.KAFKA_12983 not in self._member.profile.defects
 
     def leave(self, reason: str, *, on_done: Callable[[Outcome], None] | None = None, static_too: bool = False) -> bool:
         """Send LeaveGroup if there is something to leave, and forget the membership; True when a request went out."""
@@ -326,7 +327,7 @@ class Joining:
             return True
         member.generation = generation_of(response.generation_id, response.member_id, response.protocol_name)
         member.become(ClientState.COMPLETING_REBALANCE)
-        if member.profile.heartbeats_while_syncing:
+        if member.profile.heartbeats.while_syncing:
             self._group.heartbeat.enable()
         if Stuck.NEVER_SYNC in member.behaviour.stuck:
             self._flight += 1
@@ -348,7 +349,7 @@ class Joining:
             self._discarded()
             return True
         if not member.coordinator.known:
-            self._again(failed("CoordinatorNotAvailableException"), at_once=member.profile.looks_up_at_once)
+            self._again(failed("CoordinatorNotAvailableException"), at_once=member.profile.coordinator.looks_up_at_once)
             return True
         self._sent = generation
         request = sync_request(member, assignments)
@@ -405,7 +406,7 @@ class Joining:
             self._react(Api.SYNC_GROUP, outcome.error, "")
         elif isinstance(outcome, SyncGroupResponse):
             self._discarded()
-        elif self._member.profile.settles_at_join:
+        elif Defect.KAFKA_5154 in self._member.profile.defects:
             self._abandon()
             self._settle()
         else:
@@ -423,7 +424,7 @@ class Joining:
             self.reset(reason, member_id_too=True)
             return True
         member.joined = member.generation
-        if member.profile.forgets_change_while_joining:
+        if member.profile.subscription.taken_at_end:
             member.subscription.joined = member.subscription.topics
         if outdated := self.leader.is_outdated():
             self._look_for_changes()
@@ -440,10 +441,11 @@ class Joining:
     def _unanswered(self, api: Api, outcome: Outcome | None) -> None:
         """The request has no answer: join again. Raises ClientFailure where the library hands that to its caller."""
         profile = self._member.profile
-        if profile.resets_after_retriable:
+        if Defect.KAFKA_13214 in profile.defects:
             self.reset(failed("DisconnectException"), member_id_too=True)
-        self._again(failed("DisconnectException"), at_once=profile.looks_up_at_once or profile.throws_unanswered)
-        if profile.throws_unanswered:
+        at_once = profile.coordinator.looks_up_at_once or profile.reports.unanswered
+        self._again(failed("DisconnectException"), at_once=at_once)
+        if profile.reports.unanswered:
             raise unanswered(api, timed_out=type(outcome) is Disconnected and outcome.timed_out)
 
     def _settle(self) -> None:
@@ -462,7 +464,7 @@ class Joining:
         unchanged = member.generation == self._sent
         if reaction is Reaction.STORE_ID:  # no failure: the reason is not that of one, but for some releases
             member.generation = generation_of(NO_GENERATION, given_id, None)
-            why = failed(exception_of(api, error)) if member.profile.given_id_is_failure else given(given_id)
+            why = failed(exception_of(api, error)) if member.profile.retries.given_id_is_failure else given(given_id)
             self._abandon()
             self.request(why)
             return
@@ -473,11 +475,11 @@ class Joining:
                 f"encountered {error.name} from {api.name} response",
                 member_id_too=reaction is Reaction.RESET_MEMBER,
             )
-        elif reaction in (Reaction.RETRY, Reaction.REDISCOVER) and member.profile.resets_after_retriable:
+        elif reaction in (Reaction.RETRY, Reaction.REDISCOVER) and Defect.KAFKA_13214 in member.profile.defects:
             self.reset(f"encountered {error.name} from {api.name} response", member_id_too=True)
         slowly = api is Api.JOIN_GROUP and member.pace.retries > 0
-        found = reaction is not Reaction.REDISCOVER or member.profile.looks_up_at_once
-        quick = reaction in _AT_ONCE or (reaction is Reaction.RETRY and member.profile.rejoins_without_pause)
+        found = reaction is not Reaction.REDISCOVER or member.profile.coordinator.looks_up_at_once
+        quick = reaction in _AT_ONCE or (reaction is Reaction.RETRY and member.profile.retries.joins_without_pause)
         self._again(failed(exception_of(api, error)), at_once=quick and found and not slowly)
         if reaction in (Reaction.THROW, Reaction.FATAL):
             self._refused += 1

@@ -21,6 +21,7 @@ from groupsim.members.failures import ClientFailure
 from groupsim.members.member import Member
 from groupsim.members.metadata import Snapshot
 from groupsim.members.plugins import report
+from groupsim.members.profiles.defects import Defect
 from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 from groupsim.protocol.embedded.consumer_protocol import Assignment, decode_subscription, encode_assignment
 from groupsim.protocol.errors import ProtocolError
@@ -47,20 +48,21 @@ class Leader:
 
     def metadata_changed(self) -> bool:
         """Whether the watched topics differ from those this leader assigned by."""
-        if self._member.profile.ignores_new_partitions:
+        if Defect.SARAMA_1462 in self._member.profile.defects:
             return False
         return self.snapshot is not None and self._member.metadata.differs(self.snapshot)
 
     def is_outdated(self) -> bool:
         """Whether the assignment that has come back is of no use: old clients look whether topics have changed."""
         profile = self._member.profile
-        if profile.compares_from_end and self.snapshot is not None:
+        if Defect.KAFKA_3117 in profile.defects and self.snapshot is not None:
             self.snapshot = self._member.metadata.snapshot()
-        return profile.discards_outdated and self.metadata_changed()
+        return profile.leader.discards_outdated and self.metadata_changed()
 
     async def assign(self, response: JoinGroupResponse, assignor: Assignor) -> tuple[SyncAssignment, ...]:
         """Run the assignor on the members of a JoinGroup answer. Raises ClientFailure or PluginError."""
-        by_id = not self._member.profile.static_first and any(one.group_instance_id is None for one in response.members)
+        is_mixed = any(one.group_instance_id is None for one in response.members)
+        by_id = is_mixed and not self._member.profile.leader.static_first
         members = [self._subscription(member, by_id=by_id) for member in response.members]
         union = java_set_order(dict.fromkeys(chain.from_iterable([member.topics for member in members])))
         await self._know(union)

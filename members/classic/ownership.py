@@ -26,6 +26,7 @@ from groupsim.eventloop.trace.events import Kind
 from groupsim.members.failures import ClientFailure
 from groupsim.members.member import ClientState, Member
 from groupsim.members.plugins import report
+from groupsim.members.profiles.defects import Defect
 from groupsim.members.settings import SettingError
 from groupsim.protocol.embedded.consumer_protocol import Subscription, decode_assignment, encode_subscription
 from groupsim.protocol.embedded.sticky_data import encode_sticky_user_data
@@ -64,7 +65,7 @@ class Ownership:
     def __init__(self, member: Member, assignors: Sequence[Assignor]) -> None:
         self._member = member
         self._assignors = {assignor.name: assignor for assignor in assignors}
-        if not member.profile.sticky_by_quotas:
+        if not member.profile.leader.sticky_by_quotas:
             for assignor in assignors:
                 if isinstance(assignor, StickyBase):
                     assignor.has_quotas = False
@@ -83,9 +84,10 @@ class Ownership:
         """Each configured assignor with the member's subscription, in order of preference."""
         member, topics = self._member, self._member.subscription.topics
         owned = tuple(self.owned)
-        assignors = sorted(self._assignors, key=_rank) if member.profile.own_assignor_order else self._assignors
-        version, rack = member.profile.subscription_version, member.settings.client_rack
-        tells = member.profile.eager_generation or self.protocol is RebalanceProtocol.COOPERATIVE
+        in_own_order = Defect.LIBRDKAFKA_3818 in member.profile.defects
+        assignors = sorted(self._assignors, key=_rank) if in_own_order else self._assignors
+        version, rack = member.profile.subscription.version, member.settings.client_rack
+        tells = member.profile.subscription.eager_generation or self.protocol is RebalanceProtocol.COOPERATIVE
         generation = self._told_generation() if tells else NO_GENERATION
         return tuple(
             [
@@ -97,7 +99,7 @@ class Ownership:
     def _told_generation(self) -> int:
         """What the subscription says: a library may go on saying it when it has lost its member id."""
         member = self._member
-        return member.joined.id if member.profile.claims_in_user_data else member.generation.id
+        return member.joined.id if member.profile.subscription.claims_in_user_data else member.generation.id
 
     def _user_data(self, assignor: Assignor, topics: tuple[str, ...]) -> bytes | None:
         profile = self._member.profile
@@ -108,13 +110,13 @@ class Ownership:
                 raise AssignorError(assignor.name, problem, source_of(type(assignor)))
         except (Exception, SystemExit) as problem:
             self._blame(assignor, problem)
-        if profile.claims_in_user_data and _is_cooperative(assignor):
+        if profile.subscription.claims_in_user_data and _is_cooperative(assignor):
             data = self._claims
-        if profile.claims_without_generation and _is_cooperative(assignor):
+        if Defect.KAFKA_12984 in profile.defects and _is_cooperative(assignor):
             data = None
-        if profile.joins_without_claims and data is not None and not _is_cooperative(assignor):
+        if Defect.FRANZ_GO_DCFCACB5 in profile.defects and data is not None and not _is_cooperative(assignor):
             data = encode_sticky_user_data((), self._member.generation.id)
-        return profile.no_user_data if data is None else data
+        return profile.subscription.no_user_data if data is None else data
 
     def _blame(self, assignor: Assignor, problem: BaseException) -> NoReturn:
         """Say what an assignor has raised, and raise that; only here, for nearly all of them never do."""
@@ -126,7 +128,7 @@ class Ownership:
 
     def _tell_assignor(self, assignor: Assignor, assigned: tuple[TopicPartition, ...]) -> None:
         generation = self._member.generation
-        if self._member.profile.claims_in_user_data and _is_cooperative(assignor):
+        if self._member.profile.subscription.claims_in_user_data and _is_cooperative(assignor):
             self._claims = encode_sticky_user_data(assigned, generation.id)
         try:
             assignor.on_assignment(assigned, generation.id)
@@ -150,10 +152,10 @@ class Ownership:
         Returns what is to be awaited; None where nobody has to be called back.
         """
         if self._member.generation.is_lost:
-            if self._member.profile.keeps_positions:
+            if self._member.profile.positions.kept:
                 self._member.fetcher.ownership_changed()
-            if self.owned or self._member.profile.revokes_nothing:
-                return self._give_up(LOST if self._member.profile.tells_lost else REVOKED, list(self.owned))
+            if self.owned or self._member.profile.callbacks.before_first_join:
+                return self._give_up(LOST if self._member.profile.callbacks.lost else REVOKED, list(self.owned))
         elif self.protocol is RebalanceProtocol.EAGER:
             return self._revoke(list(self.owned))
         else:
@@ -174,7 +176,7 @@ class Ownership:
         assigned = self._decode(data)
         topics = dict.fromkeys(map(_topic_of, assigned))
         if not all(map(member.subscription.covers, topics)):
-            if member.profile.throws_at_old_assignment:
+            if Defect.KAFKA_7961 in member.profile.defects:
                 raise ClientFailure("IllegalArgumentException", "assigned a non-subscribed topic", fatal=True)
             member.membership.request_rejoin(STALE_ASSIGNMENT, {"subscribed": ",".join(member.subscription.topics)})
             return
@@ -254,7 +256,7 @@ class Ownership:
         """Closing or unsubscribing: revoke everything when the membership is sound, else lose it."""
         member = self._member
         chosen = all(generation == NO_GENERATION for generation in self.owned.values())
-        if chosen or not member.profile.revokes_on_leaving:
+        if chosen or not member.profile.callbacks.on_leaving:
             self.release_all(UNASSIGNED)  # chosen by the application, or an old library: no listener hears of it
             return
         sound = not member.generation.is_lost and member.state is ClientState.STABLE  # though it may have to rejoin
@@ -302,7 +304,7 @@ class Ownership:
                     partition=partition.partition,
                     reason=reason,
                 )
-        if not (member.profile.keeps_positions and reason == REVOKED and member.state is ClientState.STABLE):
+        if not (member.profile.positions.kept and reason == REVOKED and member.state is ClientState.STABLE):
             member.fetcher.ownership_changed()
             member.commits.given_up(partitions)
 
@@ -314,7 +316,7 @@ class Ownership:
         member = self._member
         span = member.trace.span()
         if member.trace.wants(Kind.CALLBACK_BEGUN):
-            in_order = _in_order if member.profile.sorts_partitions else java_copied_order
+            in_order = _in_order if member.profile.callbacks.by_number else java_copied_order
             names = {"partitions": [str(partition) for partition in in_order(partitions)]}
             member.trace.begin(member.say(Kind.CALLBACK_BEGUN, reason=kind, span=span, payload=names))
         error = self._raises.pop(kind, None)

@@ -51,9 +51,9 @@ def next_try_us(member: Member, tried_us: int, *, at_once: bool) -> int:
 
     A library with a main thread has a pause of its own, between two tries.
     """
-    delay_ms = member.profile.rejoin_delay_ms
+    delay_ms = member.profile.retries.join_delay_ms
     if delay_ms is None:
-        delay_ms = 0 if at_once and not member.profile.rejoins_after_pause else member.settings.retry_backoff_ms
+        delay_ms = 0 if at_once and not member.pace.joins_after_pause else member.settings.retry_backoff_ms
     if not delay_ms:
         return 0
     return member.pace.next_join_us(member.started_us, member.now_us, tried_us, delay_ms)

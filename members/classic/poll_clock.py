@@ -44,9 +44,9 @@ class PollClock:
         self._group = group
         self._limit_us = member.settings.max_poll_interval_ms * MS_US
         self._long_us = member.settings.fetch_max_wait_ms * MS_US
-        self._check_us = member.profile.poll_check_ms * MS_US
-        self._enforced = member.profile.enforces_poll_limit
-        self._by_heartbeat = member.profile.poll_limit_by_heartbeat
+        self._check_us = member.profile.poll_limit.check_ms * MS_US
+        self._enforced = member.profile.poll_limit.enforced
+        self._by_heartbeat = member.pace.heartbeats_in_turn
         self._armed = False
         self._overdue = False
         self._left_us = 0  # when it left by the limit, where who left waits for the application
@@ -144,5 +144,5 @@ class PollClock:
             self._left_us = member.now_us
             self._group.heartbeat.once()
         self._group.joining.leave(REASON)
-        if member.profile.tells_more:
+        if member.profile.reports.consumer_errors:
             member.tell("MaxPollExceeded", "max.poll.interval.ms was exceeded")

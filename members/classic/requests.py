@@ -78,7 +78,7 @@ def heartbeat_request(member: Member) -> HeartbeatRequest:
 
 def leave_request(member: Member, reason: str) -> LeaveGroupRequest:
     """LeaveGroup of this member alone, by member id (Java sends no instance id here)."""
-    said = reason[:LONGEST_REASON] if member.profile.gives_reasons else None
+    said = reason[:LONGEST_REASON] if member.profile.leaving.with_reason else None
     leaving = LeavingMember(member.generation.member_id, None, said)
     return carried(LeaveGroupRequest(member.group, (leaving,), version=member.version(Api.LEAVE_GROUP)))
 

@@ -7,6 +7,7 @@ Sources: `ConsumerCoordinator.poll`, which waits for fresh metadata where there 
 from __future__ import annotations
 
 from groupsim.members.member import Member
+from groupsim.members.profiles.defects import Defect
 from groupsim.members.profiles.exceptions import exception_name
 from groupsim.protocol.errors import ErrorCode
 
@@ -24,14 +25,14 @@ class TopicsReady:
     def are_known(self, *, first: bool) -> bool:
         """A pattern subscriber looks at all topics anew `first` in each rebalance, not to join with an old list."""
         member = self._member
-        if not (member.subscription.by_pattern or member.profile.tells_more):
+        if not (member.subscription.by_pattern or member.profile.reports.consumer_errors):
             return True  # as nearly always
         return not self._finds_nothing() and self._is_fresh(first)
 
     def _finds_nothing(self) -> bool:
         """Whether it has no topic to join for, where a library waits for one and tells the application so."""
         member = self._member
-        if not member.profile.tells_more or member.subscription.topics or not member.metadata.version:
+        if not member.profile.reports.consumer_errors or member.subscription.topics or not member.metadata.version:
             return False
         if not self._told_of_nothing:
             self._told_of_nothing = True
@@ -40,7 +41,7 @@ class TopicsReady:
 
     def _is_fresh(self, first: bool) -> bool:
         member, metadata = self._member, self._member.metadata
-        if not member.subscription.by_pattern or not first or member.profile.joins_with_old_topics:
+        if not member.subscription.by_pattern or not first or Defect.KAFKA_7126 in member.profile.defects:
             return True
         if self._stale_version is None:
             self._stale_version = metadata.version

@@ -65,7 +65,7 @@ class CommitBefore:
             return
         again_us = member.now_us + member.settings.retry_backoff_ms * MS_US
         member.coordinator.ensure()
-        if member.profile.recommits_when_stirred:
+        if member.profile.commits.again_when_stirred:
             self._rest(again_us)
         else:
             member.host.call_at(again_us, self.send)

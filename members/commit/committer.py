@@ -20,6 +20,7 @@ from groupsim.members.commit.attempt import BACKOFF, Attempt, CommitResult, Entr
 from groupsim.members.commit.before_rebalance import CommitBefore
 from groupsim.members.failures import ClientFailure
 from groupsim.members.member import ClientState, Member
+from groupsim.members.profiles.defects import Defect
 from groupsim.members.profiles.profile import OnError
 from groupsim.protocol.messages.group import TopicPartition
 
@@ -40,6 +41,7 @@ class Committer:
         "_in_flight",
         "_interval_us",
         "_member",
+        "_never_looks_up",
         "_pending",
         "_revoking",
         "_timer",
@@ -54,6 +56,7 @@ class Committer:
         settings = member.settings
         self._member = member
         self._interval_us = settings.auto_commit_interval_ms * MS_US
+        self._never_looks_up = Defect.KAFKA_6362 in member.profile.defects
         self._again_us = 0
         self._timer: Handle | None = None
         self.owed = False  #: an auto-commit waits for the application to come to `poll`
@@ -125,7 +128,7 @@ class Committer:
             self.owed = True  # `poll` comes no further without one
             return
         self._arm(self._interval_us)
-        if member.profile.commits_without_lookup and not member.coordinator.known:
+        if self._never_looks_up and not member.coordinator.known:
             self._arm(member.settings.retry_backoff_ms * MS_US)
             return
         self._in_flight += member.pace.commits_what_was_given
@@ -140,7 +143,7 @@ class Committer:
         when it is found, however long that took.
         """
         member, pace = self._member, self._member.pace
-        in_poll = pace.poll_begins_with_group and not (pace.rebalances_apart or member.profile.commits_without_lookup)
+        in_poll = pace.poll_begins_with_group and not (pace.rebalances_apart or self._never_looks_up)
         return in_poll and member.subscription.assigned is None and not member.coordinator.known
 
     def _auto_committed(self, result: CommitResult) -> None:
@@ -153,7 +156,7 @@ class Committer:
         """The positions to commit; libraries other than Java leave out what has not moved."""
         member = self._member
         positions = member.fetcher.positions
-        if member.profile.commits_unchanged:
+        if member.profile.commits.unchanged:
             return dict(positions)
         if member.pace.commits_what_was_given:
             positions = self._given()
@@ -179,14 +182,14 @@ class Committer:
 
     def before_rebalance(self) -> None:
         """Auto-commit before partitions are given up: retried until it is done or the rebalance timeout has passed."""
-        if not self._member.profile.restarts_commit:
+        if Defect.KAFKA_14024 not in self._member.profile.defects:
             self._begin_before()
 
     def _begin_before(self) -> None:
         member = self._member
         if not self.auto:
             return
-        if member.ownership.protocol is RebalanceProtocol.EAGER and not member.profile.delivers_while_committing:
+        if member.ownership.protocol is RebalanceProtocol.EAGER and Defect.KAFKA_14196 not in member.profile.defects:
             member.fetcher.stop_delivering(list(member.ownership.owned))
         if not member.pace.commits_what_was_given and member.fetcher.positions:
             self._before = CommitBefore(member)
@@ -194,7 +197,7 @@ class Committer:
 
     def begins_anew(self) -> bool:
         """Begin the auto-commit before a rebalance again; whether a request went out (KAFKA-14024)."""
-        if not self._member.profile.restarts_commit:
+        if Defect.KAFKA_14024 not in self._member.profile.defects:
             return False
         self._before = None
         self._begin_before()
@@ -257,7 +260,7 @@ class Committer:
                     raise
         elif policy is CommitPolicy.ASYNC_AFTER_BATCH:
             self.commit_async(self._finished())
-        elif self.auto and self._member.profile.commits_after_batch:
+        elif self.auto and self._member.profile.commits.after_batch:
             Attempt(self._member, self.positions(), _ignore, auto=True).go()
 
     async def on_revoke(self) -> None:

@@ -37,7 +37,7 @@ from groupsim.members.leaders import Leaders
 from groupsim.members.links import Links
 from groupsim.members.member import NO_MEMBERSHIP, ClientState, Member
 from groupsim.members.metadata import MetadataView
-from groupsim.members.profiles import JAVA_3, ClientProfile
+from groupsim.members.profiles import PROFILES, ClientProfile
 from groupsim.members.settings import ConsumerSettings
 from groupsim.members.subscription import Assigned, Pattern, SubscriptionState, Topics, Wanted, listed, partition_of
 
@@ -90,7 +90,7 @@ class Consumer:
         self.loop = loop
         self.host = loop.host(host_name)
         self.settings = settings
-        self.profile = JAVA_3 if profile is None else profile
+        self.profile = PROFILES["java"] if profile is None else profile
         self._transport = transport
         self._data = data
         self._behaviour = _PLAIN if behaviour is None else behaviour

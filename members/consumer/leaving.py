@@ -20,7 +20,7 @@ async def unsubscribe(member: Member) -> None:
     await _rebalance_apart(member)
     await member.ownership.abandon()
     if member.generation.member_id or member.membership.under_way:
-        member.membership.leave(UNSUBSCRIBED, static_too=member.profile.static_leaves_on_unsubscribe)
+        member.membership.leave(UNSUBSCRIBED, static_too=member.profile.leaving.static_on_unsubscribe)
     member.membership.resign()
 
 
@@ -59,7 +59,7 @@ def _goes_silently(member: Member) -> bool:
         return True
     if member.settings.leave_on_close is not None:
         return not member.settings.leave_on_close
-    return not member.profile.leaves_on_close
+    return not member.profile.leaving.on_close
 
 
 async def _leave(member: Member, *, static_too: bool, until_us: int) -> None:
@@ -68,7 +68,7 @@ async def _leave(member: Member, *, static_too: bool, until_us: int) -> None:
     def done(outcome: Outcome) -> None:
         answered.set()
 
-    static_too = static_too or member.profile.static_leaves_on_close
+    static_too = static_too or member.profile.leaving.static_on_close
     if member.membership.leave(CLOSED, on_done=done, static_too=static_too):
         wait_us = min(member.request_timeout_us, until_us - member.now_us)
         with member.loop.timeout(max(wait_us, 0)):

@@ -242,7 +242,7 @@ class Rounds:
             and behaviour.poll_gap is None
             and behaviour.commit not in _COMMITS_AFTER_BATCH
             and behaviour.exactly_once is None
-            and not self._member.profile.commits_after_batch
+            and not self._member.profile.commits.after_batch
         )
 
     def _poll(self) -> bool:

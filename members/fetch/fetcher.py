@@ -79,7 +79,7 @@ class PullFetcher(Fetcher):
         self._flights = Flights(member, self._leaders, self._arrived, self._lost)
         self._resets = Resets(member, self._states, self._leaders, self._flights.isolation, self._reset_to)
         self._validations = Validations(member, self._states, self._valid)
-        self._empty_pause_us = member.profile.empty_fetch_pause_ms * MS_US
+        self._empty_pause_us = member.profile.positions.empty_fetch_pause_ms * MS_US
         self._validates: bool | None = None
         self._uses_hints: bool | None = None
 
@@ -132,7 +132,7 @@ class PullFetcher(Fetcher):
     def leader_epoch(self, partition: TopicPartition) -> int:
         """The leader epoch of the last record before the position, to be committed with it; -1 when unknown."""
         state = self._states.get(partition)
-        return NO_EPOCH if state is None or not self._member.profile.commits_epochs else state.epoch
+        return NO_EPOCH if state is None or not self._member.profile.commits.epochs else state.epoch
 
     def after(self, partition: TopicPartition, offset: int) -> int:
         """Where the next record is: behind what a poll has skipped, when all that it returned is finished."""

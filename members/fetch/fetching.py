@@ -187,7 +187,7 @@ class Fetcher(ABC):
         if len(self.positions) == len(member.ownership.owned) or self._waiting or member.group_comes_first:
             return
         in_order = self._without_position()
-        if member.profile.offsets_one_by_one:
+        if member.profile.positions.one_by_one:
             in_order = in_order[:1]
         missing = frozenset(in_order)
         if not missing or missing == self._looking_up or (self._given_up and self._given_up.issuperset(missing)):
@@ -199,7 +199,7 @@ class Fetcher(ABC):
             self._pause()
             return
         version = member.version(Api.OFFSET_FETCH)
-        stable = version >= _STABLE_SINCE and member.profile.asks_for_stable
+        stable = version >= _STABLE_SINCE and member.profile.positions.stable
         self._looking_up = missing
         self._lookup_number += 1
         request = OffsetFetchRequest(member.group, tuple(in_order), stable, version)

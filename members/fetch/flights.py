@@ -114,7 +114,7 @@ class Flights:
         self._renews = (
             settings.fetch_min_bytes <= 1
             and 0 < settings.fetch_max_wait_ms < settings.request_timeout_ms
-            and not member.profile.shared_connection
+            and not member.profile.coordinator.shared_connection
             and not member.trace.heartbeats
         )
         #: Partitions that could be fetched now, the one that waits longest first.

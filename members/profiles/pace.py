@@ -38,6 +38,11 @@ class Pace:
     #: Of positions only those are committed of which the application was given records; before a rebalance when the
     #: revoked callback has returned.
     commits_what_was_given: ClassVar[bool] = False
+    #: One heartbeat is in flight at a time, and only with one is the poll limit looked at; a member that has left by it
+    #: joins again when polled, its own pace kept.
+    heartbeats_in_turn: ClassVar[bool] = False
+    #: Every JoinGroup that is tried again waits for retry.backoff.ms first, but for the one with a given member id.
+    joins_after_pause: ClassVar[bool] = False
     #: So often a request that may pass is sent again by itself, within the generation.
     retries: int = 0
 
@@ -85,6 +90,14 @@ class AsyncTask(Pace):
     """A task of the library's own does everything of the group."""
 
     rebalances_apart: ClassVar[bool] = True
+
+
+@frozen
+class TaskWithHeartbeats(AsyncTask):
+    """The same, with a second task that sends heartbeats (aiokafka)."""
+
+    heartbeats_in_turn: ClassVar[bool] = True
+    joins_after_pause: ClassVar[bool] = True
 
 
 @frozen

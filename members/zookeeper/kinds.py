@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from attrs import evolve
-
 from groupsim.assignors.base.interface import Assignor
 from groupsim.members.behaviour import Behaviour
 from groupsim.members.consumer.consumer import Consumer, resolve_assignors
 from groupsim.members.failures import PluginErrors
-from groupsim.members.profiles import JAVA_0_9, PROFILES, ClientProfile
+from groupsim.members.profiles import PROFILES, WITHOUT_DEFECTS, ClientProfile
 from groupsim.members.profiles.pace import HEARTBEAT_THREAD
 from groupsim.members.settings import ConsumerSettings, Note, settings_from
 from groupsim.protocol.messages.group import Api
@@ -25,12 +23,11 @@ if TYPE_CHECKING:
     from groupsim.members.interfaces import Data, Transport
 
 #: Of the profile only what concerns records is of use: the versions of Metadata, Fetch and ListOffsets.
-ZOOKEEPER_0_8 = evolve(
-    JAVA_0_9,
+ZOOKEEPER_0_8 = WITHOUT_DEFECTS["java-0.9"].but(
     name="zookeeper-0.8",
     title="Apache Kafka 0.8 high-level consumer: no coordinator, everybody decides alone through ZooKeeper",
     client_id="{group}",
-    versions={**JAVA_0_9.versions, Api.FETCH: 0},
+    versions={**WITHOUT_DEFECTS["java-0.9"].versions, Api.FETCH: 0},
     pace=HEARTBEAT_THREAD,
 )
 

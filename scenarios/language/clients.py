@@ -11,10 +11,10 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from attrs import evolve, frozen
+from attrs import frozen
 
 from groupsim.members.profiles import PROFILES, WITHOUT_DEFECTS, ClientProfile, RebalanceTimeout
-from groupsim.members.profiles.defects import defects_of, with_defects
+from groupsim.members.profiles.defects import defects_of
 from groupsim.members.zookeeper.kinds import CLIENTS
 from groupsim.scenarios.language.problems import suggest
 from groupsim.scenarios.language.releases import RELEASES, Row, Standing, row_of
@@ -68,12 +68,11 @@ _MEANT: Mapping[str, tuple[Version, Version]] = {
 }
 #: Releases that no member behaves as, and whose defaults the linter knows.
 _LINTED: Mapping[tuple[str, str], ClientProfile] = {
-    ("librdkafka", "0.11"): evolve(
-        PROFILES["librdkafka-1.x"],
+    ("librdkafka", "0.11"): PROFILES["librdkafka-1.x"].but(
         name="librdkafka-0.11",
         defaults={**PROFILES["librdkafka-1.x"].defaults, "session.timeout.ms": 30_000, "heartbeat.interval.ms": 1_000},
         rebalance_timeout=RebalanceTimeout.SESSION,
-        enforces_poll_limit=False,
+        poll_limit={"enforced": False},
     ),
 }
 
@@ -151,14 +150,14 @@ def _with_defects(name: str, defects: tuple[str, ...]) -> ClientProfile:
     """The same for a release, or with defects by name: made once, so that members alike share one profile."""
     plain = name.strip().lower()
     if is_profile(name):
-        return with_defects(CLIENTS[plain], defects)
+        return CLIENTS[plain].with_defects(defects)
     if _split(plain)[0] not in (*RELEASES, *_ALIASES):
         raise ValueError(f"no client profile `{name}`; {suggest(name, CLIENTS, 'profiles')}")
     client = client_of(name)
     if client.row.how is Standing.DIFFERS:
         nearest = f"nearest: `{client.row.profile}`"
         raise ValueError(f"`{name}` behaves otherwise than any profile: {client.row.why}; {nearest}")
-    return evolve(with_defects(client.profile, (*_own_defects(client), *defects)), release=client.release)
+    return client.profile.with_defects((*_own_defects(client), *defects)).but(release=client.release)
 
 
 def _own_defects(client: Client) -> tuple[str, ...]:
@@ -166,7 +165,7 @@ def _own_defects(client: Client) -> tuple[str, ...]:
     if not client.release:
         return ()
     names = defects_of(client.library, client.low, client.high)
-    return tuple(name for name in names if with_defects(client.profile, (name,)) != client.profile)
+    return tuple(name for name in names if client.profile.with_defects((name,)) != client.profile)
 
 
 def standing(name: str) -> str | None:

@@ -184,7 +184,7 @@ class ClientView:
     @property
     def has_poll_limit(self) -> bool:
         """Whether max.poll.interval.ms means anything."""
-        return self.client.profile.enforces_poll_limit
+        return self.client.profile.poll_limit.enforced
 
     @property
     def beats_alone(self) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from attrs import evolve, fields
+from attrs import fields
 
 from groupsim import PROFILES, Behaviour, ErrorCode, PluginError, SettingError, Simulation
 from groupsim.assignors import Assignor, AssignorError, GroupAssignment, RangeAssignor
@@ -175,7 +175,7 @@ async def test_a_member_that_cannot_be_is_refused(sim: Simulation) -> None:
 async def test_a_profile_and_an_assignor_of_ones_own_need_no_name(sim: Simulation) -> None:
     """A changed `ClientProfile` and an assignor class are given as they are."""
     sim.topic("orders", 4)
-    stays = evolve(PROFILES["java"], name="java that stays", leaves_on_close=False)
+    stays = PROFILES["java"].but(name="java that stays", leaving={"on_close": False})
     first = sim.member("c1", client=stays, assignors=[LastGetsAll])
     second = sim.member("c2", client=stays, assignors=[LastGetsAll])
     await sim.settled(members=2)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from types import UnionType
+from typing import get_origin, get_type_hints
+
 import pytest
-from attrs import evolve
+from attrs import evolve, fields
 from members_fakes import subscription_of
 
-from groupsim.members.profiles import PROFILES, RebalanceTimeout
+from groupsim.members.profiles import PROFILES, ClientProfile, RebalanceTimeout
 from groupsim.members.profiles.reactions import JAVA, OTHERWISE, Reaction
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Api
@@ -54,10 +57,33 @@ def test_a_profile_sends_what_its_join_can_carry(name):
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_every_value_of_a_profile_is_of_the_type_that_its_field_names(name):
+    """Rows of the table are made of mappings, which the type checker does not look into."""
+    profile = PROFILES[name]
+    rows = [getattr(profile, field.name) for field in fields(ClientProfile) if str(field.type).endswith("Row")]
+    assert len(rows) > 10
+    for part in (profile, *rows):
+        for field, wanted in get_type_hints(type(part)).items():
+            kind = wanted if isinstance(wanted, UnionType) else get_origin(wanted) or wanted
+            assert isinstance(getattr(part, field), kind), field
+
+
+def test_a_profile_with_other_values_keeps_the_rest():
+    """`but` changes one field of a row, and refuses a name that no field has."""
+    java = PROFILES["java"]
+    stays = java.but(leaving={"on_close": False})
+    assert stays == evolve(java, leaving=evolve(java.leaving, on_close=False))
+    with pytest.raises(TypeError, match="leaves_on_close"):
+        java.but(leaves_on_close=False)
+    with pytest.raises(TypeError, match="at_close"):
+        java.but(leaving={"at_close": False})
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_only_profiles_with_a_thread_enforce_the_poll_limit(name):
     """max.poll.interval.ms needs somebody who looks while the application works (KIP-62)."""
     profile = PROFILES[name]
-    assert not profile.enforces_poll_limit or profile.pace.heartbeats_in_background
+    assert not profile.poll_limit.enforced or profile.pace.heartbeats_in_background
 
 
 @pytest.mark.parametrize(

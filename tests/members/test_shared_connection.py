@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from attrs import evolve
 
 from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.config.cluster import ClusterConfig
@@ -25,7 +24,7 @@ def test_a_heartbeat_on_a_shared_connection_waits_behind_a_fetch(shared: bool, l
     """The broker answers a connection's requests in order, so that the parked Fetch holds up the heartbeat."""
     trace, sink = Trace(Level.FULL), MemorySink()
     trace.subscribe(sink)
-    profile = evolve(PROFILES["kafka-python-2.x"], shared_connection=shared)
+    profile = PROFILES["kafka-python-2.x"].but(coordinator={"shared_connection": shared})
     settings, _ = settings_from(profile, _PROPERTIES, pulls=True)
 
     async def main(loop: VirtualLoop) -> None:

@@ -7,7 +7,7 @@ import pytest
 from groupsim import Simulation
 from groupsim.logs import files as logs
 from groupsim.members.profiles import PROFILES
-from groupsim.members.profiles.defects import CLIENT_DEFECTS, client_defect
+from groupsim.members.profiles.defects import CLIENT_DEFECTS, Defect, client_defect
 from groupsim.members.profiles.profile import ClientProfile
 from groupsim.protocol.messages.group import Api
 from groupsim.scenarios.language.clients import simulated, standing
@@ -127,9 +127,9 @@ SHOWN = [
 def has(profile: ClientProfile, name: str) -> bool:
     """Whether a profile has a defect."""
     defect = client_defect(name)
-    flag = bool(defect.flag) and getattr(profile, defect.flag)
     rows = [(api, error, does) for api, table in defect.reactions.items() for error, does in table.items()]
-    return flag or (bool(rows) and all(profile.reaction(api, error) is does for api, error, does in rows))
+    reacts = bool(rows) and all(profile.reaction(api, error) is does for api, error, does in rows)
+    return reacts or name in profile.defects
 
 
 @pytest.mark.parametrize(("name", "bad", "good"), SHOWN, ids=[row[0] for row in SHOWN])
@@ -165,7 +165,7 @@ def test_every_defect_of_clients_is_looked_at() -> None:
 def test_a_defect_is_added_by_name_to_a_member() -> None:
     """`defects` on a group holds for its members; a member's own stand in its place."""
     found = load_text(scenario("java-3.9", ", defects: [KAFKA-12983]"))
-    assert all(plan.profile.keeps_claims_after_reset for plan in plans(found))
+    assert all(Defect.KAFKA_12983 in plan.profile.defects for plan in plans(found))
     assert "KAFKA-12983" not in (standing("java-2.8.1") or "")
 
 

@@ -12,7 +12,7 @@ from datetime import datetime
 
 from groupsim.logs.clients.libraries import Library, Said, Values, Words, by_topic
 from groupsim.logs.layout import millis
-from groupsim.members.profiles import FRANZ_GO as FRANZ_GO_PROFILE
+from groupsim.members.profiles import PROFILES
 
 
 def _franz_layout(at: datetime, said: Said, text: str, values: Values) -> str:
@@ -38,7 +38,7 @@ def _franz_printed(values: Values) -> Mapping[str, object]:
         "lost": _mapped(values.get("gone", ())),
         "revoking": _mapped(values["partitions"]),
         "plan": ", ".join(f"{member}{{{_mapped(plan[member])}}}" for member in sorted(plan)),
-        "backoff": _duration(FRANZ_GO_PROFILE.error_loop.pause_us(max(int(str(values["errors"])), 1))),
+        "backoff": _duration(PROFILES["franz-go"].error_loop.pause_us(max(int(str(values["errors"])), 1))),
         "err": f"{values['error']}: {values['message']}" if values["error"] else values["reason"],
     }
 

@@ -146,7 +146,7 @@ def unsorted_metadata(patch: Patcher) -> None:
 
 def change_during_rebalance_lost(patch: Patcher) -> None:
     """Java 0.10.0: at the end of a rebalance the present subscription counts as the one that was joined with."""
-    change_profile(patch, forgets_change_while_joining=True)
+    change_profile(patch, subscription={"taken_at_end": True})
 
 
 def growth_during_sync_lost(patch: Patcher) -> None:

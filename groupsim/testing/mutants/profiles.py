@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from attrs import evolve
-
-from groupsim.members.profiles.defects import with_defects
 from groupsim.members.profiles.reactions import Reaction
 from groupsim.members.zookeeper.kinds import CLIENTS
 from groupsim.protocol.errors import ErrorCode
@@ -15,8 +12,8 @@ from groupsim.testing.patcher import Patcher
 
 
 def change_profile(patch: Patcher, **changes: Any) -> None:
-    """Change the client that a member has when it names none."""
-    patch.setitem(CLIENTS, "java", evolve(CLIENTS["java"], **changes))
+    """Change the client that a member has when it names none (`ClientProfile.but`)."""
+    patch.setitem(CLIENTS, "java", CLIENTS["java"].but(**changes))
 
 
 def change_reaction(patch: Patcher, api: Api, error: ErrorCode, reaction: Reaction) -> None:
@@ -26,4 +23,4 @@ def change_reaction(patch: Patcher, api: Api, error: ErrorCode, reaction: Reacti
 
 def release_defect(patch: Patcher, name: str, client: str = "java") -> None:
     """Give a client, by default that one, a defect that releases had (docs/defects.md)."""
-    patch.setitem(CLIENTS, client, with_defects(CLIENTS[client], (name,)))
+    patch.setitem(CLIENTS, client, CLIENTS[client].with_defects((name,)))

@@ -128,7 +128,7 @@ def _renamed(group: GroupView) -> Iterator[Hit]:
     """Static ids made of pod names, in a rollout that gives every pod a new name."""
     for view in group.views:
         pattern = view.spec.instance_id if view.spec is not None else None
-        leaves = view.client.profile.static_leaves_on_close
+        leaves = view.client.profile.leaving.static_on_close
         if group.renamed is None or leaves or not pattern or not ("{name}" in pattern or "{n}" in pattern):
             continue
         message = f"the rollout renames its pods, so `{pattern}` never comes back"

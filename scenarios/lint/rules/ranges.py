@@ -51,7 +51,7 @@ def _commit_above_retention(view: ClientView) -> Iterator[Hit]:
 
 def _idle_expiry(view: ClientView) -> Iterator[Hit]:
     """Before 2.1 offsets age from their commit, and this client does not commit again what has not moved."""
-    if view.broker.before(2, 1) and not view.client.profile.commits_unchanged:
+    if view.broker.before(2, 1) and not view.client.profile.commits.unchanged:
         minutes = view.broker.number(_RETENTION)
         message = f"a partition without records for {minutes // 60} h loses its offset while the group runs"
         yield Hit((), message, f"set {_RETENTION} to 10080 on the brokers, or upgrade them to 2.1")

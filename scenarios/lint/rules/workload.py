@@ -113,7 +113,7 @@ def _assigned(view: ClientView) -> Iterator[Hit]:
 
 def _assignor(view: ClientView) -> Iterator[Hit]:
     slow, session = p99_us(_spec(view).assignor_time), view.number(_SESSION)
-    silent = not view.client.profile.heartbeats_while_syncing or view.broker.before(2, 7)
+    silent = not view.client.profile.heartbeats.while_syncing or view.broker.before(2, 7)
     if silent and slow > session * 1_000:
         message = f"computing an assignment takes {about(slow)}, above {view.shown(_SESSION)}"
         yield Hit(("assignor-time", _SESSION), message, f"set {_SESSION} to {slow * 3 // 2_000}")
