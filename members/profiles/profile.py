@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from attrs import Factory, evolve, frozen, has
 
@@ -154,7 +154,7 @@ class ClientProfile:
         return evolve(self, **values)  # type: ignore[arg-type]
 
     def _changed(self, name: str, value: object) -> object:
-        before = getattr(self, name, None)
+        before: Any = getattr(self, name, None)
         is_part = isinstance(value, Mapping) and has(type(before))
         return evolve(before, **value) if is_part else value  # type: ignore[arg-type]
 
