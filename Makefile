@@ -17,7 +17,7 @@ told = (for n in $$(seq 8 8 1800); do sleep 8; echo "  ... $$n s"; done) & ticks
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types floors unit coverage coverage-all slow spark cross-checks hashes conformance conformance-walk interop interop-short peer-suites twins hostile walks bench docs clean
+.PHONY: help demo test check lint types floors unit coverage coverage-all slow spark cross-checks hashes conformance conformance-walk interop interop-short peer-suites twins hostile walks bench site clean
 
 help:            ## this list
 	@awk -F ':[^#]*## *' '/^[a-z-]+:[^#]*##/ { printf "%-14s %s\n", $$1, $$2 }' Makefile
@@ -127,6 +127,10 @@ walks: $(VENV)/.dev  ## three hundred random walks of a whole replicated cluster
 
 bench: $(VENV)/.dev  ## benchmarks, each beside its peer in the same run
 	@$(BIN)/python -m benchmarks
+
+site: $(VENV)/.dev  ## the documentation site in .build/site, strictly: a broken link or anchor is an error
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@echo "site: .build/site/index.html"
 
 clean:
 	rm -rf $(VENV) .build build *.egg-info .coverage .mypy_cache .pytest_cache .ruff_cache

@@ -23,10 +23,12 @@ drawn from the table in that file, which is also what the coordinator itself run
 cannot be taken. Names are those Kafka's tools print.
 """
 
+NEXT = "Next: [what each state answers](answers.md), and [how a rebalance works](how-a-rebalance-works.md)."
+
 
 def page() -> str:
     """The whole page."""
-    return "\n".join((HEAD, *diagram(), "", *table(), "", *meanings(), ""))
+    return "\n".join((HEAD, *diagram(), "", *table(), "", *meanings(), "", NEXT, ""))
 
 
 def diagram() -> list[str]:

@@ -36,6 +36,7 @@ INTRODUCTION = """# The public API
 What scripts and tests may import: these modules, flat. Everything else belongs to groupsim itself and may change.
 Arguments have the types that stand here; the package is typed (`py.typed`), and `help(name)` has the whole docstring.
 """
+NEXT = "\nNext: [writing a test](writing-a-test.md), and [the command line](cli.md), which offers the same.\n"
 MANY = 12  # values of an enumeration, fields of a value: more are counted
 LONG = 40  # characters of a default
 
@@ -139,7 +140,7 @@ def section(name: str) -> str:
 
 def page(_: str = "") -> str:
     """The whole page."""
-    return INTRODUCTION + "".join(map(section, MODULES))
+    return INTRODUCTION + "".join(map(section, MODULES)) + NEXT
 
 
 if __name__ == "__main__":

@@ -94,12 +94,14 @@ MISSING = (
     ),
 )
 
+NEXT = "Next: [writing a test](writing-a-test.md#a-test-that-can-fail) that one of these bugs fails.\n"
+
 
 def page() -> str:
     """The whole page."""
     tables = "".join(f"\n## {title}\n\n{_table(HERE / name)}" for title, name in PARTS.items())
     missing = "".join(f"| {issue} | {why} |\n" for issue, why in MISSING)
-    return f"{INTRODUCTION}{tables}\n## Not here\n\n| issue | why |\n| --- | --- |\n{missing}"
+    return f"{INTRODUCTION}{tables}\n## Not here\n\n| issue | why |\n| --- | --- |\n{missing}\n{NEXT}"
 
 
 def _table(path: Path) -> str:

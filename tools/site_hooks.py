@@ -1,0 +1,72 @@
+"""What `mkdocs build` adds to the pages of docs/: pages and schemas that lie outside, and links that lead there.
+
+- CONTRIBUTING.md and CHANGELOG.md become pages of the site; the JSON Schemas of scenario and experiment files become
+  files at its root.
+- A link to a file outside docs/ leads to the repository, at the address `extra.repository` of mkdocs.yml.
+- A mermaid diagram, which only a code host draws, is replaced by the picture of the same states (tools/draw_states.py).
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+import re
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+ADOPTED = {"contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md"}
+LINK = re.compile(r"(\]\()([^)\s]+)(\))")
+MERMAID = re.compile(r"^```mermaid\n.*?^```$", re.MULTILINE | re.DOTALL)
+FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
+NESTED = re.compile(r"^  (?=- )", re.MULTILINE)
+PICTURE = "![States of a classic group and the causes that lead from one to the next](pictures/states.svg)"
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add the pages and the schemas that do not lie in docs/."""
+    from mkdocs.structure.files import File
+
+    for name, source in ADOPTED.items():
+        files.append(File.generated(config, name, content=(ROOT / source).read_text(encoding="utf-8")))
+    for name, schema in schemas().items():
+        files.append(File.generated(config, name, content=json.dumps(schema, indent=1)))
+    return files
+
+
+def schemas() -> dict[str, dict[str, Any]]:
+    """The JSON Schemas by the name of their file on the site."""
+    from groupsim.pipeline.experiment.schema import experiment_schema
+    from groupsim.scenarios.loading.schema import scenario_schema
+
+    return {"scenario.schema.json": scenario_schema(), "experiment.schema.json": experiment_schema()}
+
+
+def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
+    """The page with links that lead somewhere on the site, and pictures in place of diagrams."""
+    repository = config["extra"]["repository"]
+    return nested(MERMAID.sub(PICTURE, relinked(markdown, page.file.src_uri, repository, files.src_uris)))
+
+
+def nested(markdown: str) -> str:
+    """The page with inner lists indented by four spaces, as Python-Markdown wants them; listings stay as they are."""
+    parts = FENCED.split(markdown)
+    return "".join(part if part.startswith("```") else NESTED.sub("    ", part) for part in parts)
+
+
+def relinked(markdown: str, name: str, repository: str, known: Any) -> str:
+    """The page with its links as the site needs them. `name` is the page's place in docs/, `known` the site's files."""
+    place = posixpath.join("docs", name) if name not in ADOPTED else ADOPTED[name]
+    moved = {source: target for target, source in ADOPTED.items()}
+
+    def link(found: re.Match[str]) -> str:
+        target, mark, anchor = found[2].partition("#")
+        if not target or ":" in target:
+            return found[0]
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(place), target))
+        inside = moved.get(path, path.removeprefix("docs/") if path.startswith("docs/") else "")
+        if inside in known:
+            return found[1] + posixpath.relpath(inside, posixpath.dirname(name) or ".") + mark + anchor + found[3]
+        return f"{found[1]}{repository}/blob/main/{path}{mark}{anchor}{found[3]}"
+
+    return LINK.sub(link, markdown)
