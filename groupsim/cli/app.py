@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from groupsim.cli import app_looking, app_run, app_tables
+from groupsim.cli import app_init, app_looking, app_run, app_tables
 from groupsim.cli.encoding import make_printable
 from groupsim.cli.exits import BAD_INPUT, complain
 from groupsim.cli.guard import guarded
@@ -62,6 +62,7 @@ def _root(
     pass
 
 
+app_init.register(app)
 app_run.register(app)
 
 

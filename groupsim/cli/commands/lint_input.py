@@ -119,9 +119,9 @@ def _pairs(settings: list[str]) -> dict[str, str]:
 
 def report_of(file: str, options: Options) -> Report:
     """What the rules find in a file. Raises ScenarioError when it cannot be read."""
-    path, text = _text_of(file)
+    path, text = text_of(file)
     shown = str(STANDARD_INPUT if file == STDIN else path)
-    if not _is_yaml(path, text):
+    if not is_yaml(path, text):
         if options.client.library == "java" and is_producers(text):
             return Report(lint_producer(text, shown, options.client, options.broker), "producer", _as_what(options))
         return _of_documents(parts_of(lines_of(text, shown), text), shown, options)
@@ -185,7 +185,11 @@ def _as_what(options: Options) -> str:
     return options.client.profile.name if options.client.low == (0,) else options.client.name
 
 
-def _text_of(file: str) -> tuple[Path, str]:
+def text_of(file: str) -> tuple[Path, str]:
+    """The path of a file, or of what has this name in the library, and its text; `-` is standard input.
+
+    Raises ScenarioError when it cannot be read.
+    """
     path = Path("stdin") if file == STDIN else _find(file)
     try:
         content = standard_input() if file == STDIN else path.read_bytes()
@@ -207,7 +211,7 @@ def _find(file: str) -> Path:
     return experiments.find(file) if file in experiments.names() else catalogue.find(file)
 
 
-def _is_yaml(path: Path, text: str) -> bool:
+def is_yaml(path: Path, text: str) -> bool:
     """By the name's ending; without one that says it, by the first line that holds a setting."""
     if path.suffix in _YAML:
         return True

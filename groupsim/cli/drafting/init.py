@@ -1,0 +1,117 @@
+"""`groupsim init`: a scenario drafted from manifests and settings."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+from rich.text import Text
+
+from groupsim.cli import as_json
+from groupsim.cli.commands.lint_input import STDIN, is_yaml, text_of
+from groupsim.cli.exits import WELL, Trouble
+from groupsim.cli.sources import check_parent
+from groupsim.cli.terminal import Terminal
+from groupsim.scenarios.drafting import Draft, File, draft_of
+from groupsim.scenarios.language.document import STANDARD_INPUT
+from groupsim.scenarios.language.problems import Problem, ScenarioError
+
+SUFFIX = ".groupsim.yaml"
+SCHEMA = 1
+
+
+def init(
+    files: list[str], out: Path | None, workloads: list[str], profile: str | None, force: bool, wants_json: bool
+) -> int:
+    """Draft and print or write it; returns the exit code. Nothing is written unless all of it is well."""
+    if out is not None:
+        _check_target(out, force)
+    draft = draft_of(sources(files), workloads, profile)
+    if out is not None:
+        _write(out, draft.text)
+    if wants_json:
+        print(as_json.text(document(draft)))
+    elif out is None:
+        sys.stdout.write(draft.text)
+        sys.stdout.flush()
+    if not wants_json:
+        _report(draft, out)
+    return WELL
+
+
+def sources(files: list[str]) -> list[File]:
+    """The files to read. Raises ScenarioError with a problem for each that cannot be read, Trouble for none."""
+    if not files:
+        raise Trouble("no file was named", "write `groupsim init deployment.yaml application.yml`")
+    found: list[File] = []
+    problems: list[Problem] = []
+    for file in files:
+        try:
+            found.append(_source(file))
+        except ScenarioError as error:
+            problems += error.problems
+    if problems:
+        raise ScenarioError(problems)
+    return found
+
+
+def _source(file: str) -> File:
+    if file != STDIN and not Path(file).exists():
+        # a name of the library is no manifest
+        raise ScenarioError([_absent(file)])
+    path, text = text_of(file)
+    return File(str(STANDARD_INPUT if file == STDIN else path), text, is_yaml(path, text))
+
+
+def _absent(file: str) -> Problem:
+    from groupsim.scenarios.language.document import missing
+    from groupsim.scenarios.language.problems import Place
+
+    return Problem(Place(file), "cannot be read: no such file or directory", missing(Path(file)))
+
+
+def _check_target(out: Path, force: bool) -> None:
+    if out.is_dir():
+        raise Trouble(f"{out} is a directory", f"write {out / f'my-service{SUFFIX}'}")
+    if out.suffix not in (".yaml", ".yml"):
+        raise Trouble(f"{out}: a scenario is YAML", f"write {out.with_suffix('')}{SUFFIX}")
+    check_parent(out)
+    if out.exists() and not force:
+        raise Trouble(f"{out} is there already", "name another file, or write over it with --force")
+
+
+def _write(out: Path, text: str) -> None:
+    """All of it, or nothing: the file appears when it is whole."""
+    beside = out.with_name(f".{out.name}.{os.getpid()}")
+    try:
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(out)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def _report(draft: Draft, out: Path | None) -> None:
+    """On standard error: how many questions there are, and what to do next."""
+    count = len(draft.questions)
+    words = f"{count} question{'' if count == 1 else 's'} to answer (`# ?`)" if count else "no question open"
+    name = str(out) if out is not None else "FILE"
+    again = (
+        f"groupsim run {name}" if out is not None else f"add --out my-service{SUFFIX}, then `groupsim run` that file"
+    )
+    Terminal(stderr=True, soft_wrap=True).print(Text(f"{words}; {again}", "dim"))
+
+
+def document(draft: Draft) -> dict[str, Any]:
+    """The draft for programs."""
+    return {
+        "schema": SCHEMA,
+        "scenario": draft.text,
+        "groups": [
+            {"group": group.id, "named": group.fact is not None, "workloads": [pods.name for pods in group.pods]}
+            for group in draft.plan.groups
+        ],
+        "questions": [{"line": one.line, "text": one.text} for one in draft.questions],
+        "left_out": list(draft.plan.left_out),
+    }

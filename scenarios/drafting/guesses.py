@@ -1,0 +1,40 @@
+"""What the files of a deployment do not say: the question, and the value that stands in until it is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import frozen
+
+
+@frozen
+class Guess:
+    """A question, and a value that runs."""
+
+    question: str
+    value: str
+
+
+START_S = 20
+"""The guess of how long a pod takes from its creation to its consumer's first poll: a JVM with its image at hand."""
+PARTITIONS = 12
+MEMBERS = 3
+BROKERS = 3
+
+GUESSES: Mapping[str, Guess] = {
+    "version": Guess("Which Kafka version do the brokers run?", ""),
+    "brokers": Guess("How many brokers are there?", str(BROKERS)),
+    "partitions": Guess("How many partitions has {0}? `kafka-topics.sh --describe --topic {0}` says it.", ""),
+    "rate": Guess("How many records a second does {0} get at its busiest?", "10/s"),
+    "topic": Guess("Which topics does the group read?", ""),
+    "group": Guess("Which group.id has {0}? No file names it.", ""),
+    "client": Guess("Which client library, and which release? `groupsim lint --help` names them.", "java"),
+    "processing": Guess("How long does one record take?", "lognormal(median=5ms, p95=20ms)"),
+    "commit": Guess("Auto-commit is off: when does the application commit?", "sync-after-batch"),
+    "members": Guess("How many processes run this consumer?", str(MEMBERS)),
+    "start-time": Guess(
+        "How long from the creation of a pod to its first poll (image, start of the JVM)?", f"{START_S}s"
+    ),
+    "stop-time": Guess("What does the application do between SIGTERM and its last poll?", ""),
+    "cpu-busy": Guess("How much CPU, in percent of its request, does a pod use while it works without a pause?", ""),
+}
