@@ -1,25 +1,24 @@
-"""The group coordinator: groups, their members, generations and offsets, as a broker keeps them.
+"""The group coordinator of a broker: groups, their members, generations and committed offsets.
 
 Where to read:
 
-    classic            begin here: a group's states, and a module for each request of a member
-    offsets            requests for committed offsets, and when offsets go
-    partition          what one partition of `__consumer_offsets` holds
-    base               what all of these need: settings, records, timers, effects
+    classic            begin here: the states of a group, and one module for each request of a member
+    offsets            requests for committed offsets, and their retention
+    partition          the state of one partition of `__consumer_offsets`
+    base               settings, records, timers and effects that the other packages share
 
-    shard, replay      one partition of `__consumer_offsets`: a machine, effects out; what it knows from the log
-    admin              groups described, listed, deleted
-    service, fan_out   a broker's coordinator: what it answers, also from several partitions at once
-    runtime            the partitions it leads
-    partition_driver   one of these: its core, and the effects carried out
-    loop_timers        timers of a core on the event loop
+    shard, replay      one partition of `__consumer_offsets` as a state machine, and its replay from the log
+    admin              DescribeGroups, ListGroups, DeleteGroups
+    service, fan_out   the coordinator of one broker, and answers joined from several partitions
+    runtime            the partitions that the broker leads
+    partition_driver   one of them: its shard, and the execution of the shard's effects
+    loop_timers        the timers of a shard on the event loop
     ids                fresh member ids
-    testing            the core on a bench, for tests
+    testing            a test bench for the shard
 
-A request comes down: service, partition_driver, shard, the group (`classic/entry_points.py`), and the function that is
-called like it, which changes the group and leaves effects with the operation. These go back up to the partition driver,
-which carries them out.
+A request passes service, partition_driver, shard, the group (`classic/entry_points.py`) and the function that has the
+request's name. That function changes the group and adds effects to the operation. The partition driver executes them.
 
-The core (`shard` and all that it calls) does no input or output and knows no clock; the same core runs in virtual time,
-behind a socket, and under exploration. A module that has facts of Kafka names their sources.
+The core (`shard` and all that it calls) does no input or output and reads no clock. The same core runs in virtual time,
+behind a socket, and under exploration. A module that relies on facts about Kafka names their sources.
 """

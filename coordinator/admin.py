@@ -1,6 +1,7 @@
-"""DescribeGroups, ListGroups and DeleteGroups: of which groups of a partition.
+"""DescribeGroups, ListGroups and DeleteGroups for one partition.
 
-Describe and List see which groups are committed, but of a group what it is now (`describing`).
+DescribeGroups and ListGroups choose among the committed groups, but show each of them in its present state
+(`classic/describe.py`).
 
 Source: `GroupMetadataManager.describeGroups`, `listGroups`; classic-protocol reference, 1.10 and 1.11.
 """
@@ -11,7 +12,7 @@ from attrs import evolve, frozen
 
 from groupsim.coordinator.base.effects import CallToken
 from groupsim.coordinator.base.failures import operation_error
-from groupsim.coordinator.classic.operation import Turn
+from groupsim.coordinator.classic.operation import Operation
 from groupsim.coordinator.classic.states import State
 from groupsim.coordinator.partition.group_kind import Group
 from groupsim.coordinator.partition.state import BY_REQUEST, Partition
@@ -31,29 +32,29 @@ _NOT_FOUND_VERSION = 6
 
 
 def describe_one(partition: Partition, group_id: str, request: DescribeGroupsRequest) -> DescribedGroup:
-    """One group of a DescribeGroups."""
+    """Return the answer of DescribeGroups for one group."""
     group = partition.groups.get_committed(group_id)
     if group is not None:
         described = group.describe()
-        return described if partition.turn.differences.describe_tells_old_assignments else _hidden(described)
-    if request.version >= _NOT_FOUND_VERSION and partition.turn.differences.describe_unknown_is_error:
+        return described if partition.op.differences.describe_shows_old_assignments else _hidden(described)
+    if request.version >= _NOT_FOUND_VERSION and partition.op.differences.describe_unknown_is_error:
         return DescribedGroup(group_id, ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.", "Dead")
     return DescribedGroup(group_id, state="Dead")
 
 
 def _hidden(described: DescribedGroup) -> DescribedGroup:
-    """As the Scala coordinator told of a group: assignments are those of a Stable one."""
+    """Return the description without assignments unless the group is Stable, as the Scala coordinator answers."""
     if described.state == State.STABLE.printed:
         return described
     return evolve(described, members=tuple(evolve(member, assignment=b"") for member in described.members))
 
 
 def list_groups(partition: Partition, request: ListGroupsRequest) -> list[ListedGroup]:
-    """The partition's groups that pass the filters; a state or type nobody knows matches nothing.
+    """Return the partition's groups that pass the filters; an unknown state or type matches no group.
 
-    Blanks around a state do not matter since 4.0, around a type they do (`Group.GroupType.parse`).
+    Since 4.0 blanks around a state are ignored, but blanks around a type are not (`Group.GroupType.parse`).
     """
-    trims = partition.turn.differences.list_trims_states
+    trims = partition.op.differences.list_trims_states
     states = {(state.strip() if trims else state).lower() for state in request.states}
     types = {kind.lower() for kind in request.types}
     lines = [group.listed() for group in partition.groups.committed()]
@@ -65,32 +66,32 @@ def list_groups(partition: Partition, request: ListGroupsRequest) -> list[Listed
 
 
 def delete_groups(partition: Partition, call: CallToken, request: DeleteGroupsRequest) -> None:
-    """Delete those of the groups that are empty, with all their offsets; pending ids do not count.
+    """Delete the empty groups among those of the request, with all their offsets; pending ids do not count as members.
 
-    First a write without records looks for share groups among them, and waits like any other for what was appended
-    before; only then are they looked at.
+    Since 4.1 Kafka first searches for share groups by a write without records (`GroupCoordinatorService.deleteGroups`).
+    That write waits for all earlier appends, so the check for emptiness happens only after they are committed.
     """
     deletion = Deletion(partition, call, request)
-    if partition.turn.differences.deletes_after_writes:
-        partition.turn.when_written(deletion)
+    if partition.op.differences.deletes_after_writes:
+        partition.op.when_written(deletion)
     else:
-        deletion(partition.turn, None)
+        deletion(partition.op, None)
 
 
 @frozen(eq=False)
 class Deletion:
-    """What was appended before a DeleteGroups is committed: now the groups go; or it is not, and they stay."""
+    """The second half of a DeleteGroups: runs when the earlier appends are committed, and refuses when they failed."""
 
     partition: Partition
     call: CallToken
     request: DeleteGroupsRequest
 
-    def __call__(self, turn: Turn, error: ErrorCode | None) -> None:
+    def __call__(self, op: Operation, error: ErrorCode | None) -> None:
         if error is not None:
-            turn.reply(self.call, refusal(self.request, operation_error(self.request, error)))
+            op.reply(self.call, refusal(self.request, operation_error(self.request, error)))
             return
         results = tuple((group_id, _delete_one(self.partition, group_id)) for group_id in self.request.groups)
-        turn.reply_when_deleted(self.call, self.request, DeleteGroupsResponse(results))
+        op.reply_when_deleted(self.call, self.request, DeleteGroupsResponse(results))
 
 
 def _delete_one(partition: Partition, group_id: str) -> ErrorCode:
@@ -104,7 +105,7 @@ def _delete_one(partition: Partition, group_id: str) -> ErrorCode:
 
 
 def remove_group(partition: Partition, group: Group, why: str) -> None:
-    """Append the tombstones of a group and its offsets."""
+    """Append the tombstones of a group and of its offsets."""
     payload = {"offsets": len(partition.offsets.latest(group.group_id))}
-    partition.turn.mention(Kind.GROUP_DELETED, group.group_id, reason=why, payload=payload)
+    partition.op.emit_by_id(Kind.GROUP_DELETED, group.group_id, reason=why, payload=payload)
     partition.delete(partition.tombstones(group))

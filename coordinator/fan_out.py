@@ -1,8 +1,8 @@
-"""Requests that are answered from several places: one answer made of parts.
+"""Requests with an answer joined from several parts.
 
-The broker's API layer answers for topics it does not know and hands only the rest to the coordinator; DeleteGroups
-names groups of several partitions. Each part gets a token of its own here, and the last one to answer completes the
-whole. Source: `KafkaApis`, `GroupCoordinatorService.deleteGroups`; classic-protocol reference, 1.2, 1.7 and 1.11.
+The broker's API layer answers for unknown topics and hands only the rest to the coordinator. DeleteGroups names groups
+of several partitions. Each part gets a call token of its own, and the last part to be answered completes the answer.
+Source: `KafkaApis`, `GroupCoordinatorService.deleteGroups`; classic-protocol reference, 1.2, 1.7 and 1.11.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _NOT_READY = (
 
 @define(eq=False)
 class WithUnknownTopics:
-    """An OffsetCommit, TxnOffsetCommit or OffsetDelete of which some partitions were refused beforehand.
+    """An OffsetCommit, TxnOffsetCommit or OffsetDelete of which the API layer refused some partitions.
 
-    `request` holds the others.
+    `request` holds the other partitions.
     """
 
     call: Call
@@ -62,7 +62,7 @@ class WithUnknownTopics:
         return self.call.correlation
 
     def answer(self, response: Response) -> None:
-        """The coordinator's part: put the refused partitions back where the request had them."""
+        """Complete the coordinator's answer: insert the refused partitions at their positions in the request."""
         if isinstance(response, OffsetDeleteResponse) and response.error:
             self.call.answer(response)
         elif isinstance(response, TxnOffsetCommitResponse):
@@ -74,14 +74,14 @@ class WithUnknownTopics:
     def _in_place(
         self, known: Sequence[tuple[TopicPartition, ErrorCode]]
     ) -> tuple[tuple[TopicPartition, ErrorCode], ...]:
-        """One answer for each that was asked for; a partition that was named twice has two."""
+        """Return one result for each requested partition; a partition that the request names twice has two."""
         rest = iter(known)
         return tuple((tp, self.refused[tp]) if tp in self.refused else next(rest) for tp in self.asked)
 
 
 @define(eq=False)
 class GroupsGathered:
-    """The answers to one DeleteGroups, one part per partition of `__consumer_offsets`."""
+    """The answer to one DeleteGroups, collected from one part per partition of `__consumer_offsets`."""
 
     call: Call
     asked: tuple[str, ...]
@@ -89,7 +89,7 @@ class GroupsGathered:
     results: dict[str, ErrorCode] = field(factory=dict)
 
     def add(self, part: DeleteGroupsResponse) -> None:
-        """One part; the last completes the answer, in the order of the request."""
+        """Add one part; the last one completes the answer, in the order of the request."""
         self.results.update(part.results)
         self.parts -= 1
         if self.parts == 0:
@@ -98,7 +98,7 @@ class GroupsGathered:
 
 @define(eq=False)
 class GroupsPart:
-    """The part of a DeleteGroups that goes to one partition."""
+    """The part of a DeleteGroups for one partition."""
 
     whole: GroupsGathered
     request: DeleteGroupsRequest
@@ -122,7 +122,7 @@ class GroupsPart:
 
 @define(eq=False)
 class MarkerCall:
-    """The part of a WriteTxnMarkers that goes to one partition of `__consumer_offsets`; `done` gets its error."""
+    """The part of a WriteTxnMarkers for one partition of `__consumer_offsets`; `done` gets its error."""
 
     request: WriteTxnMarkersRequest
     done: Callable[[ErrorCode], None]
@@ -131,10 +131,10 @@ class MarkerCall:
     correlation: int = 0
 
     def answer(self, response: Response) -> None:
-        """The coordinator's part, of one marker and one partition."""
+        """Take the coordinator's answer, which holds one marker and one partition."""
         assert isinstance(response, WriteTxnMarkersResponse)
         self.end(response.markers[0][1][0][1])
 
     def end(self, error: ErrorCode) -> None:
-        """Tell how it ended, in the words of a log rather than of a coordinator."""
+        """Report the result as a log does: a coordinator that is not ready becomes NOT_LEADER_OR_FOLLOWER."""
         self.done(ErrorCode.NOT_LEADER_OR_FOLLOWER if error in _NOT_READY else error)

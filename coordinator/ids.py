@@ -1,8 +1,8 @@
 """Fresh member ids: `<client id>-<uuid>`, for a static member `<instance id>-<uuid>`.
 
-The uuid is drawn from the event loop's streams, one per broker, group and prefix, so that ids are the same in every
-run of a seed, and another client's joining does not change them. The order of Java's hash maps, and with it who
-succeeds a leader, follows from these ids: that is why leaders look random. Source: `ClassicGroup.generateMemberId`.
+The uuid is drawn from the event loop's streams, one per broker, group and prefix. So ids are the same in every run of a
+seed, and the join of another client does not change them. The order of Java's hash maps, and with it the successor of
+a leader, follows from these ids: that is why leaders look random. Source: `ClassicGroup.generateMemberId`.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ _KEEP = (1 << 128) - 1 - (0xF000 << 64) - (0xC000 << 48)
 
 
 def uuid4_text(high: int, low: int) -> str:
-    """Two words of 64 bits as a random UUID in its usual form."""
+    """Format two words of 64 bits as a random UUID (version 4)."""
     number = ((high << 64 | low) & _KEEP) | _VERSION_4 | _VARIANT
     text = f"{number:032x}"
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
 class MemberIds:
-    """The ids one broker hands out."""
+    """The source of one broker's member ids."""
 
     def __init__(self, loop: EventLoop, node: int, incarnation: int) -> None:
         self._loop = loop
@@ -32,7 +32,7 @@ class MemberIds:
         self._streams: dict[tuple[str, str], Stream] = {}
 
     def fresh(self, group_id: str, prefix: str) -> str:
-        """The next id for this prefix in this group."""
+        """Return the next id for this prefix in this group."""
         stream = self._streams.get((group_id, prefix))
         if stream is None:
             entity = f"{self._node}/{group_id}/{prefix}"

@@ -1,13 +1,13 @@
-"""From logical timers to the event loop: how the service learns that a timer is due.
+"""The timers of one partition on the event loop.
 
-The truth is the core's table of deadlines (`timers`). A session's deadline moves at every heartbeat; moving its entry
-in the loop's heap every time would cost more than the heartbeat. So an alarm is left where it is when the deadline
-moves away, and looks again when it rings: if the deadline has moved, it is set anew, with the rank the timer drew when
-it was moved, so that the order within an instant is the same as if it had been moved at once. An alarm is set earlier
-only when a deadline comes nearer.
+The core's table of deadlines (`base/timers.py`) is authoritative. A session's deadline moves at every heartbeat, and
+moving its entry in the loop's heap every time would cost more than the heartbeat. So an alarm (the loop's entry of a
+timer) stays where it is when the deadline moves away. When the alarm rings before the deadline, it is set again, with
+the rank that the timer drew when it moved: the order within an instant is the same as if the entry had moved at once.
+An alarm is set earlier only when a deadline comes nearer.
 
-Alarms ring on the loop rather than on the broker's host, and what they find due is delivered to the host: so a paused
-broker, whose deadlines cannot move, fires them at the end of the pause in the order in which they came due.
+Alarms ring on the loop rather than on the broker's host, and a timer that is due is delivered to the host. So a paused
+broker, whose deadlines cannot move, fires its timers at the end of the pause in the order in which they came due.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from groupsim.coordinator.base.timers import NEVER, Timer
 from groupsim.eventloop.interface import EventLoop, Host
 
 
-class Alarms:
+class LoopTimers:
     """The alarms of one partition's timers. `fire(timer)` is called when a timer is due."""
 
     __slots__ = ("_fire", "_host", "_incarnation", "_loop")
@@ -30,7 +30,7 @@ class Alarms:
         self._incarnation = host.incarnation
 
     def set(self, timer: Timer) -> None:
-        """The timer was started or moved."""
+        """Set the alarm of a timer that was started or moved."""
         if timer.alarm is not None:
             if timer.rings_us <= timer.due_us:
                 return
@@ -38,7 +38,7 @@ class Alarms:
         self._arm(timer)
 
     def stop(self, timer: Timer) -> None:
-        """The timer was stopped."""
+        """Remove the alarm of a timer that was stopped."""
         if timer.alarm is not None:
             self._loop.cancel(timer.alarm)
             timer.alarm, timer.rings_us = None, NEVER
@@ -57,7 +57,7 @@ class Alarms:
             self._arm(timer)
 
     def _due(self, timer: Timer) -> None:
-        # A pause may lie between the ring and this: a heartbeat that came before it in the backlog saves the session.
+        # A pause may separate the alarm and this call: a heartbeat before it in the backlog has prolonged the session.
         if not timer.running:
             return
         if timer.due_us > self._loop.now_us:

@@ -1,7 +1,6 @@
-"""A broker's leadership of one partition of `__consumer_offsets`: a core, and its effects carried out.
+"""The driver of one partition of `__consumer_offsets` that the broker leads: it executes the effects of the core.
 
-Everything the core says becomes something here: answers go to their calls, records to the log, timers to the loop,
-notes to the trace. Nothing is decided here.
+Answers go to their calls, records to the log, timers to the loop, events to the trace. The driver decides nothing.
 """
 
 from __future__ import annotations
@@ -11,14 +10,14 @@ from functools import cached_property, partial
 from typing import Any
 
 from groupsim.coordinator.base.config import CoordinatorConfig
-from groupsim.coordinator.base.effects import Append, CancelTimer, Drop, Effect, Note, Park, SetTimer
+from groupsim.coordinator.base.effects import Append, CancelTimer, Drop, Effect, Emit, Park, SetTimer
 from groupsim.coordinator.base.interfaces import AppendRefused, LoadFailed, Log, OutOfSync
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.coordinator.base.records import GroupRecord, Record, TransactionEnd
 from groupsim.coordinator.base.timers import Timer, TimerKind
 from groupsim.coordinator.classic.states import IllegalState
 from groupsim.coordinator.classic.validation import Arrival
-from groupsim.coordinator.loop_timers import Alarms
+from groupsim.coordinator.loop_timers import LoopTimers
 from groupsim.coordinator.shard import Shard
 from groupsim.eventloop.interface import EventLoop, Handle, Host
 from groupsim.eventloop.trace.events import Kind
@@ -43,12 +42,12 @@ _OUR_KINDS = (
     Kind.REQUEST_DROPPED,
 )
 _SILENT_TIMERS = (TimerKind.WRITE_TIMEOUT, TimerKind.EXPIRY)
-# Looked up once: members of an enumeration are found slowly, and these are for every request.
+# Looked up once: access to a member of an enumeration is slow, and every request needs these.
 _TIMER_SET, _PARKED = Kind.TIMER_SET, Kind.REQUEST_PARKED
 _APPENDED, _APPEND_DONE = Kind.RECORD_APPENDED, Kind.APPEND_DONE
 
 
-class Leadership:
+class PartitionDriver:
     """One partition led in one epoch; `active` once it is loaded."""
 
     def __init__(
@@ -60,14 +59,14 @@ class Leadership:
         partition: int,
         epoch: int,
         *,
-        out_of_sync: Callable[[Leadership, str], None] | None = None,
+        out_of_sync: Callable[[PartitionDriver, str], None] | None = None,
     ) -> None:
         self.partition = partition
         self.epoch = epoch
         self.active = False
         self.load_handle: Handle | None = None
         self.load_us = 0
-        self._out_of_sync = out_of_sync or _nobody_reloads
+        self._out_of_sync = out_of_sync or _raise_out_of_sync
         self._loop = loop
         self._host = host
         self._log = log
@@ -77,29 +76,29 @@ class Leadership:
 
     @cached_property
     def shard(self) -> Shard:
-        """The core. Of an empty partition it is made when something is asked of it: most partitions have no group."""
+        """The core. An empty partition creates it with the first request: most partitions have no group."""
         will_want = self._trace.will_want
-        noting = any(will_want(kind) for kind in _OUR_KINDS)
+        tracing = any(will_want(kind) for kind in _OUR_KINDS)
         shard = Shard(
-            self.partition, self._config, self._loop.ticket, noting=noting, every_move=will_want(Kind.TIMER_SET)
+            self.partition, self._config, self._loop.ticket, tracing=tracing, every_move=will_want(Kind.TIMER_SET)
         )
         if self._empty_since_us is not None:
             shard.load((), self._empty_since_us)
         return shard
 
     @cached_property
-    def _alarms(self) -> Alarms:
-        return Alarms(self._loop, self._host, self._fire)
+    def _loop_timers(self) -> LoopTimers:
+        return LoopTimers(self._loop, self._host, self._fire)
 
     @property
     def _is_untouched(self) -> bool:
-        """Whether the partition is empty, and nothing has been asked of it: it has nothing to give up or delete."""
+        """Whether the partition is empty and had no request: there is nothing to unload or delete."""
         return "shard" not in self.__dict__
 
-    # --- inputs --------------------------------------------------------------------------------------------------
+    # --- inputs ------------------------------------------------------------------------------------------------------
 
     def load(self) -> None:
-        """Read the partition and take its groups over. Raises LoadFailed, with nothing taken over."""
+        """Load the partition's groups. Raises LoadFailed, and loads none."""
         records = self._log.read(self.partition)
         if not records:
             self._empty_since_us = self._loop.now_us
@@ -108,19 +107,19 @@ class Leadership:
         try:
             effects = self.shard.load(records, self._loop.now_us)
         except IllegalState as error:
-            raise LoadFailed(f"{OFFSETS_TOPIC}-{self.partition} holds a group that cannot be: {error}") from error
+            raise LoadFailed(f"{OFFSETS_TOPIC}-{self.partition} holds a group in an invalid state: {error}") from error
         self.active = True
         self._carry_out(effects)
 
-    def say(self, reason: str) -> None:
-        """Something about the partition as a whole, for the trace."""
+    def warn(self, reason: str) -> None:
+        """Emit a warning about the partition as a whole."""
         if self._trace.wants(Kind.WARNING):
             self._trace.emit(
                 Kind.WARNING, host=self._host.name, topic=OFFSETS_TOPIC, partition=self.partition, reason=reason
             )
 
     def unload(self) -> None:
-        """Give the groups up."""
+        """Unload the groups."""
         if self.load_handle is not None:
             self._host.cancel(self.load_handle)
         self.active = False
@@ -131,20 +130,20 @@ class Leadership:
         """Handle a request in the core."""
         self._carry_out(self.shard.handle(arrival, request, self._loop.now_us))
 
-    def force_rebalance(self, group_id: str, words: str) -> bool:
-        """Open a round of a group; False when none can be opened."""
-        opened, effects = self.shard.force_rebalance(group_id, words, self._loop.now_us)
+    def force_rebalance(self, group_id: str, reason: str) -> bool:
+        """Open a round of a group; return False when none can be opened."""
+        opened, effects = self.shard.force_rebalance(group_id, reason, self._loop.now_us)
         self._carry_out(effects)
         return opened
 
-    def forget(self, group_id: str, words: str) -> bool:
-        """Lose a group; False when there is none."""
-        gone, effects = self.shard.forget(group_id, words, self._loop.now_us)
+    def forget(self, group_id: str, reason: str) -> bool:
+        """Lose a group; return False when there is none."""
+        gone, effects = self.shard.forget(group_id, reason, self._loop.now_us)
         self._carry_out(effects)
         return gone
 
     def topic_deleted(self, topic: str) -> None:
-        """A topic is gone."""
+        """Delete the offsets of a deleted topic."""
         if not self._is_untouched:
             self._carry_out(self.shard.topic_deleted(topic, self._loop.now_us))
 
@@ -169,7 +168,7 @@ class Leadership:
             self._trace.begin(seq)
         self._carry_out(self.shard.append_done(effect.append_id, error, self._loop.now_us))
 
-    # --- effects -------------------------------------------------------------------------------------------------
+    # --- effects -----------------------------------------------------------------------------------------------------
 
     def _carry_out(self, effects: list[Effect]) -> None:
         for effect in effects:
@@ -202,14 +201,14 @@ class Leadership:
         if self._trace.wants(_TIMER_SET) and timer.kind not in _SILENT_TIMERS:
             timer.cause = self._emit_timer(_TIMER_SET, timer, due_us=effect.due_us)
         if timer.running:
-            self._alarms.set(timer)
+            self._loop_timers.set(timer)
 
     def _cancel_timer(self, effect: CancelTimer) -> None:
         timer = effect.timer
         if self._trace.wants(Kind.TIMER_CANCELLED) and timer.kind not in _SILENT_TIMERS:
             self._emit_timer(Kind.TIMER_CANCELLED, timer)
         if not timer.running:
-            self._alarms.stop(timer)
+            self._loop_timers.stop(timer)
 
     def _emit_timer(self, kind: Kind, timer: Timer, *, cause: int | None = None, due_us: int | None = None) -> int:
         return self._trace.emit(
@@ -231,7 +230,7 @@ class Leadership:
                 self._trace.emit_of_partition(_APPENDED, host, group, None, None, where, payload)
         else:
             self._trace.pass_over(_APPENDED, len(effect.records))
-        done = partial(self._appended, effect) if effect.append_id else _nothing_waits
+        done = partial(self._appended, effect) if effect.append_id else _ignore_end
         try:
             self._log.append(self.partition, effect.records, done, effect.within_ms)
         except OutOfSync as error:
@@ -241,9 +240,9 @@ class Leadership:
             self._appended(effect, refused.error)
             self._trace.cause = cause
 
-    def _note(self, effect: Note) -> None:
+    def _emit(self, effect: Emit) -> None:
         topic, partition, payload = effect.topic, effect.partition, effect.payload
-        if effect.kind is Kind.GROUP_LOADED:  # which election the load followed
+        if effect.kind is Kind.GROUP_LOADED:  # with the epoch of the election that caused the load
             topic, partition, payload = OFFSETS_TOPIC, self.partition, {**(payload or {}), "epoch": self.epoch}
         self._trace.emit(
             effect.kind,
@@ -260,16 +259,16 @@ class Leadership:
         )
 
 
-def _nothing_waits(error: ErrorCode | None) -> None:
-    """An append has ended that nothing waits for."""
+def _ignore_end(error: ErrorCode | None) -> None:
+    """Ignore the end of an append without a callback."""
 
 
-def _nobody_reloads(led: Leadership, why: str) -> None:
+def _raise_out_of_sync(driver: PartitionDriver, why: str) -> None:
     raise OutOfSync(why)
 
 
 def summary(record: Record) -> dict[str, Any]:
-    """A record in a few words: type, key, and what of its value one wants to see (None: a tombstone)."""
+    """Return a short form of a record: type, key, and the significant part of its value (None: a tombstone)."""
     if isinstance(record, GroupRecord):
         value = record.value
         brief = None if value is None else {"generation": value.generation, "members": len(value.members)}
@@ -282,11 +281,11 @@ def summary(record: Record) -> dict[str, Any]:
     return brief_offset if record.producer is None else {**brief_offset, "producer_id": record.producer.producer_id}
 
 
-_CARRIERS: Mapping[type[Any], Callable[[Leadership, Any], None]] = {
-    Park: Leadership._park,
-    Drop: Leadership._drop,
-    SetTimer: Leadership._set_timer,
-    CancelTimer: Leadership._cancel_timer,
-    Append: Leadership._append,
-    Note: Leadership._note,
+_CARRIERS: Mapping[type[Any], Callable[[PartitionDriver, Any], None]] = {
+    Park: PartitionDriver._park,
+    Drop: PartitionDriver._drop,
+    SetTimer: PartitionDriver._set_timer,
+    CancelTimer: PartitionDriver._cancel_timer,
+    Append: PartitionDriver._append,
+    Emit: PartitionDriver._emit,
 }

@@ -1,10 +1,10 @@
-"""A partition told again from its log.
+"""Replay a partition's log.
 
-Of a group the last record counts. Offsets are applied one by one, transactions included: one that is still open at the
-end of the log stays pending. A group that nothing but commits speaks of is a simple one, and stays one when its offsets
-are deleted again: it goes with a tombstone of its own, or when compaction has taken the last commit.
+The last record of a group counts. Offsets are applied one by one, transactions included: a transaction that is open at
+the end of the log stays pending. A group with commits only is a simple one. It stays one when its offsets are deleted
+again, until a tombstone of its own, or until compaction has removed the last commit.
 
-Records of other kinds of group, and types nobody knows, are skipped, and said to be.
+Records of other kinds of group, and of unknown types, are skipped with a warning.
 
 Source: `CoordinatorLoaderImpl`, `GroupCoordinatorShard.replay`; classic-protocol reference, 3.3.
 """
@@ -22,7 +22,7 @@ from groupsim.eventloop.trace.events import Kind
 
 
 def replay(partition: Partition, records: Iterable[Loaded]) -> None:
-    """Fill an empty partition with what its records tell, oldest first."""
+    """Fill an empty partition from its records, oldest first."""
     offsets, skipped = partition.offsets, Counter[str]()
     latest: dict[str, GroupRecord] = {}
     committed: dict[str, None] = {}
@@ -42,7 +42,7 @@ def replay(partition: Partition, records: Iterable[Loaded]) -> None:
         if last.value is not None:
             group = ClassicGroup(group_id)
             restore(group, last.value)
-            if not partition.turn.differences.empty_since_is_loaded:
+            if not partition.op.differences.empty_since_is_loaded:
                 group.state_us = None
             partition.groups.add(group)
     for group_id in committed:
@@ -50,4 +50,4 @@ def replay(partition: Partition, records: Iterable[Loaded]) -> None:
             partition.add_simple_group(group_id)
     for name, count in skipped.items():
         why = f"{count} record(s) of {name} skipped in __consumer_offsets-{partition.number}: not modelled"
-        partition.turn.mention(Kind.WARNING, None, reason=why)
+        partition.op.emit_by_id(Kind.WARNING, None, reason=why)

@@ -1,8 +1,8 @@
-"""Which partitions of `__consumer_offsets` a broker leads, from election to resignation, and who leads a group's.
+"""The partitions of `__consumer_offsets` that a broker leads, from election to resignation.
 
-An election loads the partition, which takes time; a resignation gives it up. Both come with an epoch, and one that is
-not newer is late and ignored. A log that moved behind a coordinator's back has it loaded anew; one that cannot be read
-leaves the partition without a coordinator until the next election.
+An election loads the partition, which takes time; a resignation unloads it. Both have an epoch, and one that is not
+newer is ignored. When the log has moved without its coordinator, the partition is loaded again. A partition that cannot
+be read has no coordinator until the next election.
 
 Source: `CoordinatorRuntime`; classic-protocol reference, 3.3.
 """
@@ -12,10 +12,10 @@ from __future__ import annotations
 from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.base.interfaces import LoadFailed, Log
 from groupsim.coordinator.base.placement import partition_for
-from groupsim.coordinator.partition_driver import Leadership
+from groupsim.coordinator.partition_driver import PartitionDriver
 from groupsim.eventloop.interface import EventLoop, Host, Order
 
-_REMEMBERED = 4_096  # groups whose leadership is at hand: clients may name as many as they like
+_REMEMBERED = 4_096  # cached groups; clients may name any number of them
 
 
 class CoordinatorRuntime:
@@ -26,49 +26,49 @@ class CoordinatorRuntime:
         self._loop = loop
         self._host = host
         self._log = log
-        self._led: dict[int, Leadership] = {}
+        self._drivers: dict[int, PartitionDriver] = {}
         self._epochs: dict[int, int] = {}
-        self._by_group: dict[str, Leadership | None] = {}
+        self._by_group: dict[str, PartitionDriver | None] = {}
         self._stopped = False
 
     def elect(self, partition: int, epoch: int, *, load_us: int = 0) -> None:
-        """The broker now leads the partition: load it, which takes `load_us`. An epoch that is not newer is ignored."""
+        """Load a partition that the broker now leads, which takes `load_us`. An epoch that is not newer is ignored."""
         if epoch <= self._epochs.get(partition, -1):
             return
         self._give_up(partition, epoch)
         self._begin(partition, epoch, load_us)
 
     def resign(self, partition: int, epoch: int) -> None:
-        """Another broker leads the partition from `epoch` on: give it up. An epoch that is not newer is ignored."""
+        """Unload a partition that another broker leads from `epoch` on. An epoch that is not newer is ignored."""
         if epoch > self._epochs.get(partition, -1):
             self._give_up(partition, epoch)
 
     def abandon(self, partition: int) -> None:
-        """The partition is deleted: give it up; made again, its epochs begin anew."""
-        led = self._forget(partition)
-        if led is not None:
-            led.unload()
+        """Unload a deleted partition; when it is created again, its epochs start again."""
+        driver = self._forget(partition)
+        if driver is not None:
+            driver.unload()
         self._epochs.pop(partition, None)
 
     def stop(self) -> None:
-        """Shut down in good order: give everything up; from now on COORDINATOR_NOT_AVAILABLE."""
-        for partition in list(self._led):
+        """Shut down: unload every partition; from now on requests are answered COORDINATOR_NOT_AVAILABLE."""
+        for partition in list(self._drivers):
             self._give_up(partition, self._epochs[partition])
         self._stopped = True
 
     def topic_deleted(self, name: str) -> None:
-        """A topic is gone, and with it the offsets committed to it."""
-        for led in self._led.values():
-            if led.active:
-                led.topic_deleted(name)
+        """Delete the offsets of a deleted topic."""
+        for driver in self._drivers.values():
+            if driver.active:
+                driver.topic_deleted(name)
 
     @property
-    def led(self) -> tuple[int, ...]:
+    def led_partitions(self) -> tuple[int, ...]:
         """The partitions this broker leads, loaded or not."""
-        return tuple(self._led)
+        return tuple(self._drivers)
 
     def _begin(self, partition: int, epoch: int, load_us: int) -> None:
-        led = Leadership(
+        driver = PartitionDriver(
             self._loop,
             self._host,
             self._log,
@@ -77,65 +77,67 @@ class CoordinatorRuntime:
             epoch,
             out_of_sync=self._out_of_sync,
         )
-        led.load_us = load_us
-        self._led[partition] = led
+        driver.load_us = load_us
+        self._drivers[partition] = driver
         if load_us > 0:
-            led.load_handle = self._host.call_at(self._loop.now_us + load_us, self._loaded, led)
+            driver.load_handle = self._host.call_at(self._loop.now_us + load_us, self._loaded, driver)
         else:
-            self._loaded(led)
+            self._loaded(driver)
 
-    def _loaded(self, led: Leadership) -> None:
-        led.load_handle = None
+    def _loaded(self, driver: PartitionDriver) -> None:
+        driver.load_handle = None
         try:
-            led.load()
+            driver.load()
         except LoadFailed as error:
-            led.say(f"the load failed, and the partition has no coordinator until the next election: {error}")
-            self._forget(led.partition)
+            driver.warn(f"the load failed, and the partition has no coordinator until the next election: {error}")
+            self._forget(driver.partition)
 
-    def _out_of_sync(self, led: Leadership, why: str) -> None:
-        """The log has moved behind a coordinator's back: it is given up and loaded anew, once this turn is over."""
-        led.say(f"out of sync with the log, will be reloaded: {why}")
-        self._host.call_at(self._loop.now_us, self._reload, led, order=Order.APPEND)
+    def _out_of_sync(self, driver: PartitionDriver, why: str) -> None:
+        """Unload a partition whose log has moved, and load it again, once the present operation is over."""
+        driver.warn(f"out of sync with the log, will be reloaded: {why}")
+        self._host.call_at(self._loop.now_us, self._reload, driver, order=Order.APPEND)
 
-    def _reload(self, led: Leadership) -> None:
-        if self._led.get(led.partition) is led:
-            self._give_up(led.partition, led.epoch)
-            self._begin(led.partition, led.epoch, led.load_us)
+    def _reload(self, driver: PartitionDriver) -> None:
+        if self._drivers.get(driver.partition) is driver:
+            self._give_up(driver.partition, driver.epoch)
+            self._begin(driver.partition, driver.epoch, driver.load_us)
 
     def _give_up(self, partition: int, epoch: int) -> None:
         self._epochs[partition] = epoch
-        led = self._forget(partition)
-        if led is not None:
-            led.unload()
+        driver = self._forget(partition)
+        if driver is not None:
+            driver.unload()
 
-    def _forget(self, partition: int) -> Leadership | None:
-        """Nobody leads the partition here any more: NOT_COORDINATOR."""
+    def _forget(self, partition: int) -> PartitionDriver | None:
+        """Stop leading the partition: requests are answered NOT_COORDINATOR."""
         self._by_group.clear()
-        return self._led.pop(partition, None)
+        return self._drivers.pop(partition, None)
 
-    def _leadership(self, group_id: str) -> Leadership | None:
-        """Who leads the group's partition here; None when nobody does."""
+    def _driver_of(self, group_id: str) -> PartitionDriver | None:
+        """Return the driver of the group's partition; None when this broker does not lead it."""
         try:
             return self._by_group[group_id]
         except KeyError:
             if len(self._by_group) >= _REMEMBERED:
                 self._by_group.clear()
             partition = partition_for(group_id, self.config.offsets_topic_num_partitions)
-            led = self._by_group[group_id] = self._led.get(partition)
-            return led
+            driver = self._by_group[group_id] = self._drivers.get(partition)
+            return driver
 
-    # --- by an operator's hand -----------------------------------------------------------------------------------
+    # --- actions of an operator --------------------------------------------------------------------------------------
 
     def group_ids(self) -> tuple[str, ...]:
-        """The groups of every partition that is led and loaded here, committed or not."""
-        return tuple(group.group_id for led in self._led.values() if led.active for group in led.shard.groups)
+        """Return the groups of every loaded partition, committed or not."""
+        return tuple(
+            group.group_id for driver in self._drivers.values() if driver.active for group in driver.shard.groups
+        )
 
-    def force_rebalance(self, group_id: str, words: str) -> bool:
-        """Open a round of a group that is led here; False when it is not, is empty, or has one open already."""
-        led = self._leadership(group_id)
-        return led is not None and led.active and led.force_rebalance(group_id, words)
+    def force_rebalance(self, group_id: str, reason: str) -> bool:
+        """Open a round of a group; False when it is not led here, is Empty, or has an open round."""
+        driver = self._driver_of(group_id)
+        return driver is not None and driver.active and driver.force_rebalance(group_id, reason)
 
-    def forget(self, group_id: str, words: str) -> bool:
-        """Lose a group that is led here, with its offsets (see `Shard.forget`); False when there is none."""
-        led = self._leadership(group_id)
-        return led is not None and led.active and led.forget(group_id, words)
+    def forget(self, group_id: str, reason: str) -> bool:
+        """Lose a group with its offsets (see `Shard.forget`); False when there is none here."""
+        driver = self._driver_of(group_id)
+        return driver is not None and driver.active and driver.forget(group_id, reason)

@@ -1,9 +1,9 @@
-"""The group coordinator of one broker: every group API, for the partitions of `__consumer_offsets` the broker leads.
+"""The group coordinator of one broker: every group API, for the partitions of `__consumer_offsets` that it leads.
 
-A request passes three doors. The checks that need no group come first (`_join` … : an empty group id, a session
-timeout out of bounds, an unknown topic). Then the group's partition is found, and whether this broker leads it
+A request passes three steps. First come the checks without a group (`_join` … : an empty group id, a session timeout
+out of bounds, an unknown topic). Then the service finds the group's partition, and whether this broker leads it
 (NOT_COORDINATOR; `runtime`) and has loaded it (COORDINATOR_LOAD_IN_PROGRESS, but NONE for a Heartbeat). Then the
-partition's core handles it (`shard`), and its effects are carried out (`leadership`).
+partition's core handles the request (`shard`), and the driver executes its effects (`partition_driver`).
 
 Sources: `GroupCoordinatorService`, `KafkaApis`; classic-protocol reference, 1.2, 3.1 and 3.3.
 """
@@ -24,7 +24,7 @@ from groupsim.coordinator.classic.states import IllegalState
 from groupsim.coordinator.classic.validation import Arrival
 from groupsim.coordinator.fan_out import GroupsGathered, GroupsPart, MarkerCall, WithUnknownTopics
 from groupsim.coordinator.ids import MemberIds
-from groupsim.coordinator.partition_driver import Leadership
+from groupsim.coordinator.partition_driver import PartitionDriver
 from groupsim.coordinator.runtime import CoordinatorRuntime
 from groupsim.eventloop.interface import EventLoop, Host
 from groupsim.protocol.errors import ErrorCode
@@ -54,7 +54,8 @@ from groupsim.protocol.messages.refusals import refusal
 from groupsim.protocol.messages.transactions import TxnMarker, TxnOffsetCommitRequest, WriteTxnMarkersRequest
 
 _PROTOCOL_REQUIRED_VERSION = 5
-# Without an authorizer everybody may do what can be done with a group (`AclEntry.supportedOperations`), one bit each
+# Without an authorizer every client may perform all operations on a group (`AclEntry.supportedOperations`), one bit
+# each
 # (`AclOperation`): READ 3, DELETE 6, DESCRIBE 8, DESCRIBE_CONFIGS 10, ALTER_CONFIGS 11.
 _ON_CONFIGS = 1 << 10 | 1 << 11
 _ALL_OPERATIONS = 1 << 3 | 1 << 6 | 1 << 8 | _ON_CONFIGS
@@ -68,8 +69,8 @@ class GroupCoordinator(CoordinatorRuntime):
     ) -> None:
         super().__init__(loop, host, config, log)
         self._metadata = metadata
-        self.ids = MemberIds(loop, node, host.incarnation)  #: who makes up member ids
-        #: Why offsets may not be committed in their transaction; where there is no coordinator of any, they may.
+        self.ids = MemberIds(loop, node, host.incarnation)  #: the source of member ids
+        #: The check of a transactional commit by the transaction coordinator; without one, every commit passes.
         self.verify: Callable[[TxnOffsetCommitRequest, TopicPartition], ErrorCode] = lambda request, partition: (
             ErrorCode.NONE
         )
@@ -88,50 +89,51 @@ class GroupCoordinator(CoordinatorRuntime):
         }
 
     def handle(self, call: Call) -> None:
-        """Handle a group request; its answer comes now or later through `call.answer`.
+        """Handle a group request; it is answered now or later through `call.answer`.
 
-        Raises KeyError for a request that is none of the coordinator's.
+        Raises KeyError for a request of another kind.
         """
         if self._stopped:
             call.answer(_refusal(call.request, ErrorCode.COORDINATOR_NOT_AVAILABLE))
         else:
             self._handlers[type(call.request)](call)
 
-    # --- routing -------------------------------------------------------------------------------------------------
+    # --- routing -----------------------------------------------------------------------------------------------------
 
-    def _unavailable(self, led: Leadership | None) -> ErrorCode | None:
-        if led is None:
+    def _unavailable(self, driver: PartitionDriver | None) -> ErrorCode | None:
+        if driver is None:
             return ErrorCode.NOT_COORDINATOR
-        if led.active:
+        if driver.active:
             return None
-        told = self.config.differences.loading_is_told
-        return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if told else ErrorCode.NOT_COORDINATOR
+        own_error = self.config.differences.loading_has_its_own_error
+        return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS if own_error else ErrorCode.NOT_COORDINATOR
 
     def _route(self, call: Call, group_id: str, fresh_id: str = "") -> None:
-        """Hand the request to the leader of the group's partition; `fresh_id` is for a JoinGroup that needs an id."""
-        led = self._leadership(group_id)
-        if led is not None and led.active:
-            led.handle(Arrival(call, call.client_id, call.client_host, fresh_id), call.request)
+        """Give the request to the driver of the group's partition; `fresh_id` is for a JoinGroup without an id."""
+        driver = self._driver_of(group_id)
+        if driver is not None and driver.active:
+            driver.handle(Arrival(call, call.client_id, call.client_host, fresh_id), call.request)
         else:
-            error = self._unavailable(led)
-            refuse = _refusal if self.config.differences.sent_away_joins_have_ids else refusal
+            error = self._unavailable(driver)
+            # The Scala coordinator repeated the member id of a JoinGroup in these errors, the Java one does not.
+            refuse = _refusal if self.config.differences.redirected_joins_have_ids else refusal
             call.answer(refuse(call.request, error or ErrorCode.NOT_COORDINATOR))
 
     def _of_group(self, call: Call) -> None:
-        """A request that must name a group and needs no other check."""
+        """Handle a request that must name a group and has no other check."""
         group_id = call.request.group_id  # type: ignore[union-attr]
         if group_id:
             self._route(call, group_id)
         else:
             call.answer(refusal(call.request, ErrorCode.INVALID_GROUP_ID))
 
-    # --- membership ----------------------------------------------------------------------------------------------
+    # --- membership --------------------------------------------------------------------------------------------------
 
     def _heartbeat(self, call: Call) -> None:
         request: HeartbeatRequest = call.request  # type: ignore[assignment]
-        led = self._leadership(request.group_id)
-        if request.group_id and self._unavailable(led) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
-            call.answer(ALIVE)  # while the partition loads, nobody loses a session
+        driver = self._driver_of(request.group_id)
+        if request.group_id and self._unavailable(driver) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+            call.answer(ALIVE)  # no session ends while the partition loads
         else:
             self._of_group(call)
 
@@ -148,7 +150,7 @@ class GroupCoordinator(CoordinatorRuntime):
             self._route(call, request.group_id, fresh_id)
 
     def _fresh_id(self, call: Call, request: JoinGroupRequest) -> str:
-        named = request.group_instance_id  # "" is a name, too
+        named = request.group_instance_id  # "" is an instance id as well
         return self.ids.fresh(request.group_id, call.client_id if named is None else named)
 
     def _sync(self, call: Call) -> None:
@@ -158,31 +160,32 @@ class GroupCoordinator(CoordinatorRuntime):
         if request.version >= _PROTOCOL_REQUIRED_VERSION and not named:
             call.answer(SyncGroupResponse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
             return
-        led = self._leadership(request.group_id)
-        loading = led is not None and not led.active
+        driver = self._driver_of(request.group_id)
+        loading = driver is not None and not driver.active
+        # From 2.0 to 3.9 a SyncGroup during a load was answered REBALANCE_IN_PROGRESS (`GroupCoordinator.doSyncGroup`).
         if loading and request.group_id and self.config.differences.sync_while_loading_rebalances:
             call.answer(SyncGroupResponse(ErrorCode.REBALANCE_IN_PROGRESS))
         else:
             self._of_group(call)
 
-    # --- offsets -------------------------------------------------------------------------------------------------
+    # --- offsets -----------------------------------------------------------------------------------------------------
 
     def _commit(self, call: Call) -> None:
         request: OffsetCommitRequest | TxnOffsetCommitRequest = call.request  # type: ignore[assignment]
-        asked = tuple(entry.partition for entry in request.offsets)
-        refused = self._refused(asked)
-        if not asked:
-            call.answer(refusal(request, ErrorCode.NONE))  # the coordinator is not asked, and makes no group
+        requested = tuple(entry.partition for entry in request.offsets)
+        refused = self._refused(requested)
+        if not requested:
+            call.answer(refusal(request, ErrorCode.NONE))  # as in `KafkaApis`: the coordinator creates no group
         elif refused:
             known: Any = tuple(entry for entry in request.offsets if entry.partition not in refused)
-            self._commit_rest(WithUnknownTopics(call, evolve(request, offsets=known), asked, refused))
+            self._commit_rest(WithUnknownTopics(call, evolve(request, offsets=known), requested, refused))
         elif isinstance(request, OffsetCommitRequest):
             self._route(call, request.group_id)
         else:
             self._commit_in_transaction(call)
 
     def _commit_rest(self, call: WithUnknownTopics) -> None:
-        """The coordinator answers for what is known; if nothing is, it is not asked: a stale member goes unnoticed."""
+        """Give the coordinator the known partitions. Without any it is not called: a fenced member gets no error."""
         if not call.request.offsets:  # type: ignore[union-attr]
             call.answer(refusal(call.request, ErrorCode.NONE))
         elif isinstance(call.request, TxnOffsetCommitRequest):
@@ -191,29 +194,30 @@ class GroupCoordinator(CoordinatorRuntime):
             self._route(call, call.request.group_id)
 
     def _commit_in_transaction(self, call: Call) -> None:
-        """The transaction is asked before the group."""
+        """Verify the transaction, then let the group handle the commit."""
         request: TxnOffsetCommitRequest = call.request  # type: ignore[assignment]
-        led = self._leadership(request.group_id) if request.group_id else None
+        driver = self._driver_of(request.group_id) if request.group_id else None
         error = ErrorCode.NONE
-        if led is not None:
-            error = self.verify(request, TopicPartition(OFFSETS_TOPIC, led.partition))
+        if driver is not None:
+            error = self.verify(request, TopicPartition(OFFSETS_TOPIC, driver.partition))
         if error:
             call.answer(refusal(request, error))
         else:
             self._of_group(call)
 
     def end_transaction(self, partition: int, marker: TxnMarker, done: Callable[[ErrorCode], None]) -> None:
-        """A transaction ends in this partition of `__consumer_offsets`: its control record is written here.
+        """Write the control record of a transaction that ends in this partition of `__consumer_offsets`.
 
-        `done` gets NONE when it is committed. The transaction coordinator knows nothing of group coordinators, so
-        that one is not ready is told as NOT_LEADER_OR_FOLLOWER (`KafkaApis.handleWriteTxnMarkersRequest`).
+        `done` gets NONE when it is committed. The transaction coordinator does not know the errors of group
+        coordinators, so one that is not ready is reported as NOT_LEADER_OR_FOLLOWER
+        (`KafkaApis.handleWriteTxnMarkersRequest`).
         """
         here = evolve(marker, partitions=(TopicPartition(OFFSETS_TOPIC, partition),))
         call = MarkerCall(WriteTxnMarkersRequest((here,)), done)
-        led = self._led.get(partition)
-        error = ErrorCode.COORDINATOR_NOT_AVAILABLE if self._stopped else self._unavailable(led)
-        if error is None and led is not None:
-            led.handle(Arrival(call, call.client_id, call.client_host, ""), call.request)
+        driver = self._drivers.get(partition)
+        error = ErrorCode.COORDINATOR_NOT_AVAILABLE if self._stopped else self._unavailable(driver)
+        if error is None and driver is not None:
+            driver.handle(Arrival(call, call.client_id, call.client_host, ""), call.request)
         else:
             call.end(error or ErrorCode.NOT_COORDINATOR)
 
@@ -230,12 +234,12 @@ class GroupCoordinator(CoordinatorRuntime):
             self._of_group(call)
             return
         known = tuple(tp for tp in request.partitions if tp not in refused)
-        # Unlike a commit it is asked though nothing is left: that there is no such group comes first.
+        # Unlike a commit, the coordinator is called without any known partition, because it checks the group first.
         rest = WithUnknownTopics(call, evolve(request, partitions=known), request.partitions, refused)
         self._route(rest, request.group_id)
 
     def _refused(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, ErrorCode]:
-        """Those of a topic, or a partition, the broker does not know."""
+        """Return the partitions that the broker does not know."""
         counts: dict[str, int] = {}
         refused = {}
         for tp in partitions:
@@ -245,51 +249,54 @@ class GroupCoordinator(CoordinatorRuntime):
                 refused[tp] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return refused
 
-    # --- administration ------------------------------------------------------------------------------------------
+    # --- administration ----------------------------------------------------------------------------------------------
 
     def snapshot(self, group_id: str) -> GroupSnapshot | None:
-        """The group as a value; None when this broker does not coordinate it, or there is no such group."""
-        led = self._leadership(group_id)
-        return None if led is None or not led.active else led.shard.snapshot(group_id)
+        """Return the group as a value; None when this broker does not coordinate it, or the group does not exist."""
+        driver = self._driver_of(group_id)
+        return None if driver is None or not driver.active else driver.shard.snapshot(group_id)
 
     def committed_offsets(self, group_id: str) -> Mapping[TopicPartition, int] | None:
-        """The group's committed offsets by partition; None when this broker does not coordinate it, or still loads."""
-        led = self._leadership(group_id)
-        return None if led is None or not led.active else led.shard.committed_offsets(group_id)
+        """Return the group's committed offsets by partition; None when this broker does not coordinate it, or loads."""
+        driver = self._driver_of(group_id)
+        return None if driver is None or not driver.active else driver.shard.committed_offsets(group_id)
 
     def _describe(self, call: Call) -> None:
         request = call.request
         assert isinstance(request, DescribeGroupsRequest)
-        told = tuple(self._described(group, request) for group in request.groups)
-        tripped = {self._leadership(one.group_id) for one in told if one.error is ErrorCode.UNKNOWN_SERVER_ERROR}
-        if tripped:  # a partition is asked for all its groups at once
-            told = tuple(_tripped(one.group_id) if self._leadership(one.group_id) in tripped else one for one in told)
-        call.answer(DescribeGroupsResponse(told))
+        described = tuple(self._described(group, request) for group in request.groups)
+        # Kafka calls a partition once for all its groups: an exception for one of them fails the others, too.
+        failed = {self._driver_of(one.group_id) for one in described if one.error is ErrorCode.UNKNOWN_SERVER_ERROR}
+        if failed:
+            described = tuple(
+                _server_error(one.group_id) if self._driver_of(one.group_id) in failed else one for one in described
+            )
+        call.answer(DescribeGroupsResponse(described))
 
     def _described(self, group_id: str, request: DescribeGroupsRequest) -> DescribedGroup:
-        led = self._leadership(group_id)
-        error = self._unavailable(led)
-        if error is not None or led is None:
+        driver = self._driver_of(group_id)
+        error = self._unavailable(driver)
+        if error is not None or driver is None:
             return DescribedGroup(group_id, error or ErrorCode.NOT_COORDINATOR)
         try:
-            described = led.shard.describe(group_id, request)
+            described = driver.shard.describe(group_id, request)
         except IllegalState:
-            return _tripped(group_id)
+            return _server_error(group_id)
         if request.include_authorized_operations and not described.error:
             without = 0 if self.config.differences.groups_have_configs else _ON_CONFIGS
             return evolve(described, authorized_operations=_ALL_OPERATIONS & ~without)
         return described
 
     def _list(self, call: Call) -> None:
-        """The groups of every partition led here; one that is still loading spoils the whole answer."""
+        """List the groups of every partition led here; one that is loading fails the whole answer, as in Kafka."""
         request = call.request
         assert isinstance(request, ListGroupsRequest)
-        if not all(led.active for led in self._led.values()):
+        if not all(driver.active for driver in self._drivers.values()):
             call.answer(ListGroupsResponse(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
             return
         groups: list[ListedGroup] = []
-        for led in self._led.values():
-            groups += led.shard.list_groups(request)
+        for driver in self._drivers.values():
+            groups += driver.shard.list_groups(request)
         call.answer(ListGroupsResponse(ErrorCode.NONE, tuple(groups)))
 
     def _delete_groups(self, call: Call) -> None:
@@ -307,13 +314,13 @@ class GroupCoordinator(CoordinatorRuntime):
             self._route(GroupsPart(gathered, part), part.groups[0])
 
 
-def _tripped(group_id: str) -> DescribedGroup:
-    """What is told of a group when the broker met one that cannot be, this or another of its partition."""
+def _server_error(group_id: str) -> DescribedGroup:
+    """Return the description of a group in an invalid state, or of another group of its partition."""
     return DescribedGroup(group_id, ErrorCode.UNKNOWN_SERVER_ERROR)
 
 
 def _refusal(request: Request, error: ErrorCode) -> Response:
-    """The answer of a check that needs no group; it echoes a JoinGroup's member id."""
+    """Return the answer of a check without a group; it repeats a JoinGroup's member id."""
     if isinstance(request, JoinGroupRequest):
         return JoinGroupResponse(error, member_id=request.member_id)
     answer: Response = refusal(request, error)

@@ -1,16 +1,16 @@
-"""One partition of `__consumer_offsets` as its coordinator runs it: one input at a time, effects out.
+"""One partition of `__consumer_offsets` as a state machine: one input at a time, effects out.
 
-    handle       a request, with its sender and a fresh member id should a JoinGroup need one
+    handle       a request, with its sender and a fresh member id for a JoinGroup without one
     fire         a timer that is due
-    append_done  how an append ended, in the order of the appends
+    append_done  the end of an append, in the order of the appends
     load         the records of the partition: from then on the shard is active
-    unload       the broker has given the partition up
+    unload       the broker no longer leads the partition
     topic_deleted
-    force_rebalance, forget    by an operator's hand
+    force_rebalance, forget    actions of an operator
 
-Every input comes with `now_us`, which never goes back, and returns the effects to be carried out, in order (`effects`);
-an operator's with a flag before them, whether there was anything to do. The shard does no input or output, knows no
-clock and draws nothing at random; ranks of timers come from `draw_ticket`.
+Every input has `now_us`, which never decreases, and returns the effects to be executed in order (`effects`). The inputs
+of an operator return a flag before them, whether they changed anything. The shard does no input or output, reads no
+clock and draws no random number; `draw_ticket` gives the ranks of timers.
 
 Source: `GroupCoordinatorShard`, `CoordinatorRuntime`; classic-protocol reference, 3.2 and 3.3.
 """
@@ -30,7 +30,7 @@ from groupsim.coordinator.base.records import Loaded, whole_ms
 from groupsim.coordinator.base.timers import Timer, TimerKind, Timers
 from groupsim.coordinator.classic.entry_points import ClassicGroup
 from groupsim.coordinator.classic.group_record import new_group_record
-from groupsim.coordinator.classic.operation import Turn
+from groupsim.coordinator.classic.operation import Operation
 from groupsim.coordinator.classic.purgatory import ANSWERED, Purgatory
 from groupsim.coordinator.classic.snapshot import GroupSnapshot, Parked, PendingOffset, held
 from groupsim.coordinator.classic.states import IllegalState
@@ -75,100 +75,100 @@ class Shard:
         config: CoordinatorConfig,
         draw_ticket: Callable[[], int],
         *,
-        noting: bool = True,
+        tracing: bool = True,
         every_move: bool = True,
     ) -> None:
-        self.turn = Turn(config, Timers(draw_ticket), Purgatory(partition), noting=noting, every_move=every_move)
+        self.op = Operation(config, Timers(draw_ticket), Purgatory(partition), tracing=tracing, every_move=every_move)
         self.groups = Registry()
-        self.partition = Partition(partition, self.turn, self.groups, OffsetStore())
+        self.partition = Partition(partition, self.op, self.groups, OffsetStore())
         self.closed = False
 
-    # --- requests ------------------------------------------------------------------------------------------------
+    # --- requests ----------------------------------------------------------------------------------------------------
 
     def handle(self, arrival: Arrival, request: Request, now_us: int) -> list[Effect]:
-        """Handle a request, as the table at the end says; DescribeGroups and ListGroups have methods of their own."""
-        turn = self.turn
-        turn.now_us = now_us
+        """Handle a request by the table at the end; DescribeGroups and ListGroups have methods of their own."""
+        op = self.op
+        op.now_us = now_us
         try:
             _HANDLERS[type(request)](self, arrival, request)
         except IllegalState:
-            self._broke_down(arrival.call, request)
-        return turn.take()
+            self._fail_request(arrival.call, request)
+        return op.take()
 
-    def _broke_down(self, call: CallToken, request: Request) -> None:
-        """A handler met a state that is none: its sender is told, once. A join of his that is parked stays so."""
-        turn = self.turn
+    def _fail_request(self, call: CallToken, request: Request) -> None:
+        """Answer UNKNOWN_SERVER_ERROR, once, after an invalid state. A parked JoinGroup of the sender stays parked."""
+        op = self.op
         group = self.groups.get(getattr(request, "group_id", ""))
         if group is not None:
             group.answered_otherwise(call)
-        if not any(isinstance(effect, tuple) and effect[0] is call for effect in turn.effects):
-            turn.reply(call, refusal(request, ErrorCode.UNKNOWN_SERVER_ERROR))
+        if not any(isinstance(effect, tuple) and effect[0] is call for effect in op.effects):
+            op.reply(call, refusal(request, ErrorCode.UNKNOWN_SERVER_ERROR))
 
     def describe(self, group_id: str, request: DescribeGroupsRequest) -> DescribedGroup:
-        """One group of a DescribeGroups."""
+        """Return the answer of DescribeGroups for one group."""
         return admin.describe_one(self.partition, group_id, request)
 
     def list_groups(self, request: ListGroupsRequest) -> list[ListedGroup]:
-        """The groups here that pass the request's filters."""
+        """Return the partition's groups that pass the request's filters."""
         return admin.list_groups(self.partition, request)
 
     def snapshot(self, group_id: str) -> GroupSnapshot | None:
-        """The group as a value; None when there is none of that id."""
+        """Return the group as a value; None when there is none of that id."""
         group = self.groups.get(group_id)
         if group is None:
             return None
         pending = self.partition.offsets.view.pending(group_id)
-        return evolve(group.snapshot(self.turn), pending_offsets=tuple(PendingOffset(*one) for one in pending))
+        return evolve(group.snapshot(self.op), pending_offsets=tuple(PendingOffset(*one) for one in pending))
 
     def committed_offsets(self, group_id: str) -> dict[TopicPartition, int]:
-        """The group's offsets as of the last committed append."""
+        """Return the group's offsets as of the last committed append."""
         return {place: value.offset for place, value in self.partition.offsets.committed(group_id).items()}
 
     def held(self) -> tuple[Parked, ...]:
-        """Answers of this partition that wait for an append."""
-        return held(self.turn)
+        """Return the answers of this partition that wait for an append."""
+        return held(self.op)
 
     def _join(self, arrival: Arrival, request: JoinGroupRequest) -> None:
         group = self.groups.get(request.group_id)
         if group is not None:
-            group.join(self.turn, arrival, request)
+            group.join(self.op, arrival, request)
         elif request.member_id:
             answer = JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID, member_id=request.member_id)
-            self.turn.reply(arrival.call, answer)
+            self.op.reply(arrival.call, answer)
         else:
             self._join_new_group(arrival, request)
 
     def _join_new_group(self, arrival: Arrival, request: JoinGroupRequest) -> None:
-        """The first request makes the group, and since 4.0 its first record, even when the join itself is refused."""
-        turn = self.turn
-        group = ClassicGroup(request.group_id, state_us=whole_ms(turn.now_us))
+        """Create the group, and since 4.0 its first record, even when the join itself is refused."""
+        op = self.op
+        group = ClassicGroup(request.group_id, state_us=whole_ms(op.now_us))
         self.groups.add(group)
-        group.join(turn, arrival, request)
-        if turn.differences.new_group_is_written:
+        group.join(op, arrival, request)
+        if op.differences.new_group_is_written:
             self.partition.append((new_group_record(group),), GroupCreated(group, arrival.call))
-            self.groups.created_by(group.group_id, turn.purgatory.last_id)
-        retention.arm(self.partition)
+            self.groups.created_by(group.group_id, op.purgatory.last_id)
+        retention.schedule(self.partition)
 
     def _sync(self, arrival: Arrival, request: SyncGroupRequest) -> None:
         group = self.groups.get(request.group_id)
         if group is None:
-            self.turn.reply(arrival.call, SyncGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID))
+            self.op.reply(arrival.call, SyncGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID))
         else:
-            group.sync(self.turn, arrival.call, request)
+            group.sync(self.op, arrival.call, request)
 
     def _heartbeat(self, arrival: Arrival, request: HeartbeatRequest) -> None:
         group = self.groups.get(request.group_id)
         if group is None:
-            self.turn.reply(arrival.call, HeartbeatResponse(ErrorCode.UNKNOWN_MEMBER_ID))
+            self.op.reply(arrival.call, HeartbeatResponse(ErrorCode.UNKNOWN_MEMBER_ID))
         else:
-            group.heartbeat(self.turn, arrival.call, request)
+            group.heartbeat(self.op, arrival.call, request)
 
     def _leave(self, arrival: Arrival, request: LeaveGroupRequest) -> None:
         group = self.groups.get(request.group_id)
         if group is None:
-            self.turn.reply(arrival.call, leave_failure(request, ErrorCode.UNKNOWN_MEMBER_ID))
+            self.op.reply(arrival.call, leave_failure(request, ErrorCode.UNKNOWN_MEMBER_ID))
         else:
-            group.leave(self.turn, arrival.call, request)
+            group.leave(self.op, arrival.call, request)
 
     def _commit(self, arrival: Arrival, request: OffsetCommitRequest) -> None:
         requests.commit(self.partition, arrival.call, request)
@@ -188,117 +188,117 @@ class Shard:
     def _delete_groups(self, arrival: Arrival, request: DeleteGroupsRequest) -> None:
         admin.delete_groups(self.partition, arrival.call, request)
 
-    # --- by an operator's hand -----------------------------------------------------------------------------------
+    # --- actions of an operator --------------------------------------------------------------------------------------
 
-    def force_rebalance(self, group_id: str, words: str, now_us: int) -> tuple[bool, list[Effect]]:
-        """Open a round of a group; the flag says whether there was one to open."""
-        self.turn.now_us = now_us
+    def force_rebalance(self, group_id: str, reason: str, now_us: int) -> tuple[bool, list[Effect]]:
+        """Open a round of a group; the flag is False when none can be opened."""
+        self.op.now_us = now_us
         group = self.groups.get(group_id)
-        opened = group is not None and group.force_rebalance(self.turn, words)
-        return opened, self.turn.take()
+        opened = group is not None and group.force_rebalance(self.op, reason)
+        return opened, self.op.take()
 
-    def forget(self, group_id: str, words: str, now_us: int) -> tuple[bool, list[Effect]]:
-        """Lose a group, members and offsets, as if its records had been lost with the log; False: there is none.
+    def forget(self, group_id: str, reason: str, now_us: int) -> tuple[bool, list[Effect]]:
+        """Delete a group with members and offsets, as if the log had lost its records; the flag is False without one.
 
-        What is parked is answered NOT_COORDINATOR; whoever comes with an old id hears UNKNOWN_MEMBER_ID. Tombstones
-        are written, so that a fail-over does not bring the group back.
+        Parked requests are answered NOT_COORDINATOR; a request with an old id is then answered UNKNOWN_MEMBER_ID.
+        Tombstones are written, so that a fail-over does not restore the group.
         """
-        self.turn.now_us = now_us
+        self.op.now_us = now_us
         group = self.groups.get(group_id)
         if group is None:
             return False, []
-        group.unloaded(self.turn)
-        admin.remove_group(self.partition, group, words)
-        return True, self.turn.take()
+        group.unloaded(self.op)
+        admin.remove_group(self.partition, group, reason)
+        return True, self.op.take()
 
-    # --- timers and appends --------------------------------------------------------------------------------------
+    # --- timers and appends ------------------------------------------------------------------------------------------
 
     @property
     def next_timer(self) -> Timer | None:
         """The timer that is due first."""
-        return self.turn.timers.next()
+        return self.op.timers.next()
 
     def fire(self, timer: Timer, now_us: int) -> list[Effect]:
-        """The timer is due: it stops, and does what it is for."""
-        turn = self.turn
-        turn.now_us = now_us
-        turn.timers.stop(timer.name)
+        """Stop a due timer and run its action."""
+        op = self.op
+        op.now_us = now_us
+        op.timers.stop(timer.name)
         if timer.kind is TimerKind.WRITE_TIMEOUT:
-            turn.purgatory.expire(turn)
+            op.purgatory.expire(op)
         elif timer.kind is TimerKind.EXPIRY:
-            retention.look(self.partition)
+            retention.cleanup(self.partition)
         else:
             group = self.groups.get(timer.group_id)
             if group is not None:
                 self._group_timer_fired(group, timer)
-        return turn.take()
+        return op.take()
 
     def _group_timer_fired(self, group: Group, timer: Timer) -> None:
-        """A timer whose work fails is over, as in Kafka (`CoordinatorTimerImpl`): nobody is told, nothing is undone."""
+        """Run the action of a timer. A failure ends it, as in Kafka (`CoordinatorTimerImpl`): nothing is undone."""
         try:
-            group.timer_fired(self.turn, timer)
+            group.timer_fired(self.op, timer)
         except IllegalState as error:
-            self.turn.mention(Kind.WARNING, group.group_id, reason=f"the timer {timer.name} failed: {error}")
+            self.op.emit_by_id(Kind.WARNING, group.group_id, reason=f"the timer {timer.name} failed: {error}")
 
     def append_done(self, append_id: int, error: ErrorCode | None, now_us: int) -> list[Effect]:
-        """The oldest append under way is committed (error None), or any has failed: its effect is kept or undone."""
-        turn = self.turn
-        turn.now_us = now_us
+        """Handle the end of an append: the oldest one committed (error None), or any one failed."""
+        op = self.op
+        op.now_us = now_us
         vanished = self.partition.settle(append_id, error)
-        turn.purgatory.finish(turn, append_id, error)
+        op.purgatory.finish(op, append_id, error)
         for group in vanished:
-            group.vanished(turn)
+            group.vanished(op)
         if error is not None:
-            retention.arm(self.partition)  # a group whose tombstone failed is there again: it will be looked at again
-        return turn.take()
+            retention.schedule(self.partition)  # a group whose tombstone failed exists again
+        return op.take()
 
-    # --- life ----------------------------------------------------------------------------------------------------
+    # --- life --------------------------------------------------------------------------------------------------------
 
     def load(self, records: Iterable[Loaded], now_us: int) -> list[Effect]:
-        """Take the partition over: `records` are all of it, oldest first."""
-        turn = self.turn
-        turn.now_us = self.partition.loaded_us = now_us
+        """Load the partition: `records` are all of it, oldest first."""
+        op = self.op
+        op.now_us = self.partition.loaded_us = now_us
         replay(self.partition, records)
         for loaded in self.groups:
-            loaded.loaded(turn)
-        retention.arm(self.partition)
-        return turn.take()
+            loaded.loaded(op)
+        retention.schedule(self.partition)
+        return op.take()
 
     def unload(self, now_us: int) -> list[Effect]:
-        """Give the partition up: timers stop, what waits is answered NOT_COORDINATOR, the groups are dead."""
-        turn = self.turn
-        turn.now_us = now_us
-        for timer in list(turn.timers):
-            turn.stop_timer(timer.name)
-        turn.purgatory.fail_all(turn, ErrorCode.NOT_COORDINATOR)
+        """Unload the partition: timers stop, waiting answers become NOT_COORDINATOR, the groups are Dead."""
+        op = self.op
+        op.now_us = now_us
+        for timer in list(op.timers):
+            op.stop_timer(timer.name)
+        op.purgatory.fail_all(op, ErrorCode.NOT_COORDINATOR)
         for group in self.groups:
-            group.unloaded(turn)
-        for timer in list(turn.timers):
-            turn.stop_timer(timer.name)
+            group.unloaded(op)
+        for timer in list(op.timers):
+            op.stop_timer(timer.name)
         self.closed = True
-        return turn.take()
+        return op.take()
 
     def topic_deleted(self, topic: str, now_us: int) -> list[Effect]:
-        """A topic is gone: its committed offsets go too."""
-        self.turn.now_us = now_us
+        """Delete the committed offsets of a deleted topic."""
+        self.op.now_us = now_us
         requests.topic_deleted(self.partition, topic)
-        return self.turn.take()
+        return self.op.take()
 
 
 @frozen(eq=False)
 class GroupCreated:
-    """A new group's first record is written, or could not be: then the join that made it is told, if it waits still."""
+    """The end of the append of a new group's first record; a failure answers the JoinGroup that created it."""
 
     group: ClassicGroup
     call: CallToken
 
-    def __call__(self, turn: Turn, error: ErrorCode | None) -> None:
+    def __call__(self, op: Operation, error: ErrorCode | None) -> None:
         if error is None:
             return
         for member in self.group.lookup.values():
             if member.join_call is self.call:
                 member.join_call = ANSWERED
-                turn.reply(self.call, JoinGroupResponse(append_error(error)))
+                op.reply(self.call, JoinGroupResponse(append_error(error)))
 
 
 _HANDLERS: Mapping[type[Any], Callable[[Shard, Arrival, Any], None]] = {

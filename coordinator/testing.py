@@ -1,12 +1,12 @@
-"""One partition's core on a bench: requests by hand, time by hand, a log that commits when told to.
+"""A test bench for one partition's core: explicit requests, explicit time, a log that commits on command.
 
     bench = Bench()
     first = bench.join("a")                      # parked
     bench.advance_ms(3_000)                      # the initial rebalance delay
     assert first.response.generation_id == 1
 
-`Bench` is all that stands between a test and the sans-IO core: it fires what is due in the right order when time
-advances, keeps the records that were committed, and collects answers and notes. Nothing here is random.
+`Bench` is the only layer between a test and the sans-IO core. It fires due timers in the right order when time
+advances, stores the committed records, and collects answers and trace events. Nothing here is random.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 from attrs import define, evolve, field
 
 from groupsim.coordinator.base.config import CoordinatorConfig
-from groupsim.coordinator.base.effects import Append, CancelTimer, Drop, Effect, Note, Park, SetTimer
+from groupsim.coordinator.base.effects import Append, CancelTimer, Drop, Effect, Emit, Park, SetTimer
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.coordinator.base.records import Loaded
 from groupsim.coordinator.classic.snapshot import GroupSnapshot
@@ -63,7 +63,7 @@ HANDSHAKE_FREE = 3
 
 @define(eq=False)
 class Sent:
-    """One request on the bench and what became of it. `responses` holds every answer: more than one is a bug."""
+    """One request on the bench and its outcome. `responses` holds every answer: more than one is a bug."""
 
     request: Request
     client_id: str = "client"
@@ -75,7 +75,7 @@ class Sent:
 
     @property
     def response(self) -> Response:
-        """The answer; AssertionError when there is none yet, or more than one."""
+        """The answer. Raises AssertionError when there is none yet, or more than one."""
         assert len(self.responses) == 1, f"{len(self.responses)} answers to {self.request}"
         return self.responses[0]
 
@@ -92,13 +92,13 @@ class Sent:
 
     @property
     def joined(self) -> JoinGroupResponse:
-        """The answer, as JoinGroup's."""
+        """The answer as a JoinGroupResponse."""
         assert isinstance(self.response, JoinGroupResponse)
         return self.response
 
     @property
     def synced(self) -> SyncGroupResponse:
-        """The answer, as SyncGroup's."""
+        """The answer as a SyncGroupResponse."""
         assert isinstance(self.response, SyncGroupResponse)
         return self.response
 
@@ -120,14 +120,14 @@ class Bench:
         self.now_us = now_us
         self.log: list[Loaded] = list(records)
         self.sent: list[Sent] = []
-        self.notes: list[Note] = []
+        self.emitted: list[Emit] = []
         self.timer_events: list[SetTimer | CancelTimer] = []
         self.in_flight: list[Append] = []
         self._ids = count(1)
         self.shard = Shard(partition, self.config, count(1).__next__)
         self.carry_out(self.shard.load(self.log, now_us))
 
-    # --- requests ------------------------------------------------------------------------------------------------
+    # --- requests ----------------------------------------------------------------------------------------------------
 
     def send(
         self, request: Request, *, client_id: str = "client", host: str = "/127.0.0.1", fresh_id: str | None = None
@@ -196,7 +196,7 @@ class Bench:
         return self.send(LeaveGroupRequest(group, tuple(LeavingMember(m, reason=reason) for m in member_ids)))
 
     def remove_instances(self, *instances: str, group: str = GROUP) -> Sent:
-        """Send one LeaveGroup that removes static members by instance id, as an administrator does."""
+        """Send one LeaveGroup that removes static members by instance id, like an administrator."""
         return self.send(LeaveGroupRequest(group, tuple(LeavingMember("", instance) for instance in instances)))
 
     def commit_offset(
@@ -232,7 +232,7 @@ class Bench:
         metadata: str = "",
         version: int = 5,
     ) -> Sent:
-        """Send a TxnOffsetCommit of one partition; by default of a producer that speaks for no member."""
+        """Send a TxnOffsetCommit of one partition; by default of a producer that is not a member."""
         entry = OffsetInTxn(TopicPartition(topic, partition), offset, metadata=metadata)
         request = TxnOffsetCommitRequest(
             f"txn-{producer_id}", group, producer_id, producer_epoch, (entry,), generation, member_id, instance, version
@@ -249,14 +249,14 @@ class Bench:
         """Send an OffsetFetch for these partitions, or for all."""
         return self.send(OffsetFetchRequest(group, partitions or None, stable))
 
-    # --- time and log --------------------------------------------------------------------------------------------
+    # --- time and log ------------------------------------------------------------------------------------------------
 
     def advance_ms(self, duration_ms: int) -> None:
-        """Let time pass; what falls due meanwhile fires in order."""
+        """Advance the time; timers that come due fire in order."""
         self.advance_to(self.now_us + 1_000 * duration_ms)
 
     def advance_to(self, until_us: int) -> None:
-        """Let time pass until this instant, included."""
+        """Advance the time to this instant, included."""
         while (timer := self.shard.next_timer) is not None and timer.due_us <= until_us:
             self.now_us = max(self.now_us, timer.due_us)
             self.carry_out(self.shard.fire(timer, self.now_us))
@@ -272,7 +272,7 @@ class Bench:
         self._finish(error)
 
     def refuse_append(self, error: ErrorCode = ErrorCode.INVALID_PRODUCER_EPOCH) -> None:
-        """Fail the newest append under way: the log did not take it, and has those before it still to commit."""
+        """Fail the newest append under way: the log refused it while earlier appends are still uncommitted."""
         self._finish(error, -1)
 
     def _finish(self, error: ErrorCode | None, which: int = 0) -> None:
@@ -282,7 +282,7 @@ class Bench:
         self.carry_out(self.shard.append_done(append.append_id, error, self.now_us))
 
     def fail_over(self, *, committed_only: bool = True) -> Bench:
-        """This coordinator resigns; another loads the log (with `committed_only=False` also what is in flight)."""
+        """Resign, and return a bench that has loaded the log (`committed_only=False`: and the appends under way)."""
         records = [*self.log]
         if not committed_only:
             records += [record for append in self.in_flight for record in append.records]
@@ -290,7 +290,7 @@ class Bench:
         return Bench(self.config, auto_commit=self.auto_commit, records=records, now_us=self.now_us)
 
     def carry_out(self, effects: list[Effect]) -> None:
-        """Note answers, timers and appends; with `auto_commit` an append is committed once all effects are noted."""
+        """Execute the effects; with `auto_commit` an append is committed once all of them are executed."""
         for effect in effects:
             if isinstance(effect, tuple):
                 call, response = effect
@@ -299,21 +299,21 @@ class Bench:
                 _sent(effect.call).parked = effect.condition
             elif isinstance(effect, Drop):
                 _sent(effect.call).dropped = effect.why
-            elif isinstance(effect, Append) and not effect.append_id:  # nothing waits for its end
+            elif isinstance(effect, Append) and not effect.append_id:  # no caller waits for its end
                 self.log += effect.records
             elif isinstance(effect, Append):
                 self.in_flight.append(effect)
-            elif isinstance(effect, Note):
-                self.notes.append(effect)
+            elif isinstance(effect, Emit):
+                self.emitted.append(effect)
             else:
                 self.timer_events.append(effect)
         if self.auto_commit and self.in_flight:
             self._finish(None)
 
-    # --- looking -------------------------------------------------------------------------------------------------
+    # --- inspection --------------------------------------------------------------------------------------------------
 
     def snapshot(self, group: str = GROUP) -> GroupSnapshot:
-        """The group as a value; AssertionError when there is none."""
+        """Return the group as a value. Raises AssertionError when there is none."""
         found = self.shard.snapshot(group)
         assert found is not None, f"no group {group}"
         return found
@@ -325,14 +325,14 @@ class Bench:
 
     def timers(self) -> dict[str, int]:
         """Every running timer and its deadline in milliseconds from now."""
-        return {timer.name: (timer.due_us - self.now_us) // 1_000 for timer in self.shard.turn.timers}
+        return {timer.name: (timer.due_us - self.now_us) // 1_000 for timer in self.shard.op.timers}
 
     def states(self, group: str = GROUP) -> list[tuple[str | None, str | None, str | None]]:
-        """Every change of state so far: from, to, cause code."""
-        changes = [note for note in self.notes if note.kind is Kind.GROUP_STATE and note.group_id == group]
-        return [(note.from_, note.to, (note.payload or {}).get("cause_code")) for note in changes]
+        """Return every change of state so far: from, to, cause code."""
+        changes = [event for event in self.emitted if event.kind is Kind.GROUP_STATE and event.group_id == group]
+        return [(event.from_, event.to, (event.payload or {}).get("cause_code")) for event in changes]
 
-    # --- shortcuts -----------------------------------------------------------------------------------------------
+    # --- shortcuts ---------------------------------------------------------------------------------------------------
 
     def stable(self, *client_ids: str, **join: Any) -> list[str]:
         """Form a stable group of these clients (no handshake); returns their member ids, leader first."""
@@ -345,17 +345,17 @@ class Bench:
         return sorted(members, key=lambda member: member != leader)
 
     def finish_round(self) -> None:
-        """Let time pass until the open round is closed; AssertionError when it is not after 20 looks at its timer."""
+        """Advance the time until the open round closes. Raises AssertionError after 20 timers in vain."""
         for _ in range(20):
             if self.state != "PreparingRebalance":
                 return
-            timer = self.shard.turn.timers.get(f"join-{GROUP}")
+            timer = self.shard.op.timers.get(f"join-{GROUP}")
             assert timer is not None, "an open round has its timer"
             self.advance_to(timer.due_us)
         raise AssertionError("the round does not close")
 
     def assign(self) -> list[Sent]:
-        """Everybody sends SyncGroup, the leader last, with each member's id as its assignment."""
+        """Send SyncGroup for every member, the leader last, with each member's id as its assignment."""
         group = self.snapshot()
         plan = {member.member_id: member.member_id.encode() for member in group.members}
         order = sorted(plan, key=lambda member_id: member_id == group.leader)
@@ -363,25 +363,25 @@ class Bench:
 
 
 def offsets_of(sent: Sent) -> dict[TopicPartition, int]:
-    """Partition and offset of the answer to an OffsetFetch."""
+    """Return partitions and offsets of the answer to an OffsetFetch."""
     assert isinstance(sent.response, OffsetFetchResponse)
     return {fetched.partition: fetched.offset for fetched in sent.response.offsets}
 
 
 def left(sent: Sent) -> list[ErrorCode]:
-    """The errors, member by member, of the answer to a LeaveGroup."""
+    """Return the errors, member by member, of the answer to a LeaveGroup."""
     assert isinstance(sent.response, LeaveGroupResponse)
     return [member.error for member in sent.response.members]
 
 
 def committed(sent: Sent) -> list[ErrorCode]:
-    """The errors, partition by partition, of the answer to an OffsetCommit."""
+    """Return the errors, partition by partition, of the answer to an OffsetCommit."""
     assert isinstance(sent.response, OffsetCommitResponse)
     return [error for _, error in sent.response.partitions]
 
 
 def committed_in_transaction(sent: Sent) -> list[ErrorCode]:
-    """The errors, partition by partition, of the answer to a TxnOffsetCommit, or to a transaction's end."""
+    """Return the errors, partition by partition, of the answer to a TxnOffsetCommit, or to a transaction's end."""
     if isinstance(sent.response, WriteTxnMarkersResponse):
         return [error for _, results in sent.response.markers for _, error in results]
     assert isinstance(sent.response, TxnOffsetCommitResponse)
@@ -389,7 +389,7 @@ def committed_in_transaction(sent: Sent) -> list[ErrorCode]:
 
 
 def unstable(sent: Sent) -> list[TopicPartition]:
-    """The partitions that the answer to an OffsetFetch calls unstable."""
+    """Return the partitions that an OffsetFetch answers with UNSTABLE_OFFSET_COMMIT."""
     assert isinstance(sent.response, OffsetFetchResponse)
     return [one.partition for one in sent.response.offsets if one.error is ErrorCode.UNSTABLE_OFFSET_COMMIT]
 

@@ -159,7 +159,7 @@ class TransactionCoordinator:
         self.markers.close()
 
     @property
-    def led(self) -> tuple[int, ...]:
+    def led_partitions(self) -> tuple[int, ...]:
         """The partitions this broker leads, loaded or not."""
         return tuple(self._led)
 

@@ -11,14 +11,14 @@ from groupsim.coordinator.base.placement import DEFAULT_PARTITIONS
 from groupsim.coordinator.base.versions import BASELINE, Differences, differences
 
 NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000
-"""How long a new member's first JoinGroup may stay parked; a constant in Kafka, too."""
+"""How long a new member's first JoinGroup may stay parked; a constant in Kafka as well."""
 
 _UNLIMITED = 2**31 - 1
 
 
 @frozen
 class BrokerKey:
-    """One setting: its attribute in `CoordinatorConfig`, the values allowed, and what it does."""
+    """One setting: its attribute in `CoordinatorConfig`, the allowed values, and its effect."""
 
     attribute: str
     smallest: int
@@ -49,11 +49,11 @@ BROKER_KEYS: Mapping[str, BrokerKey] = {
         "offsets_topic_num_partitions", 1, "partitions of __consumer_offsets: which broker coordinates a group"
     ),
 }
-"""Every broker setting the coordinator heeds, by Kafka's name. `broker.version` and `broker.defects` are ours."""
+"""Every broker setting that the coordinator reads, by Kafka's name, besides `broker.version` and `broker.defects`."""
 LEFT_OUT: Mapping[str, str] = {
     "offsets.commit.required.acks": "coordinators up to 3.9 append with its default, -1, and 4.0 has no such setting",
 }
-"""Settings of real coordinators that are not modelled, and what holds in their place."""
+"""Settings of real coordinators that are not modelled, and the behaviour in their place."""
 
 
 @frozen
@@ -61,7 +61,7 @@ class CoordinatorConfig:
     """Kafka's settings of the group coordinator; defaults are those of `broker_version`."""
 
     broker_version: str = BASELINE
-    #: Defects by name beside those of the release.
+    #: Names of defects besides those of the release.
     defects: tuple[str, ...] = ()
     initial_rebalance_delay_ms: int = 3_000
     min_session_timeout_ms: int = 6_000
@@ -79,7 +79,7 @@ class CoordinatorConfig:
 
     @classmethod
     def from_properties(cls, properties: Mapping[str, object]) -> CoordinatorConfig:
-        """Settings from Kafka's names, e.g. `{"group.initial.rebalance.delay.ms": 0, "broker.version": "2.8.1"}`.
+        """Read settings by Kafka's names, e.g. `{"group.initial.rebalance.delay.ms": 0, "broker.version": "2.8.1"}`.
 
         Numbers may be written as text, as in a properties file. Raises ValueError that names the key and the remedy.
         """
@@ -98,7 +98,7 @@ class CoordinatorConfig:
 
     @property
     def differences(self) -> Differences:
-        """What a coordinator of `broker_version` and `defects` does otherwise."""
+        """The differences of a coordinator with `broker_version` and `defects`."""
         return differences(self.broker_version, self.defects)
 
 
@@ -114,7 +114,7 @@ def _known(name: str) -> BrokerKey:
 
 
 def _names(value: object) -> tuple[str, ...]:
-    """Names in a list, or in text with commas between them."""
+    """Return the names of a list, or of a text with commas between them."""
     parts = value.split(",") if isinstance(value, str) else value
     return tuple(str(part).strip() for part in parts)  # type: ignore[attr-defined]
 

@@ -1,7 +1,7 @@
-"""Defects of old brokers by name: the difference each of them makes to the coordinator, and what a group sees of it.
+"""Defects of old brokers by name: the change that each makes to the coordinator, and its effect on a group.
 
 A release has the defects that `versions.HISTORY` gives it. A defect may also be switched on by name for any release
-(`broker: {defects: [KAFKA-9752]}`). docs/defects.md lists them with their releases.
+(`broker: {defects: [KAFKA-9752]}`). docs/defects.md lists all of them with their releases.
 
 Sources: the fixing commits in Apache Kafka's repository; affected releases follow from the tags that contain them.
 """
@@ -80,7 +80,7 @@ _ALL = (
     BrokerDefect(
         "KAFKA-13636",
         {"expiry_waits_for_stable": False},
-        "Old offsets of a group that has been empty expire in its next rebalance, before anybody owns a partition.",
+        "Old offsets of a group that has been empty expire in its next rebalance, before any member owns a partition.",
     ),
     BrokerDefect(
         "KAFKA-14009",
@@ -95,7 +95,7 @@ _ALL = (
     ),
     BrokerDefect(
         "kafka-8662a022",
-        {"loading_is_told": False},
+        {"loading_has_its_own_error": False},
         "During a load requests are answered NOT_COORDINATOR, so that clients look for the coordinator they have.",
     ),
 )
@@ -105,10 +105,10 @@ BROKER_DEFECTS: Mapping[str, BrokerDefect] = {defect.name: defect for defect in 
 
 
 def broker_defect(name: str) -> BrokerDefect:
-    """Return a defect by name. Raises ValueError, naming the nearest, for a name that no broker's defect has."""
+    """Return a defect by name. Raises ValueError, with the nearest name, for an unknown one."""
     found = BROKER_DEFECTS.get(name)
     if found is None:
         near = get_close_matches(name.upper(), BROKER_DEFECTS, 1, 0.8)
         hint = f"did you mean {near[0]}?" if near else f"known are {', '.join(BROKER_DEFECTS)}"
-        raise ValueError(f"no broker has a defect {name!r}; {hint}")
+        raise ValueError(f"unknown broker defect {name!r}; {hint}")
     return found

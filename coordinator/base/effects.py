@@ -1,6 +1,6 @@
-"""What the core says should happen: values, carried out by whoever drives it.
+"""The outputs of the core: values that its driver executes.
 
-Each input to the core (a request, a timer, a finished append …) yields a list of effects, to be carried out in order.
+Each input to the core (a request, a timer, a finished append …) returns a list of effects, to be executed in order.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from groupsim.protocol.messages.group import Api, Response
 from groupsim.protocol.values import value
 
 CallToken: TypeAlias = object
-"""Stands for one request on its way; the core keeps it and gives it back with the answer, nothing else."""
+"""Stands for one request under way; the core only stores it and returns it with the answer."""
 
 
 Reply: TypeAlias = tuple[CallToken, Response]
-"""Answer a request: which one, and what. A bare pair, for there are more of these than of all the others together, and
+"""Answer a request: the token and the response. A bare pair, because replies outnumber all other effects together, and
 an object with names costs five times as much.
 """
 
 
 @value
 class Park:
-    """Keep a request without an answer until the condition holds."""
+    """Leave a request unanswered until the condition holds."""
 
     call: CallToken
     api: Api
@@ -39,7 +39,7 @@ class Park:
 
 @value
 class Drop:
-    """A parked request that will never be answered, and why."""
+    """Report that a parked request will never be answered, and why."""
 
     call: CallToken
     api: Api
@@ -50,7 +50,7 @@ class Drop:
 
 @value
 class SetTimer:
-    """A timer was started, or moved to another deadline."""
+    """Report that a timer was started, or moved to another deadline."""
 
     name: str
     due_us: int
@@ -59,7 +59,7 @@ class SetTimer:
 
 @value
 class CancelTimer:
-    """A timer was stopped before it fired."""
+    """Report that a timer was stopped before it fired."""
 
     name: str
     timer: Timer = field(eq=False, repr=False)
@@ -67,9 +67,9 @@ class CancelTimer:
 
 @value
 class Append:
-    """Append records to the partition; tell the core how it ended with this `append_id`, in the order of the ids.
+    """Append records to the partition, and report the end to the core with this `append_id`, in the order of the ids.
 
-    The id 0: nothing waits for the end. `within_ms`: append with acks=-1, and give up after so long.
+    With the id 0 no caller waits for the end. `within_ms`: append with acks=-1, and fail after that time.
     """
 
     append_id: int
@@ -78,8 +78,8 @@ class Append:
 
 
 @value
-class Note:
-    """Something for the trace; the fields are the trace's columns (`eventloop.events`)."""
+class Emit:
+    """Emit a trace event; the fields are the trace's columns (`eventloop/trace/events.py`)."""
 
     kind: Kind
     group_id: str | None
@@ -93,4 +93,4 @@ class Note:
     payload: Mapping[str, Any] | None = None
 
 
-Effect: TypeAlias = Reply | Park | Drop | SetTimer | CancelTimer | Append | Note
+Effect: TypeAlias = Reply | Park | Drop | SetTimer | CancelTimer | Append | Emit

@@ -1,10 +1,10 @@
-"""How each request is told of an error that has nothing to do with its group's state.
+"""Answers to errors that do not depend on a group's state.
 
-A failed append is answered by one table since 4.0. Up to 3.9 there are two, one for the record of a group and one for
-offsets; the row `append_errors_by_kind` of `versions.Differences` chooses.
+Since 4.0 one table maps the error of a failed append to the client's. Up to 3.9 there are two, one for the record of a
+group and one for offsets; the field `append_errors_by_kind` of `versions.Differences` chooses.
 
-The shape of the answer is `protocol/messages/refusals.py`'s; here is which error it says, and the one answer that the
-coordinator shapes otherwise.
+`protocol/messages/refusals.py` gives the shape of an answer. This module chooses the error, and shapes the one answer
+that the coordinator shapes differently.
 
 Sources: `GroupCoordinatorService.handleOperationException`, `CoordinatorOperationExceptionHelper`; of 3.9
 `GroupMetadataManager.storeGroup` and `maybeConvertOffsetCommitError`; classic-protocol reference, 1.2.
@@ -56,33 +56,39 @@ _OFFSETS_ERRORS: Mapping[ErrorCode, ErrorCode] = {
 
 
 def append_error(error: ErrorCode) -> ErrorCode:
-    """Return the error that a client gets for an append that ended with `error`; other errors are passed on."""
+    """Return the client's error for an append that ended with `error`; errors without an entry are passed on."""
     return _APPEND_ERRORS.get(error, error)
 
 
 def group_append_error(differences: Differences, error: ErrorCode) -> ErrorCode:
-    """Return the error that a client gets for a group record whose append ended with `error`."""
+    """Return the client's error for a group record whose append ended with `error`."""
     return _GROUP_ERRORS.get(error, error) if differences.append_errors_by_kind else append_error(error)
 
 
 def offsets_append_error(error: ErrorCode) -> ErrorCode:
-    """Return the error that a broker up to 3.9 gives for offsets whose append ended with `error`."""
+    """Return the client's error of a broker up to 3.9 for offsets whose append ended with `error`."""
     return _OFFSETS_ERRORS.get(error, error)
 
 
 def operation_error(request: Request, error: ErrorCode) -> ErrorCode:
-    """The same for an answer that waited for the append; a network error there means that the load goes on."""
+    """Return the client's error for an answer that waited for the append.
+
+    NETWORK_EXCEPTION becomes COORDINATOR_LOAD_IN_PROGRESS (`CoordinatorOperationExceptionHelper`).
+    """
     if error is ErrorCode.NETWORK_EXCEPTION:
         return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
-    told = append_error(error)
-    if isinstance(request, OffsetFetchRequest) and told is ErrorCode.COORDINATOR_NOT_AVAILABLE:
+    client_error = append_error(error)
+    if isinstance(request, OffsetFetchRequest) and client_error is ErrorCode.COORDINATOR_NOT_AVAILABLE:
         return ErrorCode.NOT_COORDINATOR
-    return told
+    return client_error
 
 
 def leave_failure(request: LeaveGroupRequest, error: ErrorCode) -> LeaveGroupResponse:
-    """UNKNOWN_MEMBER_ID is told per member; any other error once. Versions 0–2 have one place for either."""
+    """Return the answer to a LeaveGroup that failed: UNKNOWN_MEMBER_ID per member, any other error once at the top.
+
+    Versions 0–2 have only the top-level field.
+    """
     if error is not ErrorCode.UNKNOWN_MEMBER_ID or request.version < 3:
         return LeaveGroupResponse(error)
-    told = tuple(LeftMember(member.member_id, member.group_instance_id, error) for member in request.members)
-    return LeaveGroupResponse(ErrorCode.NONE, told)
+    members = tuple(LeftMember(member.member_id, member.group_instance_id, error) for member in request.members)
+    return LeaveGroupResponse(ErrorCode.NONE, members)

@@ -1,6 +1,6 @@
-"""What the coordinator needs from the floors above it, as small protocols of its own.
+"""The interfaces that the coordinator needs from the floors above it.
 
-`cluster/` implements them; tests use fakes. The coordinator never learns what stands behind them.
+`cluster/` implements them; tests use fakes.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from groupsim.protocol.messages.group import Request, Response
 
 
 class Call(Protocol):
-    """One request on its way through a broker: who sent it, and where the answer goes."""
+    """One request under way in a broker: its sender, and the destination of its answer."""
 
     @property
     def request(self) -> Request: ...
@@ -26,19 +26,19 @@ class Call(Protocol):
     def correlation(self) -> int: ...
 
     def answer(self, response: Response) -> None:
-        """Send the response; called at most once. An answer to a connection that is gone is dropped there."""
+        """Send the response; called at most once. An answer to a closed connection is dropped by the connection."""
 
 
 class LoadFailed(Exception):
-    """A partition cannot be read, or holds a record that is none; the message says which and where."""
+    """A partition cannot be read, or holds an invalid record; the message names both."""
 
 
 class OutOfSync(Exception):
-    """The log has moved behind the coordinator's back: what it would append does not follow what it has read."""
+    """The log has moved without the coordinator: its next append would not follow the records that it has read."""
 
 
 class AppendRefused(Exception):
-    """The log did not take a transaction's batch; `error` says why."""
+    """The log refused a transaction's batch; `error` is the reason."""
 
     def __init__(self, error: ErrorCode) -> None:
         super().__init__(error)
@@ -55,26 +55,26 @@ class Log(Protocol):
         done: Callable[[ErrorCode | None], None],
         within_ms: int | None = None,
     ) -> None:
-        """Append records; `done(None)` when the high watermark has passed them, `done(error)` when it failed.
+        """Append records; call `done(None)` when the high watermark has passed them, `done(error)` when they failed.
 
         With `within_ms` the append is one with acks=-1: NOT_ENOUGH_REPLICAS, and nothing is appended, when fewer than
         `min.insync.replicas` are in sync; REQUEST_TIMED_OUT, and the records stay, when it takes longer.
 
         Either all of them are `OffsetRecord`s of one producer (a transactional batch), or the only one is a
-        `TransactionEnd` (a control batch), or none has to do with a transaction. `done` is never called from within
+        `TransactionEnd` (a control batch), or none belongs to a transaction. `done` is never called from within
         `append`, and calls for one partition come in the order of the appends. Raises OutOfSync; then nothing is
-        appended, `done` is not called, and the coordinator reads the partition anew.
+        appended, `done` is not called, and the coordinator loads the partition again.
 
-        A transactional or control batch that the log does not take may be refused at once: AppendRefused, and `done`
-        is not called. Kafka writes such a batch alone, at once, and its refusal concerns nobody else.
+        The log may refuse a transactional or control batch at once: it raises AppendRefused, and `done` is not
+        called. Kafka writes such a batch alone and at once, so its refusal concerns no other request.
         """
 
     def read(self, partition: int) -> Sequence[Loaded]:
-        """All records of the partition, uncommitted ones too, oldest first, for loading. Raises LoadFailed."""
+        """Return all records of the partition, uncommitted ones too, oldest first, for loading. Raises LoadFailed."""
 
 
 class Metadata(Protocol):
-    """What the broker knows of topics."""
+    """The broker's view of topics."""
 
     def partition_count(self, topic: str) -> int | None:
-        """Number of partitions, None for an unknown topic."""
+        """Return the number of partitions, None for an unknown topic."""

@@ -1,4 +1,4 @@
-"""Which partition of `__consumer_offsets` a group belongs to; the broker that leads it coordinates the group."""
+"""The partition of `__consumer_offsets` that a group belongs to; the broker that leads it coordinates the group."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ DEFAULT_PARTITIONS = 50
 
 
 def partition_for(group_id: str, partitions: int = DEFAULT_PARTITIONS) -> int:
-    """`Utils.abs(groupId.hashCode()) % partitions`; the empty group id belongs to partition 0.
+    """Return `Utils.abs(groupId.hashCode()) % partitions`; the empty group id belongs to partition 0.
 
     Source: `GroupCoordinatorService.partitionFor`; classic-protocol reference, 3.1.
     """

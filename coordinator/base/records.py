@@ -1,11 +1,11 @@
-"""The records a coordinator keeps in `__consumer_offsets`, as values.
+"""The records of a coordinator in `__consumer_offsets`, as values.
 
 Keys and values are Kafka's (`GroupMetadataKey/Value`, `OffsetCommitKey/Value`; classic-protocol reference, 3.4);
-`serde` turns them into bytes. A value of None is a tombstone. Times are whole milliseconds, as in the bytes, so that
-what is read back is what was written (`whole_ms`).
+`serde` encodes them. A value of None is a tombstone. Times are whole milliseconds, as in the bytes, so that a record
+that is read equals the record that was written (`whole_ms`).
 
-An offset committed in a transaction is a record that carries its producer; it counts once the end of that transaction,
-a control record, is in the log and says committed.
+An offset committed in a transaction is a record with its producer; it counts once the log holds a control record that
+commits that transaction.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from groupsim.protocol.values import value
 
 
 def whole_ms(time_us: int) -> int:
-    """An instant as a record can hold it: rounded down to the millisecond, as Kafka's clock shows it."""
+    """Return an instant rounded down to the millisecond, the resolution of a record and of Kafka's clock."""
     return time_us - time_us % 1_000
 
 
 @value
 class StoredMember:
-    """One member in a group record: only the selected protocol's metadata survives."""
+    """One member in a group record; of its protocols, only the metadata of the selected one is stored."""
 
     member_id: str
     group_instance_id: str | None
@@ -57,7 +57,7 @@ class GroupRecord:
 
 @value
 class OffsetValue:
-    """The value of an offset record; `expire_us` only for commits that asked for a retention (v2–4)."""
+    """The value of an offset record; `expire_us` is set only for commits with a retention of their own (v2–4)."""
 
     offset: int
     leader_epoch: int
@@ -68,7 +68,7 @@ class OffsetValue:
 
 @value
 class Producer:
-    """A transactional producer, as its batches name it."""
+    """A transactional producer, identified as in its batches."""
 
     producer_id: int
     producer_epoch: int
@@ -98,7 +98,7 @@ class TransactionEnd:
 
 @value
 class ForeignRecord:
-    """A record of a type the coordinator does not know, or of a kind of group not modelled; a load skips it."""
+    """A record of an unknown type, or of a kind of group that is not modelled; a load skips it."""
 
     type: int
     name: str
@@ -106,7 +106,7 @@ class ForeignRecord:
 
 
 Record: TypeAlias = GroupRecord | OffsetRecord | TransactionEnd
-"""What a coordinator writes."""
+"""The records that a coordinator writes."""
 
 Loaded: TypeAlias = Record | ForeignRecord
-"""What it may find when it reads a partition."""
+"""The records that a partition may hold."""

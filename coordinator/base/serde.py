@@ -1,11 +1,11 @@
-"""A coordinator's records as Kafka's keys and values, and back.
+"""Encode a coordinator's records as Kafka's keys and values, and decode them.
 
 The core counts microseconds of virtual time, records hold milliseconds since 1970; virtual time 0 is `EPOCH_MS`.
-Records hold whole milliseconds already, so decoding gives exactly what was encoded; the one thing a value may lose is
-what its version has no field for (`OffsetValue.expire_us` decides on version 1, which has no leader epoch).
+Records hold whole milliseconds already, so decoding returns exactly the encoded record. The one exception is a field
+that a version lacks (a value with `OffsetValue.expire_us` is written in version 1, which has no leader epoch).
 
-An offset's producer, and the end of a transaction, are not in keys and values but in the batch around them; whoever
-makes batches keeps them there (`cluster.offset_batches`).
+An offset's producer, and the end of a transaction, are not in keys and values but in the batch around them
+(`cluster/broker/offset_batches.py`).
 
 Source: `GroupCoordinatorRecordSerde`, `GroupCoordinatorRecordHelpers`; classic-protocol reference, 3.4.
 """
@@ -32,9 +32,9 @@ _FLEXIBLE_SINCE = (4, 1)
 
 
 def offset_version(broker_version: str) -> int:
-    """In which version a broker of this release writes an offset's value that does not expire by itself.
+    """Return the version in which a broker of this release writes the value of an offset without an expiry time.
 
-    Releases before 2.1, which wrote older versions, are taken to write version 3 too.
+    Releases before 2.1 wrote older versions; here they write version 3, too.
     """
     flexible = parse_version(broker_version) >= _FLEXIBLE_SINCE
     return bytes_of.FLEXIBLE_VERSION if flexible else bytes_of.CLASSIC_OFFSET_VERSION
@@ -43,7 +43,7 @@ def offset_version(broker_version: str) -> int:
 def encode(
     record: GroupRecord | OffsetRecord, version: int = bytes_of.FLEXIBLE_VERSION, topic_id: bytes | None = None
 ) -> tuple[bytes, bytes | None]:
-    """Key and value (None: a tombstone); `version` is that of offsets' values, `topic_id` of an offset's topic.
+    """Return key and value (None: a tombstone). `version` is that of offset values, `topic_id` of the offset's topic.
 
     Raises ProtocolError.
     """
@@ -71,16 +71,16 @@ def encode(
 def decode(
     key: bytes | None, value: bytes | None, producer: Producer | None = None
 ) -> GroupRecord | OffsetRecord | ForeignRecord:
-    """What a key and value say; `producer` is that of a transactional batch around them. Raises ProtocolError."""
+    """Decode a key and a value; `producer` is that of the transactional batch around them. Raises ProtocolError."""
     if key is None:
         raise ProtocolError("a record of __consumer_offsets", None, "a key", "null")
-    what = bytes_of.decode_key(key)
-    if isinstance(what, bytes_of.GroupMetadataKey):
-        return GroupRecord(what.group, None if value is None else _group_value(bytes_of.decode_group_value(value)))
-    if isinstance(what, bytes_of.OffsetCommitKey):
+    decoded = bytes_of.decode_key(key)
+    if isinstance(decoded, bytes_of.GroupMetadataKey):
+        return GroupRecord(decoded.group, None if value is None else _group_value(bytes_of.decode_group_value(value)))
+    if isinstance(decoded, bytes_of.OffsetCommitKey):
         stored = None if value is None else _offset_value(bytes_of.decode_offset_value(value))
-        return OffsetRecord(what.group, TopicPartition(what.topic, what.partition), stored, producer)
-    return ForeignRecord(what.type, what.name, what.group)
+        return OffsetRecord(decoded.group, TopicPartition(decoded.topic, decoded.partition), stored, producer)
+    return ForeignRecord(decoded.type, decoded.name, decoded.group)
 
 
 def _us(time_ms: int) -> int:
@@ -122,7 +122,7 @@ def _group_bytes(value: GroupValue) -> bytes:
 
 
 def _group_value(value: bytes_of.GroupMetadataValue) -> GroupValue:
-    """As the coordinator reads it: without a rebalance timeout (version 0) the session timeout stands for it."""
+    """Convert a value: without a rebalance timeout (version 0) the session timeout is used, as in Kafka."""
     members = tuple(
         StoredMember(
             member.member_id,

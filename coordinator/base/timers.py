@@ -1,19 +1,19 @@
 """The named timers of one partition: deadlines as data.
 
-A parked request has no deadline of its own; deadlines belong to timers, and each has a name:
+A parked request has no deadline of its own. Deadlines belong to timers, and each timer has a name:
 
-    join-<group>                closes the round of JoinGroups (or, in an initial rebalance, looks whether to wait on)
+    join-<group>                closes the round of JoinGroups, or prolongs the initial rebalance delay
     sync-<group>                removes members that never sent SyncGroup
-    heartbeat-<group>-<member>  a member's session, or a pending member id's time to come back
+    heartbeat-<group>-<member>  a member's session, or the time limit of a pending member id
     write-timeout-<partition>   the oldest answer that waits for an append
-    expire-group-metadata-<partition>  looks for offsets and groups past their retention
+    expire-group-metadata-<partition>  deletes offsets and groups past their retention
 
-Setting a name again moves the timer. `due_us` is the deadline, `ticket` the rank among what falls on the same instant,
+Setting a name again moves the timer. `due_us` is the deadline, `ticket` the rank among timers of the same instant,
 drawn when the timer was set. A timer that is not running has `due_us` NEVER.
 
-The table is the truth. Whoever drives the core fires what is due, in the order of (due_us, ticket); how it learns of
-it is its own affair. A session moves at every heartbeat, so the timer object is handed out and moved in place, and
-the driver is not told: its alarm, when it rings, looks whether the deadline has moved.
+The table is authoritative. The driver of the core fires due timers in the order of (due_us, ticket). A session moves
+at every heartbeat, so the timer object is moved in place, without an effect: the driver's alarm, when it rings, checks
+whether the deadline has moved.
 
 Source: `CoordinatorTimerImpl`, `GroupMetadataManager`; classic-protocol reference, 2.13.
 """
@@ -27,7 +27,7 @@ NEVER = -1
 
 
 class TimerKind(Enum):
-    """What is to be done when a timer fires."""
+    """The action of a timer when it fires."""
 
     SESSION = auto()
     INITIAL_JOIN = auto()
@@ -40,10 +40,10 @@ class TimerKind(Enum):
 
 
 class Timer:
-    """One named timer. `args` are what Kafka's closure would hold. `running`: whether it has a deadline.
+    """One named timer. `args` are the values that Kafka's closure would hold. `running`: whether it has a deadline.
 
-    `alarm` and `cause` are the driver's own notes. `rings_us` and `rings_ticket` say for which deadline he has an alarm
-    set, NEVER when for none: of a move to a later one he need not be told (`Turn.every_move`).
+    `alarm` and `cause` belong to the driver. `rings_us` and `rings_ticket` are the deadline that its alarm is set for,
+    NEVER when there is no alarm; a move to a later deadline needs no effect (`Operation.every_move`).
     """
 
     __slots__ = (
@@ -73,10 +73,10 @@ class Timer:
         self.cause = 0
         self.running = False
         self.due_us = NEVER
-        self.ticket = 0  #: the rank among what falls on the same instant
+        self.ticket = 0  #: the rank among timers of the same instant
 
     def move(self, due_us: int, ticket: int) -> None:
-        """Give it another deadline, or NEVER."""
+        """Set another deadline, or NEVER."""
         self.due_us = due_us
         self.ticket = ticket
         self.running = due_us != NEVER
@@ -101,7 +101,7 @@ class Timers:
         return len(self._running)
 
     def get(self, name: str) -> Timer | None:
-        """The running timer of that name."""
+        """Return the running timer of that name."""
         return self._running.get(name)
 
     def set(
@@ -113,7 +113,7 @@ class Timers:
         member_id: str = "",
         args: tuple[int, ...] = (),
     ) -> Timer:
-        """Start the timer, or move it, whatever kind it was before under this name."""
+        """Start the timer, or move it, whatever its kind was before."""
         timer = self._running.get(name)
         if timer is None:
             timer = self._running[name] = Timer(name, kind, group_id, member_id)
@@ -130,11 +130,11 @@ class Timers:
         return timer
 
     def next(self) -> Timer | None:
-        """The one that is due first."""
+        """Return the timer that is due first."""
         return min(self._running.values(), key=lambda timer: (timer.due_us, timer.ticket), default=None)
 
     def of_group(self, group_id: str) -> list[Timer]:
-        """Every running timer of one group, soonest first."""
+        """Return every running timer of one group, soonest first."""
         own = [t for t in self._running.values() if t.group_id == group_id and t.kind in _GROUP_KINDS]
         return sorted(own, key=lambda timer: (timer.due_us, timer.ticket))
 
@@ -143,15 +143,15 @@ _GROUP_KINDS = frozenset({TimerKind.SESSION, TimerKind.INITIAL_JOIN, TimerKind.J
 
 
 def join_timer(group_id: str) -> str:
-    """The name of the timer that closes a round."""
+    """Return the name of the timer that closes a round."""
     return f"join-{group_id}"
 
 
 def sync_timer(group_id: str) -> str:
-    """The name of the timer that ends the wait for SyncGroups."""
+    """Return the name of the timer that ends the wait for SyncGroups."""
     return f"sync-{group_id}"
 
 
 def session_timer(group_id: str, member_id: str) -> str:
-    """The name of a member's session timer."""
+    """Return the name of a member's session timer."""
     return f"heartbeat-{group_id}-{member_id}"

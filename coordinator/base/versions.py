@@ -1,16 +1,16 @@
-"""What coordinators of other ages do otherwise: named differences, as data.
+"""Differences of coordinators of other releases: names with a value per release, as data.
 
-The model is the Java coordinator of Kafka 4.x (`BASELINE`). An incident of 2019 ran on the Scala coordinator of its
-day, so `broker.version` picks the values below. Each difference is a name with a list of (since version, value);
-nothing in the core asks for a version, only for a difference by name. Which request versions a broker takes is in
-`protocol.releases`.
+The model is the Java coordinator of Kafka 4.x (`BASELINE`). `broker.version` picks the values below for an older
+release, for example for an incident of 2019, which ran on the Scala coordinator. Each difference is a name with a list
+of (since version, value). The core reads a difference by name, never a version. `protocol/messages/releases.py` holds
+the request versions of each release.
 
 Sources: classic-protocol reference, the rows marked **[old]** and section 5; KIP-134 (initial delay, 0.11), KIP-394
 (member id required, 2.2), KIP-345 (static members, 2.3), KIP-389 (group.max.size, 2.2), KIP-211 (retention counts
 from when the group became empty, 2.1), KIP-186 (retention of seven days, 2.0), KAFKA-12890 (pending-sync timer,
 2.8.1), KAFKA-10134 (heartbeats while the leader assigns, 2.7), KAFKA-7610 (new members time out, 2.1.1), KIP-447
-(unstable commits, 2.5). The last block of fields is defects of single releases: their names are in `defects.py`, and
-their releases are those whose tags contain the fixing commit.
+(unstable commits, 2.5). The last block of fields is defects of single releases: `defects.py` names them, and their
+releases are those whose tags contain the fixing commit.
 """
 
 from __future__ import annotations
@@ -34,19 +34,19 @@ _VERSION = re.compile(r"\d+(\.\d+){0,3}$")
 
 
 def parse_version(text: str) -> Version:
-    """`"2.8.1"` as (2, 8, 1). Raises ValueError, naming the remedy, for anything that is no version since 0.9."""
+    """Parse `"2.8.1"` as (2, 8, 1). Raises ValueError, with the remedy, for a text that is no version since 0.9."""
     if not _VERSION.match(text):
         raise ValueError(f"broker.version {text!r} is not a Kafka version; write for example 0.11, 2.8.1 or {BASELINE}")
     version = tuple(int(part) for part in text.split("."))
     if version[:2] > _NEWEST:
-        raise ValueError(f"broker.version {text!r} is newer than what is modelled; the newest is {BASELINE}")
+        raise ValueError(f"broker.version {text!r} is newer than any modelled release; write {BASELINE} or older")
     if version < OLDEST:
-        raise ValueError(f"broker.version {text!r} has no group coordinator; the oldest is 0.9")
+        raise ValueError(f"broker.version {text!r} has no group coordinator; write 0.9 or newer")
     return version
 
 
 def since(version: Version, steps: Sequence[tuple[str, T]]) -> T:
-    """The value of the last step that is not newer than `version`; steps are sorted, the first is always old enough."""
+    """Return the value of the last step not newer than `version`; steps are sorted, the first always applies."""
     value = steps[0][1]
     for begin, candidate in steps:
         if parse_version(begin) <= version:
@@ -56,19 +56,19 @@ def since(version: Version, steps: Sequence[tuple[str, T]]) -> T:
 
 @frozen
 class Differences:
-    """What one version of the coordinator does; the defaults are the baseline's."""
+    """The behaviour of one release of the coordinator; the defaults are the baseline's."""
 
     initial_delay: bool = True
     """The first round of an empty group waits `group.initial.rebalance.delay.ms` (KIP-134)."""
 
     initial_ends_early: bool = True
-    """An expiry can close an initial round before its delay is over; the Scala coordinator never did."""
+    """The expiry of a session can close an initial round before its delay is over; never in the Scala coordinator."""
 
     member_id_required: bool = True
-    """JoinGroup v4+ without member id is first given one and asked to come back (KIP-394)."""
+    """JoinGroup v4+ without a member id is answered with an id and has to be repeated with it (KIP-394)."""
 
     static_members: bool = True
-    """`group.instance.id` is looked at (KIP-345)."""
+    """`group.instance.id` is honoured (KIP-345)."""
 
     group_max_size: bool = True
     """`group.max.size` is enforced (KIP-389)."""
@@ -77,31 +77,31 @@ class Differences:
     """Members that never send SyncGroup are removed (KAFKA-12890)."""
 
     pending_leave_rebalances: bool = True
-    """A LeaveGroup of nothing but pending ids starts a rebalance; the Scala coordinator only tried to close one."""
+    """A LeaveGroup of pending ids only starts a rebalance; the Scala coordinator only tried to complete one."""
 
     new_member_timeout: bool = True
-    """A new member's parked JoinGroup is given up after five minutes (KAFKA-7610); before, it waited for ever."""
+    """A new member's parked JoinGroup expires after five minutes (KAFKA-7610); before, it waited without a limit."""
 
     answers_wait_for_writes: bool = True
     """Answers to Heartbeat, LeaveGroup and stable OffsetFetch wait for earlier appends of the partition."""
 
     deletes_after_writes: bool = True
-    """DeleteGroups looks at a group once what was appended before is committed: share groups are seen to first."""
+    """DeleteGroups waits for earlier appends before it checks a group, because it searches for share groups first."""
 
     appends_to_all: bool = False
-    """Records are appended with acks=-1: refused with too few replicas in sync, given up after the commit timeout."""
+    """Records are appended with acks=-1: refused with too few in-sync replicas, failed after the commit timeout."""
 
     append_errors_by_kind: bool = False
-    """A failed append of a group and one of offsets have error codes of their own."""
+    """A failed append of a group record and one of offsets are answered from two different error tables."""
 
     new_group_is_written: bool = True
-    """A first JoinGroup writes a record of the empty group, which is seen once that is committed."""
+    """A first JoinGroup writes a record of the empty group, which readers see once the record is committed."""
 
     deletions_are_awaited: bool = True
-    """Tombstones take effect when they are committed, and can fail; else at once, whether they are written or not."""
+    """Tombstones take effect when they are committed, and can fail; else at once, whatever happens to the append."""
 
     replacement_reverts_protocols: bool = True
-    """A static member whose replacement could not be written has its own protocols again, not the refused ones."""
+    """A static member whose replacement could not be written has its former protocols again, not the refused ones."""
 
     heartbeat_while_assigning: bool = True
     """Heartbeats in CompletingRebalance are answered NONE and keep the session; before, REBALANCE_IN_PROGRESS."""
@@ -116,34 +116,34 @@ class Differences:
     """OffsetFetch with require_stable answers UNSTABLE_OFFSET_COMMIT for commits that are not replicated yet."""
 
     offset_delete_ends_group: bool = False
-    """An OffsetDelete of the last offsets of an Empty group removes the group; else the next look at offsets does."""
+    """An OffsetDelete of the last offsets of an Empty group removes the group; else the next cleanup does."""
 
-    sent_away_joins_have_ids: bool = False
-    """A JoinGroup that another broker or another time is meant for is answered with the member id that it has."""
+    redirected_joins_have_ids: bool = False
+    """NOT_COORDINATOR and COORDINATOR_LOAD_IN_PROGRESS in a JoinGroup answer repeat the request's member id."""
 
-    looks_after_refusal: bool = False
-    """A round is closed when the last one that it waited for is refused by a full group, and so put out."""
+    completes_after_refusal: bool = False
+    """After a full group has refused and removed the last awaited member, the round is completed if it can be."""
 
     votes_in_scala_order: bool = False
-    """A tie between protocols goes by the order of Scala 2.13's map: `cooperative-sticky` first, `sticky` last."""
+    """A tie between protocols follows the order of Scala 2.13's map: `cooperative-sticky` first, `sticky` last."""
 
     retention_from_empty: bool = True
-    """Offsets of a group count their retention from when it became empty (KIP-211); before, from the commit."""
+    """Retention of a group's offsets counts from when the group became empty (KIP-211); before, from the commit."""
 
     describe_unknown_is_error: bool = True
     """DescribeGroups v6+ answers GROUP_ID_NOT_FOUND for an unknown group (KIP-1043)."""
 
-    commit_to_unknown_is_told: bool = True
+    commit_to_unknown_is_error: bool = True
     """OffsetCommit v9+ of a member of an unknown group is answered GROUP_ID_NOT_FOUND, not ILLEGAL_GENERATION."""
 
     groups_have_configs: bool = True
-    """Operations on a group are those on its configs, too; with an authorizer they are told of any release."""
+    """Operations on a group include those on its configs; with an authorizer, in every release."""
 
     list_trims_states: bool = True
-    """ListGroups takes no notice of blanks around a state that is asked for."""
+    """ListGroups ignores blanks around a state in its filter."""
 
-    describe_tells_old_assignments: bool = True
-    """DescribeGroups tells members' last assignments of a group in a rebalance, too."""
+    describe_shows_old_assignments: bool = True
+    """DescribeGroups shows members' last assignments during a rebalance, too."""
 
     unsubscribed_offsets_expire: bool = True
     """Offsets of a Stable group expire if no member subscribes to their topic (KIP-496)."""
@@ -157,10 +157,10 @@ class Differences:
     """Ids of static members end in a UUID; in 2.3.0 in the time of the group's last change of state (KAFKA-8715)."""
 
     new_member_session: bool = True
-    """A new member's session begins when its JoinGroup is answered; in 2.4.1 with its next request (KAFKA-9752)."""
+    """A new member's session begins with the answer to its JoinGroup; in 2.4.1 with its next request (KAFKA-9752)."""
 
     pending_ids_count: bool = True
-    """`group.max.size` counts members that are to come back with an id, and evicts the last to join (KAFKA-9885)."""
+    """`group.max.size` counts pending member ids, and evicts the members that join last (KAFKA-9885)."""
 
     expiry_waits_for_stable: bool = True
     """Offsets of a group with members expire in Stable only, where its subscriptions are known (KAFKA-13636)."""
@@ -172,15 +172,15 @@ class Differences:
     """An offset refused for its metadata does not count as a commit under way (KAFKA-16371)."""
 
     timeouts_are_updated: bool = True
-    """A member that joins again may bring another session or rebalance timeout (KAFKA-14009)."""
+    """A member that joins again may change its session or rebalance timeout (KAFKA-14009)."""
 
     first_join_needs_protocols: bool = True
-    """The first member of a group has to offer a protocol (KAFKA-6005)."""
+    """The first member of a group must offer a protocol (KAFKA-6005)."""
 
     join_v0_has_timeout: bool = True
     """JoinGroup v0 takes its session timeout as rebalance timeout; in 2.3.0 it had none (KAFKA-8653)."""
 
-    loading_is_told: bool = True
+    loading_has_its_own_error: bool = True
     """Requests during a load are answered COORDINATOR_LOAD_IN_PROGRESS; before 2.0 NOT_COORDINATOR (8662a022)."""
 
     max_session_timeout_ms: int = 1_800_000
@@ -211,15 +211,15 @@ HISTORY: Mapping[str, Sequence[tuple[str, bool | int]]] = {
     "sync_while_loading_rebalances": (("0.9", False), ("2.0", True), ("4.0", False)),
     "unstable_plain_commits": (("0.9", False), ("2.5", True), ("4.0", False)),
     "offset_delete_ends_group": (("0.9", True), ("4.0", False)),
-    "sent_away_joins_have_ids": (("0.9", True), ("4.0", False)),
-    "looks_after_refusal": (("0.9", True), ("4.0", False)),
+    "redirected_joins_have_ids": (("0.9", True), ("4.0", False)),
+    "completes_after_refusal": (("0.9", True), ("4.0", False)),
     "votes_in_scala_order": (("0.9", True), ("4.0", False)),
     "retention_from_empty": (("0.9", False), ("2.1", True)),
     "describe_unknown_is_error": (("0.9", False), ("4.0", True)),
-    "commit_to_unknown_is_told": (("0.9", False), ("4.0", True)),
+    "commit_to_unknown_is_error": (("0.9", False), ("4.0", True)),
     "groups_have_configs": (("0.9", False), ("4.0", True)),
     "list_trims_states": (("0.9", False), ("4.0", True)),
-    "describe_tells_old_assignments": (("0.9", False), ("4.0", True)),
+    "describe_shows_old_assignments": (("0.9", False), ("4.0", True)),
     "unsubscribed_offsets_expire": (("0.9", False), ("2.4", True)),
     "replacement_is_stored": (("0.9", True), ("2.3", False), ("2.6.1", True)),
     "static_ids_are_random": (("0.9", True), ("2.3", False), ("2.3.1", True)),
@@ -234,7 +234,7 @@ HISTORY: Mapping[str, Sequence[tuple[str, bool | int]]] = {
     "timeouts_are_updated": (("0.9", False), ("3.3.2", True)),
     "first_join_needs_protocols": (("0.9", False), ("1.0", True)),
     "join_v0_has_timeout": (("0.9", True), ("2.3", False), ("2.3.1", True)),
-    "loading_is_told": (("0.9", False), ("2.0", True)),
+    "loading_has_its_own_error": (("0.9", False), ("2.0", True)),
     "max_session_timeout_ms": (("0.9", 30_000), ("0.10.1", 300_000), ("2.3", 1_800_000)),
     "retention_minutes": (("0.9", 1_440), ("2.0", 10_080)),
 }
@@ -242,9 +242,9 @@ HISTORY: Mapping[str, Sequence[tuple[str, bool | int]]] = {
 
 @lru_cache
 def differences(broker_version: str = BASELINE, defects: tuple[str, ...] = ()) -> Differences:
-    """Return what a coordinator of that version does, with more defects by name.
+    """Return the differences of that release, with additional defects by name.
 
-    Raises ValueError for what is no version, or no defect of a broker.
+    Raises ValueError for an unknown version or defect.
     """
     version = parse_version(broker_version)
     values = {name: since(version, steps) for name, steps in HISTORY.items()}
@@ -254,7 +254,7 @@ def differences(broker_version: str = BASELINE, defects: tuple[str, ...] = ()) -
 
 
 def affected_releases(defect: BrokerDefect) -> tuple[tuple[str, str], ...]:
-    """Return the ranges of releases that have a defect: the first with it, the first without."""
+    """Return the ranges of releases with a defect, each as the first release with it and the first without it."""
     field, value = next(iter(defect.changes.items()))
     steps = HISTORY[field]
     ends = [begin for begin, _ in steps[1:]]

@@ -1,17 +1,17 @@
-"""The classic group: its data, its states, and what each of its requests does.
+"""The classic group: its data, its states, and its requests.
 
 Where to read:
 
-    states                                 begin here: five states, the ways between, what becomes of a JoinGroup
-    group, member                          what is known of a group and of a member
-    operation                              what every function of the core is given, and where it leaves effects
-    join, sync, heartbeat, leave           a request each of a member, table by table
-    static_replacement                     a static member that comes back under a new member id
-    validation                             whether the sender is who it says it is
-    rebalance, voting                      how a round opens and closes, and which protocol it chooses
-    purgatory                              what waits, and what ends the wait
-    commit, expiry                         who may commit offsets, and from when these count their retention
+    states                                 begin here: the five states, the transitions, the answers to a JoinGroup
+    group, member                          the data of a group and of a member
+    operation                              the context of one operation: settings, clock, timers, effects
+    join, sync, heartbeat, leave           one request of a member each, table by table
+    static_replacement                     a static member that joins again under a new member id
+    validation                             the check of a sender's member id and instance id
+    rebalance, voting                      how a round opens and closes, and which protocol it selects
+    purgatory                              requests and answers that wait, and the end of the wait
+    commit, expiry                         the check of an OffsetCommit, and the start of the offsets' retention
     describe, snapshot                     a group as DescribeGroups shows it, and as a value
-    group_record, load                     a group as its record, and a group that is read from the log
-    entry_points                           what the shard calls: the one kind of group there is
+    group_record, load                     a group as its record, and a group that is loaded from the log
+    entry_points                           the class with the methods that the shard calls
 """

@@ -1,4 +1,4 @@
-"""Who may commit offsets to a classic group, and what that does to the session.
+"""Check the sender of an offset commit to a classic group, and prolong its session.
 
 Source: `ClassicGroup.validateOffsetCommit`, `OffsetMetadataManager.commitOffset`; classic-protocol reference, 1.7 and
 1.8.
@@ -7,7 +7,7 @@ Source: `ClassicGroup.validateOffsetCommit`, `OffsetMetadataManager.commitOffset
 from __future__ import annotations
 
 from groupsim.coordinator.classic.group import GroupData
-from groupsim.coordinator.classic.operation import Turn
+from groupsim.coordinator.classic.operation import Operation
 from groupsim.coordinator.classic.states import AWAITING_SYNC, DEAD, EMPTY, PREPARING_REBALANCE, STABLE
 from groupsim.coordinator.classic.validation import member_error
 from groupsim.protocol.errors import ErrorCode
@@ -17,10 +17,10 @@ from groupsim.protocol.messages.transactions import TxnOffsetCommitRequest
 _PROLONGING = (STABLE, PREPARING_REBALANCE)
 
 
-def commit_error(group: GroupData, turn: Turn, request: OffsetCommitRequest) -> ErrorCode | None:
-    """Why the sender may not commit now; None when it may.
+def commit_error(group: GroupData, op: Operation, request: OffsetCommitRequest) -> ErrorCode | None:
+    """Return the error of a sender that may not commit now; None when it may.
 
-    From outside (generation -1) only an empty group can be committed to; whoever claims membership is checked.
+    A sender with generation -1 may commit to an Empty group only; a sender that claims membership is checked.
     """
     if group.state is DEAD:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -28,21 +28,22 @@ def commit_error(group: GroupData, turn: Turn, request: OffsetCommitRequest) -> 
         return None
     if _is_anonymous(request):
         return ErrorCode.UNKNOWN_MEMBER_ID
-    return _fenced(turn, group, request, "offset-commit") or (
+    return _fenced(op, group, request, "offset-commit") or (
         ErrorCode.REBALANCE_IN_PROGRESS if group.state is AWAITING_SYNC else None
     )
 
 
-def txn_commit_error(group: GroupData, turn: Turn, request: TxnOffsetCommitRequest) -> ErrorCode | None:
-    """The same for a commit in a transaction. Its state does not matter, and an anonymous one is let through: requests
-    before version 3 cannot say who sends them.
+def txn_commit_error(group: GroupData, op: Operation, request: TxnOffsetCommitRequest) -> ErrorCode | None:
+    """Return the same for a commit in a transaction.
+
+    The state does not matter. An anonymous sender passes, because requests before version 3 have no fields for it.
     """
     if group.state is DEAD:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
     outside = request.generation_id < 0 and group.state is EMPTY
     if outside or _is_anonymous(request):
         return None
-    return _fenced(turn, group, request, "txn-offset-commit")
+    return _fenced(op, group, request, "txn-offset-commit")
 
 
 def _is_anonymous(request: OffsetCommitRequest | TxnOffsetCommitRequest) -> bool:
@@ -50,16 +51,19 @@ def _is_anonymous(request: OffsetCommitRequest | TxnOffsetCommitRequest) -> bool
 
 
 def _fenced(
-    turn: Turn, group: GroupData, request: OffsetCommitRequest | TxnOffsetCommitRequest, operation: str
+    op: Operation, group: GroupData, request: OffsetCommitRequest | TxnOffsetCommitRequest, request_name: str
 ) -> ErrorCode | None:
-    """Why one that claims membership is not believed: no member, another process's, or of another generation."""
-    unknown = member_error(turn, group, request.member_id, request.group_instance_id, operation)
+    """Return the error of a sender that claims membership and is fenced, unknown, or of another generation."""
+    unknown = member_error(op, group, request.member_id, request.group_instance_id, request_name)
     if unknown is not None:
         return unknown
     return None if request.generation_id == group.generation else ErrorCode.ILLEGAL_GENERATION
 
 
-def keep_session(group: GroupData, turn: Turn, member_id: str) -> None:
-    """An accepted commit counts as a heartbeat in Stable and PreparingRebalance."""
+def keep_session(group: GroupData, op: Operation, member_id: str) -> None:
+    """Count an accepted commit as a heartbeat in Stable and PreparingRebalance.
+
+    Not in CompletingRebalance: there Kafka refuses the commit (`ClassicGroup.validateOffsetCommit`).
+    """
     if group.state in _PROLONGING:
-        turn.refresh_session(group, group.lookup[member_id])
+        op.refresh_session(group, group.lookup[member_id])

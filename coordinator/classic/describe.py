@@ -1,7 +1,7 @@
 """A classic group as DescribeGroups and ListGroups show it.
 
-It is told as it is now: `PreparingRebalance` shows at once. Assignments are shown as stored: in a round still open,
-those of the generation before.
+The description shows the present state: `PreparingRebalance` appears at once. Assignments are those stored last: during
+a rebalance, those of the previous generation.
 
 Source: `ClassicGroup.describe`, `ClassicGroup.asListedGroup`; classic-protocol reference, 1.10.
 """
@@ -14,9 +14,9 @@ from groupsim.protocol.messages.group import DescribedGroup, DescribedMember, Li
 
 
 def describe(group: GroupData) -> DescribedGroup:
-    """A classic group's description; protocol and metadata only in Stable.
+    """Return a classic group's description; protocol and metadata only in Stable.
 
-    Raises IllegalState for a group that is Stable without a protocol, as only a record of somebody else's can make it.
+    Raises IllegalState for a Stable group without a protocol, which only a foreign group record can create.
     """
     stable = group.state is State.STABLE
     members = tuple(
@@ -40,5 +40,5 @@ def describe(group: GroupData) -> DescribedGroup:
 
 
 def listed(group: GroupData) -> ListedGroup:
-    """A classic group's line in a list; a simple group has no protocol type."""
+    """Return a classic group's entry in a list; a simple group has no protocol type."""
     return ListedGroup(group.group_id, group.protocol_type or "", group.state.printed, "classic")

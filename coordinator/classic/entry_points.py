@@ -1,9 +1,9 @@
-"""The classic group as one kind of group: the entry points through which a partition drives it.
+"""The classic group with the methods that a partition calls, as one kind of group.
 
-An entry point with a module of its own is a function there that takes the group first, so that it is a method here.
+A method with a module of its own is a function there, which takes the group as its first argument.
 
-Every kind (the KIP-848 consumer group will be another) is a class with these methods, listed in `kinds.Group`. Nothing
-outside asks which kind a group is.
+Every kind of group (the KIP-848 consumer group will be another) is a class with these methods, listed in
+`partition/group_kind.py` `Group`. No caller checks the kind of a group.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from groupsim.coordinator.classic.heartbeat import heartbeat, session_expired
 from groupsim.coordinator.classic.join import join
 from groupsim.coordinator.classic.leave import leave
 from groupsim.coordinator.classic.load import loaded, unloaded, vanished
-from groupsim.coordinator.classic.operation import Turn
+from groupsim.coordinator.classic.operation import Operation
 from groupsim.coordinator.classic.purgatory import ANSWERED
 from groupsim.coordinator.classic.rebalance import close_no_round, complete_join, initial_timer_fired, prepare
 from groupsim.coordinator.classic.snapshot import snapshot
@@ -36,41 +36,41 @@ class ClassicGroup(GroupData):
     sync = sync
     heartbeat = heartbeat
     leave = leave
-    #: Why the sender may not commit offsets now (outside a transaction, in one); None when it may.
+    #: The error of a sender that may not commit offsets now (outside a transaction, in one); None when it may.
     commit_error = commit_error
     txn_commit_error = txn_commit_error
-    #: A commit was accepted: it keeps the member's session where Kafka lets it.
+    #: An accepted commit prolongs the member's session in the states where Kafka does so.
     keep_session = keep_session
-    #: From when the group's offsets count their retention; None when none of them may expire now.
+    #: The instant from which the retention of the group's offsets counts; None when none of them may expire now.
     expiry_rule = expiry_rule
     describe = describe
     listed = listed
     snapshot = snapshot
-    #: The life of the partition: it was loaded, it is given up, the append that made the group failed.
+    #: The partition was loaded, it is given up, or the append that created the group failed.
     loaded = loaded
     unloaded = unloaded
     vanished = vanished
 
     def answered_otherwise(self, call: CallToken) -> None:
-        """The sender of what is parked has been told of an error; it counts as parked still."""
+        """Mark a parked request as answered with an error. It still counts as parked, as in Kafka."""
         for member in self.lookup.values():
             if member.join_call is call:
                 member.join_call = ANSWERED
             if member.sync_call is call:
                 member.sync_call = ANSWERED
 
-    def timer_fired(self, turn: Turn, timer: Timer) -> None:
-        """One of the group's own timers fired."""
+    def timer_fired(self, op: Operation, timer: Timer) -> None:
+        """Run the action of one of the group's timers."""
         if timer.kind is TimerKind.SESSION:
-            session_expired(turn, self, timer.member_id)
+            session_expired(op, self, timer.member_id)
         elif timer.kind is TimerKind.SYNC:
-            sync_timer_fired(turn, self, timer.args[0])
+            sync_timer_fired(op, self, timer.args[0])
         elif self.state is not PREPARING_REBALANCE:
             close_no_round(self)
         elif timer.kind is TimerKind.INITIAL_JOIN:
-            initial_timer_fired(turn, self, *timer.args)
+            initial_timer_fired(op, self, *timer.args)
         else:
-            complete_join(turn, self)
+            complete_join(op, self)
 
     @property
     def is_empty(self) -> bool:
@@ -80,12 +80,12 @@ class ClassicGroup(GroupData):
     def is_dead(self) -> bool:
         return self.state is DEAD
 
-    def force_rebalance(self, turn: Turn, words: str) -> bool:
-        """Open a round as if a member's metadata had changed; False where there is none to open.
+    def force_rebalance(self, op: Operation, reason: str) -> bool:
+        """Open a round as if a member's metadata had changed; return False when none can be opened.
 
-        Kafka has no such request: an operator makes an application rejoin (`enforceRebalance`), with this effect.
+        Kafka has no such request. An operator makes an application rejoin (`enforceRebalance`), with the same effect.
         """
         if self.state not in (STABLE, AWAITING_SYNC):
             return False
-        prepare(turn, self, Reason(Cause.UPDATE_META, words))
+        prepare(op, self, Reason(Cause.UPDATE_META, reason))
         return True

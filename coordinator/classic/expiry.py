@@ -1,11 +1,11 @@
-"""From when the offsets of a group count their retention (KIP-211).
+"""The start of the retention of a group's offsets (KIP-211).
 
     has been joined, and is empty    since it became empty
-    consumers, Stable                since the commit, for topics nobody subscribes to any more
+consumers, Stable                since the commit, for topics without a subscription
     in a rebalance, or not readable  nothing expires
     never joined (simple)            since the commit
 
-A commit of versions 2 to 4 may carry its own time.
+A commit of versions 2 to 4 may set its own time.
 
 Source: `OffsetExpirationConditionImpl`, `ClassicGroup.offsetExpirationCondition`; classic-protocol reference, 2.12.
 """
@@ -16,20 +16,20 @@ from attrs import frozen
 
 from groupsim.coordinator.base.records import OffsetValue
 from groupsim.coordinator.classic.group import GroupData
-from groupsim.coordinator.classic.operation import Turn
+from groupsim.coordinator.classic.operation import Operation
 from groupsim.coordinator.classic.states import State
 from groupsim.protocol.messages.group import TopicPartition
 
 
 @frozen
 class ExpiryRule:
-    """From when offsets count their retention: `since_us`, or with None their own commit; `spared` topics are kept."""
+    """The start of a retention: `since_us`, or with None each offset's commit; `spared` topics do not expire."""
 
     since_us: int | None = None
     spared: frozenset[str] = frozenset()
 
     def expired(self, partition: TopicPartition, value: OffsetValue, now_us: int, retention_us: int) -> bool:
-        """Whether this offset is due."""
+        """Whether this offset has expired."""
         if partition.topic in self.spared:
             return False
         if value.expire_us is not None:
@@ -38,13 +38,16 @@ class ExpiryRule:
         return now_us - base_us >= retention_us
 
 
-def expiry_rule(group: GroupData, turn: Turn) -> ExpiryRule | None:
-    """The rule for a classic group; None when nothing of it may expire now."""
-    if not turn.differences.retention_from_empty or group.protocol_type is None:
+def expiry_rule(group: GroupData, op: Operation) -> ExpiryRule | None:
+    """Return the rule for a classic group; None when no offset of it may expire now."""
+    # Before 2.1 retention counts from the commit in every state (KAFKA-4682); so it does without a protocol type.
+    if not op.differences.retention_from_empty or group.protocol_type is None:
         return ExpiryRule()
     if group.state is State.EMPTY:
         return ExpiryRule(group.state_us)
-    if not (turn.differences.unsubscribed_offsets_expire and group.is_consumer) or group.subscribed is None:
+    # Offsets of topics without a subscription expire only since 2.4 (KIP-496), and only in a consumer group.
+    if not (op.differences.unsubscribed_offsets_expire and group.is_consumer) or group.subscribed is None:
         return None
-    stable = group.state is State.STABLE or not turn.differences.expiry_waits_for_stable
+    # Outside Stable the subscriptions are unknown. Some 2.x and 3.x releases missed that check (KAFKA-13636).
+    stable = group.state is State.STABLE or not op.differences.expiry_waits_for_stable
     return ExpiryRule(spared=group.subscribed) if stable else None

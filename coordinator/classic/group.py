@@ -1,8 +1,8 @@
-"""The data of a classic group, and the operations that keep its parts in step.
+"""The data of a classic group, and the methods that keep it consistent.
 
-Counters stand where Kafka's tables would make one count again: members awaiting a join, members per protocol. So a
-request costs the same in a group of ten and of ten thousand. Members iterate in the order of Java's `HashMap`, which
-decides who succeeds a leader, the leader's member list, and the order in which parked requests are answered.
+Counters (members that await a join, members per protocol) replace the repeated counts of Kafka's tables, so a request
+costs the same in a group of ten and of ten thousand. Members iterate in the order of Java's `HashMap`, which decides
+the successor of a leader, the leader's member list, and the order in which parked requests are answered.
 
 Source: `ClassicGroup`; classic-protocol reference, sections 1.1, 2.2 and 2.7.
 """
@@ -23,12 +23,12 @@ CONSUMER_PROTOCOL = "consumer"
 
 @define(eq=False)
 class GroupData:
-    """A classic group. `state_us` is when its state last changed, to the millisecond; None when an old record
-    did not say.
+    """A classic group. `state_us` is the time of the last change of state, in whole milliseconds; None when an old
+    record does not contain it.
 
-    `lookup` holds the same members as `members`, in no order that matters, for the ways that must be cheap.
-    `supported` counts members per protocol name; a name once offered stays, with 0. `subscribed` are the topics of the
-    last round, None when they could not be read (`ClassicGroup.subscribedTopics`).
+    `lookup` holds the same members as `members`, without a significant order, for fast access. `supported` counts
+    members per protocol name; a name once offered stays, with 0. `subscribed` holds the topics of the last round, None
+    when a subscription could not be decoded (`ClassicGroup.subscribedTopics`).
     """
 
     group_id: str
@@ -49,10 +49,10 @@ class GroupData:
     new_member_added: bool = False
     subscribed: frozenset[str] | None = None
 
-    # --- state ---------------------------------------------------------------------------------------------------
+    # --- state -------------------------------------------------------------------------------------------------------
 
     def transition(self, reason: Reason, now_us: int) -> None:
-        """Change the state along the table; nothing else changes it. Raises IllegalState for a way that is none."""
+        """Change the state along the table; no other code changes it. Raises IllegalState for an unknown transition."""
         following = next_state(self.state, reason.cause)
         self.previous_state, self.state = self.state, following
         self.state_us = whole_ms(now_us)
@@ -68,20 +68,20 @@ class GroupData:
 
     @property
     def rebalance_timeout_us(self) -> int:
-        """The longest rebalance timeout of the members; 0 when there are none, or it is below."""
+        """The longest rebalance timeout of the members; at least 0, and 0 without members."""
         return 1_000 * max(0, max((member.rebalance_timeout_ms for member in self.lookup.values()), default=0))
 
     @property
     def static_count(self) -> int:
         return len(self.instances)
 
-    # --- members -------------------------------------------------------------------------------------------------
+    # --- members -----------------------------------------------------------------------------------------------------
 
     def add(self, member: Member, call: CallToken | None) -> None:
-        """Add a member whose JoinGroup, if `call` is one, is parked. Raises IllegalState when it does not fit."""
+        """Add a member; `call` is its parked JoinGroup, if any. Raises IllegalState when the group cannot take it."""
         if member.instance_id is not None:
             if member.instance_id in self.instances:
-                raise IllegalState(f"static member {member.instance_id} is in group {self.group_id} already")
+                raise IllegalState(f"static member {member.instance_id} is already in group {self.group_id}")
             self.instances[member.instance_id] = member.member_id
         if not self.members:
             self.protocol_type = member.protocol_type
@@ -95,9 +95,9 @@ class GroupData:
         self.pending_join.pop(member.member_id, None)
 
     def remove(self, member_id: str) -> Member | None:
-        """Remove a member or pending id; a leader is succeeded by the first of the others in HashMap order.
+        """Remove a member or pending id; the first of the others in HashMap order succeeds a leader.
 
-        What is parked for the member is not answered here, as in Kafka; the caller has done so if it should be.
+        A parked request of the member is not answered here, as in Kafka; the caller answers it where Kafka does.
         """
         member = self.lookup.pop(member_id, None)
         if member is not None:
@@ -114,7 +114,7 @@ class GroupData:
         return member
 
     def swap(self, old: Member, new: Member) -> None:
-        """Put `new`, the same instance under another id, into the place of `old`, whose requests must be answered."""
+        """Replace `old` by `new`, the same instance under another id; the caller has answered the requests of `old`."""
         del self.members[old.member_id]
         del self.lookup[old.member_id]
         self._put(new)
@@ -127,17 +127,17 @@ class GroupData:
         self.members[member.member_id] = member
         self.lookup[member.member_id] = member
 
-    # --- what is parked, what is offered -------------------------------------------------------------------------
+    # --- parked requests, offered protocols --------------------------------------------------------------------------
 
     def park_join(self, member: Member, call: CallToken | None) -> CallToken | None:
-        """Note the parked JoinGroup of a member, or with None that it is answered; returns the one parked before."""
+        """Store the parked JoinGroup of a member, None when it is answered; return the one parked before."""
         before = member.join_call
         self.awaiting_joins += (call is not None) - (before is not None)
         member.join_call = call
         return before
 
     def change_protocols(self, member: Member, protocols: tuple[JoinProtocol, ...]) -> bool:
-        """Let the member offer these protocols instead; False when it offers them already."""
+        """Replace the protocols of a member; return False when they are equal."""
         if member.matches(protocols):
             return False
         self.count_protocols(member.protocols, -1)
@@ -146,17 +146,20 @@ class GroupData:
         return True
 
     def count_protocols(self, protocols: tuple[JoinProtocol, ...], step: int) -> None:
-        """Count one member more, or less, for each of these protocols; a name that falls to 0 is kept."""
+        """Count one member more, or less, for each of these protocols; a name that falls to 0 stays in the table."""
         for protocol in protocols:
             self.supported[protocol.name] = self.supported.get(protocol.name, 0) + step
 
-    # --- what offsets ask ----------------------------------------------------------------------------------------
+    # --- questions of the offset store---------------------------------------------------------------------------
 
     @property
     def is_consumer(self) -> bool:
-        """Whether its members speak the consumer protocol, so that their metadata can be read."""
+        """Whether the members speak the consumer protocol, so that their metadata can be decoded."""
         return self.protocol_type == CONSUMER_PROTOCOL
 
     def is_subscribed(self, topic: str) -> bool:
-        """Whether any member subscribes to the topic; yes when a consumer group's subscription cannot be read."""
+        """Whether a member subscribes to the topic; True when a consumer group's subscription cannot be decoded.
+
+        Kafka then treats the group as subscribed to every topic (`ClassicGroup.isSubscribedToTopic`).
+        """
         return self.is_consumer if self.subscribed is None else topic in self.subscribed

@@ -1,6 +1,6 @@
-"""A group as the record that is written to `__consumer_offsets`.
+"""The record of a group in `__consumer_offsets`.
 
-Of each member only the metadata of the chosen protocol is kept. Source: `GroupCoordinatorRecordHelpers`;
+It stores only the selected protocol's metadata of each member. Source: `GroupCoordinatorRecordHelpers`;
 classic-protocol reference, 3.4.
 """
 
@@ -14,7 +14,7 @@ from groupsim.coordinator.classic.member import Member
 
 
 def group_record(group: GroupData, assignments: Mapping[str, bytes]) -> GroupRecord:
-    """The group with its members, each with what `assignments` gives it."""
+    """Return the record of the group with its members and these assignments."""
     members = tuple([_stored(member, group.protocol, assignments) for member in group.members.values()])
     value = GroupValue(
         group.protocol_type or "", group.generation, group.protocol, group.leader, group.state_us, members
@@ -23,12 +23,12 @@ def group_record(group: GroupData, assignments: Mapping[str, bytes]) -> GroupRec
 
 
 def new_group_record(group: GroupData) -> GroupRecord:
-    """The record that makes a group known that nobody has joined yet: generation 0, no protocol, no members."""
+    """Return the record of a new group without members: generation 0, no protocol."""
     return GroupRecord(group.group_id, GroupValue("", 0, None, None, group.state_us))
 
 
 def current_assignments(group: GroupData) -> dict[str, bytes]:
-    """What each member holds now."""
+    """Return the present assignment of each member."""
     return {member.member_id: member.assignment for member in group.lookup.values()}
 
 

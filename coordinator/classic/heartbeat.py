@@ -1,4 +1,4 @@
-"""Heartbeat, and what happens when none comes.
+"""Heartbeat, and the expiry of a session.
 
 Sources: `GroupMetadataManager.classicGroupHeartbeatToClassicGroup`, `expireClassicGroupMemberHeartbeat`;
 classic-protocol reference, 1.5, 2.7 and 2.9.
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from groupsim.coordinator.base.effects import CallToken
 from groupsim.coordinator.classic.group import GroupData
 from groupsim.coordinator.classic.member import Member
-from groupsim.coordinator.classic.operation import Turn
+from groupsim.coordinator.classic.operation import Operation
 from groupsim.coordinator.classic.rebalance import answer_join, complete_after_expiry, prepare, remove_member
 from groupsim.coordinator.classic.states import (
     AWAITING_SYNC,
@@ -38,54 +38,55 @@ _BY_STATE: Mapping[State, HeartbeatResponse] = {
 }
 
 
-def heartbeat(group: GroupData, turn: Turn, call: CallToken, request: HeartbeatRequest) -> None:
-    """Handle a Heartbeat: the session is prolonged at once, the answer waits for earlier writes."""
-    error = _error(turn, group, request)
+def heartbeat(group: GroupData, op: Operation, call: CallToken, request: HeartbeatRequest) -> None:
+    """Handle a Heartbeat: prolong the session at once; the answer waits for earlier writes."""
+    error = _error(op, group, request)
     if error is not None:
-        turn.reply(call, HeartbeatResponse(error))
+        op.reply(call, HeartbeatResponse(error))
         return
     response = _BY_STATE[group.state]
-    if group.state is AWAITING_SYNC and not turn.differences.heartbeat_while_assigning:
+    # Before 2.7 a heartbeat in CompletingRebalance was refused and did not prolong the session (KAFKA-10134).
+    if group.state is AWAITING_SYNC and not op.differences.heartbeat_while_assigning:
         response = REBALANCING
     else:
-        turn.refresh_session(group, group.lookup[request.member_id])
-    turn.reply_after_writes(call, request, response)
+        op.refresh_session(group, group.lookup[request.member_id])
+    op.reply_after_writes(call, request, response)
 
 
-def _error(turn: Turn, group: GroupData, request: HeartbeatRequest) -> ErrorCode | None:
+def _error(op: Operation, group: GroupData, request: HeartbeatRequest) -> ErrorCode | None:
     if group.state is DEAD:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
-    unknown = member_error(turn, group, request.member_id, request.group_instance_id, "heartbeat")
+    unknown = member_error(op, group, request.member_id, request.group_instance_id, "heartbeat")
     if unknown is not None:
         return unknown
     return ErrorCode.ILLEGAL_GENERATION if request.generation_id != group.generation else None
 
 
-# --- silence -----------------------------------------------------------------------------------------------------
+# --- session expiry --------------------------------------------------------------------------------------------------
 
 
-def session_expired(turn: Turn, group: GroupData, member_id: str) -> None:
-    """The timer of a member, or of a pending id, fired.
+def session_expired(op: Operation, group: GroupData, member_id: str) -> None:
+    """Handle the expiry of a member's session, or of a pending id.
 
-    A member that waits for us is excused, and its timer is not set again until its request is answered; a new member is
-    not: its JoinGroup has waited for five minutes, and its client has given up.
+    A member with a parked request does not expire; its timer starts again when the request is answered. A new member
+    does expire: its JoinGroup has been parked for five minutes, and its client has given up (KAFKA-7610).
     """
     if group.state is DEAD:
         return
     if member_id in group.pending_join:
-        remove_member(turn, group, member_id, "pending-expired")
-        complete_after_expiry(turn, group)
+        remove_member(op, group, member_id, "pending-expired")
+        complete_after_expiry(op, group)
         return
     member = group.lookup.get(member_id)
     if member is not None and not member.satisfies_heartbeat:
-        _expel(turn, group, member)
+        _expel(op, group, member)
 
 
-def _expel(turn: Turn, group: GroupData, member: Member) -> None:
-    answer_join(turn, group, member, JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID))
-    remove_member(turn, group, member.member_id, "session-expired")
+def _expel(op: Operation, group: GroupData, member: Member) -> None:
+    answer_join(op, group, member, JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID))
+    remove_member(op, group, member.member_id, "session-expired")
     if group.state in (STABLE, AWAITING_SYNC):
         text = f"removing member {member.member_id} on heartbeat expiration."
-        prepare(turn, group, Reason(Cause.HEARTBEAT_EXPIRED, text, member.member_id))
+        prepare(op, group, Reason(Cause.HEARTBEAT_EXPIRED, text, member.member_id))
     else:
-        complete_after_expiry(turn, group)
+        complete_after_expiry(op, group)

@@ -1,4 +1,4 @@
-"""LeaveGroup: members go, one or many, by member id or (administrators) by instance id.
+"""LeaveGroup of one or more members, by member id or (administrators) by instance id.
 
 Sources: `GroupMetadataManager.classicGroupLeaveToClassicGroup`; classic-protocol reference, 1.6.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from groupsim.coordinator.base.effects import CallToken
 from groupsim.coordinator.classic.group import GroupData
-from groupsim.coordinator.classic.operation import Turn
+from groupsim.coordinator.classic.operation import Operation
 from groupsim.coordinator.classic.rebalance import answer_join, maybe_complete, prepare, remove_member
 from groupsim.coordinator.classic.states import NO_REASON, Cause, Reason, State
 from groupsim.coordinator.classic.validation import member_error
@@ -23,17 +23,17 @@ from groupsim.protocol.messages.group import (
 _BATCH_VERSION = 3
 
 
-def leave(group: GroupData, turn: Turn, call: CallToken, request: LeaveGroupRequest) -> None:
-    """Handle a LeaveGroup to an existing group; the answer waits for what was written before."""
+def leave(group: GroupData, op: Operation, call: CallToken, request: LeaveGroupRequest) -> None:
+    """Handle a LeaveGroup to an existing group; the answer waits for earlier writes."""
     if group.state is State.DEAD:
-        turn.reply_after_writes(call, request, LeaveGroupResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE))
+        op.reply_after_writes(call, request, LeaveGroupResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE))
         return
     pending_only = not any(_names_member(group, entry) for entry in request.members)
-    results = tuple(_leave_one(turn, group, entry) for entry in request.members)
+    results = tuple(_leave_one(op, group, entry) for entry in request.members)
     gone = [result for result in results if result.error is ErrorCode.NONE]
     if gone:
-        _after(turn, group, request, gone, pending_only=pending_only)
-    turn.reply_after_writes(call, request, _response(request, results))
+        _after(op, group, request, gone, pending_only=pending_only)
+    op.reply_after_writes(call, request, _response(request, results))
 
 
 def _names_member(group: GroupData, entry: LeavingMember) -> bool:
@@ -46,7 +46,7 @@ def _response(request: LeaveGroupRequest, results: tuple[LeftMember, ...]) -> Le
     return LeaveGroupResponse(results[0].error if results else ErrorCode.NONE)
 
 
-def _leave_one(turn: Turn, group: GroupData, entry: LeavingMember) -> LeftMember:
+def _leave_one(op: Operation, group: GroupData, entry: LeavingMember) -> LeftMember:
     error = ErrorCode.NONE
     if entry.member_id == "":
         named = entry.group_instance_id
@@ -54,33 +54,34 @@ def _leave_one(turn: Turn, group: GroupData, entry: LeavingMember) -> LeftMember
         if current is None:
             error = ErrorCode.UNKNOWN_MEMBER_ID
         else:
-            _remove(turn, group, current, "admin", entry.reason)
+            _remove(op, group, current, "admin", entry.reason)
     elif entry.member_id in group.pending_join:
-        turn.end_session(group, entry.member_id)
-        remove_member(turn, group, entry.member_id, "left", entry.reason)
+        op.end_session(group, entry.member_id)
+        remove_member(op, group, entry.member_id, "left", entry.reason)
     else:
-        error = member_error(turn, group, entry.member_id, entry.group_instance_id, "leave-group") or error
+        error = member_error(op, group, entry.member_id, entry.group_instance_id, "leave-group") or error
         if error is ErrorCode.NONE:
-            _remove(turn, group, entry.member_id, "left", entry.reason)
+            _remove(op, group, entry.member_id, "left", entry.reason)
     return LeftMember(entry.member_id, entry.group_instance_id, error)
 
 
-def _remove(turn: Turn, group: GroupData, member_id: str, why: str, client_reason: str | None) -> None:
-    """The member goes. Its parked JoinGroup is answered; a parked SyncGroup never is (a trap)."""
-    turn.end_session(group, member_id)
-    answer_join(turn, group, group.lookup[member_id], JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID))
-    remove_member(turn, group, member_id, why, client_reason)
+def _remove(op: Operation, group: GroupData, member_id: str, why: str, client_reason: str | None) -> None:
+    """Remove a member. Its parked JoinGroup is answered; a parked SyncGroup never is, as in Kafka."""
+    op.end_session(group, member_id)
+    answer_join(op, group, group.lookup[member_id], JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID))
+    remove_member(op, group, member_id, why, client_reason)
 
 
 def _after(
-    turn: Turn, group: GroupData, request: LeaveGroupRequest, gone: list[LeftMember], *, pending_only: bool
+    op: Operation, group: GroupData, request: LeaveGroupRequest, gone: list[LeftMember], *, pending_only: bool
 ) -> None:
-    opens = turn.differences.pending_leave_rebalances or not pending_only
+    # The Scala coordinator did not open a round when only pending ids left; the Java one does.
+    opens = op.differences.pending_leave_rebalances or not pending_only
     if group.state in (State.STABLE, State.AWAITING_SYNC) and opens:
         names = ", ".join(result.member_id for result in gone)
         text = f"explicit `LeaveGroup` request for ({names}) members."
         first = gone[0].member_id or None
-        said = next((entry.reason for entry in request.members if entry.reason), NO_REASON)
-        prepare(turn, group, Reason(Cause.LEAVE_GROUP, text, first if len(gone) == 1 else None, said))
+        client_reason = next((entry.reason for entry in request.members if entry.reason), NO_REASON)
+        prepare(op, group, Reason(Cause.LEAVE_GROUP, text, first if len(gone) == 1 else None, client_reason))
     else:
-        maybe_complete(turn, group)
+        maybe_complete(op, group)

@@ -1,10 +1,10 @@
-"""Taking a partition over, and giving it up.
+"""Load a group from its record, and unload it.
 
-A group record holds the last generation that was assigned; whoever is parked, pending or new, and a rebalance that was
-under way, is not in it and is lost with the broker. So the group comes back Stable (or Empty) as of that record, with
-every session beginning anew. Of each member only the metadata of the chosen protocol survives: until it joins again it
-seems to support nothing else ("protocol collapse"), so its next JoinGroup looks changed, and a newcomer that does not
-offer the chosen protocol is refused.
+A group record holds the last assigned generation. Parked requests, pending ids, new members and an open rebalance are
+not in it: they are lost with the broker. So the group is Stable (or Empty) as of that record, and every session starts
+again. Of each member only the metadata of the selected protocol is stored: until it joins again it seems to offer no
+other ("protocol collapse"). So its next JoinGroup looks changed, and a new member that does not offer the selected
+protocol is refused.
 
 Sources: `GroupMetadataManager.replay`, `onLoaded`, `onUnloaded`; classic-protocol reference, 3.3 and 3.5.
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 from groupsim.coordinator.base.records import GroupValue, StoredMember
 from groupsim.coordinator.classic.group import GroupData
 from groupsim.coordinator.classic.member import Member
-from groupsim.coordinator.classic.operation import Turn
+from groupsim.coordinator.classic.operation import Operation
 from groupsim.coordinator.classic.rebalance import answer_join, answer_sync, drop_parked, prepare
 from groupsim.coordinator.classic.states import Cause, Reason, State
 from groupsim.coordinator.classic.voting import subscribed_topics
@@ -24,7 +24,7 @@ from groupsim.protocol.messages.group import JoinGroupResponse, JoinProtocol, Sy
 
 
 def restore(group: GroupData, value: GroupValue) -> None:
-    """Fill a fresh group with what a record tells of it."""
+    """Fill a new group with the contents of its record."""
     group.state = State.STABLE if value.members else State.EMPTY
     group.state_us = value.state_timestamp_us
     group.generation = value.generation
@@ -50,34 +50,34 @@ def _restored(stored: StoredMember, value: GroupValue) -> Member:
     )
 
 
-def loaded(group: GroupData, turn: Turn) -> None:
-    """The load is over: every session begins, and a group larger than `group.max.size` starts a round at once."""
-    turn.note(Kind.GROUP_LOADED, group, payload={"members": len(group.members), "generation": group.generation})
+def loaded(group: GroupData, op: Operation) -> None:
+    """Start every session; a group larger than `group.max.size` opens a round at once, as in Kafka's `onLoaded`."""
+    op.emit(Kind.GROUP_LOADED, group, payload={"members": len(group.members), "generation": group.generation})
     for member in group.members.values():
-        turn.set_session(group, member)
-    size, limit = len(group.members), turn.config.group_max_size
-    if turn.differences.group_max_size and size > limit:
+        op.set_session(group, member)
+    size, limit = len(group.members), op.config.group_max_size
+    if op.differences.group_max_size and size > limit:
         text = (
             f"Freshly-loaded group {group.group_id} (size {size}) is over capacity {limit}. "
             "Rebalancing in order to give a chance for consumers to commit offsets"
         )
-        prepare(turn, group, Reason(Cause.OVER_CAPACITY, text))
+        prepare(op, group, Reason(Cause.OVER_CAPACITY, text))
 
 
-def unloaded(group: GroupData, turn: Turn) -> None:
-    """The partition is given up: the group is dead here, and what is parked is sent elsewhere."""
+def unloaded(group: GroupData, op: Operation) -> None:
+    """Handle the unload of the partition: the group is Dead here, and parked requests are answered NOT_COORDINATOR."""
     before = group.state
-    turn.change_state(group, Reason(Cause.UNLOADED, "the broker no longer leads the partition"))
+    op.change_state(group, Reason(Cause.UNLOADED, "the broker no longer leads the partition"))
     for member in group.members.values():
         if before is State.PREPARING_REBALANCE:
             response = JoinGroupResponse(ErrorCode.NOT_COORDINATOR, member_id=member.member_id)
-            answer_join(turn, group, member, response)
+            answer_join(op, group, member, response)
         elif before in (State.AWAITING_SYNC, State.STABLE):
-            answer_sync(turn, member, SyncGroupResponse(ErrorCode.NOT_COORDINATOR))
-    turn.note(Kind.GROUP_UNLOADED, group)
+            answer_sync(op, member, SyncGroupResponse(ErrorCode.NOT_COORDINATOR))
+    op.emit(Kind.GROUP_UNLOADED, group)
 
 
-def vanished(group: GroupData, turn: Turn) -> None:
-    """The append that made the group failed, and the group is gone with it; its timers fire without effect."""
+def vanished(group: GroupData, op: Operation) -> None:
+    """Handle the failure of the append that created the group: it is gone, and its timers fire without effect."""
     for member in group.members.values():
-        drop_parked(turn, group, member, "the append that made its group failed")
+        drop_parked(op, group, member, "the append that made its group failed")

@@ -14,10 +14,10 @@ from groupsim.protocol.messages.group import JoinProtocol
 
 @define(eq=False)
 class Member:
-    """A member as its last JoinGroup described it, its assignment, and the requests of its that are parked.
+    """A member as in its last JoinGroup, with its assignment and its parked requests.
 
-    `is_new` holds until the first round it took part in closes. `join_call` and `sync_call` are the parked requests.
-    `session` is its timer, moved in place by heartbeats.
+    `is_new` is True until its first round closes. `join_call` and `sync_call` are the parked requests. `session` is its
+    timer, which heartbeats move in place.
     """
 
     member_id: str
@@ -39,18 +39,18 @@ class Member:
         return self.instance_id is not None
 
     def matches(self, protocols: tuple[JoinProtocol, ...]) -> bool:
-        """Whether these are the same protocols: same order, same names, the same bytes."""
+        """Whether these are the same protocols: order, names and bytes."""
         return self.protocols == protocols
 
     def vote(self, candidates: Container[str]) -> str:
-        """The first of its protocols that is a candidate; IllegalState when none is."""
+        """Return the first of the member's protocols that is a candidate. Raises IllegalState when none is."""
         for protocol in self.protocols:
             if protocol.name in candidates:
                 return protocol.name
         raise IllegalState(f"member {self.member_id} supports none of the candidate protocols")
 
     def metadata(self, protocol: str | None) -> bytes:
-        """What it sent for `protocol`; IllegalState when it does not offer it."""
+        """Return the member's metadata for `protocol`. Raises IllegalState when it does not offer it."""
         for offered in self.protocols:
             if offered.name == protocol:
                 return offered.metadata
@@ -58,5 +58,8 @@ class Member:
 
     @property
     def satisfies_heartbeat(self) -> bool:
-        """Whether it need not heartbeat now: it waits for us. New members are never excused: they time out."""
+        """Whether the member needs no heartbeat now, because a request of its is parked. New members always can expire.
+
+        Source: `ClassicGroupMember.hasSatisfiedHeartbeat`, `shouldKeepAlive`.
+        """
         return not self.is_new and (self.join_call is not None or self.sync_call is not None)

@@ -1,7 +1,7 @@
-"""One turn of the core: the time, the settings, and the effects that one input brings about.
+"""One operation of the core: the time, the settings, and the effects of one input.
 
-A partition of `__consumer_offsets` handles one input at a time, so there is one turn per partition, used again and
-again. The functions of the core get it as their first argument, change the group, and say here what should follow.
+A partition of `__consumer_offsets` handles one input at a time, so it has one Operation, which it uses again and again.
+The functions of the core take it as an argument, change the group, and add effects to it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from groupsim.coordinator.base.config import CoordinatorConfig
-from groupsim.coordinator.base.effects import Append, CallToken, CancelTimer, Drop, Effect, Note, Park, SetTimer
+from groupsim.coordinator.base.effects import Append, CallToken, CancelTimer, Drop, Effect, Emit, Park, SetTimer
 from groupsim.coordinator.base.records import Record
 from groupsim.coordinator.base.timers import Timer, TimerKind, Timers, session_timer
 from groupsim.coordinator.base.versions import Differences
@@ -21,17 +21,17 @@ from groupsim.coordinator.classic.states import Reason
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.messages.group import Api, Request, Response
 
-_SESSION = TimerKind.SESSION  # looked up once: members of an enumeration are found slowly
+_SESSION = TimerKind.SESSION  # looked up once: access to a member of an enumeration is slow
 
 
-class Turn:
-    """What the functions of the core may use.
+class Operation:
+    """The context of the core's functions.
 
-    `noting` says whether anybody wants notes for the trace, and to hear of what is parked; `every_move` whether the
-    driver wants to hear of every move of a timer. Else those are left out of which his alarm tells him soon enough.
+    `tracing`: whether events of the trace, and reports of parked requests, are wanted. `every_move`: whether the driver
+    wants an effect for every move of a timer; else only for moves to an earlier one.
     """
 
-    __slots__ = ("config", "differences", "effects", "every_move", "noting", "now_us", "purgatory", "timers")
+    __slots__ = ("config", "differences", "effects", "every_move", "now_us", "purgatory", "timers", "tracing")
 
     def __init__(
         self,
@@ -39,53 +39,56 @@ class Turn:
         timers: Timers,
         purgatory: Purgatory,
         *,
-        noting: bool = True,
+        tracing: bool = True,
         every_move: bool = True,
     ) -> None:
         self.config = config
         self.differences: Differences = config.differences
         self.timers = timers
         self.purgatory = purgatory
-        self.noting = noting
+        self.tracing = tracing
         self.every_move = every_move
         self.now_us = 0
         self.effects: list[Effect] = []
 
     def take(self) -> list[Effect]:
-        """The effects so far; the next ones begin a new list."""
+        """Return the effects so far and start a new list."""
         effects, self.effects = self.effects, []
         return effects
 
-    # --- requests ------------------------------------------------------------------------------------------------
+    # --- requests ----------------------------------------------------------------------------------------------------
 
     def reply(self, call: CallToken, response: Response) -> None:
-        """Answer now."""
+        """Answer at once."""
         if call is not ANSWERED:
             self.effects.append((call, response))
 
     def reply_after_writes(self, call: CallToken, request: Request, response: Response) -> None:
-        """Answer a request that wrote nothing itself, once what others wrote before is committed."""
+        """Answer a request that wrote nothing itself, once all earlier appends are committed.
+
+        Up to 3.9 such an answer did not wait (`GroupCoordinator.scala`).
+        """
         if self.differences.answers_wait_for_writes:
             self.reply_when_written(call, request, response)
         else:
             self.reply(call, response)
 
     def reply_when_written(self, call: CallToken, request: Request, response: Response) -> None:
-        """Answer once everything appended so far in this partition is committed: at once when all is."""
+        """Answer once everything appended so far in this partition is committed; at once when nothing is under way."""
         if self.purgatory.idle:
             self.reply(call, response)
         else:
             self.purgatory.hold(self, call, request, response)
 
     def reply_when_deleted(self, call: CallToken, request: Request, response: Response) -> None:
-        """Answer a request that wrote tombstones, once they are committed where they are awaited."""
+        """Answer a request that wrote tombstones, once they are committed; up to 3.9 at once."""
         if self.differences.deletions_are_awaited:
             self.reply_when_written(call, request, response)
         else:
             self.reply(call, response)
 
     def when_written(self, then: Then) -> None:
-        """Do this once everything appended so far in this partition is committed: at once when all is."""
+        """Call `then` once everything appended so far in this partition is committed; at once if all of it is."""
         if self.purgatory.idle:
             then(self, None)
         else:
@@ -103,20 +106,20 @@ class Turn:
         self.effects.append(self.purgatory.append(self, records, then, within_ms))
 
     def append_unawaited(self, records: tuple[Record, ...]) -> None:
-        """Append records whose end nothing waits for."""
+        """Append records without waiting for the end."""
         self.effects.append(Append(0, records))
 
     def park(self, call: CallToken, api: Api, group: GroupData, member: Member, condition: str) -> None:
-        """Say that a request stays without an answer; the member keeps it."""
-        if self.noting:
+        """Report that a request is parked; the member holds it."""
+        if self.tracing:
             self.effects.append(Park(call, api, group.group_id, member.member_id, condition))
 
     def drop(self, call: CallToken | None, api: Api, group: GroupData, member_id: str, why: str) -> None:
-        """Say that a parked request will never be answered."""
-        if self.noting and call is not None and call is not ANSWERED:
+        """Report that a parked request will never be answered."""
+        if self.tracing and call is not None and call is not ANSWERED:
             self.effects.append(Drop(call, api, group.group_id, member_id, why))
 
-    # --- timers --------------------------------------------------------------------------------------------------
+    # --- timers ------------------------------------------------------------------------------------------------------
 
     def set_timer(
         self, name: str, kind: TimerKind, delay_us: int, group_id: str, member_id: str = "", args: tuple[int, ...] = ()
@@ -128,7 +131,7 @@ class Turn:
         return timer
 
     def _moved(self, timer: Timer, due_us: int) -> None:
-        """A timer has another deadline: say so, unless the driver's alarm rings before and he will see for himself."""
+        """Report another deadline of a timer, unless the driver's alarm rings before it and will read it then."""
         if self.every_move or not 0 <= timer.rings_us <= due_us:
             self.effects.append(SetTimer(timer.name, due_us, timer))
 
@@ -139,20 +142,20 @@ class Turn:
             self.effects.append(CancelTimer(name, timer))
 
     def set_session(self, group: GroupData, member: Member, timeout_ms: int | None = None) -> None:
-        """Give the member its session timeout, or `timeout_ms`, from now on, and say so."""
+        """Start the member's session, or move its deadline: its session timeout, or `timeout_ms`, from now on."""
         delay_us = 1_000 * (member.session_timeout_ms if timeout_ms is None else timeout_ms)
         timer = member.session
         if timer is None or not timer.running:
             name = session_timer(group.group_id, member.member_id)
             member.session = self.set_timer(name, _SESSION, delay_us, group.group_id, member.member_id)
-        else:  # the running one of that name: no need to look for it
+        else:  # the timer of that name runs: no lookup is needed
             due_us = self.now_us + delay_us
             timer.move(due_us, self.timers.draw_ticket())
-            if self.every_move or not 0 <= timer.rings_us <= due_us:  # `_moved`, in place
+            if self.every_move or not 0 <= timer.rings_us <= due_us:  # `_moved`, inlined
                 self.effects.append(SetTimer(timer.name, due_us, timer))
 
     def refresh_session(self, group: GroupData, member: Member) -> None:
-        """Move the session's deadline quietly, as every heartbeat does. Aloud if it ran out, or if it comes nearer."""
+        """Move the session's deadline without an effect, unless it had expired or the deadline comes nearer."""
         timer = member.session
         due_us = self.now_us + 1_000 * member.session_timeout_ms
         if timer is None or not 0 <= timer.due_us <= due_us:
@@ -164,18 +167,18 @@ class Turn:
         """Stop the session timer of a member or pending id."""
         self.stop_timer(session_timer(group.group_id, member_id))
 
-    # --- state and trace -----------------------------------------------------------------------------------------
+    # --- state and trace ---------------------------------------------------------------------------------------------
 
     def change_state(self, group: GroupData, reason: Reason, **details: Any) -> None:
-        """The one way a group's state changes: along the table, and on the record."""
+        """Change a group's state along the table, and emit it. No other code changes a state."""
         old = group.state
         group.transition(reason, self.now_us)
-        if not self.noting:
+        if not self.tracing:
             return
         payload: dict[str, Any] = {"cause_code": reason.cause.value, **details}
         if reason.client_reason is not None:
             payload["client_reason"] = reason.client_reason
-        self.note(
+        self.emit(
             Kind.GROUP_STATE,
             group,
             reason.member_id,
@@ -185,7 +188,7 @@ class Turn:
             payload=payload,
         )
 
-    def note(
+    def emit(
         self,
         kind: Kind,
         group: GroupData,
@@ -196,12 +199,12 @@ class Turn:
         reason: str | None = None,
         payload: Mapping[str, Any] | None = None,
     ) -> None:
-        """Something for the trace; the group's generation goes with it."""
-        if self.noting:
-            note = Note(kind, group.group_id, member_id, group.generation, from_, to, reason, payload=payload)
-            self.effects.append(note)
+        """Emit a trace event of a group, with its generation."""
+        if self.tracing:
+            event = Emit(kind, group.group_id, member_id, group.generation, from_, to, reason, payload=payload)
+            self.effects.append(event)
 
-    def mention(
+    def emit_by_id(
         self,
         kind: Kind,
         group_id: str | None,
@@ -211,7 +214,7 @@ class Turn:
         partition: int | None = None,
         payload: Mapping[str, Any] | None = None,
     ) -> None:
-        """The same for a group of any kind, known by its id alone, or (None) for the partition as a whole."""
-        if self.noting:
-            note = Note(kind, group_id, reason=reason, topic=topic, partition=partition, payload=payload)
-            self.effects.append(note)
+        """Emit a trace event of a group of any kind by its id, or (None) of the partition."""
+        if self.tracing:
+            event = Emit(kind, group_id, reason=reason, topic=topic, partition=partition, payload=payload)
+            self.effects.append(event)

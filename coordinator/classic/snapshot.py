@@ -1,7 +1,7 @@
-"""A group as a value: for `describe`, for tests of whole states, for people.
+"""A group as a value, for DescribeGroups of the public API, for tests of whole states, and for inspection.
 
-Everything that decides what the group does next is in it, deadlines too; what only ranks timers within an instant is
-not.
+A snapshot holds everything that decides the group's next step, deadlines included, except the ranks of timers within
+an instant.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from attrs import frozen
 from groupsim.coordinator.base.records import OffsetValue
 from groupsim.coordinator.classic.group import GroupData
 from groupsim.coordinator.classic.member import Member
-from groupsim.coordinator.classic.operation import Turn
+from groupsim.coordinator.classic.operation import Operation
 from groupsim.coordinator.classic.purgatory import JOIN_CONDITION, STATIC_CONDITION, SYNC_CONDITION
 from groupsim.coordinator.classic.states import State
 from groupsim.protocol.javahash import java_set_order
@@ -22,11 +22,11 @@ from groupsim.protocol.messages.group import TopicPartition
 class MemberSnapshot:
     """One member.
 
-    member_id, instance_id, client_id, client_host    who it is; `instance_id` is its group.instance.id
+    member_id, instance_id, client_id, client_host    its identity; `instance_id` is its group.instance.id
     session_timeout_ms, rebalance_timeout_ms, protocols    of its last JoinGroup
-    assignment        the bytes that its leader gave it
+    assignment        the bytes of its leader's assignment
     is_new            its first JoinGroup is not answered yet
-    awaiting_join, awaiting_sync    a JoinGroup, a SyncGroup of it waits for an answer
+    awaiting_join, awaiting_sync    a JoinGroup, a SyncGroup of it is parked
     session_due_us    when its session ends; None when that timer does not run
     """
 
@@ -63,7 +63,7 @@ class TimerSnapshot:
 
 @frozen
 class PendingOffset:
-    """An offset that an open transaction of this producer will commit, or not."""
+    """An offset in an open transaction of this producer."""
 
     producer_id: int
     partition: TopicPartition
@@ -75,16 +75,16 @@ class GroupSnapshot:
     """A group at one instant.
 
     group_id, kind, state, previous_state    states as Kafka's tools print them; the kind is "classic"
-    state_us          when it got into its state; None when the log does not say
+    state_us          time of the last change of state; None when the log does not contain it
     generation, protocol_type, protocol, leader    of the present generation; `leader` is a member id
     members           each as a MemberSnapshot; `member(id)` finds one
-    pending_join      member ids that were handed out and have not come back
-    pending_sync      members whose SyncGroup is still to come
-    new_member_added  somebody joined during the initial delay, which begins again
-    subscribed        topics that somebody subscribes to; None when nobody knows
+    pending_join      member ids that were assigned and have not joined yet
+    pending_sync      members without a SyncGroup in this generation
+    new_member_added  a member joined during the initial delay, which is prolonged
+    subscribed        topics with a subscription; None when they could not be decoded
     parked, held      requests without an answer: of this group; of its partition, until an append is committed
-    timers            those that run, with their deadlines
-    pending_offsets   offsets of transactions that are open
+    timers            the running timers with their deadlines
+    pending_offsets   offsets of open transactions
     """
 
     group_id: str
@@ -107,15 +107,15 @@ class GroupSnapshot:
     pending_offsets: tuple[PendingOffset, ...] = ()
 
     def member(self, member_id: str) -> MemberSnapshot:
-        """The member of that id; KeyError when there is none."""
+        """Return the member of that id. Raises KeyError when there is none."""
         for member in self.members:
             if member.member_id == member_id:
                 return member
         raise KeyError(member_id)
 
 
-def snapshot(group: GroupData, turn: Turn) -> GroupSnapshot:
-    """The group as it is now."""
+def snapshot(group: GroupData, op: Operation) -> GroupSnapshot:
+    """Return the group's present state as a value."""
     return GroupSnapshot(
         group.group_id,
         "classic",
@@ -132,16 +132,16 @@ def snapshot(group: GroupData, turn: Turn) -> GroupSnapshot:
         group.new_member_added,
         None if group.subscribed is None else tuple(sorted(group.subscribed)),
         tuple(_parked(group)),
-        held(turn),
-        tuple(TimerSnapshot(timer.name, timer.due_us) for timer in turn.timers.of_group(group.group_id)),
+        held(op),
+        tuple(TimerSnapshot(timer.name, timer.due_us) for timer in op.timers.of_group(group.group_id)),
     )
 
 
-def held(turn: Turn) -> tuple[Parked, ...]:
-    """The partition's answers that wait for an append."""
+def held(op: Operation) -> tuple[Parked, ...]:
+    """Return the partition's answers that wait for an append."""
     return tuple(
         Parked(waiting.request.API.title, "", f"append {waiting.append_id} is committed")
-        for waiting in turn.purgatory
+        for waiting in op.purgatory
         if waiting.request is not None
     )
 

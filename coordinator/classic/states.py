@@ -1,42 +1,42 @@
-"""The five states of a classic group, and every way from one to another, as data.
+"""The five states of a classic group, and the transitions between them, as data.
 
-A group is a conversation in rounds. In each round every member says what it can do and wants (JoinGroup), one of them,
-the leader, is told what all the others said, works out who gets what, and hands the result back (SyncGroup); the
-coordinator keeps the result and deals it out. The state says where in the round the conversation is:
+A group works in rounds. In each round every member sends its capabilities and metadata (JoinGroup). One member, the
+leader, gets the metadata of all members, computes the assignment and sends it (SyncGroup); the coordinator stores it
+and answers each member with its part. The state is the group's position in the round:
 
-    Empty               nobody is a member; committed offsets may remain
-    PreparingRebalance  the round is open: JoinGroups come in and are *parked*, that is, kept without an answer
-    CompletingRebalance everybody has the answer to JoinGroup; the coordinator waits for the leader's SyncGroup and
-                        parks the SyncGroups of the others. `State.AWAITING_SYNC` here; `PRINTED` holds Kafka's name
-    Stable              the leader's result is on the log; members work and send heartbeats
+    Empty               without members; committed offsets may remain
+    PreparingRebalance  the round is open: JoinGroups are *parked*, which means left without an answer
+    CompletingRebalance every JoinGroup is answered; the coordinator waits for the leader's SyncGroup and parks the
+                        SyncGroups of the others. `State.AWAITING_SYNC` here; `PRINTED` holds Kafka's name
+    Stable              the leader's assignment is on the log; members work and send heartbeats
     Dead                this broker no longer coordinates the group
 
-What becomes of a JoinGroup that passes the checks (`join`, `replace`):
+The answers to a JoinGroup that passes the checks (`join`, `static_replacement`):
 
-    state                who joins                             answer                              effect
-    any                  a stranger without a member id        at once: MEMBER_ID_REQUIRED, an id  rounds wait for it
-    any                  a newcomer: with that id, or static   parked until the round closes       opens one if none is
+    state                sender                                answer                              effect
+    any                  unknown, without a member id          at once: MEMBER_ID_REQUIRED, an id  rounds wait for it
+    any                  new: with that id, or static          parked until the round closes       opens one if none is
     PreparingRebalance   a member                              parked until the round closes       counted as joined
-    CompletingRebalance  a member, as before                   at once: this generation once more  none
+    CompletingRebalance  a member, unchanged                   at once: this generation again      none
     CompletingRebalance  a member, with other metadata         parked                              a new round
-    CompletingRebalance  a static member, back without its id  parked, under a new id              a new round
+    CompletingRebalance  a static member without its id        parked, under a new id              a new round
     Stable               the leader, changed or not            parked                              a new round
-    Stable               a follower, as before                 at once: this generation once more  none
+    Stable               a follower, unchanged                 at once: this generation again      none
     Stable               a follower, with other metadata       parked                              a new round
-    Stable               a static member, back without its id  this generation, its new id logged  none, if no news
+    Stable               a static member without its id        this generation, its new id logged  none, if unchanged
 
-So a JoinGroup of a member in CompletingRebalance is either a repetition (the answer was lost), and gets its answer
-again, or news. News starts a new round: the assignment the leader is working on is worthless, every parked SyncGroup is
-answered REBALANCE_IN_PROGRESS (its sender will join again), and whoever brought the news is the first of the next
-round. A static member that comes back to a Stable group is news only if the vote goes to another protocol now.
+So a JoinGroup of a member in CompletingRebalance is either a repetition (the answer was lost), which gets the same
+answer, or a change. A change starts a new round: the leader's assignment is worthless, every parked SyncGroup is
+answered REBALANCE_IN_PROGRESS (its sender will join again), and the sender of the change is the first of the next
+round. A static member that rejoins a Stable group is a change only if the vote now goes to another protocol.
 
-The generation does not move when a round opens: it goes up by one in exactly one place, when a round closes
-(PreparingRebalance → CompletingRebalance or Empty; `rebalance` says when). That is why heartbeats of the old generation
-stay valid, answered REBALANCE_IN_PROGRESS, until then.
+The generation does not change when a round opens: it rises by one in exactly one place, when a round closes
+(PreparingRebalance → CompletingRebalance or Empty; see `rebalance`). So heartbeats of the old generation stay valid,
+and are answered REBALANCE_IN_PROGRESS, until then.
 
-`TRANSITIONS` holds, for each state, the causes that can end it and the state that follows. Nothing changes state but
-`GroupData.transition`, and that only along this table. `canRebalance` is a property of the state: a cause that comes
-up in PreparingRebalance changes no state (the round is open already), it can only help to close it.
+`TRANSITIONS` holds, for each state, the causes that can end it and the state that follows. Only `GroupData.transition`
+changes a state, and only along this table. `canRebalance` is a property of the state: a cause in PreparingRebalance
+changes no state, because the round is open already; it can only help to close it.
 
 Sources: `ClassicGroupState`, `ClassicGroup.transitionTo`, `GroupMetadataManager`; classic-protocol reference, 1.1 and
 2.4; the codes of causes are those of the log-formats reference, section 2.
@@ -52,7 +52,7 @@ from groupsim.protocol.values import value
 
 
 class State(Enum):
-    """Where a classic group is in its conversation."""
+    """The state of a classic group."""
 
     DEAD = auto()
     EMPTY = auto()
@@ -60,7 +60,7 @@ class State(Enum):
     AWAITING_SYNC = auto()
     STABLE = auto()
 
-    __hash__ = object.__hash__  # members are singletons; the tables below are asked on every request
+    __hash__ = object.__hash__  # members are singletons; every request reads the tables below
 
     @property
     def printed(self) -> str:
@@ -68,7 +68,7 @@ class State(Enum):
         return PRINTED[self]
 
 
-# By their own names as well: members of an enumeration are found slowly, and these are asked for with every request.
+# Module-level names as well: access to a member of an enumeration is slow, and every request needs these.
 DEAD, EMPTY, PREPARING_REBALANCE, AWAITING_SYNC, STABLE = State
 
 
@@ -82,7 +82,7 @@ PRINTED: Mapping[State, str] = {
 
 
 class Cause(StrEnum):
-    """What ends a state, and what it means. The first ten stand in the broker's `Preparing to rebalance group` line."""
+    """A cause that ends a state, with its meaning. The broker logs the first ten as `Preparing to rebalance group`."""
 
     _value_: str
     meaning: str
@@ -154,16 +154,16 @@ CAN_REBALANCE: frozenset[State] = frozenset(
 
 
 class IllegalState(Exception):
-    """The broker met something it holds impossible; the client is answered UNKNOWN_SERVER_ERROR."""
+    """The broker met a state that Kafka excludes; the client is answered UNKNOWN_SERVER_ERROR."""
 
 
 NO_REASON = "not provided"
-"""Stands where a client does not say why it joins or leaves (KIP-800)."""
+"""Replaces the reason of a client that gives none for its join or leave (KIP-800)."""
 
 
 @value
 class Reason:
-    """Why a state changed: the cause, Kafka's sentence for it, whose doing it was and what its client said."""
+    """The reason for a change of state: the cause, Kafka's text, the member that caused it, and its client's reason."""
 
     cause: Cause
     text: str
@@ -177,12 +177,12 @@ def can_rebalance(state: State) -> bool:
 
 
 def next_state(state: State, cause: Cause) -> State:
-    """The state that follows `state` after `cause`.
+    """Return the state that follows `state` after `cause`.
 
-    Raises IllegalState when the table has no such way, as `ClassicGroup.transitionTo` does.
+    Raises IllegalState when the table has no such transition, as `ClassicGroup.transitionTo` does.
     """
     following = TRANSITIONS[state].get(cause)
     if following is None:
         known = ", ".join(TRANSITIONS[state])
-        raise IllegalState(f"{cause} cannot end the state {state.printed}; what can: {known}")
+        raise IllegalState(f"{cause} cannot end the state {state.printed}; causes that can: {known}")
     return following

@@ -1,8 +1,8 @@
-"""SyncGroup: the leader hands the assignment in, everybody fetches their part.
+"""SyncGroup: the leader sends the assignment, and every member gets its part.
 
-In CompletingRebalance the request is parked, the leader's too, and the leader's assignment is appended. When the
-append is committed, and the group is still in that state and generation, everybody is answered and the group is
-Stable. A leader may send it again meanwhile: a second append is made and the first request is forgotten.
+In CompletingRebalance the request is parked, the leader's too, and the leader's assignment is appended. When the append
+is committed, and the group still has that state and generation, every member is answered and the group is Stable. A
+leader may repeat its SyncGroup meanwhile: a second append follows, and the first request is never answered.
 
 Sources: `GroupMetadataManager.classicGroupSyncToClassicGroup`, `expirePendingSync`; classic-protocol reference, 1.4 and
 2.8.
@@ -20,7 +20,7 @@ from groupsim.coordinator.base.timers import sync_timer
 from groupsim.coordinator.classic.group import GroupData
 from groupsim.coordinator.classic.group_record import group_record
 from groupsim.coordinator.classic.member import Member
-from groupsim.coordinator.classic.operation import Turn
+from groupsim.coordinator.classic.operation import Operation
 from groupsim.coordinator.classic.purgatory import SYNC_CONDITION
 from groupsim.coordinator.classic.rebalance import (
     answer_sync,
@@ -35,32 +35,33 @@ from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.javahash import java_set_order
 from groupsim.protocol.messages.group import Api, SyncGroupRequest, SyncGroupResponse
 
-# Looked up once: members of an enumeration are found slowly, and these are for every sync.
+# Looked up once: access to a member of an enumeration is slow, and every sync needs these.
 _SYNC, _NONE = Api.SYNC_GROUP, ErrorCode.NONE
 
 
-def sync(group: GroupData, turn: Turn, call: CallToken, request: SyncGroupRequest) -> None:
+def sync(group: GroupData, op: Operation, call: CallToken, request: SyncGroupRequest) -> None:
     """Handle a SyncGroup to an existing group."""
-    error = _error(turn, group, request)
+    error = _error(op, group, request)
     if error is not None:
-        turn.reply(call, SyncGroupResponse(error))
+        op.reply(call, SyncGroupResponse(error))
         return
     member = group.lookup[request.member_id]
-    _received(turn, group, member)
+    _received(op, group, member)
     if group.state is AWAITING_SYNC:
-        _park(turn, group, call, member)
+        _park(op, group, call, member)
         if member.member_id == group.leader:
-            _store(turn, group, request)
+            _store(op, group, request)
     else:
-        if turn.differences.sync_keeps_session:
-            turn.refresh_session(group, member)
-        turn.reply(call, _assigned(group, member))
+        # Up to 3.9 a SyncGroup in Stable prolonged the session; the Java coordinator leaves it alone.
+        if op.differences.sync_keeps_session:
+            op.refresh_session(group, member)
+        op.reply(call, _assigned(group, member))
 
 
-def _error(turn: Turn, group: GroupData, request: SyncGroupRequest) -> ErrorCode | None:
+def _error(op: Operation, group: GroupData, request: SyncGroupRequest) -> ErrorCode | None:
     if group.state is DEAD:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
-    unknown = member_error(turn, group, request.member_id, request.group_instance_id, "sync-group")
+    unknown = member_error(op, group, request.member_id, request.group_instance_id, "sync-group")
     if unknown is not None:
         return unknown
     if request.generation_id != group.generation:
@@ -72,29 +73,29 @@ def _error(turn: Turn, group: GroupData, request: SyncGroupRequest) -> ErrorCode
     return ErrorCode.REBALANCE_IN_PROGRESS if group.state is PREPARING_REBALANCE else None
 
 
-def _differs(asked: str | None, actual: str | None) -> bool:
-    return asked is not None and actual is not None and asked != actual
+def _differs(requested: str | None, actual: str | None) -> bool:
+    return requested is not None and actual is not None and requested != actual
 
 
-def _received(turn: Turn, group: GroupData, member: Member) -> None:
-    """One SyncGroup less to wait for; after the last the sync timer stops."""
+def _received(op: Operation, group: GroupData, member: Member) -> None:
+    """Remove the member from those without a SyncGroup; after the last one the sync timer stops."""
     if group.pending_sync.pop(member.member_id, True) is None and not group.pending_sync:
-        turn.stop_timer(sync_timer(group.group_id))
+        op.stop_timer(sync_timer(group.group_id))
 
 
-def _park(turn: Turn, group: GroupData, call: CallToken, member: Member) -> None:
+def _park(op: Operation, group: GroupData, call: CallToken, member: Member) -> None:
     before, member.sync_call = member.sync_call, call
     if before is not None:
-        turn.drop(before, _SYNC, group, member.member_id, "another SyncGroup of the same member took its place")
-    turn.park(call, _SYNC, group, member, SYNC_CONDITION)
+        op.drop(before, _SYNC, group, member.member_id, "another SyncGroup of the same member took its place")
+    op.park(call, _SYNC, group, member, SYNC_CONDITION)
 
 
-def _store(turn: Turn, group: GroupData, request: SyncGroupRequest) -> None:
-    """Append the leader's assignment; who is not in it gets nothing, strangers in it are ignored."""
+def _store(op: Operation, group: GroupData, request: SyncGroupRequest) -> None:
+    """Append the leader's assignment; absent members get an empty one, unknown ids are ignored."""
     given = {entry.member_id: entry.assignment for entry in request.assignments}
     assignments = {member_id: given.get(member_id, b"") for member_id in group.lookup}
     then = AssignmentStored(group, group.generation, request.member_id, assignments)
-    turn.append((group_record(group, assignments),), then)
+    op.append((group_record(group, assignments),), then)
 
 
 def _assigned(group: GroupData, member: Member) -> SyncGroupResponse:
@@ -103,36 +104,36 @@ def _assigned(group: GroupData, member: Member) -> SyncGroupResponse:
 
 @frozen(eq=False)
 class AssignmentStored:
-    """The leader's assignment is committed, or could not be written."""
+    """The end of the append of the leader's assignment."""
 
     group: GroupData
     generation: int
     leader: str
     assignments: Mapping[str, bytes]
 
-    def __call__(self, turn: Turn, error: ErrorCode | None) -> None:
+    def __call__(self, op: Operation, error: ErrorCode | None) -> None:
         group = self.group
         if group.state is not AWAITING_SYNC or group.generation != self.generation:
-            return  # the world has moved on; whoever was parked has been answered
+            return  # a new round has begun and has answered the parked requests
         if error is None:
-            self._deal_out(turn)
+            self._distribute(op)
         else:
-            told = group_append_error(turn.differences, error)
-            reset_assignments(turn, group, told)
-            text = f"Error {told.name} when storing group assignment during SyncGroup (member: {self.leader})."
-            prepare_or_complete(turn, group, Reason(Cause.STORE_ERROR, text, self.leader))
+            client_error = group_append_error(op.differences, error)
+            reset_assignments(op, group, client_error)
+            text = f"Error {client_error.name} when storing group assignment during SyncGroup (member: {self.leader})."
+            prepare_or_complete(op, group, Reason(Cause.STORE_ERROR, text, self.leader))
 
-    def _deal_out(self, turn: Turn) -> None:
+    def _distribute(self, op: Operation) -> None:
         group = self.group
         for member in group.members.values():
             member.assignment = self.assignments.get(member.member_id, b"")
-            if answer_sync(turn, member, _assigned(group, member)):
-                turn.set_session(group, member)
+            if answer_sync(op, member, _assigned(group, member)):
+                op.set_session(group, member)
         reason = Reason(Cause.ASSIGNMENT_STORED, "the leader's assignment is stored", self.leader)
-        turn.change_state(group, reason, leader=group.leader, members=len(group.members), static=group.static_count)
+        op.change_state(group, reason, leader=group.leader, members=len(group.members), static=group.static_count)
 
 
-def sync_timer_fired(turn: Turn, group: GroupData, generation: int) -> None:
+def sync_timer_fired(op: Operation, group: GroupData, generation: int) -> None:
     """Remove the members that never sent SyncGroup in this generation (KAFKA-12890)."""
     if generation != group.generation or group.state not in (AWAITING_SYNC, STABLE):
         return
@@ -140,8 +141,8 @@ def sync_timer_fired(turn: Turn, group: GroupData, generation: int) -> None:
     if not late:
         return
     for member_id in late:
-        turn.end_session(group, member_id)
-        if member_id in group.lookup:  # a ghost, a static member's former id, has nothing to be removed
-            remove_member(turn, group, member_id, "sync-timeout")
+        op.end_session(group, member_id)
+        if member_id in group.lookup:  # a static member's former id is no member
+            remove_member(op, group, member_id, "sync-timeout")
     text = f"Removing [{', '.join(late)}] on pending sync request expiration"
-    prepare(turn, group, Reason(Cause.SYNC_EXPIRED, text, late[0] if len(late) == 1 else None))
+    prepare(op, group, Reason(Cause.SYNC_EXPIRED, text, late[0] if len(late) == 1 else None))

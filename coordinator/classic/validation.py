@@ -1,4 +1,4 @@
-"""Is this sender who it says it is? The checks that several requests share.
+"""The check of a sender's member id and instance id, which several requests share.
 
 Source: `ClassicGroup.validateMember`; classic-protocol reference, 1.3 to 1.7.
 """
@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from groupsim.coordinator.base.effects import CallToken
 from groupsim.coordinator.classic.group import GroupData
-from groupsim.coordinator.classic.operation import Turn
+from groupsim.coordinator.classic.operation import Operation
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.values import value
@@ -15,7 +15,7 @@ from groupsim.protocol.values import value
 
 @value
 class Arrival:
-    """Who sent a request: its token, its client, and the id to be given should a JoinGroup need one."""
+    """The sender of a request: its token, its client, and a fresh member id for a JoinGroup without one."""
 
     call: CallToken
     client_id: str
@@ -24,15 +24,15 @@ class Arrival:
 
 
 def member_error(
-    turn: Turn, group: GroupData, member_id: str, instance_id: str | None, operation: str
+    op: Operation, group: GroupData, member_id: str, instance_id: str | None, request_name: str
 ) -> ErrorCode | None:
-    """Why the sender is no member of this group; None when it is. A pending id is not a member."""
-    if instance_id is not None and turn.differences.static_members:
+    """Return the error of a sender that is no member of this group; None for a member. A pending id is no member."""
+    if instance_id is not None and op.differences.static_members:
         current = group.instances.get(instance_id)
         if current is None:
             return ErrorCode.UNKNOWN_MEMBER_ID
         if current != member_id:
             payload = {"instance_id": instance_id, "current": current}
-            turn.note(Kind.MEMBER_FENCED, group, member_id, reason=operation, payload=payload)
+            op.emit(Kind.MEMBER_FENCED, group, member_id, reason=request_name, payload=payload)
             return ErrorCode.FENCED_INSTANCE_ID
     return None if member_id in group.lookup else ErrorCode.UNKNOWN_MEMBER_ID

@@ -1,9 +1,9 @@
-"""Which protocol (assignor) a round uses, and which topics its members subscribe to.
+"""The vote for the protocol (assignor) of a round, and the topics that its members subscribe to.
 
-Candidates are the names that every member offers. Each member votes for the first candidate in its own list; most
-votes win. A tie goes to the name that comes first in Java's `HashMap` order, which has nothing to do with who voted
-first: `sticky`, then `range`, `roundrobin`, `cooperative-sticky`. The Scala coordinator, up to 3.9, had another map,
-and just the other order.
+Candidates are the names that every member offers. Each member votes for the first candidate in its own list, and the
+name with most votes wins. A tie goes to the name that comes first in Java's `HashMap` order, which does not depend on
+the order of the votes: `sticky`, then `range`, `roundrobin`, `cooperative-sticky`. The Scala coordinator, up to 3.9,
+had another map, with exactly the opposite order.
 
 Source: `ClassicGroup.selectProtocol`, `supportsProtocols`, `computeSubscribedTopics`; classic-protocol reference, 2.3.
 """
@@ -20,13 +20,13 @@ from groupsim.protocol.scalahash import scala_map_order
 
 
 def candidates(group: GroupData) -> dict[str, None]:
-    """The protocol names that every member offers."""
+    """Return the protocol names that every member offers."""
     everyone = len(group.members)
     return {name: None for name, count in group.supported.items() if count == everyone}
 
 
 def select_protocol(group: GroupData, *, in_scala_order: bool = False) -> str:
-    """The winner of the vote; `in_scala_order`: as the Scala coordinator settled ties.
+    """Return the winner of the vote; with `in_scala_order` ties go as in the Scala coordinator.
 
     Raises IllegalState for a group without members.
     """
@@ -41,20 +41,24 @@ def select_protocol(group: GroupData, *, in_scala_order: bool = False) -> str:
 
 
 def supports(group: GroupData, protocol_type: str, protocols: tuple[JoinProtocol, ...]) -> bool:
-    """Whether a member with these protocols may join; the requester's own old entry counts among the members."""
+    """Whether a member with these protocols may join.
+
+    The sender's own present entry counts among the members: a sole member cannot change to another protocol
+    (`ClassicGroup.supportsProtocols`).
+    """
     if group.state is EMPTY:
         return bool(protocol_type and protocols)
     if group.protocol_type is None or group.protocol_type != protocol_type:
         return False
     everyone, supported = len(group.lookup), group.supported
-    for protocol in protocols:  # noqa: SIM110 - the generator for `any` costs more than the question itself
+    for protocol in protocols:  # noqa: SIM110 - the generator for `any` costs more than the comparison
         if supported.get(protocol.name, 0) == everyone:
             return True
     return False
 
 
 def subscribed_topics(group: GroupData) -> frozenset[str] | None:
-    """The topics anybody subscribes to, read as version 0 of the consumer protocol; None when that cannot be known."""
+    """Return the subscribed topics, read as version 0 of the consumer protocol; None when they cannot be decoded."""
     if not group.is_consumer:
         return None
     if not group.members:

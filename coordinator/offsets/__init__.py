@@ -1,8 +1,8 @@
-"""Requests for committed offsets, and how long these are kept.
+"""Requests for committed offsets, and the retention of offsets.
 
 Where to read:
 
     requests       OffsetCommit, OffsetFetch, OffsetDelete
     transactions   offsets committed inside a producer's transaction
-    retention      when offsets go
+    retention      the deletion of expired offsets and of empty groups
 """

@@ -13,7 +13,7 @@ from attrs import define
 from groupsim.coordinator.base.effects import CallToken
 from groupsim.coordinator.base.failures import offsets_append_error
 from groupsim.coordinator.base.records import OffsetRecord, OffsetValue, Producer, Record, whole_ms
-from groupsim.coordinator.classic.operation import Turn
+from groupsim.coordinator.classic.operation import Operation
 from groupsim.coordinator.offsets import retention
 from groupsim.coordinator.partition.group_kind import Group
 from groupsim.coordinator.partition.state import NOTHING_LEFT, Partition
@@ -38,29 +38,29 @@ _GROUP_NOT_FOUND_VERSION = 9
 _NO_VERSION = 99
 _RETENTION_VERSIONS = range(2, 5)
 Results: TypeAlias = tuple[tuple[TopicPartition, ErrorCode], ...]
-_NONE = ErrorCode.NONE  # looked up once: members of an enumeration are found slowly
+_NONE = ErrorCode.NONE  # looked up once: access to a member of an enumeration is slow
 
-# --- OffsetCommit ------------------------------------------------------------------------------------------------
+# --- OffsetCommit ----------------------------------------------------------------------------------------------------
 
 
 def commit(partition: Partition, call: CallToken, request: OffsetCommitRequest) -> None:
-    """Handle an OffsetCommit; partitions of unknown topics were sorted out before."""
-    turn = partition.turn
+    """Handle an OffsetCommit; partitions of unknown topics are refused by the service."""
+    op = partition.op
     group = partition.groups.get(request.group_id)
     if group is None:
-        by_name = turn.differences.commit_to_unknown_is_told
+        by_name = op.differences.commit_to_unknown_is_error
         error = unknown_group(request, _GROUP_NOT_FOUND_VERSION if by_name else _NO_VERSION)
     else:
-        error = group.commit_error(turn, request)
+        error = group.commit_error(op, request)
     if error is not None:
-        turn.reply(call, refusal(request, error))
+        op.reply(call, refusal(request, error))
         return
     if group is None:
         partition.add_simple_group(request.group_id)
-        retention.arm(partition)
+        retention.schedule(partition)
     elif not group.is_empty:
-        group.keep_session(turn, request.member_id)
-    now_us = whole_ms(turn.now_us)
+        group.keep_session(op, request.member_id)
+    now_us = whole_ms(op.now_us)
     expire_us = _expire_us(request, now_us)
     values = [
         (entry.partition, OffsetValue(entry.offset, entry.leader_epoch, entry.metadata, now_us, expire_us))
@@ -70,14 +70,14 @@ def commit(partition: Partition, call: CallToken, request: OffsetCommitRequest) 
     answer_commit(partition, call, request, OffsetCommitResponse, results)
 
 
-def unknown_group(request: OffsetCommitRequest | TxnOffsetCommitRequest, found_out: int) -> ErrorCode | None:
-    """A commit from outside makes a simple group; one from a member of a group that is not there is refused.
+def unknown_group(request: OffsetCommitRequest | TxnOffsetCommitRequest, since_version: int) -> ErrorCode | None:
+    """Return the error of a commit to an unknown group; None for generation -1, which creates a simple group.
 
-    From version `found_out` on it is told so by name (for those in a transaction: KIP-1319).
+    From `since_version` on the error is GROUP_ID_NOT_FOUND (in transactions: KIP-1319).
     """
     if request.generation_id < 0:
         return None
-    return ErrorCode.GROUP_ID_NOT_FOUND if request.version >= found_out else ErrorCode.ILLEGAL_GENERATION
+    return ErrorCode.GROUP_ID_NOT_FOUND if request.version >= since_version else ErrorCode.ILLEGAL_GENERATION
 
 
 def write(
@@ -88,9 +88,9 @@ def write(
     *,
     created: bool,
 ) -> Results:
-    """Append the offsets whose metadata is not too long, as a producer's when one is given; the answer to each."""
-    turn = partition.turn
-    limit = turn.config.offset_metadata_max_bytes
+    """Append the offsets whose metadata is short enough, as a producer's when one is given; return the results."""
+    op = partition.op
+    limit = op.config.offset_metadata_max_bytes
     results, records = [], []
     for where, value in values:
         error = _metadata_error(value.metadata, limit) if value.metadata else _NONE
@@ -98,17 +98,18 @@ def write(
         if error is _NONE:
             records.append(OffsetRecord(group_id, where, value, producer))
     if records:
-        if not turn.differences.refused_offsets_end:
+        if not op.differences.refused_offsets_end:
             _leave_pending(partition, group_id, results)
         partition.append(tuple(records))
-    if created and turn.differences.new_group_is_written:
-        # Without a record of its own the group is seen once the partition's next append, whosoever, is committed.
-        partition.groups.created_by(group_id, turn.purgatory.last_id + (0 if records else 1))
+    if created and op.differences.new_group_is_written:
+        # Without a record of its own, readers see the group once the partition's next append is committed, whatever it
+        # is.
+        partition.groups.created_by(group_id, op.purgatory.last_id + (0 if records else 1))
     return tuple(results)
 
 
 def _leave_pending(partition: Partition, group_id: str, results: Iterable[tuple[TopicPartition, ErrorCode]]) -> None:
-    """Every offset of a commit is marked, and only those that are written are unmarked again (KAFKA-16371)."""
+    """Mark the refused offsets of a commit as under way, as Kafka did (KAFKA-16371)."""
     marked = partition.offsets.left_pending
     for where, error in results:
         marked.pop((group_id, where), None)
@@ -123,43 +124,46 @@ def answer_commit(
     response: Callable[[Results], Response],
     results: Results,
 ) -> None:
-    """Answer once the offsets are committed; up to 3.9 only their own append counts, and each has its own error."""
-    turn = partition.turn
-    if not turn.differences.append_errors_by_kind:
-        turn.reply_when_written(call, request, response(results))
+    """Answer once the offsets are committed.
+
+    Up to 3.9 only their own append counts, and each partition has its own error (`maybeConvertOffsetCommitError`).
+    """
+    op = partition.op
+    if not op.differences.append_errors_by_kind:
+        op.reply_when_written(call, request, response(results))
     elif any(error is _NONE for _, error in results):
-        turn.when_written(OffsetsStored(call, response, results))
+        op.when_written(OffsetsStored(call, response, results))
     else:
-        turn.reply(call, response(results))
+        op.reply(call, response(results))
 
 
 @define(eq=False)
 class OffsetsStored:
-    """The offsets of a commit up to 3.9 are written, or could not be."""
+    """The end of the append of a commit's offsets, up to 3.9."""
 
     call: CallToken
     response: Callable[[Results], Response]
     results: Results
 
-    def __call__(self, turn: Turn, error: ErrorCode | None) -> None:
+    def __call__(self, op: Operation, error: ErrorCode | None) -> None:
         results = self.results
         if error is not None:
-            told = offsets_append_error(error)
-            results = tuple((where, told if one is _NONE else one) for where, one in results)
-        turn.reply(self.call, self.response(results))
+            client_error = offsets_append_error(error)
+            results = tuple((where, client_error if one is _NONE else one) for where, one in results)
+        op.reply(self.call, self.response(results))
 
 
 def _metadata_error(text: str, limit: int) -> ErrorCode:
-    """Whether an offset's metadata is too long, which is counted as Java does, in UTF-16 units."""
+    """Return OFFSET_METADATA_TOO_LARGE for a metadata text that is too long, counted in UTF-16 units as in Java."""
     too_long = 2 * len(text) > limit and len(text.encode("utf-16-le", "surrogatepass")) // 2 > limit
     return ErrorCode.OFFSET_METADATA_TOO_LARGE if too_long else ErrorCode.NONE
 
 
 def _expire_us(request: OffsetCommitRequest, now_us: int) -> int | None:
-    """When the offsets expire, of a commit that asked for a retention of its own; None when they do not by themselves.
+    """Return the expiry time of the offsets of a commit with its own retention; None without one.
 
-    Kafka adds in 64 bits: a retention that is to last for ever is over long ago, and one that ends in the millisecond
-    -1 is none.
+    Kafka adds in 64 bits: the sum for the longest retention is in the past, and an end at the millisecond -1 means
+    none.
     """
     if request.version not in _RETENTION_VERSIONS or request.retention_time_ms == -1:
         return None
@@ -167,41 +171,41 @@ def _expire_us(request: OffsetCommitRequest, now_us: int) -> int | None:
     return None if end_ms == -1 else 1_000 * (end_ms - EPOCH_MS)
 
 
-# --- OffsetFetch -------------------------------------------------------------------------------------------------
+# --- OffsetFetch -----------------------------------------------------------------------------------------------------
 
 
 def fetch(partition: Partition, call: CallToken, request: OffsetFetchRequest) -> None:
-    """Handle an OffsetFetch: stable ones see everything appended and answer once it is committed.
+    """Handle an OffsetFetch. A stable one reads everything appended, and its answer waits until that is committed.
 
-    The Scala coordinator always read what is committed, and from 2.5 on told a stable fetch where more was coming.
+    The Scala coordinator always read committed offsets; from 2.5 on it marked the unstable ones in a stable fetch.
     """
-    turn = partition.turn
+    op = partition.op
     store, groups = partition.offsets, partition.groups
-    appended = request.require_stable and turn.differences.answers_wait_for_writes
+    appended = request.require_stable and op.differences.answers_wait_for_writes
     group = groups.get(request.group_id) if appended else groups.get_committed(request.group_id)
     known = group is not None and not group.is_dead
     table = (store.latest if appended else store.committed)(request.group_id) if known else {}
     unstable = _unstable(partition, request)
-    asked = sorted(table) if request.partitions is None else request.partitions
+    requested = sorted(table) if request.partitions is None else request.partitions
     if unstable is None:
-        offsets = [_fetched(tp, table.get(tp)) for tp in asked]
+        offsets = [_fetched(tp, table.get(tp)) for tp in requested]
     else:
-        offsets = [_withheld(tp) if unstable(tp) else _fetched(tp, table.get(tp)) for tp in asked]
+        offsets = [_withheld(tp) if unstable(tp) else _fetched(tp, table.get(tp)) for tp in requested]
     response = OffsetFetchResponse(_NONE, tuple(offsets))
     if appended:
-        turn.reply_when_written(call, request, response)
+        op.reply_when_written(call, request, response)
     else:
-        turn.reply(call, response)
+        op.reply(call, response)
 
 
 def _unstable(partition: Partition, request: OffsetFetchRequest) -> Callable[[TopicPartition], bool] | None:
-    """Which partitions a stable fetch is not told of, because a transaction, or replication, has yet to end."""
+    """Return the test for offsets that a stable fetch withholds: a transaction, or a replication, is under way."""
     if not request.require_stable:
         return None
     store, group_id = partition.offsets, request.group_id
     held = store.view.held(group_id)
-    if partition.turn.differences.unstable_plain_commits or store.left_pending:
-        open_still = store.committed_view.held(group_id)  # until the end of a transaction is committed
+    if partition.op.differences.unstable_plain_commits or store.left_pending:
+        open_still = store.committed_view.held(group_id)  # transactions whose end is not committed
         return lambda tp: tp in held or tp in open_still or store.in_flight(group_id, tp)
     return held.__contains__ if held else None
 
@@ -216,18 +220,18 @@ def _fetched(partition: TopicPartition, value: OffsetValue | None) -> FetchedOff
     return FetchedOffset(partition, value.offset, value.leader_epoch, value.metadata)
 
 
-# --- OffsetDelete ------------------------------------------------------------------------------------------------
+# --- OffsetDelete ----------------------------------------------------------------------------------------------------
 
 
 def delete_offsets(partition: Partition, call: CallToken, request: OffsetDeleteRequest) -> None:
-    """Handle an OffsetDelete: offsets of topics nobody in the group subscribes to."""
-    turn = partition.turn
+    """Handle an OffsetDelete; offsets of topics with a subscription in the group are refused."""
+    op = partition.op
     group = partition.groups.get(request.group_id)
     if group is None or group.is_dead:
-        turn.reply(call, OffsetDeleteResponse(ErrorCode.GROUP_ID_NOT_FOUND))
+        op.reply(call, OffsetDeleteResponse(ErrorCode.GROUP_ID_NOT_FOUND))
         return
     if not group.is_empty and not group.is_consumer:
-        turn.reply(call, OffsetDeleteResponse(ErrorCode.NON_EMPTY_GROUP))
+        op.reply(call, OffsetDeleteResponse(ErrorCode.NON_EMPTY_GROUP))
         return
     results = tuple((tp, _delete_error(group, tp)) for tp in request.partitions)
     stored = partition.offsets.latest(request.group_id)
@@ -237,19 +241,19 @@ def delete_offsets(partition: Partition, call: CallToken, request: OffsetDeleteR
         for tp, error in results
         if error is ErrorCode.NONE and (tp in stored or tp in pending)
     )
-    if _is_last(group, request, stored, pending) and turn.differences.offset_delete_ends_group:
+    if _is_last(group, request, stored, pending) and op.differences.offset_delete_ends_group:
         payload = {"offsets": len(records), "generation": group.generation}
-        turn.mention(Kind.GROUP_DELETED, request.group_id, reason=NOTHING_LEFT, payload=payload)
+        op.emit_by_id(Kind.GROUP_DELETED, request.group_id, reason=NOTHING_LEFT, payload=payload)
         records = (*records, partition.tombstones(group)[-1])
     if records:
         partition.delete(records)
-    turn.reply_when_deleted(call, request, OffsetDeleteResponse(ErrorCode.NONE, results))
+    op.reply_when_deleted(call, request, OffsetDeleteResponse(ErrorCode.NONE, results))
 
 
 def _is_last(
     group: Group, request: OffsetDeleteRequest, stored: Iterable[TopicPartition], pending: Iterable[TopicPartition]
 ) -> bool:
-    """Whether a group without members has no offset left then, or had none."""
+    """Whether a group without members has no offset after the request, or had none before."""
     return bool(group.is_empty and request.partitions and not [*pending] and {*stored} <= {*request.partitions})
 
 
@@ -259,7 +263,7 @@ def _delete_error(group: Group, partition: TopicPartition) -> ErrorCode:
 
 
 def topic_deleted(partition: Partition, topic: str) -> None:
-    """A topic is gone: so are the offsets of it, pending ones too, whatever the state of their groups."""
+    """Delete the offsets of a deleted topic, pending ones too, whatever the state of their groups."""
     store = partition.offsets
     records = tuple(
         OffsetRecord(group_id, tp, None)

@@ -1,9 +1,9 @@
-"""What becomes of offsets nobody needs (KIP-211).
+"""The deletion of expired offsets and of empty groups (KIP-211).
 
-Every `offsets.retention.check.interval.ms` each partition looks for offsets older than `offsets.retention.minutes`.
-What "older" counts from depends on the group (`expiry`). An offset stays as long as an open transaction has another one
-for the same partition. A group that is empty, with no offset left and no transaction open, is deleted, so one that
-never had any vanishes at the next look, and its generation begins at 0 when it comes back.
+Every `offsets.retention.check.interval.ms` each partition deletes offsets older than `offsets.retention.minutes`. The
+start of that time depends on the group (`classic/expiry.py`). An offset does not expire while an open transaction has
+another one for the same partition. An Empty group without offsets and without an open transaction is deleted. So a
+group that never had an offset disappears at the next cleanup, and starts at generation 0 when it is created again.
 
 Source: `OffsetMetadataManager.cleanupExpiredOffsets`, `GroupCoordinatorShard.cleanupGroupMetadata`; classic-protocol
 reference, 2.12.
@@ -20,26 +20,26 @@ from groupsim.protocol.messages.group import TopicPartition
 
 
 def expiry_timer(partition: int) -> str:
-    """The name of the timer of the partition's next look."""
+    """Return the name of the timer of the partition's cleanup."""
     return f"expire-group-metadata-{partition}"
 
 
-def arm(partition: Partition) -> None:
-    """Set the timer of the next look, unless it runs; looks are whole intervals after the load.
+def schedule(partition: Partition) -> None:
+    """Set the timer of the next cleanup, unless it runs; cleanups are at whole intervals after the load.
 
-    A partition without groups has nothing to look at and sets none.
+    A partition without groups sets none.
     """
-    turn = partition.turn
+    op = partition.op
     name = expiry_timer(partition.number)
-    if turn.timers.get(name) is not None or not len(partition.groups):
+    if op.timers.get(name) is not None or not len(partition.groups):
         return
-    interval_us = 1_000 * turn.config.offsets_retention_check_interval_ms
-    passed_us = (turn.now_us - partition.loaded_us) % interval_us
-    turn.set_timer(name, TimerKind.EXPIRY, interval_us - passed_us, "")
+    interval_us = 1_000 * op.config.offsets_retention_check_interval_ms
+    passed_us = (op.now_us - partition.loaded_us) % interval_us
+    op.set_timer(name, TimerKind.EXPIRY, interval_us - passed_us, "")
 
 
-def look(partition: Partition) -> None:
-    """Delete what is expired, and groups that have nothing left; then wait for the next look."""
+def cleanup(partition: Partition) -> None:
+    """Delete expired offsets, and groups without offsets; then set the timer of the next cleanup."""
     records: list[Record] = []
     for group in partition.groups:
         gone = _expired(partition, group)
@@ -47,28 +47,26 @@ def look(partition: Partition) -> None:
         unfinished = partition.offsets.view.held(group.group_id)
         if group.is_empty and not unfinished and len(gone) == len(partition.offsets.latest(group.group_id)):
             payload = {"offsets": len(gone), "generation": group.generation}
-            partition.turn.mention(Kind.GROUP_DELETED, group.group_id, reason=NOTHING_LEFT, payload=payload)
+            partition.op.emit_by_id(Kind.GROUP_DELETED, group.group_id, reason=NOTHING_LEFT, payload=payload)
             records.append(partition.tombstones(group)[-1])
     if records:
         partition.delete(tuple(records))
-    arm(partition)
+    schedule(partition)
 
 
 def _expired(partition: Partition, group: Group) -> list[TopicPartition]:
-    turn = partition.turn
-    rule = group.expiry_rule(turn)
+    op = partition.op
+    rule = group.expiry_rule(op)
     offsets = partition.offsets.latest(group.group_id)
     if rule is None or not offsets:
         return []
-    retention_us = 60_000_000 * turn.config.offsets_retention_minutes
+    retention_us = 60_000_000 * op.config.offsets_retention_minutes
     unfinished = partition.offsets.view.held(group.group_id)
     due = [
-        tp
-        for tp in sorted(offsets)
-        if tp not in unfinished and rule.expired(tp, offsets[tp], turn.now_us, retention_us)
+        tp for tp in sorted(offsets) if tp not in unfinished and rule.expired(tp, offsets[tp], op.now_us, retention_us)
     ]
     for tp in due:
-        turn.mention(
+        op.emit_by_id(
             Kind.OFFSET_EXPIRED,
             group.group_id,
             topic=tp.topic,

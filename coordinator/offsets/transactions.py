@@ -1,13 +1,13 @@
 """Offsets committed inside a producer's transaction (KIP-98), fenced by the group's generation (KIP-447).
 
-    TxnOffsetCommit        the offsets are written as the producer's records, and are pending
-    end of a transaction   the transaction's coordinator has this partition's leader write a control record; with it the
-                           producer's pending offsets become committed, or are gone
+TxnOffsetCommit        the offsets are written as the producer's records, and are pending
+    end of a transaction   the transaction coordinator makes this partition's leader write a control record, which
+                           commits or drops the producer's pending offsets
 
-Meanwhile a stable OffsetFetch answers UNSTABLE_OFFSET_COMMIT for these partitions, nothing of them expires, and the
-group is not deleted for want of offsets; an administrator may delete it, pending offsets and all.
+Until then a stable OffsetFetch answers UNSTABLE_OFFSET_COMMIT for these partitions, their offsets do not expire, and
+the cleanup does not delete the group; an administrator may delete it with its pending offsets.
 
-Whether the producer may write at all (its epoch, its transaction) is the log's business, which refuses the append.
+The log checks whether the producer may write (its epoch, its transaction), and refuses the append if not.
 
 Source: `OffsetMetadataManager.commitTransactionalOffset`, `CoordinatorRuntime.completeTransaction`; classic-protocol
 reference, 1.8.
@@ -19,7 +19,7 @@ from attrs import frozen
 
 from groupsim.coordinator.base.effects import CallToken
 from groupsim.coordinator.base.records import OffsetValue, Producer, TransactionEnd, whole_ms
-from groupsim.coordinator.classic.operation import Turn
+from groupsim.coordinator.classic.operation import Operation
 from groupsim.coordinator.offsets import retention
 from groupsim.coordinator.offsets.requests import answer_commit, unknown_group, write
 from groupsim.coordinator.partition.state import Partition
@@ -33,24 +33,24 @@ from groupsim.protocol.messages.transactions import (
 
 _GROUP_NOT_FOUND_VERSION = 6
 _MARKER_TIMEOUT_MS = 30_000
-"""How long a broker up to 3.9 waits for control records: its `request.timeout.ms`, at the default."""
+"""The wait of a broker up to 3.9 for control records: its `request.timeout.ms`, at the default."""
 
 
 def commit(partition: Partition, call: CallToken, request: TxnOffsetCommitRequest) -> None:
-    """Handle a TxnOffsetCommit; partitions of unknown topics were sorted out before. No session is prolonged."""
-    turn = partition.turn
+    """Handle a TxnOffsetCommit; partitions of unknown topics are refused by the service. It prolongs no session."""
+    op = partition.op
     group = partition.groups.get(request.group_id)
     if group is None:
         error = unknown_group(request, _GROUP_NOT_FOUND_VERSION)
     else:
-        error = group.txn_commit_error(turn, request)
+        error = group.txn_commit_error(op, request)
     if error is not None:
-        turn.reply(call, refusal(request, error))
+        op.reply(call, refusal(request, error))
         return
     if group is None:
         partition.add_simple_group(request.group_id)
-        retention.arm(partition)
-    now_us = whole_ms(turn.now_us)
+        retention.schedule(partition)
+    now_us = whole_ms(op.now_us)
     values = [
         (entry.partition, OffsetValue(entry.offset, entry.leader_epoch, entry.metadata, now_us))
         for entry in request.offsets
@@ -61,7 +61,7 @@ def commit(partition: Partition, call: CallToken, request: TxnOffsetCommitReques
 
 
 def end(partition: Partition, call: CallToken, request: WriteTxnMarkersRequest) -> None:
-    """Write the control records of transactions that end; each takes effect as it is appended.
+    """Append the control records of transactions that end; each takes effect with its append.
 
     The request names this partition only; it is answered when the last of them is committed.
     """
@@ -69,18 +69,18 @@ def end(partition: Partition, call: CallToken, request: WriteTxnMarkersRequest) 
         producer = Producer(marker.producer_id, marker.producer_epoch)
         record = TransactionEnd(producer, marker.committed, marker.coordinator_epoch)
         partition.append((record,), within_ms=_MARKER_TIMEOUT_MS)
-    if partition.turn.differences.append_errors_by_kind:
-        partition.turn.when_written(MarkersStored(call, request))
+    if partition.op.differences.append_errors_by_kind:
+        partition.op.when_written(MarkersStored(call, request))
     else:
-        partition.turn.reply_when_written(call, request, refusal(request, ErrorCode.NONE))
+        partition.op.reply_when_written(call, request, refusal(request, ErrorCode.NONE))
 
 
 @frozen(eq=False)
 class MarkersStored:
-    """The control records up to 3.9 are written, or could not be: the transaction's coordinator is told as it is."""
+    """The end of the append of control records, up to 3.9: the transaction coordinator gets the log's own error."""
 
     call: CallToken
     request: WriteTxnMarkersRequest
 
-    def __call__(self, turn: Turn, error: ErrorCode | None) -> None:
-        turn.reply(self.call, refusal(self.request, error or ErrorCode.NONE))
+    def __call__(self, op: Operation, error: ErrorCode | None) -> None:
+        op.reply(self.call, refusal(self.request, error or ErrorCode.NONE))

@@ -1,8 +1,8 @@
-"""Offsets of one partition's groups: what is on the log, and what is on its way there.
+"""The offsets of one partition's groups, with and without the appends under way.
 
-Two views: `latest` sees what was appended, committed or not (a stable OffsetFetch reads it, and answers once it is
-committed); `committed` sees only what has passed the high watermark. A failed append is taken back: the latest view is
-made again of the committed one and what else is on its way.
+Two views: `latest` contains everything appended, committed or not (a stable OffsetFetch reads it, and is answered once
+it is committed); `committed` contains only records below the high watermark. After a failed append the latest view is
+rebuilt from the committed one and the other appends under way.
 
 Source: `OffsetMetadataManager` on its timeline data structures; classic-protocol reference, 1.9 and 3.2.
 """
@@ -28,21 +28,21 @@ class OffsetStore:
     def __init__(self) -> None:
         self.view = OffsetView()
         self.committed_view = OffsetView()
-        self._staged: deque[tuple[int, int, Sequence[Staged]]] = deque()  # append, order of the first, its records
+        self._staged: deque[tuple[int, int, Sequence[Staged]]] = deque()  # append id, first order, records
         self._order = 0
-        #: Offsets that were refused and count as under way (KAFKA-16371), until their partition's next commit.
+        #: Refused offsets that count as under way (KAFKA-16371), until their partition's next commit.
         self.left_pending: dict[tuple[str, TopicPartition], None] = {}
 
     def latest(self, group_id: str) -> Mapping[TopicPartition, OffsetValue]:
-        """The group's offsets with what is not yet committed."""
+        """Return the group's offsets, uncommitted ones included."""
         return self.view.of(group_id)
 
     def committed(self, group_id: str) -> Mapping[TopicPartition, OffsetValue]:
-        """The group's offsets as of the last committed append."""
+        """Return the group's offsets as of the last committed append."""
         return self.committed_view.of(group_id)
 
     def in_flight(self, group_id: str, partition: TopicPartition) -> bool:
-        """Whether an offset of this key is appended and not yet committed, or counts as such."""
+        """Whether an offset of this key is appended but not committed, or counts as such."""
         return (group_id, partition) in self.left_pending or any(
             isinstance(record, OffsetRecord) and record.partition == partition and record.group_id == group_id
             for _, _, records in self._staged
@@ -50,25 +50,25 @@ class OffsetStore:
         )
 
     def groups(self) -> list[str]:
-        """Every group with an offset in the latest view, sorted."""
+        """Return every group with an offset in the latest view, sorted."""
         return self.view.groups()
 
     def load(self, record: Staged) -> None:
-        """A record read from the log."""
+        """Add a record from the log."""
         self.view.apply(self._next_order(1), (record,))
 
     def loaded(self) -> None:
-        """The whole log has been read: it counts as committed."""
+        """End the load: everything read counts as committed."""
         self.committed_view = self.view.copy()
 
     def stage(self, append_id: int, records: Sequence[Staged]) -> None:
-        """Records are appended, together."""
+        """Add the records of one append under way."""
         order = self._next_order(len(records))
         self.view.apply(order, records)
         self._staged.append((append_id, order, records))
 
     def delete(self, tombstones: Sequence[OffsetRecord]) -> None:
-        """Offsets are gone, from both views and for good: what is on its way for the same keys is gone, too."""
+        """Delete offsets from both views for good, with the appends under way for the same keys."""
         keys = {(record.group_id, record.partition) for record in tombstones}
 
         def stays(record: Staged) -> bool:
@@ -82,7 +82,7 @@ class OffsetStore:
         self.committed_view.apply(order, tombstones)
 
     def settle(self, append_id: int, *, committed: bool) -> None:
-        """An append is committed, the oldest under way, or failed, whichever it was; it may have had no offsets."""
+        """Handle the end of an append, with or without offsets: the oldest one committed, or any one failed."""
         if not committed:
             self._take_back(append_id)
             return
@@ -100,7 +100,7 @@ class OffsetStore:
                 self.view.apply(order, records)
 
     def _next_order(self, count: int) -> int:
-        """The order of the first of so many records."""
+        """Return the order of the first of so many records."""
         first = self._order + 1
         self._order += count
         return first

@@ -1,12 +1,12 @@
-"""Committed and pending offsets as they follow from a log: records go in, in the order of the log.
+"""Committed and pending offsets as the result of a log: records are applied in the order of the log.
 
-A plain record counts at once. One in a transaction is *pending* under its producer id until the end of that
-transaction: committed, it counts unless the log has a later record of the same key that counts already (a plain commit
-beside the transaction, or another producer's); aborted, it is dropped. A tombstone removes an offset and everything
-pending for it.
+A plain record counts at once. A record in a transaction is *pending* under its producer id until the end of that
+transaction. If that commits, the record counts, unless the log has a later record of the same key that counts already
+(a plain commit beside the transaction, or another producer's). If it aborts, the record is dropped. A tombstone removes
+an offset and all pending ones of its key.
 
-Which record is the later one is known by the order in which they came; it is remembered only for keys with something
-pending, so that a partition without transactions pays nothing.
+The order of the records decides which one is later. It is stored only for keys with a pending offset, so that a
+partition without transactions does not pay for it.
 
 Source: `OffsetMetadataManager.replay`, `replayEndTransactionMarker`, `OpenTransactions`; classic-protocol reference,
 1.7 and 1.8.
@@ -32,13 +32,13 @@ class OffsetView:
     def __init__(self) -> None:
         self._tables: dict[str, Table] = {}
         self._pending: dict[int, dict[Key, tuple[int, OffsetValue]]] = {}
-        #: Which producers have something pending for a group's partition.
+        #: The producers with a pending offset, by group and partition.
         self._holders: dict[str, dict[TopicPartition, dict[int, None]]] = {}
-        #: For keys with something pending: the order of the newest record that counts, if it came after that.
+        #: For keys with a pending offset: the order of the newest record that counts, if it is later than that offset.
         self._later: dict[Key, int] = {}
 
     def copy(self) -> OffsetView:
-        """Another one in the same state."""
+        """Return a copy with the same state."""
         other = OffsetView()
         other._tables = {group_id: dict(table) for group_id, table in self._tables.items()}
         other._pending = {producer_id: dict(offsets) for producer_id, offsets in self._pending.items()}
@@ -49,10 +49,10 @@ class OffsetView:
         other._later = dict(self._later)
         return other
 
-    # --- looking -------------------------------------------------------------------------------------------------
+    # --- queries -----------------------------------------------------------------------------------------------------
 
     def of(self, group_id: str) -> Mapping[TopicPartition, OffsetValue]:
-        """The group's committed offsets."""
+        """Return the group's committed offsets."""
         return self._tables.get(group_id, _NOTHING)
 
     def is_pending(self, group_id: str, partition: TopicPartition) -> bool:
@@ -61,25 +61,25 @@ class OffsetView:
         return held is not None and partition in held
 
     def held(self, group_id: str) -> Mapping[TopicPartition, Mapping[int, None]]:
-        """The group's partitions with pending offsets, each with the producers that have them; empty: none is open."""
+        """Return the group's partitions with pending offsets, each with their producers."""
         return self._holders.get(group_id, {})
 
     def pending(self, group_id: str) -> Iterator[tuple[int, TopicPartition, OffsetValue]]:
-        """Every pending offset of the group: producer, partition, value; by partition, then producer."""
+        """Yield every pending offset of the group: producer, partition, value; by partition, then producer."""
         held = self._holders.get(group_id, {})
         for partition in sorted(held):
             for producer_id in sorted(held[partition]):
                 yield producer_id, partition, self._pending[producer_id][group_id, partition][1]
 
     def groups(self) -> list[str]:
-        """Every group with an offset, pending ones included, sorted."""
+        """Return every group with an offset, pending ones included, sorted."""
         groups = {group_id: None for group_id, table in self._tables.items() if table}
         return sorted({**groups, **dict.fromkeys(self._holders)})
 
-    # --- the log goes on -----------------------------------------------------------------------------------------
+    # --- records of the log ------------------------------------------------------------------------------------------
 
     def apply(self, first: int, records: Sequence[OffsetRecord | TransactionEnd]) -> None:
-        """The next records of the log; the order of the first is `first`, and rises from one to the next."""
+        """Apply the next records of the log; `first` is the order of the first one, the others follow by one each."""
         tables, pending = self._tables, self._pending
         for order, record in enumerate(records, first):
             if (
@@ -88,7 +88,7 @@ class OffsetView:
                 and record.value is not None
                 and not pending
             ):
-                table = tables.get(record.group_id)  # `_put`, in place: nearly every record is such a one
+                table = tables.get(record.group_id)  # `_put`, inlined: nearly every record is of this kind
                 if table is None:
                     table = tables[record.group_id] = {}
                 table[record.partition] = record.value
@@ -117,7 +117,7 @@ class OffsetView:
                 self._later[group_id, partition] = order
 
     def _forget(self, group_id: str, partition: TopicPartition) -> None:
-        """A tombstone: nothing is pending for its key any more."""
+        """Drop all pending offsets of a key, after its tombstone."""
         for producer_id in list(self._holders[group_id][partition]):
             offsets = self._pending[producer_id]
             del offsets[group_id, partition]
@@ -126,7 +126,7 @@ class OffsetView:
             self._release(group_id, partition, producer_id)
 
     def _release(self, group_id: str, partition: TopicPartition, producer_id: int) -> None:
-        """A producer has nothing pending for a key any more; the last one takes the memory of its order along."""
+        """Remove a producer from a key's holders; with the last one the key's stored order goes, too."""
         held = self._holders[group_id]
         producers = held[partition]
         del producers[producer_id]
@@ -138,7 +138,7 @@ class OffsetView:
             del self._holders[group_id]
 
     def _end(self, producer_id: int, committed: bool) -> None:
-        """The end of a transaction; of one that has nothing pending here it changes nothing."""
+        """End a transaction; without pending offsets here it changes nothing."""
         for (group_id, partition), (order, value) in self._pending.pop(producer_id, {}).items():
             newest = self._later.get((group_id, partition), -1)
             if committed and order > newest:

@@ -1,8 +1,8 @@
-"""Which groups a partition has, with and without what is not yet committed.
+"""The groups of a partition, with and without the appends under way.
 
-A group appears when its first record is appended and is gone when its tombstone is. Until that append is committed,
-readers of the committed view still see the old truth; if it fails, the change is taken back: a new group vanishes, a
-deleted one is there again.
+A group appears with the append of its first record and disappears with that of its tombstone. Until the append is
+committed, readers of the committed view see the previous state. If it fails, the change is undone: a new group
+disappears, a deleted one exists again.
 
 Source: the timeline map of groups in `GroupMetadataManager`; classic-protocol reference, 1.10 and 2.11.
 """
@@ -33,37 +33,37 @@ class Registry:
         return len(self._groups)
 
     def get_committed(self, group_id: str) -> Group | None:
-        """The group as of the last committed append."""
+        """Return the group as of the last committed append."""
         if group_id in self._deleted:
             return self._deleted[group_id][1]
         return None if group_id in self._created else self._groups.get(group_id)
 
     def committed(self) -> list[Group]:
-        """All groups as of the last committed append."""
+        """Return all groups as of the last committed append."""
         there = [group for group_id, group in self._groups.items() if group_id not in self._created]
         return there + [group for _, group in self._deleted.values()]
 
     def add(self, group: Group) -> None:
-        """A group is there (read from the log, or about to be written)."""
+        """Add a group that was read from the log, or is about to be written."""
         self._groups[group.group_id] = group
 
     def created_by(self, group_id: str, append_id: int) -> None:
-        """The group's first record is in this append; without one it counts as committed."""
+        """Store the append with the group's first record; a group without one counts as committed."""
         self._created[group_id] = append_id
 
     def deleted_by(self, group: Group, append_id: int) -> None:
-        """The group's tombstone is in this append."""
+        """Store the append with the group's tombstone."""
         del self._groups[group.group_id]
         if self._created.pop(group.group_id, None) is None:
             self._deleted[group.group_id] = (append_id, group)
 
     def remove(self, group_id: str) -> None:
-        """The group is gone, from both views and for good."""
+        """Remove the group from both views for good."""
         self._groups.pop(group_id, None)
         self._created.pop(group_id, None)
 
     def settle(self, append_id: int, *, committed: bool) -> list[Group]:
-        """The append has ended. Returns the groups that vanish because it failed."""
+        """Handle the end of an append; return the groups that disappear because it failed."""
         if not (self._created or self._deleted):
             return []
         created = [group_id for group_id, by in self._created.items() if by == append_id]

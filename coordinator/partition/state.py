@@ -6,7 +6,7 @@ from attrs import define
 
 from groupsim.coordinator.base.records import GroupRecord, OffsetRecord, Record, whole_ms
 from groupsim.coordinator.classic.entry_points import ClassicGroup
-from groupsim.coordinator.classic.operation import Turn
+from groupsim.coordinator.classic.operation import Operation
 from groupsim.coordinator.classic.purgatory import Then
 from groupsim.coordinator.partition.group_kind import Group
 from groupsim.coordinator.partition.offset_store import OffsetStore
@@ -15,23 +15,23 @@ from groupsim.protocol.errors import ErrorCode
 
 NOTHING_LEFT = "nothing is left of it"
 BY_REQUEST = "deleted by request"
-"""Why a group was deleted: it was empty and had no offset any more, or an administrator wished it."""
+"""Why a group was deleted: it was Empty without offsets, or by request of an administrator."""
 
 
 @define(eq=False)
 class Partition:
-    """What the operations on offsets and groups as a whole work on."""
+    """The state that operations on offsets and on whole groups work on."""
 
     number: int
-    turn: Turn
+    op: Operation
     groups: Registry
     offsets: OffsetStore
     loaded_us: int = 0
 
     def append(self, records: tuple[Record, ...], then: Then | None = None, within_ms: int | None = None) -> None:
-        """Append records whose effect is seen at once by those who read the latest view."""
-        self.turn.append(records, then, within_ms)
-        append_id = self.turn.purgatory.last_id
+        """Append records; readers of the latest view see their effect at once."""
+        self.op.append(records, then, within_ms)
+        append_id = self.op.purgatory.last_id
         offsets = [record for record in records if not isinstance(record, GroupRecord)]
         if offsets:
             self.offsets.stage(append_id, offsets)
@@ -43,10 +43,10 @@ class Partition:
     def delete(self, records: tuple[Record, ...]) -> None:
         """Append tombstones.
 
-        Up to 3.9 what they delete is gone at once, from both views and for good: nothing waits for the append, and
-        nothing is taken back when it fails. A group that never had a generation has no record to be deleted.
+        Up to 3.9 their effect is immediate and final: no request waits for the append, and its failure undoes nothing
+        (`GroupMetadataManager.cleanupGroupMetadata`). A group that never had a generation has no record to be deleted.
         """
-        if self.turn.differences.deletions_are_awaited:
+        if self.op.differences.deletions_are_awaited:
             self.append(records)
             return
         written = tuple(record for record in records if not self._has_no_record(record))
@@ -55,7 +55,7 @@ class Partition:
                 self._remove(record.group_id)
         self.offsets.delete([record for record in records if isinstance(record, OffsetRecord)])
         if written:
-            self.turn.append_unawaited(written)
+            self.op.append_unawaited(written)
 
     def _has_no_record(self, tombstone: Record) -> bool:
         group = self.groups.get(tombstone.group_id) if isinstance(tombstone, GroupRecord) else None
@@ -66,18 +66,18 @@ class Partition:
         self.groups.remove(group_id)
 
     def settle(self, append_id: int, error: ErrorCode | None) -> list[Group]:
-        """An append has ended: keep its effect, or take it back. Returns the groups that vanish."""
+        """Handle the end of an append: keep or undo its effect. Returns the groups that disappear."""
         self.offsets.settle(append_id, committed=error is None)
         return self.groups.settle(append_id, committed=error is None)
 
     def add_simple_group(self, group_id: str) -> Group:
-        """A group of which only offsets are known: classic, empty, without a protocol type."""
-        group = ClassicGroup(group_id, state_us=whole_ms(self.turn.now_us))
+        """Add a group of offsets only: classic, Empty, without a protocol type."""
+        group = ClassicGroup(group_id, state_us=whole_ms(self.op.now_us))
         self.groups.add(group)
         return group
 
     def tombstones(self, group: Group) -> tuple[Record, ...]:
-        """The records that delete a group with all its offsets, those that are only pending included."""
+        """Return the records that delete a group with all its offsets, pending ones included."""
         group_id = group.group_id
         stored, pending = self.offsets.latest(group_id), self.offsets.view.held(group_id)
         keys = [*sorted(stored), *sorted(tp for tp in pending if tp not in stored)]
@@ -91,5 +91,5 @@ class Partition:
             self._stop_timers(group_id)
 
     def _stop_timers(self, group_id: str) -> None:
-        for timer in self.turn.timers.of_group(group_id):
-            self.turn.stop_timer(timer.name)
+        for timer in self.op.timers.of_group(group_id):
+            self.op.stop_timer(timer.name)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from groupsim.coordinator.base.effects import Append as Append
     from groupsim.coordinator.base.effects import CancelTimer as CancelTimer
     from groupsim.coordinator.base.effects import Drop as Drop
-    from groupsim.coordinator.base.effects import Note as Note
+    from groupsim.coordinator.base.effects import Emit as Emit
     from groupsim.coordinator.base.effects import Park as Park
     from groupsim.coordinator.base.effects import SetTimer as SetTimer
     from groupsim.coordinator.base.interfaces import LoadFailed as LoadFailed
@@ -50,7 +50,7 @@ else:
         {
             "groupsim.control": "Control ControlError ServeFailed Served TimedOut Unreachable",
             "groupsim.coordinator.base.config": "CoordinatorConfig",
-            "groupsim.coordinator.base.effects": "Append CancelTimer Drop Note Park SetTimer",
+            "groupsim.coordinator.base.effects": "Append CancelTimer Drop Emit Park SetTimer",
             "groupsim.coordinator.base.interfaces": "LoadFailed",
             "groupsim.coordinator.base.records": "GroupRecord GroupValue OffsetRecord OffsetValue StoredMember "
             "TransactionEnd",

@@ -72,7 +72,7 @@ def is_awaited(cluster: Cluster, request: Asks[Answer]) -> bool:
         _, coordinator = cluster.replicated.transaction_coordinator_of(name)
     except LookupError:
         return True
-    return coordinator.partition_for(name) not in coordinator.led
+    return coordinator.partition_for(name) not in coordinator.led_partitions
 
 
 def _transactional_id(request: Asks[Answer]) -> str | None:

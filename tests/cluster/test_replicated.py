@@ -36,7 +36,7 @@ def test_the_cluster_stands_when_it_is_made() -> None:
             assert all(
                 len(p.isr) == 3 and p.leader == p.replicas[0] for topic in answer.topics for p in topic.partitions
             )
-            assert sorted(broker.groups.led) == [
+            assert sorted(broker.groups.led_partitions) == [
                 p.partition for p in answer.topics[0].partitions if p.leader == broker.node
             ]
         told = stage.said("broker.unfenced", "request.received", "partition.leader")

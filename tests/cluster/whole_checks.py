@@ -132,9 +132,9 @@ class Checks:
             part = TopicPartition(OFFSETS_TOPIC, number)
             leader = self.stage.cluster.controller.image.partition(part).leader  # type: ignore[union-attr]
             broker: Any = self.stage.cluster.brokers[leader]
-            led = broker.groups._led[number]
+            led = broker.groups._drivers[number]
             assert led.active, f"broker {leader} leads {part}, and serves it not"
-            told = Shard(number, led.shard.turn.config, count().__next__)
+            told = Shard(number, led.shard.op.config, count().__next__)
             told.load(to_records(broker.replicas.log(part).batches(0, _ALL), number), self.stage.loop.now_us)
             assert offsets_held(told.partition.offsets.view) == offsets_held(led.shard.partition.offsets.view), part
             for group in led.shard.groups:
@@ -213,7 +213,7 @@ class Checks:
     def _last_commit(self, group: str, partition: TopicPartition) -> int | None:
         _, coordinator = self.stage.cluster.coordinator_of(group)
         number = partition_for(group, self.stage.offsets_partitions)
-        view: Any = coordinator._led[number].shard.partition.offsets.view
+        view: Any = coordinator._drivers[number].shard.partition.offsets.view
         found = dict(view.of(group)).get(partition)
         return None if found is None else int(found.offset)
 

@@ -22,7 +22,7 @@ def test_a_name_said_twice_leaves_the_first_round_open() -> None:
     bench.advance_ms(10_000)
     assert is_parked(stuck)
     assert bench.state == "PreparingRebalance"
-    assert any("supports none of the candidate protocols" in (note.reason or "") for note in bench.notes)
+    assert any("supports none of the candidate protocols" in (note.reason or "") for note in bench.emitted)
     assert bench.join("b", protocols=offering("range")).error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL
     bench.advance_ms(300_000)
     assert bench.state == "Empty"
@@ -47,5 +47,5 @@ def test_a_timer_that_fails_is_told_in_the_trace() -> None:
     bench = Bench()
     bench.join("a", protocols=TWICE)
     bench.advance_ms(3_000)
-    (told,) = [note.reason or "" for note in bench.notes if note.kind is Kind.WARNING]
+    (told,) = [note.reason or "" for note in bench.emitted if note.kind is Kind.WARNING]
     assert told.startswith("the timer join-g failed: member ")

@@ -43,7 +43,7 @@ def test_a_partition_that_is_given_up_leaves_the_groups_of_others_alone(gives_up
             broker.coordinator.elect(lost, 1, load_us=60_000_000)
         gone = E.COORDINATOR_LOAD_IN_PROGRESS if gives_up == "elect" else E.NOT_COORDINATOR
         assert broker.send(OffsetFetchRequest("g", (tp,))).response.error is gone
-        assert kept in broker.coordinator.led
+        assert kept in broker.coordinator.led_partitions
         await broker.loop.sleep(2_000)
         assert held.response.partitions == ((TopicPartition("t", 1), E.NONE),)
         beat = broker.send(HeartbeatRequest("other", 1, member)).response

@@ -19,21 +19,23 @@ ANY = ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable")
 
 
 def table() -> list[tuple[str, str, str, str]]:
-    """The rows: state, who joins, answer, effect. Columns stand where the header has them."""
+    """The rows: state, sender, answer, effect. Columns stand where the header has them."""
     lines = (states.__doc__ or "").splitlines()
-    begin = next(number for number, line in enumerate(lines) if line.split()[:2] == ["state", "who"])
-    edges = [found.start() for found in re.finditer(r"(?<!\S)(state|who joins|answer|effect)", lines[begin])]
+    begin = next(number for number, line in enumerate(lines) if line.split()[:2] == ["state", "sender"])
+    edges = [found.start() for found in re.finditer(r"(?<!\S)(state|sender|answer|effect)", lines[begin])]
     rows = []
     for line in lines[begin + 1 :]:
         if not line:
             break
-        state, who, answer, effect = (line[at:end].strip() for at, end in zip(edges, [*edges[1:], None], strict=True))
-        rows.append((state, who, answer, effect))
+        state, sender, answer, effect = (
+            line[at:end].strip() for at, end in zip(edges, [*edges[1:], None], strict=True)
+        )
+        rows.append((state, sender, answer, effect))
     return rows
 
 
 class Scene:
-    """A group of a leader `a`, a follower `b` and a static member `i`, brought into a state; then somebody joins."""
+    """A group of a leader `a`, a follower `b` and a static member `i`, brought into a state; then a client joins."""
 
     def __init__(self, state: str) -> None:
         self.bench = bench = Bench()
@@ -74,15 +76,15 @@ class Scene:
         )
 
 
-WHO: dict[str, list[Callable[[Scene], Sent]]] = {
-    "a stranger without a member id": [lambda scene: scene.bench.join("x", version=5)],
-    "a newcomer: with that id, or static": [Scene.newcomer, lambda scene: scene.bench.join(instance="new")],
+SENDERS: dict[str, list[Callable[[Scene], Sent]]] = {
+    "unknown, without a member id": [lambda scene: scene.bench.join("x", version=5)],
+    "new: with that id, or static": [Scene.newcomer, lambda scene: scene.bench.join(instance="new")],
     "a member": [lambda scene: scene.member("a"), lambda scene: scene.member("b", OTHER)],
-    "a member, as before": [lambda scene: scene.member("a"), lambda scene: scene.member("b")],
+    "a member, unchanged": [lambda scene: scene.member("a"), lambda scene: scene.member("b")],
     "a member, with other metadata": [lambda scene: scene.member("a", OTHER), lambda scene: scene.member("b", OTHER)],
-    "a static member, back without its id": [lambda scene: scene.bench.join(instance="i")],
+    "a static member without its id": [lambda scene: scene.bench.join(instance="i")],
     "the leader, changed or not": [lambda scene: scene.member("a", OTHER), lambda scene: scene.member("a")],
-    "a follower, as before": [lambda scene: scene.member("b")],
+    "a follower, unchanged": [lambda scene: scene.member("b")],
     "a follower, with other metadata": [lambda scene: scene.member("b", OTHER)],
 }
 
@@ -122,7 +124,7 @@ EFFECTS: dict[str, Callable[[Scene, Sent], bool]] = {
     "opens one if none is": lambda scene, _: scene.opens_a_round or scene.before.state == "PreparingRebalance",
     "counted as joined": lambda scene, sent: scene.bench.snapshot().member(sent.request.member_id).awaiting_join,  # type: ignore[union-attr]
     "none": lambda scene, _: scene.is_as_before,
-    "none, if no news": lambda scene, _: scene.is_as_before,
+    "none, if unchanged": lambda scene, _: scene.is_as_before,
     "a new round": lambda scene, _: scene.opens_a_round,
 }
 ANSWERS: dict[str, Callable[[Scene, Sent], bool]] = {
@@ -130,16 +132,16 @@ ANSWERS: dict[str, Callable[[Scene, Sent], bool]] = {
     "parked until the round closes": _is_answered_when_the_round_closes,
     "parked": _is_parked,
     "parked, under a new id": lambda scene, sent: _is_parked(scene, sent) and _is_another(scene),
-    "at once: this generation once more": _has_this_generation,
+    "at once: this generation again": _has_this_generation,
     "this generation, its new id logged": _has_its_new_id_logged,
 }
 
 
-@pytest.mark.parametrize(("state", "who", "answer", "effect"), table())
-def test_each_row_of_the_table_is_what_becomes_of_that_join(state: str, who: str, answer: str, effect: str) -> None:
-    """In the state of the row, whoever it names joins, in every way: the answer is the row's, and so is the effect."""
+@pytest.mark.parametrize(("state", "sender", "answer", "effect"), table())
+def test_each_row_of_the_table_is_what_becomes_of_that_join(state: str, sender: str, answer: str, effect: str) -> None:
+    """In the state of the row its sender joins, in every way: the answer is the row's, and so is the effect."""
     for played in ANY if state == "any" else (state,):
-        for join in WHO[who]:
+        for join in SENDERS[sender]:
             scene = Scene(played)
             sent = join(scene)
             assert EFFECTS[effect](scene, sent), (played, scene.bench.states())
@@ -149,4 +151,4 @@ def test_each_row_of_the_table_is_what_becomes_of_that_join(state: str, who: str
 def test_the_table_knows_every_state_in_which_somebody_can_join() -> None:
     """Rows for all states but Dead, in which a broker answers for no group; and each kind of sender in some row."""
     assert {state for state, *_ in table()} == {"any", "PreparingRebalance", "CompletingRebalance", "Stable"}
-    assert {who for _, who, *_ in table()} == set(WHO)
+    assert {sender for _, sender, *_ in table()} == set(SENDERS)

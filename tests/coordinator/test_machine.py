@@ -139,7 +139,7 @@ class Walk(RuleBasedStateMachine):
     @invariant()
     def look_at_notes(self) -> None:
         """The generation moves by one exactly when a round closes."""
-        for note in self.bench.notes[self.notes_seen :]:
+        for note in self.bench.emitted[self.notes_seen :]:
             if note.kind is Kind.GROUP_STATE and note.generation is not None:
                 closes = note.to in ("CompletingRebalance", "Empty")
                 if note.from_ == "Empty" and note.generation == 0:
@@ -148,14 +148,14 @@ class Walk(RuleBasedStateMachine):
                 assert note.generation == self.generation, note
             if note.kind is Kind.GROUP_STATE and note.to == "Stable":
                 self.doubtful = False
-        self.notes_seen = len(self.bench.notes)
+        self.notes_seen = len(self.bench.emitted)
         if self.group is not None:
             self.generation = self.group.generation
 
     @invariant()
     def answers_are_single_and_nothing_is_lost(self) -> None:
         """Every request is answered at most once; what is not is parked, held back, or known to be dropped."""
-        held = list(self.bench.shard.turn.purgatory)
+        held = list(self.bench.shard.op.purgatory)
         # Up to 3.9 a commit waits as a callback, which holds the call.
         waiting = {id(one.call) for one in held} | {id(getattr(one.then, "call", None)) for one in held}
         for member in self.group.members.values() if self.group is not None else ():

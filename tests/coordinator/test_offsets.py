@@ -106,7 +106,7 @@ def test_offsets_of_an_empty_group_expire_after_a_week_of_emptiness() -> None:
     bench.advance_ms(600_000)
     assert offsets_of(bench.fetch_offsets(TP)) == {TP: -1}
     assert bench.shard.snapshot("g") is None
-    kinds = [note.kind for note in bench.notes]
+    kinds = [note.kind for note in bench.emitted]
     assert kinds[-2:] == [Kind.OFFSET_EXPIRED, Kind.GROUP_DELETED]
 
 

@@ -284,7 +284,7 @@ def test_foreign_records_are_skipped_with_a_note() -> None:
     unknown = decode(b"\x00\x63??", None)
     offset = OffsetRecord("g", TopicPartition("t", 0), OffsetValue(7, -1, "", 0))
     made = Bench(records=[foreign, foreign, offset, unknown])
-    notes = [note.reason for note in made.notes if note.kind is Kind.WARNING]
+    notes = [note.reason for note in made.emitted if note.kind is Kind.WARNING]
     assert notes == [
         "2 record(s) of ConsumerGroupMemberMetadata (type 5) skipped in __consumer_offsets-0: not modelled",
         "1 record(s) of unknown (type 99) skipped in __consumer_offsets-0: not modelled",

@@ -110,7 +110,7 @@ def test_member_absent_at_the_join_timer_is_out() -> None:
     bench.advance_ms(20_000)
     assert one.joined.generation_id == 2
     assert [member.member_id for member in bench.snapshot().members] == [ids[0]]
-    removed = [note for note in bench.notes if note.kind is Kind.MEMBER_REMOVED]
+    removed = [note for note in bench.emitted if note.kind is Kind.MEMBER_REMOVED]
     assert [(note.member_id, note.reason) for note in removed] == [(ids[1], "join-timeout")]
 
 

@@ -205,10 +205,10 @@ def test_broker_that_does_not_lead_the_partition_says_so() -> None:
         assert broker.join("a").response == JoinGroupResponse(ErrorCode.NOT_COORDINATOR)
         broker.lead_all(epoch=3)
         parked = broker.join("a")
-        for partition in broker.coordinator.led:
+        for partition in broker.coordinator.led_partitions:
             broker.coordinator.resign(partition, 3)
         assert not parked.responses
-        for partition in broker.coordinator.led:
+        for partition in broker.coordinator.led_partitions:
             broker.coordinator.resign(partition, 4)
         assert parked.response.error is ErrorCode.NOT_COORDINATOR
         assert broker.send(HeartbeatRequest("g", 1, "x")).response.error is ErrorCode.NOT_COORDINATOR
@@ -264,7 +264,7 @@ def test_group_moves_to_another_broker_without_a_rebalance() -> None:
         other = GroupCoordinator(
             broker.loop, broker.loop.host("broker-2"), 2, broker.coordinator.config, broker.log, Topics()
         )
-        for partition in broker.coordinator.led:
+        for partition in broker.coordinator.led_partitions:
             broker.coordinator.resign(partition, 1)
             other.elect(partition, 1)
         call = FakeCall(HeartbeatRequest("g", 1, ids[0]))
@@ -372,7 +372,7 @@ def test_stopped_coordinator_is_not_available() -> None:
         broker.coordinator.stop()
         assert parked.response.error is ErrorCode.NOT_COORDINATOR
         assert broker.join("a").response.error is ErrorCode.COORDINATOR_NOT_AVAILABLE
-        assert broker.coordinator.led == ()
+        assert broker.coordinator.led_partitions == ()
 
     run(story)
 

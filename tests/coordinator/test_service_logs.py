@@ -11,7 +11,7 @@ from tables_kit import Broker, on_broker, watched
 from groupsim.coordinator.base.interfaces import AppendRefused, LoadFailed, OutOfSync
 from groupsim.coordinator.base.placement import partition_for
 from groupsim.coordinator.base.records import GroupRecord, GroupValue, Loaded, Record, StoredMember
-from groupsim.coordinator.partition_driver import Leadership
+from groupsim.coordinator.partition_driver import PartitionDriver
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.protocol.errors import ErrorCode as E
 from groupsim.protocol.messages.group import (
@@ -110,7 +110,7 @@ def test_partition_that_cannot_be_read_has_no_coordinator() -> None:
         whole, made.log.read = made.log.read, broken  # type: ignore[method-assign]
         made.coordinator.elect(PARTITION, 1)
         assert made.ask(HeartbeatRequest("g", 1, "m")).error is E.NOT_COORDINATOR  # type: ignore[union-attr]
-        assert PARTITION not in made.coordinator.led
+        assert PARTITION not in made.coordinator.led_partitions
         groups = made.ask(ListGroupsRequest())
         assert isinstance(groups, ListGroupsResponse)
         assert groups.error is E.NONE
@@ -172,7 +172,7 @@ def test_many_groups_are_described_without_asking_each_for_all_that_tripped(monk
         made.coordinator.elect(PARTITION, 1)
         made.coordinator.elect(PARTITION + 1, 1)
         elsewhere = [name for name in map(str, range(2_000)) if partition_for(name) == PARTITION + 1]
-        monkeypatch.setattr(Leadership, "__eq__", same)
+        monkeypatch.setattr(PartitionDriver, "__eq__", same)
         made.ask(DescribeGroupsRequest((*here, *elsewhere)))
         assert len(asked) <= len(here) + len(elsewhere)
 

@@ -43,7 +43,7 @@ def test_settings_are_read_under_kafkas_names() -> None:
         ({"group.max.size": 2**31}, "at most 2147483647"),
         ({"group.max.size": True}, "whole number"),
         ({"broker.version": "new"}, "not a Kafka version"),
-        ({"broker.version": "0.8.2"}, "oldest is 0.9"),
+        ({"broker.version": "0.8.2"}, "write 0.9 or newer"),
     ],
 )
 def test_a_bad_setting_is_refused_with_the_remedy(properties: dict[str, object], message: str) -> None:

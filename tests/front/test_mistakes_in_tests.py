@@ -31,7 +31,7 @@ MARKER_MISTAKES = [
     ("3", "*@pytest.mark.sim(3): write the name before the value*"),
     ('seed="x"', "*seed='x': a seed is a whole number*"),
     ('broker={"group.inital.rebalance.delay.ms": 0}', "*did you mean group.initial.rebalance.delay.ms?*"),
-    ('broker={"version": "9.9"}', "*newer than what is modelled*"),
+    ('broker={"version": "9.9"}', "*newer than any modelled release*"),
     ('latency="5 bananas"', "*@pytest.mark.sim: *5 bananas*"),
     ('logs="count"', "*@pytest.mark.sim: *logs*"),
 ]

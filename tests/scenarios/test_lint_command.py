@@ -92,7 +92,7 @@ def test_client_and_broker_are_given_on_the_command_line(tmp_path: Path) -> None
     ("option", "words"),
     [
         (("--client", "jaba"), "did you mean `java`"),
-        (("--broker", "99"), "newer than what is modelled"),
+        (("--broker", "99"), "newer than any modelled release"),
         (("--set", "group.max.sise=3"), "did you mean `group.max.size`"),
         (("--set", "group.max.size"), "no value"),
     ],

@@ -13,7 +13,7 @@ from groupsim.coordinator.classic.entry_points import ClassicGroup
 from groupsim.coordinator.classic.expiry import ExpiryRule
 from groupsim.coordinator.classic.group import GroupData
 from groupsim.coordinator.classic.member import Member
-from groupsim.coordinator.classic.operation import Turn
+from groupsim.coordinator.classic.operation import Operation
 from groupsim.coordinator.classic.states import State
 from groupsim.coordinator.classic.validation import Arrival
 from groupsim.coordinator.ids import MemberIds
@@ -32,9 +32,9 @@ def static_reuse_id(patch: Patcher) -> None:
     """KAFKA-8500: outside Stable a known instance gets the member id that is stored for it."""
     replace_member = join.replace_static_member
 
-    def mutant(turn: Turn, group: GroupData, arrival: Arrival, request: JoinGroupRequest, old_id: str) -> None:
+    def mutant(op: Operation, group: GroupData, arrival: Arrival, request: JoinGroupRequest, old_id: str) -> None:
         same = arrival if group.state is State.STABLE else evolve(arrival, fresh_id=old_id)
-        replace_member(turn, group, same, request, old_id)
+        replace_member(op, group, same, request, old_id)
 
     patch.setattr(join, "replace_static_member", mutant)
 
@@ -46,15 +46,15 @@ def static_id_not_unique(patch: Patcher) -> None:
 
 def static_rejoin_not_persisted(patch: Patcher) -> None:
     """KAFKA-10284: the new id of a static member is answered, and never written."""
-    append = Turn.append
+    append = Operation.append
 
-    def mutant(self: Turn, records: Any, then: Any = None, within_ms: int | None = None) -> None:
+    def mutant(self: Operation, records: Any, then: Any = None, within_ms: int | None = None) -> None:
         if isinstance(then, static_replacement.ReplacementStored):
             then(self, None)
         else:
             append(self, records, then, within_ms)
 
-    patch.setattr(Turn, "append", mutant)
+    patch.setattr(Operation, "append", mutant)
 
 
 # --- who is stuck ------------------------------------------------------------------------------------------------
@@ -62,7 +62,7 @@ def static_rejoin_not_persisted(patch: Patcher) -> None:
 
 def no_sync_deadline(patch: Patcher) -> None:
     """KAFKA-12890: no timer limits how long a joined member may delay its SyncGroup."""
-    patch.setattr(rebalance, "_arm_sync", lambda turn, group: None)
+    patch.setattr(rebalance, "_arm_sync", lambda op, group: None)
 
 
 def first_expiry_check_true(patch: Patcher) -> None:
@@ -70,9 +70,9 @@ def first_expiry_check_true(patch: Patcher) -> None:
     looked: dict[str, None] = {}
     expired = entry_points.session_expired
 
-    def mutant(turn: Turn, group: GroupData, member_id: str) -> None:
+    def mutant(op: Operation, group: GroupData, member_id: str) -> None:
         if member_id in looked or member_id not in group.members:
-            expired(turn, group, member_id)
+            expired(op, group, member_id)
         looked[member_id] = None
 
     patch.setattr(entry_points, "session_expired", mutant)
@@ -82,10 +82,10 @@ def lookup_before_exists(patch: Patcher) -> None:
     """KAFKA-8896: a timer looks up its member without checking that it still exists."""
     expired = entry_points.session_expired
 
-    def mutant(turn: Turn, group: GroupData, member_id: str) -> None:
+    def mutant(op: Operation, group: GroupData, member_id: str) -> None:
         if member_id not in group.pending_join:
             assert group.lookup[member_id] is not None
-        expired(turn, group, member_id)
+        expired(op, group, member_id)
 
     patch.setattr(entry_points, "session_expired", mutant)
 
@@ -94,16 +94,16 @@ def pending_member_immortal(patch: Patcher) -> None:
     """Redpanda 3300: a member id that was handed out and never used is never removed."""
     hand_out = join._hand_out_id
 
-    def mutant(turn: Turn, group: GroupData, arrival: Arrival, request: JoinGroupRequest) -> None:
-        hand_out(turn, group, arrival, request)
-        turn.stop_timer(session_timer(group.group_id, arrival.fresh_id))
+    def mutant(op: Operation, group: GroupData, arrival: Arrival, request: JoinGroupRequest) -> None:
+        hand_out(op, group, arrival, request)
+        op.stop_timer(session_timer(group.group_id, arrival.fresh_id))
 
     patch.setattr(join, "_hand_out_id", mutant)
 
 
 def leave_does_not_complete_join(patch: Patcher) -> None:
     """KoP 380: a member that leaves an open round is removed, and the round is not completed."""
-    patch.setattr(leave, "maybe_complete", lambda turn, group: None)
+    patch.setattr(leave, "maybe_complete", lambda op, group: None)
 
 
 def ghost_members_accumulate(patch: Patcher) -> None:
@@ -113,7 +113,7 @@ def ghost_members_accumulate(patch: Patcher) -> None:
 
 def absent_leader(patch: Patcher) -> None:
     """KAFKA-8220: a round closes with a leader that did not join, and all members wait for its assignment."""
-    patch.setattr(rebalance, "_elect_joined_leader", lambda turn, group: group.leader is not None)
+    patch.setattr(rebalance, "_elect_joined_leader", lambda op, group: group.leader is not None)
 
 
 def heartbeat_hides_rebalance(patch: Patcher) -> None:
@@ -174,37 +174,37 @@ def ignore_changed_metadata(patch: Patcher) -> None:
 def rebalance_timeout_minus_one(patch: Patcher) -> None:
     """KAFKA-8653: the rebalance timeout that JoinGroup v0 lacks is taken as -1."""
     patch.setattr(
-        join, "rebalance_timeout_ms", lambda turn, request: -1 if request.version < 1 else request.rebalance_timeout_ms
+        join, "rebalance_timeout_ms", lambda op, request: -1 if request.version < 1 else request.rebalance_timeout_ms
     )
 
 
 def rebalance_equals_session(patch: Patcher) -> None:
     """librdkafka's mock broker: a round waits no longer than a session."""
-    patch.setattr(join, "rebalance_timeout_ms", lambda turn, request: request.session_timeout_ms)
+    patch.setattr(join, "rebalance_timeout_ms", lambda op, request: request.session_timeout_ms)
 
 
 def new_member_timer_not_cleared(patch: Patcher) -> None:
     """KAFKA-9232: the five minutes of a new member stay in force after its JoinGroup is answered."""
-    set_session = Turn.set_session
+    set_session = Operation.set_session
 
-    def mutant(self: Turn, group: GroupData, member: Member, timeout_ms: int | None = None) -> None:
+    def mutant(self: Operation, group: GroupData, member: Member, timeout_ms: int | None = None) -> None:
         set_session(self, group, member, join.NEW_MEMBER_JOIN_TIMEOUT_MS if member.is_new else timeout_ms)
 
-    patch.setattr(Turn, "set_session", mutant)
+    patch.setattr(Operation, "set_session", mutant)
 
 
 def member_timeouts_not_updated(patch: Patcher) -> None:
     """KAFKA-14009: a static member comes back with other timeouts, and the old ones stay in force."""
     patch.setattr(
-        static_replacement, "_take", lambda turn, group, member, said: group.change_protocols(member, said.protocols)
+        static_replacement, "_take", lambda op, group, member, said: group.change_protocols(member, said.protocols)
     )
 
 
 def initial_delay_skipped(patch: Patcher) -> None:
     """Redpanda a90cd758: the first member of a group does not wait for others."""
 
-    def mutant(turn: Turn, group: GroupData) -> None:
-        turn.set_timer(rebalance.join_timer(group.group_id), rebalance.TimerKind.JOIN, 1_000, group.group_id)
+    def mutant(op: Operation, group: GroupData) -> None:
+        op.set_timer(rebalance.join_timer(group.group_id), rebalance.TimerKind.JOIN, 1_000, group.group_id)
 
     patch.setattr(rebalance, "_set_initial_timer", mutant)
 
@@ -216,8 +216,8 @@ def size_check_race(patch: Patcher) -> None:
     """KAFKA-9844: a member that joins while the group is being formed is not counted."""
     accepts = join.accepts
 
-    def mutant(turn: Turn, group: GroupData, member_id: str) -> bool:
-        return (group.generation == 0 and member_id == "") or accepts(turn, group, member_id)
+    def mutant(op: Operation, group: GroupData, member_id: str) -> bool:
+        return (group.generation == 0 and member_id == "") or accepts(op, group, member_id)
 
     patch.setattr(join, "accepts", mutant)
 
@@ -226,8 +226,8 @@ def pending_not_counted(patch: Patcher) -> None:
     """KAFKA-9885: a member that returns with a pending member id is always accepted, full group or not."""
     accepts = join.accepts
 
-    def mutant(turn: Turn, group: GroupData, member_id: str) -> bool:
-        return member_id in group.pending_join or accepts(turn, group, member_id)
+    def mutant(op: Operation, group: GroupData, member_id: str) -> bool:
+        return member_id in group.pending_join or accepts(op, group, member_id)
 
     patch.setattr(join, "accepts", mutant)
 
@@ -237,14 +237,14 @@ def pending_not_counted(patch: Patcher) -> None:
 
 def expire_active_group(patch: Patcher) -> None:
     """KAFKA-4682: offsets expire by the time of their commit, whether or not the group is active."""
-    patch.setattr(ClassicGroup, "expiry_rule", lambda group, turn: ExpiryRule())
+    patch.setattr(ClassicGroup, "expiry_rule", lambda group, op: ExpiryRule())
 
 
 def expire_while_rebalancing(patch: Patcher) -> None:
     """KAFKA-13636: offsets expire while the group rebalances."""
     rule = ClassicGroup.expiry_rule
     rebalancing = (State.PREPARING_REBALANCE, State.AWAITING_SYNC)
-    mutant = lambda group, turn: ExpiryRule() if group.state in rebalancing else rule(group, turn)  # noqa: E731
+    mutant = lambda group, op: ExpiryRule() if group.state in rebalancing else rule(group, op)  # noqa: E731
     patch.setattr(ClassicGroup, "expiry_rule", mutant)
 
 
@@ -279,7 +279,7 @@ def load_check_order(patch: Patcher) -> None:
 
 def unload_drops_callbacks(patch: Patcher) -> None:
     """KAFKA-2841, KAFKA-16148: a coordinator that resigns drops parked requests without an answer."""
-    patch.setattr(ClassicGroup, "unloaded", lambda group, turn: None)
+    patch.setattr(ClassicGroup, "unloaded", lambda group, op: None)
 
 
 def partial_replay_accepted(patch: Patcher) -> None:
@@ -306,4 +306,4 @@ def field_lost_on_reload(patch: Patcher) -> None:
 
 def txn_commit_unvalidated(patch: Patcher) -> None:
     """Redpanda 0e3a7522: offsets in a transaction are accepted without a check of member and generation (KIP-447)."""
-    patch.setattr(ClassicGroup, "txn_commit_error", lambda group, turn, request: None)
+    patch.setattr(ClassicGroup, "txn_commit_error", lambda group, op, request: None)

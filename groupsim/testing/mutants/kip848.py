@@ -129,7 +129,7 @@ def member_without_topics(patch: Patcher) -> None:
 def txn_empty_member_id(patch: Patcher) -> None:
     """KAFKA-18060: every commit in a transaction has to name a member."""
 
-    def mutant(group: Any, turn: Any, request: Any) -> ErrorCode | None:
+    def mutant(group: Any, op: Any, request: Any) -> ErrorCode | None:
         return None if request.member_id in group.lookup else ErrorCode.UNKNOWN_MEMBER_ID
 
     patch.setattr(ClassicGroup, "txn_commit_error", mutant)
@@ -139,10 +139,10 @@ def admin_remove_by_id(patch: Patcher) -> None:
     """KAFKA-18188: an administrator can remove static members alone."""
     leave_one = leave._leave_one
 
-    def mutant(turn: Any, group: Any, entry: Any) -> Any:
+    def mutant(op: Any, group: Any, entry: Any) -> Any:
         if entry.group_instance_id is None and entry.reason is not None and entry.reason.startswith("Removed by"):
             return LeftMember(entry.member_id, None, ErrorCode.UNKNOWN_MEMBER_ID)
-        return leave_one(turn, group, entry)
+        return leave_one(op, group, entry)
 
     patch.setattr(leave, "_leave_one", mutant)
 
@@ -151,10 +151,10 @@ def instance_map_leak(patch: Patcher) -> None:
     """KAFKA-20747: a member may rejoin as another instance, and is then stored under both."""
     member_error = join.member_error
 
-    def mutant(turn: Any, group: Any, member_id: str, instance_id: str | None, operation: str) -> ErrorCode | None:
+    def mutant(op: Any, group: Any, member_id: str, instance_id: str | None, operation: str) -> ErrorCode | None:
         if instance_id is not None and instance_id not in group.instances and member_id in group.lookup:
             group.instances[instance_id] = member_id
-        return member_error(turn, group, member_id, instance_id, operation)
+        return member_error(op, group, member_id, instance_id, operation)
 
     patch.setattr(join, "member_error", mutant)
 

@@ -17,7 +17,7 @@ from groupsim.coordinator.offsets import requests, retention
 from groupsim.coordinator.partition.offset_store import OffsetStore
 from groupsim.coordinator.partition.offset_view import OffsetView
 from groupsim.coordinator.partition.state import Partition
-from groupsim.coordinator.partition_driver import Leadership
+from groupsim.coordinator.partition_driver import PartitionDriver
 from groupsim.coordinator.runtime import CoordinatorRuntime
 from groupsim.coordinator.service import GroupCoordinator
 from groupsim.protocol.errors import ErrorCode
@@ -53,7 +53,7 @@ def txn_commit_order(patch: Patcher) -> None:
 
 def delete_group_with_open_txn(patch: Patcher) -> None:
     """KAFKA-19163: a group whose only offsets are in an open transaction counts as one without offsets."""
-    look = retention.look
+    look = retention.cleanup
 
     def mutant(partition: Partition) -> None:
         with ExitStack() as undo:
@@ -67,9 +67,9 @@ def txn_rebalance_code(patch: Patcher) -> None:
     """Redpanda a666c9b4: offsets in a transaction are refused during a rebalance, as others are."""
     error = ClassicGroup.txn_commit_error
 
-    def mutant(group: Any, turn: Any, request: Any) -> ErrorCode | None:
+    def mutant(group: Any, op: Any, request: Any) -> ErrorCode | None:
         rebalancing = group.state in (State.PREPARING_REBALANCE, State.AWAITING_SYNC)
-        return error(group, turn, request) or (ErrorCode.REBALANCE_IN_PROGRESS if rebalancing else None)
+        return error(group, op, request) or (ErrorCode.REBALANCE_IN_PROGRESS if rebalancing else None)
 
     patch.setattr(ClassicGroup, "txn_commit_error", mutant)
 
@@ -95,22 +95,22 @@ def stale_election_event(patch: Patcher) -> None:
 
 def stale_state_merged(patch: Patcher) -> None:
     """Redpanda 3ed7492f: a coordinator that leads again replays the log on top of its former groups."""
-    load, unload = Leadership.load, Leadership.unload
+    load, unload = PartitionDriver.load, PartitionDriver.unload
     left: dict[tuple[str, str], list[Member]] = {}
 
-    def unloading(self: Leadership) -> None:
+    def unloading(self: PartitionDriver) -> None:
         left.update(((self._host.name, group.group_id), list(group.lookup.values())) for group in self.shard.groups)
         unload(self)
 
-    def loading(self: Leadership) -> None:
+    def loading(self: PartitionDriver) -> None:
         load(self)
         for group in self.shard.groups:
             for member in left.get((self._host.name, group.group_id), ()):
                 if member.member_id not in group.lookup:
                     group.add(evolve(member, session=None), None)
 
-    patch.setattr(Leadership, "unload", unloading)
-    patch.setattr(Leadership, "load", loading)
+    patch.setattr(PartitionDriver, "unload", unloading)
+    patch.setattr(PartitionDriver, "load", loading)
 
 
 def tombstone_then_offsets(patch: Patcher) -> None:
@@ -144,7 +144,7 @@ def load_while_offline(patch: Patcher) -> None:
     resign = CoordinatorRuntime.resign
 
     def mutant(self: CoordinatorRuntime, partition: int, epoch: int) -> None:
-        led = self._led.get(partition)
+        led = self._drivers.get(partition)
         if led is None or led.active:
             resign(self, partition, epoch)
 

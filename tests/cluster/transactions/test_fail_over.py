@@ -211,7 +211,7 @@ def test_loading_takes_as_long_as_the_log_is() -> None:
         await rig.loop.until(lambda: rig.coordinator() != node, 20 * SECOND)
         after, coordinator = rig.cluster.replicated.transaction_coordinator_of("tx")
         number = coordinator.partition_for("tx")
-        await rig.loop.until(lambda: number in coordinator.led, SECOND)
+        await rig.loop.until(lambda: number in coordinator.led_partitions, SECOND)
         request = InitProducerIdRequest("tx", 10_000)
         assert (await rig.ask(after, request)).error is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
         await rig.loop.sleep(SECOND)

@@ -333,13 +333,13 @@ def test_epochs_order_elections_and_resignations() -> None:
         place = partition_for("g")
         made.coordinator.elect(place, 5)
         made.coordinator.resign(place, 5)
-        assert place in made.coordinator.led
+        assert place in made.coordinator.led_partitions
         made.coordinator.resign(place, 6)
-        assert place not in made.coordinator.led
+        assert place not in made.coordinator.led_partitions
         made.coordinator.elect(place, 6)
-        assert place not in made.coordinator.led
+        assert place not in made.coordinator.led_partitions
         made.coordinator.elect(place, 7)
-        assert place in made.coordinator.led
+        assert place in made.coordinator.led_partitions
 
     on_broker(story, lead=False)
 

@@ -197,7 +197,7 @@ def test_a_succession_is_told_when_there_is_one() -> None:
     ids = crowd(made, 4)
     made.leave(ids[2])
     made.leave(ids[0])
-    told = [(n.member_id, n.reason, n.payload) for n in made.notes if n.kind is Kind.LEADER_ELECTED]
+    told = [(n.member_id, n.reason, n.payload) for n in made.emitted if n.kind is Kind.LEADER_ELECTED]
     following = next(one for one in java_order(ids) if one not in (ids[0], ids[2]))
     assert told == [(ids[0], "first-member", None), (following, "succession", {"previous": ids[0]})]
 

@@ -138,7 +138,7 @@ def offsets_expire_in_a_rebalance(made: Bench) -> bool:
         made.advance_ms(149_000)
         made.heartbeat("a-1", 1)
     made.leave("a-1")
-    timer = made.shard.turn.timers.get("expire-group-metadata-0")
+    timer = made.shard.op.timers.get("expire-group-metadata-0")
     assert timer is not None
     made.advance_to(timer.due_us - 1_000_000)
     assert offsets_of(made.fetch_offsets(T0)) == {T0: 5}
@@ -254,7 +254,7 @@ def test_no_defect_is_in_the_newest_release() -> None:
 )
 def test_an_unknown_defect_names_the_nearest(name: str, hint: str) -> None:
     """A name that is no broker's defect is refused with the nearest one."""
-    with pytest.raises(ValueError, match=f"no broker has a defect '{name}'; .*{hint}"):
+    with pytest.raises(ValueError, match=f"unknown broker defect '{name}'; .*{hint}"):
         CoordinatorConfig.from_properties({"broker.defects": [name]})
 
 

@@ -153,7 +153,7 @@ def test_silence_removes_a_member(state: str, after: str, static: bool) -> None:
     assert causes(stage.bench)[-1] == "HEARTBEAT_EXPIRED"
     assert [m.member_id for m in stage.bench.snapshot().members] == [stage.follower]
     assert stage.bench.snapshot().leader == stage.follower
-    reason = next(n.reason for n in reversed(stage.bench.notes) if n.kind is Kind.GROUP_STATE)
+    reason = next(n.reason for n in reversed(stage.bench.emitted) if n.kind is Kind.GROUP_STATE)
     assert reason == f"removing member {stage.leader} on heartbeat expiration."
 
 
@@ -261,5 +261,5 @@ def test_order_within_an_instant() -> None:
     for one in ("c-3", "a-1", "b-2"):
         made.heartbeat(one, 1)
     made.advance_ms(SESSION_MS)
-    gone = [note.member_id for note in made.notes if note.kind is Kind.MEMBER_REMOVED]
+    gone = [note.member_id for note in made.emitted if note.kind is Kind.MEMBER_REMOVED]
     assert gone == ["c-3", "a-1", "b-2"]

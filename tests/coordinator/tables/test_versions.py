@@ -132,7 +132,7 @@ def offset_delete_ends_group(made: Bench) -> bool:
     return describe(made).state == "Dead"
 
 
-def looks_after_refusal(made: Bench) -> bool:
+def completes_after_refusal(made: Bench) -> bool:
     """Whether the round goes on without the last one, whom a full group has put out, as on a real 3.9.1."""
     made = Bench(made.config.__class__(made.config.broker_version, group_max_size=2))
     made.stable("a", "b")
@@ -214,7 +214,7 @@ def describe_unknown_is_error(made: Bench) -> bool:
     return describe(made, version=6).error is E.GROUP_ID_NOT_FOUND
 
 
-def commit_to_unknown_is_told(made: Bench) -> bool:
+def commit_to_unknown_is_error(made: Bench) -> bool:
     """Whether a commit v9 with a generation of a group that is not there says so; a real 3.9.1 does not."""
     [error] = committed(made.commit_offset(5, member_id="m", generation=1, version=9))
     assert error in (E.GROUP_ID_NOT_FOUND, E.ILLEGAL_GENERATION)
@@ -228,7 +228,7 @@ def list_trims_states(made: Bench) -> bool:
     return bool(listed(made, states=(" Stable ",)))
 
 
-def describe_tells_old_assignments(made: Bench) -> bool:
+def describe_shows_old_assignments(made: Bench) -> bool:
     """Whether a member's assignment is told while its group rebalances; that of a Stable group is, always."""
     made.stable("a")
     assert describe(made).members[0].assignment
@@ -275,9 +275,9 @@ BOUNDARIES: Mapping[Callable[[Bench], bool], tuple[str, str]] = {
     answers_wait_for_writes: ("3.9", "4.0"),
     deletes_after_writes: ("4.0", "4.1"),
     describe_unknown_is_error: ("3.9", "4.0"),
-    commit_to_unknown_is_told: ("3.9", "4.0"),
+    commit_to_unknown_is_error: ("3.9", "4.0"),
     list_trims_states: ("3.9", "4.0"),
-    describe_tells_old_assignments: ("3.9", "4.0"),
+    describe_shows_old_assignments: ("3.9", "4.0"),
     retention_from_empty: ("2.0", "2.1"),
     unsubscribed_offsets_expire: ("2.3", "2.4"),
     new_group_is_written: ("3.9", "4.0"),
@@ -297,7 +297,7 @@ GONE = {
     sync_keeps_session: ("0.9", "3.9", "4.0"),
     unstable_plain_commits: ("2.5", "3.9", "4.0"),
     offset_delete_ends_group: ("2.4", "3.9", "4.0"),
-    looks_after_refusal: ("2.6", "3.9", "4.0"),
+    completes_after_refusal: ("2.6", "3.9", "4.0"),
     votes_in_scala_order: ("0.11", "3.9", "4.0"),
     appends_to_all: ("0.9", "3.9", "4.0"),
     append_errors_by_kind: ("0.9", "3.9", "4.0"),
@@ -336,7 +336,7 @@ def test_every_difference_is_probed() -> None:
     """No named difference is without a test in this folder, or that of the service; defects have `ROWS`."""
     of_defects = {field for defect in BROKER_DEFECTS.values() for field in defect.changes}
     elsewhere = {"max_session_timeout_ms", "retention_minutes"}
-    elsewhere |= {"sync_while_loading_rebalances", "sent_away_joins_have_ids", "groups_have_configs"}
+    elsewhere |= {"sync_while_loading_rebalances", "redirected_joins_have_ids", "groups_have_configs"}
     assert {probe.__name__ for probe in (*BOUNDARIES, *GONE)} | of_defects | elsewhere == set(HISTORY)
 
 

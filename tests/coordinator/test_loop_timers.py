@@ -5,9 +5,9 @@ from __future__ import annotations
 from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.base.effects import SetTimer
 from groupsim.coordinator.base.timers import Timer, TimerKind, Timers
-from groupsim.coordinator.classic.operation import Turn
+from groupsim.coordinator.classic.operation import Operation
 from groupsim.coordinator.classic.purgatory import Purgatory
-from groupsim.coordinator.loop_timers import Alarms
+from groupsim.coordinator.loop_timers import LoopTimers
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 
 
@@ -16,7 +16,7 @@ def test_a_deadline_that_is_moved_within_its_instant_comes_in_its_new_place() ->
     seen: list[str] = []
 
     async def main(loop: VirtualLoop) -> None:
-        alarms = Alarms(loop, loop.host("broker"), lambda timer: seen.append(timer.name))
+        alarms = LoopTimers(loop, loop.host("broker"), lambda timer: seen.append(timer.name))
         first, second = (Timer(name, TimerKind.SESSION, "g", name) for name in ("first", "second"))
         for timer in (first, second):
             timer.move(100, loop.ticket())
@@ -30,10 +30,10 @@ def test_a_deadline_that_is_moved_within_its_instant_comes_in_its_new_place() ->
 
 def test_only_a_move_that_an_alarm_would_ring_too_late_for_is_told() -> None:
     """Where nobody asks for every move: the first, and one to an earlier deadline than the alarm's."""
-    turn = Turn(CoordinatorConfig(), Timers(iter(range(1, 9)).__next__), Purgatory(0), every_move=False)
-    timer = turn.set_timer("join-g", TimerKind.JOIN, 100, "g")
-    assert [type(effect) for effect in turn.take()] == [SetTimer]
+    op = Operation(CoordinatorConfig(), Timers(iter(range(1, 9)).__next__), Purgatory(0), every_move=False)
+    timer = op.set_timer("join-g", TimerKind.JOIN, 100, "g")
+    assert [type(effect) for effect in op.take()] == [SetTimer]
     timer.rings_us = 100  # as the driver notes
     for delay_us, told in ((100, []), (150, []), (99, [SetTimer])):
-        assert turn.set_timer("join-g", TimerKind.JOIN, delay_us, "g") is timer
-        assert [type(effect) for effect in turn.take()] == told
+        assert op.set_timer("join-g", TimerKind.JOIN, delay_us, "g") is timer
+        assert [type(effect) for effect in op.take()] == told
