@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.units import MS_US
@@ -65,9 +65,6 @@ if TYPE_CHECKING:
 _AT_ONCE = (Reaction.REDISCOVER, Reaction.REJOIN, Reaction.RESET_MEMBER, Reaction.RESET_GENERATION)
 _IDLE = Stage.IDLE  # looked up once: members of an enumeration are found slowly, and every round of records asks
 
-Going: TypeAlias = bool | Coroutine[Any, Any, bool]
-"""Whether a stage goes on to the next at once; where it may take time, what is to be awaited to know."""
-
 
 class Joining:
     """The rebalance as one member goes through it."""
@@ -85,6 +82,7 @@ class Joining:
         "_sent",
         "_topics",
         "_tried_us",
+        "_user_code",
         "_was_stable",
         "_why",
         "busy",
@@ -113,6 +111,8 @@ class Joining:
         self._tried_us = 0
         self._was_stable = False
         self._refused = 0  # attempts in a row whose error the application saw
+        #: What a step has begun that may take time (callbacks, an assignor), and whether the walk goes on after it.
+        self._user_code: Coroutine[Any, Any, bool] | None = None
         self._why = 0  # the event that the next step follows from: the story may be woken by something else
 
     # -- wishes -------------------------------------------------------------------------------------------------
@@ -218,20 +218,20 @@ class Joining:
         while (self.rejoin_needed or self.stage is not _IDLE) and not member.closing:
             if self._why:
                 member.trace.begin(self._why)
-            goes_on = _STEPS[self.stage](self)
-            if goes_on is False:
+            if not _STEPS[self.stage](self):
                 break
-            if goes_on is not True:
-                self.busy = True
-                return self._walk_on(goes_on)
-        return None
+        user_code, self._user_code = self._user_code, None
+        if user_code is None:
+            return None
+        self.busy = True
+        return self._walk_on(user_code)
 
-    async def _walk_on(self, goes_on: Coroutine[Any, Any, bool]) -> None:
+    async def _walk_on(self, user_code: Coroutine[Any, Any, bool]) -> None:
         try:
-            further = await goes_on
+            goes_on = await user_code
         finally:
             self.busy = False
-        if further:
+        if goes_on:
             rest = self._walk()
             if rest is not None:
                 await rest
@@ -259,7 +259,7 @@ class Joining:
         member.commits.before_rebalance()
         return True
 
-    def _prepare(self) -> Going:
+    def _prepare(self) -> bool:
         """Give up partitions, once the auto-commit before it has come to an end."""
         member = self._member
         begun = member.commits.begins_anew()
@@ -268,7 +268,8 @@ class Joining:
         self.stage = Stage.COMMITTING if begun else _IDLE
         giving_up = self._group.ownership.prepare()
         if giving_up is not None:
-            return self._give_up(giving_up)
+            self._user_code = self._give_up(giving_up)
+            return False
         member.commits.revoked()
         return not begun
 
@@ -309,7 +310,7 @@ class Joining:
         self._member.wake.set()
         self._group.go_on()
 
-    def _take_join(self) -> Going:
+    def _take_join(self) -> bool:
         outcome, self._outcome = self._outcome, None
         if type(outcome) is JoinGroupResponse and not outcome.error:
             self._check_protocol(Api.JOIN_GROUP, outcome.protocol_type, "consumer")
@@ -320,7 +321,7 @@ class Joining:
             self._unanswered(Api.JOIN_GROUP, outcome)
         return True
 
-    def _joined(self, response: JoinGroupResponse) -> Going:
+    def _joined(self, response: JoinGroupResponse) -> bool:
         member = self._member
         if member.state is not ClientState.PREPARING_REBALANCE:
             self._again(failed("UnjoinedGroupException"), at_once=False)
@@ -335,7 +336,8 @@ class Joining:
             return False
         self.stage = Stage.SYNCING  # also while the assignor runs
         if response.leader == response.member_id:
-            return self._lead(response)
+            self._user_code = self._lead(response)
+            return False
         self.resign()
         return self._sync(member.generation, ())
 
@@ -413,7 +415,11 @@ class Joining:
             self._unanswered(Api.SYNC_GROUP, outcome)
         return True
 
-    async def _complete(self) -> bool:
+    def _complete(self) -> bool:
+        self._user_code = self._call_back()
+        return False
+
+    async def _call_back(self) -> bool:
         member = self._member
         outcome = self._outcome
         if type(outcome) is not SyncGroupResponse:
@@ -506,7 +512,8 @@ class Joining:
             self.hold(until_us)
 
 
-_STEPS: Mapping[Stage, Callable[[Joining], Going]] = {
+#: What each stage does: whether the walk goes on at once. What may take time it leaves in `_user_code`.
+_STEPS: Mapping[Stage, Callable[[Joining], bool]] = {
     Stage.IDLE: Joining._begin,
     Stage.COMMITTING: Joining._prepare,
     Stage.JOINING: Joining._wait,

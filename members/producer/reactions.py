@@ -15,7 +15,7 @@ from enum import Enum, auto
 from groupsim.protocol.errors import ErrorCode
 
 
-class Reaction(Enum):
+class ProduceReaction(Enum):
     """What to do."""
 
     RETRY = auto()
@@ -29,32 +29,32 @@ class Reaction(Enum):
     __hash__ = object.__hash__
 
 
-REACTIONS: Mapping[ErrorCode, Reaction] = {
-    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: Reaction.REFRESH,
-    ErrorCode.LEADER_NOT_AVAILABLE: Reaction.REFRESH,
-    ErrorCode.NOT_LEADER_OR_FOLLOWER: Reaction.REFRESH,
-    ErrorCode.FENCED_LEADER_EPOCH: Reaction.REFRESH,
-    ErrorCode.KAFKA_STORAGE_ERROR: Reaction.REFRESH,
-    ErrorCode.NETWORK_EXCEPTION: Reaction.REFRESH,
-    ErrorCode.UNKNOWN_TOPIC_ID: Reaction.REFRESH,
-    ErrorCode.UNKNOWN_LEADER_EPOCH: Reaction.RETRY,
-    ErrorCode.REQUEST_TIMED_OUT: Reaction.RETRY,
-    ErrorCode.CORRUPT_MESSAGE: Reaction.RETRY,
-    ErrorCode.NOT_ENOUGH_REPLICAS: Reaction.RETRY,
-    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: Reaction.RETRY,
-    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: Reaction.RETRY,
-    ErrorCode.COORDINATOR_NOT_AVAILABLE: Reaction.RETRY,
-    ErrorCode.NOT_COORDINATOR: Reaction.RETRY,
-    ErrorCode.CONCURRENT_TRANSACTIONS: Reaction.RETRY,
-    ErrorCode.MESSAGE_TOO_LARGE: Reaction.SPLIT,
-    ErrorCode.DUPLICATE_SEQUENCE_NUMBER: Reaction.DONE,
-    ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER: Reaction.BUMP,
-    ErrorCode.UNKNOWN_PRODUCER_ID: Reaction.BUMP,
-    ErrorCode.INVALID_PRODUCER_EPOCH: Reaction.BUMP,
-    ErrorCode.PRODUCER_FENCED: Reaction.FENCED,
+REACTIONS: Mapping[ErrorCode, ProduceReaction] = {
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ProduceReaction.REFRESH,
+    ErrorCode.LEADER_NOT_AVAILABLE: ProduceReaction.REFRESH,
+    ErrorCode.NOT_LEADER_OR_FOLLOWER: ProduceReaction.REFRESH,
+    ErrorCode.FENCED_LEADER_EPOCH: ProduceReaction.REFRESH,
+    ErrorCode.KAFKA_STORAGE_ERROR: ProduceReaction.REFRESH,
+    ErrorCode.NETWORK_EXCEPTION: ProduceReaction.REFRESH,
+    ErrorCode.UNKNOWN_TOPIC_ID: ProduceReaction.REFRESH,
+    ErrorCode.UNKNOWN_LEADER_EPOCH: ProduceReaction.RETRY,
+    ErrorCode.REQUEST_TIMED_OUT: ProduceReaction.RETRY,
+    ErrorCode.CORRUPT_MESSAGE: ProduceReaction.RETRY,
+    ErrorCode.NOT_ENOUGH_REPLICAS: ProduceReaction.RETRY,
+    ErrorCode.NOT_ENOUGH_REPLICAS_AFTER_APPEND: ProduceReaction.RETRY,
+    ErrorCode.COORDINATOR_LOAD_IN_PROGRESS: ProduceReaction.RETRY,
+    ErrorCode.COORDINATOR_NOT_AVAILABLE: ProduceReaction.RETRY,
+    ErrorCode.NOT_COORDINATOR: ProduceReaction.RETRY,
+    ErrorCode.CONCURRENT_TRANSACTIONS: ProduceReaction.RETRY,
+    ErrorCode.MESSAGE_TOO_LARGE: ProduceReaction.SPLIT,
+    ErrorCode.DUPLICATE_SEQUENCE_NUMBER: ProduceReaction.DONE,
+    ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER: ProduceReaction.BUMP,
+    ErrorCode.UNKNOWN_PRODUCER_ID: ProduceReaction.BUMP,
+    ErrorCode.INVALID_PRODUCER_EPOCH: ProduceReaction.BUMP,
+    ErrorCode.PRODUCER_FENCED: ProduceReaction.FENCED,
 }
 
 
-def reaction(error: ErrorCode) -> Reaction:
+def reaction(error: ErrorCode) -> ProduceReaction:
     """What to do with an error; what is not in the table fails the batch."""
-    return REACTIONS.get(error, Reaction.FAIL)
+    return REACTIONS.get(error, ProduceReaction.FAIL)

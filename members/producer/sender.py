@@ -19,7 +19,7 @@ from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.units import MS_US
 from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.members.producer.lanes import NEVER, Lane, Pending
-from groupsim.members.producer.reactions import Reaction, reaction
+from groupsim.members.producer.reactions import ProduceReaction, reaction
 from groupsim.members.producer.wires import PRODUCE, Waits
 from groupsim.protocol.batch.batch import NO_SEQUENCE
 from groupsim.protocol.errors import ErrorCode
@@ -84,7 +84,13 @@ class Sender:
     """All peers of one producer process."""
 
     def __init__(
-        self, loop: EventLoop, host: Host, settings: ProducerSettings, wires: Wires, identity: Nobody, owner: Owner
+        self,
+        loop: EventLoop,
+        host: Host,
+        settings: ProducerSettings,
+        wires: Wires,
+        identity: Nobody,
+        owner: Owner,
     ) -> None:
         self.peers: dict[int, Peer] = {}
         self.requests = 0
@@ -271,13 +277,13 @@ class Sender:
         """One batch was not written, or so it seems."""
         lane, error = batch.lane, result.error
         todo = reaction(error)
-        if todo is Reaction.DONE:
+        if todo is ProduceReaction.DONE:
             self.identity.acknowledged(lane, batch, result)
             self._settle(batch, None, -1)
-        elif todo is Reaction.FENCED:
+        elif todo is ProduceReaction.FENCED:
             self._give_up(batch, error)
             self._owner.fenced(error)
-        elif todo is Reaction.SPLIT and batch.count > 1:
+        elif todo is ProduceReaction.SPLIT and batch.count > 1:
             self._split(batch)
         elif not self._may_retry(batch, result, todo):
             self._give_up(batch, error)
@@ -286,19 +292,19 @@ class Sender:
             self._owner.stuck()
         self.poke(lane)
 
-    def _may_retry(self, batch: Pending, result: Produced, todo: Reaction) -> bool:
+    def _may_retry(self, batch: Pending, result: Produced, todo: ProduceReaction) -> bool:
         if batch.attempts > self._settings.retries or self._expires_us(batch) <= self._loop.now_us:
             return False
-        if todo is Reaction.BUMP:
+        if todo is ProduceReaction.BUMP:
             return self.identity.may_retry(batch.lane, batch, result)
-        return todo in (Reaction.RETRY, Reaction.REFRESH)
+        return todo in (ProduceReaction.RETRY, ProduceReaction.REFRESH)
 
-    def _repeat(self, batch: Pending, result: Produced, todo: Reaction) -> None:
+    def _repeat(self, batch: Pending, result: Produced, todo: ProduceReaction) -> None:
         """Back into the queue; at once when the answer says who leads (KIP-951), else after the backoff."""
         lane = batch.lane
         lane.in_flight.remove(batch)
         batch.not_before_us = self._loop.now_us + self._waits.of_attempt(batch.attempts)
-        if todo is Reaction.REFRESH:
+        if todo is ProduceReaction.REFRESH:
             self._owner.leaders_moved()
             hint = result.current_leader
             if hint is not None and hint.leader >= 0 and hint.leader != lane.node:

@@ -108,7 +108,7 @@ class WrongState(RuntimeError):
     """The application asked for something that the transaction's state does not allow (IllegalStateException)."""
 
 
-class Owner(Protocol):
+class TxnOwner(Protocol):
     """The process around the transaction."""
 
     def flush(self, on_done: Callable[[], None]) -> None:
@@ -139,7 +139,7 @@ class Transaction(Idempotent):
 
     transactional = True
 
-    def __init__(self, loop: EventLoop, host: Host, settings: ProducerSettings, wires: Wires, owner: Owner) -> None:
+    def __init__(self, loop: EventLoop, host: Host, settings: ProducerSettings, wires: Wires, owner: TxnOwner) -> None:
         super().__init__(loop, host, settings, wires, owner._ready)
         assert settings.transactional_id is not None
         self.transactional_id: str = settings.transactional_id

@@ -30,7 +30,7 @@ from groupsim.members.behaviour import CommitPolicy
 from groupsim.members.failures import ClientFailure
 from groupsim.members.member import Generation, Member
 from groupsim.members.zookeeper.assignors import CannotDecide
-from groupsim.members.zookeeper.deciding import Reader
+from groupsim.members.zookeeper.deciding import GroupReader
 from groupsim.members.zookeeper.fetchers import FromZookeeper
 from groupsim.members.zookeeper.lock import Lock
 from groupsim.members.zookeeper.nodes import claim, create, read, remove
@@ -75,7 +75,7 @@ class Connector:
         self.session = ZooKeeperSession(
             loop, member.host, connect, settings.zookeeper_session_timeout_ms, self._new_session, self._connection
         )
-        self._reader = Reader(self.session, self._paths, self._id)
+        self._reader = GroupReader(self.session, self._paths, self._id)
         self._offsets = Offsets(member, self.session, self._paths)
         self._streams = Streams(member)
         self._lock = Lock(loop)

@@ -16,7 +16,7 @@ from groupsim.protocol.messages.group import TopicPartition
 from groupsim.protocol.messages.zookeeper import GetChildren
 
 
-class Reader:
+class GroupReader:
     """Reads what a consumer has to know."""
 
     def __init__(self, session: ZooKeeperSession, paths: GroupPaths, consumer: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -31,7 +31,7 @@ from groupsim.testing.mutants.profiles import change_profile, change_reaction, r
 from groupsim.testing.patcher import Patcher
 
 
-def _step(patch: Patcher, stage: Stage, mutant: Callable[[Joining], Awaitable[bool]]) -> None:
+def _step(patch: Patcher, stage: Stage, mutant: Callable[[Joining], bool]) -> None:
     """What a rebalance does at one of its stages, changed."""
     patch.setitem(joining._STEPS, stage, mutant)
 
@@ -216,7 +216,7 @@ def pattern_staggered_discovery(patch: Patcher) -> None:
 def second_join_in_flight(patch: Patcher) -> None:
     """librdkafka 1.8.0: a subscription that changes while a JoinGroup is in flight sends another one."""
 
-    async def mutant(self: Joining) -> bool:
+    def mutant(self: Joining) -> bool:
         if self.stage is Stage.JOINING and self._member.subscription.is_other:
             self._send_join()
         return False

@@ -9,7 +9,7 @@ from producer_fakes import DROP, HOLD, SECOND, ProducerBench, steady
 
 from groupsim.eventloop.trace.events import Kind
 from groupsim.members.producer.load import Sizes
-from groupsim.members.producer.reactions import REACTIONS, Reaction, reaction
+from groupsim.members.producer.reactions import REACTIONS, ProduceReaction, reaction
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.data import LeaderIs, Produced, ProduceResponse
 from groupsim.protocol.messages.group import Api, TopicPartition
@@ -380,8 +380,8 @@ def test_close_with_a_timeout_gives_up_the_rest(on_producer: Any) -> None:
 
 def test_every_error_has_one_reaction() -> None:
     """What the table does not name fails the batch; retriable errors of a broker are all repeated."""
-    assert reaction(ErrorCode.TOPIC_AUTHORIZATION_FAILED) is Reaction.FAIL
-    repeated = {error for error, todo in REACTIONS.items() if todo in (Reaction.RETRY, Reaction.REFRESH)}
+    assert reaction(ErrorCode.TOPIC_AUTHORIZATION_FAILED) is ProduceReaction.FAIL
+    repeated = {error for error, todo in REACTIONS.items() if todo in (ProduceReaction.RETRY, ProduceReaction.REFRESH)}
     not_for_batches = {
         ErrorCode.NOT_CONTROLLER,
         ErrorCode.OFFSET_NOT_AVAILABLE,
