@@ -19,6 +19,7 @@ ADOPTED = {"contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md"}
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 MERMAID = re.compile(r"^```mermaid\n.*?^```$", re.MULTILINE | re.DOTALL)
 FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
+WIDE = {"how-a-rebalance-works.md"}  # as wide as the screen, for two players beside each other
 NESTED = re.compile(r"^  (?=- )", re.MULTILINE)
 PICTURE = "![States of a classic group and the causes that lead from one to the next](pictures/states.svg)"
 
@@ -44,6 +45,8 @@ def schemas() -> dict[str, dict[str, Any]]:
 
 def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """The page with links that lead somewhere on the site, and pictures in place of diagrams."""
+    if page.file.src_uri in WIDE:
+        page.meta["hide"] = ["navigation", "toc"]
     repository = config["extra"]["repository"]
     return nested(MERMAID.sub(PICTURE, relinked(markdown, page.file.src_uri, repository, files.src_uris)))
 

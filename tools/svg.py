@@ -79,8 +79,8 @@ class Picture:
         self._add("text", **place, **weight, content=text)
 
     def _add(self, tag: str, content: str | None = None, **attributes: str) -> None:
-        said = "".join(f" {name.replace('_', '-')}={quoteattr(value)}" for name, value in attributes.items())
-        self._parts.append(f"<{tag}{said}/>" if content is None else f"<{tag}{said}>{escape(content)}</{tag}>")
+        written = "".join(f" {name.replace('_', '-')}={quoteattr(value)}" for name, value in attributes.items())
+        self._parts.append(f"<{tag}{written}/>" if content is None else f"<{tag}{written}>{escape(content)}</{tag}>")
 
     def __str__(self) -> str:
         return "\n".join(self._lines()) + "\n"

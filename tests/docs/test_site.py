@@ -16,6 +16,7 @@ from typing import Any
 
 import cli_reference
 import draw_pictures
+import export_rebalance
 import needs
 import pytest
 import site_hooks
@@ -35,6 +36,13 @@ def test_the_pictures_show_what_the_runs_give_today() -> None:
     """docs/pictures/ holds what `python tools/draw_pictures.py` writes, and nothing else."""
     drawn = draw_pictures.pictures()
     assert {path.name: path.read_text(encoding="utf-8") for path in (DOCS / "pictures").iterdir()} == drawn
+
+
+def test_the_animation_plays_the_runs_of_today() -> None:
+    """The data of the page, and its table of both protocols, are what `python tools/export_rebalance.py` writes."""
+    found = export_rebalance.runs()
+    assert export_rebalance.DATA.read_text(encoding="utf-8") == export_rebalance.script(found)
+    assert export_rebalance.table(found) in export_rebalance.PAGE.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(DOCS)))
@@ -142,7 +150,7 @@ def looked_at(browser: Any, address: str, names: list[str], width: int, scheme: 
         if not url.startswith((address, "data:", "blob:")):
             wrong.setdefault(at, []).append(url)
 
-    page.on("console", lambda said: wrong.setdefault(at, []).append(said.text))
+    page.on("console", lambda line: wrong.setdefault(at, []).append(line.text))
     page.on("pageerror", lambda error: wrong.setdefault(at, []).append(str(error)))
     page.on("request", lambda asked: foreign(asked.url))
     for at in names:
@@ -161,6 +169,43 @@ def test_some_pages_fit_a_telephone_and_a_screen(browser: Any, address: str) -> 
     """Start, the page on rebalances, a guide, a page of tables: no sideways scrolling, no complaint, light and dark."""
     assert looked_at(browser, address, SOME, 400, "dark") == {}
     assert looked_at(browser, address, SOME, 1280, "light") == {}
+
+
+def test_the_animation_obeys_keys_and_ends_with_the_run(browser: Any, address: str) -> None:
+    """2 leads to the crash, an arrow to the end of the session, Home to the begin; space plays; End is its end."""
+    page = browser.new_page()
+    page.goto(f"{address}/how-a-rebalance-works.html")
+    page.wait_for_selector("html[data-rebalance]")
+    player = page.locator(".rebalance").first
+    player.focus()
+    page.keyboard.press("2")
+    assert "c3 crashes" in player.locator(".rb-caption").inner_text()
+    assert player.locator(".rb-free").count() == 2
+    page.keyboard.press("ArrowRight")
+    assert "The session of c3 ends, 7.0 s after the crash" in player.locator(".rb-caption").inner_text()
+    assert player.locator(".rb-state").text_content() == "PreparingRebalance"
+    page.keyboard.press("Home")
+    assert player.locator(".rb-clock").inner_text() == "0:00.000"
+    page.keyboard.press(" ")
+    page.wait_for_function("document.querySelector('.rb-clock').innerText !== '0:00.000'")
+    page.keyboard.press("End")
+    assert "generation 3" in str(player.locator("svg").text_content())
+    assert player.locator(".rb-owned").count() == 6
+    page.close()
+
+
+def test_eager_and_cooperative_stand_beside_each_other(browser: Any, address: str) -> None:
+    """At the same instant every partition stands still with one protocol, and none with the other."""
+    page = browser.new_page(viewport={"width": 1280, "height": 900})
+    page.goto(f"{address}/how-a-rebalance-works.html")
+    page.wait_for_selector("html[data-rebalance]")
+    both = page.locator(".rebalance").nth(1)
+    both.evaluate("(root) => root.player.scene(12511400)")
+    eager, cooperative = both.locator("figure").all()
+    assert (eager.locator(".rb-free").count(), cooperative.locator(".rb-free").count()) == (6, 0)
+    boxes = [figure.bounding_box() for figure in (eager, cooperative)]
+    assert boxes[0]["y"] == boxes[1]["y"]
+    page.close()
 
 
 @pytest.mark.slow
