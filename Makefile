@@ -129,7 +129,7 @@ bench: $(VENV)/.dev  ## benchmarks, each beside its peer in the same run
 	@$(BIN)/python -m benchmarks
 
 site: $(VENV)/.dev  ## the documentation site in .build/site, strictly: a broken link or anchor is an error
-	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet --strict
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "site: .build/site/index.html"
 
 clean:

@@ -6,8 +6,8 @@ python tools/refresh_answers.py --pages            write docs/failover.md and do
 
 Sweeps are run as docs/experiments.md says, into .build/answers/NAME, and go on there after an interruption. The quoted
 answer is written into the page; of the tables, whose columns are chosen for the reader, all figures are written to
-.build/answers/NAME.txt. The README's sweep is that of tools/refresh_readme.py --sweep, docs/cross-checks.md is written
-by tools/cross_checks.py.
+.build/answers/NAME.txt. The sweep of docs/reading-a-run.md is that of tools/refresh_readme.py --sweep,
+docs/cross-checks.md is written by tools/cross_checks.py.
 """
 
 from __future__ import annotations

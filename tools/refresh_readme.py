@@ -1,8 +1,10 @@
-"""Put the real output of `groupsim run` into README.md: all of the demo's, and what matters of a cluster's scene.
+"""Put the real output of `groupsim run` into README.md and docs/reading-a-run.md.
 
-python tools/refresh_readme.py            write it
+The README has the demo's headline; the page has all of the demo, and what matters of a cluster's scene and of a sweep.
+
+python tools/refresh_readme.py            write both
 python tools/refresh_readme.py --sweep    write the sweep's answer, too: 360 runs, a minute or two
-python tools/refresh_readme.py --check    exit 1 when the README shows something else; the sweep is not run for it
+python tools/refresh_readme.py --check    exit 1 when one shows something else; the sweep is not run for it
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ from typer.testing import CliRunner
 from groupsim.cli.app import app
 
 README = Path(__file__).resolve().parent.parent / "README.md"
-BLOCK = re.compile(r"(<!-- (demo|cluster): .*? -->\n```text\n)(.*?)(```\n)", re.DOTALL)
+PAGE = README.parent / "docs" / "reading-a-run.md"
+BLOCK = re.compile(r"(<!-- (headline|demo|cluster): .*? -->\n```text\n)(.*?)(```\n)", re.DOTALL)
 SWEPT = re.compile(r"(<!-- sweep: .*? -->\n```text\n)(.*?)(```\n)", re.DOTALL)
 CLUSTER, SWEEP = "acks-1-leader-dies", "rolling-deploy-small"
 TERMINAL = {"COLUMNS": "100", "NO_COLOR": "1"}
@@ -32,6 +35,12 @@ def output(name: str) -> list[str]:
     if result.exit_code:
         raise SystemExit(f"{name} ends with exit code {result.exit_code}:\n{result.output}")
     return [f"$ groupsim run {name}", *(line.rstrip() for line in result.stdout.splitlines())]
+
+
+def headline() -> list[str]:
+    """The first sentence that the demo prints, on its lines."""
+    lines = output("demo")
+    return lines[1 : next(n for n, line in enumerate(lines) if " · seed " in line)]
 
 
 def demo() -> list[str]:
@@ -56,14 +65,14 @@ def sweep() -> list[str]:
 
 
 def with_sweep(text: str) -> str:
-    """The README with a sweep's answer as it is told now."""
+    """The page with a sweep's answer as it is now."""
     lines = "".join(f"{line}\n" for line in sweep())
     return SWEPT.sub(lambda found: found[1] + lines + found[3], text)
 
 
 def refreshed(text: str) -> str:
-    """The README with the real output in its places."""
-    shown = {"demo": demo, "cluster": cluster}
+    """README or page with the real output in its places."""
+    shown = {"headline": headline, "demo": demo, "cluster": cluster}
     return BLOCK.sub(lambda found: found[1] + "".join(f"{line}\n" for line in shown[found[2]]()) + found[4], text)
 
 
@@ -71,8 +80,8 @@ def main() -> int:
     """Write it, or check it."""
     if "--sweep" in sys.argv[1:]:
         sys.argv.remove("--sweep")
-        README.write_text(with_sweep(README.read_text(encoding="utf-8")), encoding="utf-8")
-    return keep(README, refreshed, __doc__)
+        PAGE.write_text(with_sweep(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
+    return max(keep(README, refreshed, __doc__), keep(PAGE, refreshed, __doc__))
 
 
 if __name__ == "__main__":

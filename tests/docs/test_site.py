@@ -7,6 +7,7 @@ import http.server
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -80,15 +81,32 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The site, built strictly: a broken link, a broken anchor or a page without a place is an error."""
     target = tmp_path_factory.mktemp("site")
     done = subprocess.run(
-        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", str(target)],
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(target)],
         cwd=ROOT,
         env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
         text=True,
         capture_output=True,
         check=False,
     )
-    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    assert done.returncode == 0, done.stderr
+    assert "WARNING" not in done.stderr
     return target
+
+
+def test_a_broken_anchor_is_an_error(tmp_path: Path) -> None:
+    """With the settings of the site a link to a heading that is not there ends the build."""
+    shutil.copytree(ROOT / "tools", tmp_path / "tools", ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("mkdocs.yml", "CONTRIBUTING.md", "CHANGELOG.md"):
+        shutil.copy2(ROOT / name, tmp_path / name)
+    settings = (tmp_path / "mkdocs.yml").read_text(encoding="utf-8")
+    (tmp_path / "mkdocs.yml").write_text(settings[: settings.index("\nnav:")], encoding="utf-8")
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "index.md").write_text("# Start\n\n[away](#nowhere), [gone](gone.md)\n", encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict"], cwd=tmp_path, text=True, capture_output=True, check=False
+    )
+    assert done.returncode == 1
+    assert "#nowhere" in done.stderr
 
 
 def test_the_site_has_every_page_and_the_schemas(site: Path) -> None:

@@ -83,7 +83,7 @@ def test_the_trace_page_lists_the_columns_in_schema_order() -> None:
 
 def test_links_between_pages_lead_somewhere() -> None:
     """Every relative link of the README and the documentation points at a file that exists."""
-    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+    pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
     broken = [
         f"{path.name} → {target}"
         for path in pages
@@ -145,10 +145,20 @@ def test_the_tests_of_the_test_page_pass(pytester: pytest.Pytester) -> None:
     pytester.runpytest_inprocess("-p", "no:cacheprovider").assert_outcomes(passed=8, xfailed=2)
 
 
-def test_the_readme_shows_what_the_demo_prints() -> None:
-    """The picture in the README is the real output; tools/refresh_readme.py puts it there."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
+@pytest.mark.parametrize("name", ["README.md", "docs/reading-a-run.md"])
+def test_what_a_run_prints_is_shown_as_it_is(name: str) -> None:
+    """The output in the README and on the page about it is real; tools/refresh_readme.py puts it there."""
+    text = (ROOT / name).read_text(encoding="utf-8")
     assert tool("refresh_readme").refreshed(text) == text
+
+
+def test_the_readme_is_short() -> None:
+    """A picture and three commands stand on its first screen, and the whole is read in a few minutes."""
+    lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
+    assert len(lines) <= 120
+    first = "\n".join(lines[:20])
+    assert "](docs/pictures/demo.svg)" in first
+    assert first.count("    .venv/bin/groupsim ") + first.count("    make demo") == 3
 
 
 def test_the_scenario_in_the_readme_runs() -> None:
