@@ -20,7 +20,7 @@ from typing import Any
 from benchmarks.common import Stopwatch, in_a_process, table
 from benchmarks.heartbeat_floor import bare_heapq
 from benchmarks.heartbeats import bare_events, counted
-from groupsim.pipeline.runs import Label, rows_of, simulate
+from groupsim.pipeline.runs import Label, Lists, rows_of, simulate
 from groupsim.scenarios.language.document import parse_document
 from groupsim.scenarios.loading.canonical import canonical_json, scenario_from_json
 from groupsim.scenarios.runtime.runner import run_scenario
@@ -59,7 +59,7 @@ def ours(rate: str, runs: int, repeat: int) -> dict[str, Any]:
     parts: dict[str, Callable[[], object]] = {
         "run": lambda: run_scenario(scenario, seed=1),
         "tell": lambda: tell(trace),
-        "rows": lambda: rows_of(trace, story, label, expectations_failed=0, traces=False),
+        "rows": lambda: rows_of(Lists(trace), story, label),
         "heapq": lambda: bare_heapq(events[0]),
     }
     best: dict[str, float] = {}

@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from groupsim.scenarios.loading.load import load_text as load_text
     from groupsim.scenarios.loading.python_api import Draft as Draft
     from groupsim.scenarios.loading.python_api import scenario as scenario
+    from groupsim.scenarios.runtime.runner import Interrupted as Interrupted
     from groupsim.scenarios.runtime.runner import Run as Run
     from groupsim.scenarios.runtime.runner import run_scenario as run_scenario
     from groupsim.scenarios.story import Cause as Cause
@@ -114,7 +115,7 @@ else:
             "groupsim.scenarios.language.problems": "ScenarioError",
             "groupsim.scenarios.loading.python_api": "Draft scenario",
             "groupsim.scenarios.loading.load": "load_file load_text",
-            "groupsim.scenarios.runtime.runner": "Run run_scenario",
+            "groupsim.scenarios.runtime.runner": "Interrupted Run run_scenario",
             "groupsim.scenarios.story": "Cause Story tell",
             "groupsim.testing.simulation": "Simulation",
             "groupsim.testing.unused_faults": "FaultStruckNothing",

@@ -8,7 +8,6 @@ Source: `Metadata.updateLatestMetadata`, `updatePartitionLeadership`, `updateLas
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final
 
 from groupsim.protocol.messages.data import LeaderIs
@@ -18,13 +17,18 @@ NOBODY: Final = LeaderIs(-1, NO_EPOCH)
 
 
 class Leaders:
-    """Leader and leader epoch per partition, and the brokers that are up."""
+    """Leader and leader epoch per partition, and the brokers that are up.
 
-    __slots__ = ("_newest", "_of", "brokers", "version")
+    Brokers hand the same description of a topic to all clients, so it is kept as it came, and only what this client
+    knows better is its own: hundreds of members of a topic with thousands of partitions do not each have a table of it.
+    """
+
+    __slots__ = ("_asked", "_better", "_topics", "brokers", "version")
 
     def __init__(self) -> None:
-        self._of: dict[TopicPartition, LeaderIs] = {}
-        self._newest: dict[TopicPartition, int] = {}
+        self._topics: dict[str, TopicInfo] = {}
+        self._better: dict[TopicPartition, LeaderIs] = {}  # of newer epochs than metadata say
+        self._asked: dict[TopicPartition, LeaderIs] = {}  # what was looked up since the last metadata
         #: Node ids of the brokers that the last metadata named.
         self.brokers: frozenset[int] = frozenset()
         #: Goes up with everything that is learnt.
@@ -32,39 +36,55 @@ class Leaders:
 
     def of(self, partition: TopicPartition) -> LeaderIs:
         """The leader (-1: nobody, as far as is known) and its epoch."""
-        return self._of.get(partition, NOBODY)
+        known = self._asked.get(partition)
+        if known is None:
+            known = self._asked[partition] = self._known(partition) or NOBODY
+        return known
 
     def learn(self, response: MetadataResponse) -> bool:
         """Take over a metadata response; False when some partition of it has no leader to speak to."""
         self.version += 1
-        self.brokers = frozenset(node for node, _ in response.brokers)
-        found: dict[TopicPartition, LeaderIs] = {}
+        better = {}
         for topic in response.topics:
-            found.update(self._of_topic(topic))
-        self._of = found
-        self._newest = {partition: self._newest[partition] for partition in found}  # a topic made anew begins at 0
-        return all(leader.leader in self.brokers for leader in found.values())
-
-    def _of_topic(self, topic: TopicInfo) -> Iterable[tuple[TopicPartition, LeaderIs]]:
-        for info in topic.partitions:
-            partition = TopicPartition(topic.name, info.partition)
-            if info.leader_epoch >= self._newest.get(partition, NO_EPOCH):
-                self._newest[partition] = info.leader_epoch
-                yield partition, self._said(info)
+            before = self._topics.get(topic.name)
+            if before is None:
+                continue
+            if topic is before:
+                newer = [one for one in self._better if one.topic == topic.name]
+                infos = [info for one in newer if (info := _info(topic, one.partition)) is not None]
             else:
-                yield partition, self._of.get(partition, LeaderIs(-1, self._newest[partition]))
+                infos = list(topic.partitions)
+            for info in infos:
+                partition = TopicPartition(topic.name, info.partition)
+                known = self._known(partition)
+                if known is not None and info.leader_epoch < known.epoch:
+                    better[partition] = known
+        self.brokers = frozenset(node for node, _ in response.brokers)
+        self._topics = {topic.name: topic for topic in response.topics}  # a topic that is made again begins at epoch 0
+        self._better = better
+        self._asked.clear()
+        return all(one.leader in self.brokers for one in better.values()) and all(
+            info.leader in self.brokers
+            for topic in response.topics
+            for info in topic.partitions
+            if not better or TopicPartition(topic.name, info.partition) not in better
+        )
 
-    def _said(self, info: PartitionInfo) -> LeaderIs:
-        leader = info.leader if info.leader in self.brokers else -1
-        return LeaderIs(leader, info.leader_epoch)
+    def _known(self, partition: TopicPartition) -> LeaderIs | None:
+        """What is known of a partition; None for one that the last metadata do not name."""
+        known = self._better.get(partition)
+        topic = self._topics.get(partition.topic) if known is None else None
+        info = _info(topic, partition.partition) if topic is not None else None
+        if info is None:
+            return known
+        return LeaderIs(info.leader if info.leader in self.brokers else -1, info.leader_epoch)
 
     def hint(self, partition: TopicPartition, leader: LeaderIs) -> bool:
         """Take over what a refusing broker says; False when that is nothing new, or names an unknown broker."""
-        known = self._of.get(partition)
+        known = self._known(partition)
         if known is None or leader.epoch <= known.epoch or leader.leader not in self.brokers:
             return False
-        self._of[partition] = leader
-        self._newest[partition] = leader.epoch
+        self._better[partition] = self._asked[partition] = leader
         self.version += 1
         return True
 
@@ -73,9 +93,16 @@ class Leaders:
 
         From then on metadata with an older epoch is not believed any more.
         """
-        newest = self._newest.get(partition)
-        if newest is None or epoch <= newest:
+        known = self._known(partition)
+        if known is None or epoch <= known.epoch:
             return False
-        self._newest[partition] = epoch
-        self._of[partition] = LeaderIs(-1, epoch)
+        self._better[partition] = self._asked[partition] = LeaderIs(-1, epoch)
         return True
+
+
+def _info(topic: TopicInfo, number: int) -> PartitionInfo | None:
+    """What a topic's description says of one partition: mostly they are all there, in order."""
+    partitions = topic.partitions
+    if number < len(partitions) and partitions[number].partition == number:
+        return partitions[number]
+    return next((info for info in partitions if info.partition == number), None)

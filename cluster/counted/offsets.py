@@ -4,18 +4,22 @@ An append is in the leader's log at once and commits when the followers have it:
 the order of the appends of its partition. Followers can be slow (`hold`), and an append can fail (`fail_next`), in
 which case nothing of it stays. What was appended survives the leader, committed or not, as it does when a fail-over
 is clean; the coordinator that is elected next reads it all (classic-protocol reference, 3.3).
+
+A partition of more than `TIDY` records is compacted, as the log cleaner does it: of the commits of one group and
+partition the last is left, with its offset in the log. Commits of transactions stay, and so does all else.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeGuard
 
 from attrs import define
 
 from groupsim.cluster.broker.offset_batches import to_batch
 from groupsim.cluster.network.latency import Draws
-from groupsim.coordinator.base.records import Record
+from groupsim.coordinator.base.records import OffsetRecord, Record
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.interface import EventLoop, Host, Order
 from groupsim.protocol.batch.batch import Batch, timestamp_ms
@@ -23,6 +27,7 @@ from groupsim.protocol.embedded.offset_records import FLEXIBLE_VERSION
 from groupsim.protocol.errors import ErrorCode
 
 Done = Callable[[ErrorCode | None], None]
+TIDY = 200_000
 _APPEND = Order.APPEND  # looked up once: members of an enumeration are found slowly
 
 
@@ -42,12 +47,37 @@ class _Partition:
 
     def __init__(self, draws: Draws) -> None:
         self.draws = draws
+        self.tidied: list[tuple[int, int, Record]] = []  # what compaction left: instant, offset, record
+        self.base = 0  # offset of the first record after that
+        self.tidy = TIDY  # with so many records it is compacted
         self.records: list[Record] = []
         self.appended: list[tuple[int, int]] = []  # instant and first record of each append, for who reads batches
         self.pending: deque[_Pending] = deque()
         self.last_us = 0
         self.held = False
         self.failures: deque[ErrorCode] = deque()
+
+    def appends(self) -> Iterator[tuple[int, int, int]]:
+        """Instant, first and last record of each append that is not compacted."""
+        ends = [*(first for _, first in self.appended[1:]), len(self.records)] if self.appended else []
+        return ((when_us, first, end) for (when_us, first), end in zip(self.appended, ends, strict=True))
+
+    def compact(self) -> None:
+        """Leave of the commits of each group and partition the last."""
+        appended = ((when, at) for when, first, end in self.appends() for at in range(first, end))
+        every = self.tidied + [(when, self.base + at, self.records[at]) for when, at in appended]
+        last = {(one.group_id, one.partition): offset for _, offset, one in every if _is_plain(one)}
+        self.tidied = [
+            kept for kept in every if not _is_plain(kept[2]) or last[kept[2].group_id, kept[2].partition] == kept[1]
+        ]
+        self.base += len(self.records)
+        self.tidy = max(TIDY, 2 * len(self.tidied))
+        self.records, self.appended = [], []
+
+
+def _is_plain(record: Record) -> TypeGuard[OffsetRecord]:
+    """Whether it is a commit, or the end of one, outside a transaction."""
+    return isinstance(record, OffsetRecord) and record.producer is None
 
 
 class _Partitions(dict[int, _Partition]):
@@ -87,6 +117,8 @@ class CountedOffsets:
         if error is None:
             part.appended.append((self._loop.now_us, len(part.records)))
             part.records.extend(records)
+            if len(part.records) >= part.tidy:
+                part.compact()
         due = self._loop.now_us + part.draws.next()
         if due < part.last_us:
             due = part.last_us
@@ -123,7 +155,7 @@ class CountedOffsets:
     def read(self, partition: int) -> Sequence[Record]:
         """All records of the partition, oldest first."""
         part = self._parts.get(partition)
-        return () if part is None else tuple(part.records)
+        return () if part is None else (*(record for _, _, record in part.tidied), *part.records)
 
     def seed(self, partition: int, records: Sequence[Record]) -> None:
         """Put records there before the run, as if an earlier coordinator had left them."""
@@ -134,10 +166,13 @@ class CountedOffsets:
     def batches(self, partition: int, version: int = FLEXIBLE_VERSION) -> tuple[Batch, ...]:
         """The partition as Kafka's logs have it: a batch for each append; `version` is that of offsets' values."""
         part = self._parts[partition]
-        ends = [*(first for _, first in part.appended[1:]), len(part.records)] if part.appended else []
-        return tuple(
-            to_batch(part.records[first:end], timestamp_ms(when_us), version).placed(first, 0)
-            for (when_us, first), end in zip(part.appended, ends, strict=True)
+        left = (to_batch([record], timestamp_ms(when), version).placed(at, 0) for when, at, record in part.tidied)
+        return (
+            *left,
+            *(
+                to_batch(part.records[first:end], timestamp_ms(when_us), version).placed(part.base + first, 0)
+                for when_us, first, end in part.appends()
+            ),
         )
 
     # --- faults ----------------------------------------------------------------------------------------------

@@ -1,9 +1,10 @@
 """A log in memory: the storage of simulations.
 
 A segment is three lists of equal length: the batches, their base offsets and their positions (bytes before them); a
-lookup is a bisection. What has been flushed is a number, the offset up to which a crash of the machine loses nothing.
-`lose_unflushed` is that crash: the log ends where the first unflushed batch stood, as recovery cuts a log at its first
-hole. Checkpoints are written whole and synced, as Kafka's `CheckpointFile` does, so a crash does not touch them.
+lookup is a bisection. Older batches are packed (`packing.py`), for nearly all reads are of the newest. What has been
+flushed is a number, the offset up to which a crash of the machine loses nothing. `lose_unflushed` is that crash: the
+log ends where the first unflushed batch stood, as recovery cuts a log at its first hole. Checkpoints are written whole
+and synced, as Kafka's `CheckpointFile` does, so a crash does not touch them.
 
 Source: `LogSegment`; `LocalLog.flush` and `markFlushed` for the recovery point.
 """
@@ -12,17 +13,24 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from itertools import accumulate, chain
+from operator import attrgetter
 
 from attrs import define, field
 
 from groupsim.cluster.log.interfaces import Found, Segment, SegmentStore
+from groupsim.cluster.log.packing import Block, opened, packed
 from groupsim.cluster.log.reading import first_not_older, records_in
 from groupsim.protocol.batch.batch import Batch
+
+_UNPACKED = 64  # batches in the lists at most; then the older half is packed
+_JOINED = 16  # blocks of that size that are made into one
+_base_offset = attrgetter("base_offset")
 
 
 @define(eq=False)
 class MemorySegment(Segment):
-    """Batches of one segment, as lists."""
+    """Batches of one segment, as lists; those before them packed in blocks."""
 
     base_offset: int
     created_ms: int
@@ -33,6 +41,7 @@ class MemorySegment(Segment):
     _batches: list[Batch] = field(factory=list)
     _bases: list[int] = field(factory=list)
     _positions: list[int] = field(factory=list)
+    _blocks: list[Block] = field(factory=list)
 
     def __attrs_post_init__(self) -> None:
         self.flushed = self.base_offset
@@ -51,6 +60,8 @@ class MemorySegment(Segment):
         self.size = size + batch.size
         if batch.max_timestamp_ms > self.max_timestamp_ms:
             self.max_timestamp_ms = batch.max_timestamp_ms
+        if len(self._batches) >= _UNPACKED:
+            self._pack()
 
     def batches(self, from_offset: int = 0) -> Iterator[Batch]:
         """Its batches from the one on that holds `from_offset` or follows it."""
@@ -60,9 +71,35 @@ class MemorySegment(Segment):
         return self._batches_from(from_offset)
 
     def _batches_from(self, from_offset: int) -> Iterator[Batch]:
-        batches = self._batches
-        for index in range(self._index(from_offset), len(batches)):
-            yield batches[index]
+        newest = self._batches[self._index(from_offset) :]
+        if self._blocks and from_offset < self._bases[0]:
+            for block in self._blocks[self._block(from_offset) :]:
+                yield from (batch for batch in opened(block) if batch.next_offset > from_offset)
+        yield from newest
+
+    def _pack(self) -> None:
+        """Pack the older half of the lists; of many small blocks make a large one."""
+        half = _UNPACKED // 2
+        self._blocks.append(packed(self._batches[:half], self._positions[0]))
+        del self._batches[:half], self._bases[:half], self._positions[:half]
+        small = self._blocks[-_JOINED:]
+        if len(small) == _JOINED and all(block.count == half for block in small):
+            self._blocks[-_JOINED:] = [
+                packed([batch for block in small for batch in block.batches()], small[0].position)
+            ]
+
+    def _unpack(self, at: int) -> None:
+        """Put the blocks from there on back into the lists."""
+        batches = [batch for block in self._blocks[at:] for batch in block.batches()]
+        position = self._blocks[at].position
+        positions = list(accumulate((batch.size for batch in batches[:-1]), initial=position))
+        self._batches[:0], self._positions[:0] = batches, positions
+        self._bases[:0] = [batch.base_offset for batch in batches]
+        del self._blocks[at:]
+
+    def _block(self, offset: int) -> int:
+        """Which block holds an offset that is before the lists, or else is the last before it."""
+        return max(0, bisect_right(self._blocks, offset, key=_base_offset) - 1)
 
     def _index(self, offset: int) -> int:
         """Of the batch that holds the offset or follows it."""
@@ -73,6 +110,9 @@ class MemorySegment(Segment):
 
     def position(self, offset: int) -> int:
         """Bytes of the batches that begin before the offset."""
+        if self._blocks and offset <= self._bases[0]:
+            block = self._blocks[self._block(offset)]
+            return block.position + sum(batch.size for batch in opened(block) if batch.base_offset < offset)
         index = bisect_left(self._bases, offset)
         return self._positions[index] if index < len(self._positions) else self.size
 
@@ -80,7 +120,8 @@ class MemorySegment(Segment):
         """The first record not older than this; None when all are older."""
         if self.max_timestamp_ms < timestamp_ms:
             return None
-        for batch in self._batches:
+        old = (opened(block) for block in self._blocks if block.max_timestamp_ms >= timestamp_ms)
+        for batch in chain(chain.from_iterable(old), self._batches):
             if batch.max_timestamp_ms >= timestamp_ms:
                 found = first_not_older(batch, timestamp_ms)
                 if found is not None:
@@ -89,11 +130,14 @@ class MemorySegment(Segment):
 
     def truncate(self, to_offset: int) -> None:
         """Cut off every batch that reaches beyond `to_offset` (a batch is never split)."""
+        if self._blocks and to_offset <= self._bases[0]:
+            self._unpack(max(0, self._block(to_offset) - 1))  # so that the lists are not empty before blocks
         keep = self._index(to_offset)
         if keep < len(self._batches):
             self.size = self._positions[keep]
             del self._batches[keep:], self._bases[keep:], self._positions[keep:]
-            self.max_timestamp_ms = max((batch.max_timestamp_ms for batch in self._batches), default=-1)
+            packed_ms = max((block.max_timestamp_ms for block in self._blocks), default=-1)
+            self.max_timestamp_ms = max((packed_ms, *(batch.max_timestamp_ms for batch in self._batches)))
             self.flushed = min(self.flushed, self.next_offset)
 
     def flush(self) -> None:

@@ -30,7 +30,6 @@ DERIVED: dict[type, tuple[str, ...]] = {
 #: Of stories and comparisons: standing still is unserved time, and `partition_stop_us` is `unserved_us`.
 SINCE_UNSERVED = 2
 _ESCAPED = {code: f"\\u{code:04x}" for code in range(127, 160)}
-BULKY = {"processed"}  # instants of single records: the trace has them
 
 
 def plain(value: object) -> Any:
@@ -59,7 +58,7 @@ def plain(value: object) -> Any:
 
 
 def _fields(value: object) -> dict[str, Any]:
-    names = [field.name for field in attrs.fields(type(value)) if field.name not in BULKY]  # type: ignore[arg-type]
+    names = [field.name for field in attrs.fields(type(value))]  # type: ignore[arg-type]
     names += DERIVED.get(type(value), ())
     return {name.rstrip("_"): plain(getattr(value, name)) for name in names}
 

@@ -32,8 +32,9 @@ def perform(
     looks: Sequence[tuple[int, Callable[[Stage], None]]] = (),
     data_dir: Path | None = None,
     settings: Sequence[str] = (),
+    keep_events: bool = True,
 ) -> Run:
-    """Run it; `looks` and `data_dir` as for `run_scenario`.
+    """Run it; `looks`, `data_dir` and `keep_events` as for `run_scenario`.
 
     Raises `Trouble` (exit code 3) when the run fails, with the command that repeats it: `settings` are what `--set` has
     changed.
@@ -49,6 +50,7 @@ def perform(
                 snapshots_at=snapshots_at,
                 looks=looks,
                 data_dir=data_dir,
+                keep_events=keep_events,
             )
     except (PluginError, EventLoopError) as error:
         notes = getattr(error, "__notes__", [])

@@ -24,7 +24,7 @@ def lag_lines(events: Sequence[TraceEvent], story: Story) -> dict[str, Line]:
 
     A group that was never behind, or whose logs nobody knows the ends of, has none.
     """
-    course = LagCourse(events)
+    course = LagCourse.of(events)
     partitions: dict[str, list[TopicPartition]] = {}
     for account in story.accounts:
         partitions.setdefault(account.group, []).append(account.partition)

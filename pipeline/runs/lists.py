@@ -1,9 +1,12 @@
-"""Tables that only list what events say: commits, callbacks, the states of groups, the trace itself."""
+"""What a trace lists for the tables of a run, event by event: commits, callbacks, states, messages, the trace itself.
+
+Only what changes with the group is kept as events. Commits, of which there are many, are counted.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from operator import attrgetter
 from typing import Any
@@ -15,77 +18,104 @@ from groupsim.scenarios.story import Story
 from groupsim.scenarios.story.rebalances.copies import Copies
 
 Row = tuple[Any, ...]
-By = Mapping[Kind, Sequence[TraceEvent]]
 
 _in_order = attrgetter("seq")
+_values = attrgetter(*COLUMNS.values())
 UNLOADED = "Unloaded"
+APIS = frozenset({"JoinGroup", "SyncGroup", "LeaveGroup", "Heartbeat"})
+"""The group protocol's requests: no others are in the table of messages."""
+MESSAGES = frozenset(
+    {
+        Kind.REQUEST_SENT,
+        Kind.REQUEST_RECEIVED,
+        Kind.REQUEST_PARKED,
+        Kind.RESPONSE_SENT,
+        Kind.RESPONSE_RECEIVED,
+        Kind.REQUEST_FAILED,
+    }
+)
+STATES = (Kind.GROUP_STATE, Kind.GROUP_LOADED, Kind.GROUP_UNLOADED)
+_OTHERS = (Kind.CALLBACK_BEGUN, Kind.CALLBACK_ENDED, Kind.ASSIGNMENT_COMPUTED)
+_COMMITS = frozenset({Kind.OFFSETS_COMMITTED, Kind.COMMIT_FAILED})
 
 
-def in_order(by_kind: By, *kinds: Kind) -> Iterable[TraceEvent]:
-    """The events of several kinds, as they happened."""
-    return sorted(chain.from_iterable(by_kind[kind] for kind in kinds), key=_in_order)  # a merge: each is sorted
+class Lists:
+    """A sink of one run, or of the events given. `events` is how many there were, `trace` their rows if asked for."""
 
+    def __init__(self, events: Iterable[TraceEvent] = (), *, traces: bool = False) -> None:
+        self.events = 0
+        self.trace: list[Row] = []
+        self.commits: Counter[Row] = Counter()  # by group, process, whether it was automatic, and error
+        self._offsets: dict[tuple[str, str], int] = {}
+        self._by_kind: dict[Kind, list[TraceEvent]] = {kind: [] for kind in (*MESSAGES, *STATES, *_OTHERS)}
+        self._traces = traces
+        for event in events:
+            self(event)
 
-# --- commits ------------------------------------------------------------------------------------------------------
+    def __call__(self, event: TraceEvent) -> None:
+        self.events = event.seq
+        kept = self._by_kind.get(event.kind)
+        if kept is not None:
+            if event.api in APIS or event.kind not in MESSAGES:
+                kept.append(event)
+        elif event.kind in _COMMITS:
+            self._commit(event)
+        if self._traces:
+            self.trace.append(_as_listed(event))
 
+    def close(self) -> None:
+        """Nothing to do."""
 
-def commits(by_kind: By) -> Iterator[Row]:
-    """How often a process committed with which result, in the order of the first of each."""
-    counts: Counter[tuple[Any, ...]] = Counter()
-    for event in in_order(by_kind, Kind.OFFSETS_COMMITTED, Kind.COMMIT_FAILED):
-        auto = bool((event.payload or {}).get("auto"))
+    abort = close
+
+    def _commit(self, event: TraceEvent) -> None:
+        payload = event.payload or {}
         error = None if event.kind is Kind.OFFSETS_COMMITTED else event.error or "?"
-        counts[event.group, event.host or "?", auto, error] += 1
-    return ((*key, count) for key, count in counts.items())
+        self.commits[event.group, event.host or "?", bool(payload.get("auto")), error] += 1
+        if error is None:
+            for name, offset in payload.get("offsets", {}).items():
+                self._offsets[event.group or "?", name] = offset
 
+    def commits_of_hosts(self) -> Counter[str]:
+        """How many commits of each process succeeded."""
+        found: Counter[str] = Counter()
+        for (_, host, _, error), count in self.commits.items():
+            found[host] += count if error is None else 0
+        return found
 
-def commits_of_hosts(by_kind: By) -> Counter[str]:
-    """How many commits of each process succeeded."""
-    return Counter(event.host or "?" for event in by_kind[Kind.OFFSETS_COMMITTED])
+    def last_commits(self) -> dict[tuple[str, TopicPartition], int]:
+        """The last offset that was committed, by group and partition."""
+        return {(group, _partition(name)): offset for (group, name), offset in self._offsets.items()}
 
+    def callbacks(self) -> Iterator[Row]:
+        """Calls of rebalance listeners; a process that died in one never ended it."""
+        ends = {event.span: event for event in self.of(Kind.CALLBACK_ENDED)}
+        for begun in self.of(Kind.CALLBACK_BEGUN):
+            end = ends.get(begun.span)
+            count = len((begun.payload or {}).get("partitions", ()))
+            over = (end.t_us, end.error) if end else (None, None)
+            yield (begun.group, begun.host or "?", begun.reason or "?", count, begun.t_us, *over)
 
-def last_commits(by_kind: By) -> dict[tuple[str, TopicPartition], int]:
-    """The last offset that was committed, by group and partition."""
-    found: dict[tuple[str, str], int] = {}
-    for event in by_kind[Kind.OFFSETS_COMMITTED]:
-        for name, offset in (event.payload or {}).get("offsets", {}).items():
-            found[event.group or "?", name] = offset
-    return {(group, _partition(name)): offset for (group, name), offset in found.items()}
+    def states(self, story: Story) -> Iterator[Row]:
+        """Stretches in which a group was in one state; those of one group follow each other without a gap."""
+        current: dict[str, TraceEvent] = {}
+        found: list[tuple[int, Row]] = []
+        for event in filter(Copies().counts, self.of(*STATES)):
+            before = current.get(event.group or "?")
+            if before is not None:
+                found.append((before.seq, _stretch(before, event.t_us)))
+            current[event.group or "?"] = event
+        found += ((event.seq, _stretch(event, story.end_us)) for event in current.values())
+        return (row for _, row in sorted(found, key=lambda item: item[0]))
+
+    def of(self, *kinds: Kind) -> list[TraceEvent]:
+        """The events of some kinds that are kept, as they happened."""
+        return sorted(chain.from_iterable(self._by_kind[kind] for kind in kinds), key=_in_order)  # a merge
 
 
 def _partition(name: str) -> TopicPartition:
     topic, _, number = name.rpartition("-")
     return TopicPartition(topic, int(number))
-
-
-# --- callbacks ----------------------------------------------------------------------------------------------------
-
-
-def callbacks(by_kind: By, _: Story) -> Iterator[Row]:
-    """Calls of rebalance listeners; a process that died in one never ended it."""
-    ends = {event.span: event for event in by_kind[Kind.CALLBACK_ENDED]}
-    for begun in by_kind[Kind.CALLBACK_BEGUN]:
-        end = ends.get(begun.span)
-        count = len((begun.payload or {}).get("partitions", ()))
-        over = (end.t_us, end.error) if end else (None, None)
-        yield (begun.group, begun.host or "?", begun.reason or "?", count, begun.t_us, *over)
-
-
-# --- states -------------------------------------------------------------------------------------------------------
-
-
-def states(by_kind: By, story: Story) -> Iterator[Row]:
-    """Stretches in which a group was in one state; those of one group follow each other without a gap."""
-    kinds = (Kind.GROUP_STATE, Kind.GROUP_LOADED, Kind.GROUP_UNLOADED)
-    current: dict[str, TraceEvent] = {}
-    found: list[tuple[int, Row]] = []
-    for event in filter(Copies().counts, in_order(by_kind, *kinds)):
-        before = current.get(event.group or "?")
-        if before is not None:
-            found.append((before.seq, _stretch(before, event.t_us)))
-        current[event.group or "?"] = event
-    found += ((event.seq, _stretch(event, story.end_us)) for event in current.values())
-    return (row for _, row in sorted(found, key=lambda item: item[0]))
 
 
 def _stretch(event: TraceEvent, until_us: int) -> Row:
@@ -101,14 +131,8 @@ def _state(event: TraceEvent) -> str:
     return event.to or "?"
 
 
-# --- the trace ----------------------------------------------------------------------------------------------------
-
-_values = attrgetter(*COLUMNS.values())
-
-
-def traces(events: Iterable[TraceEvent]) -> Iterator[Row]:
-    """Every event as it stands in a Parquet trace (`sinks.PARQUET` has the names of the columns)."""
-    for event in events:
-        *columns, payload = _values(event)
-        columns[2] = event.kind.value
-        yield (*columns, None if payload is None else to_json(plain(payload)))
+def _as_listed(event: TraceEvent) -> Row:
+    """An event as it stands in a Parquet trace (`sinks.PARQUET` has the names of the columns)."""
+    *columns, payload = _values(event)
+    columns[2] = event.kind.value
+    return (*columns, None if payload is None else to_json(plain(payload)))

@@ -7,16 +7,15 @@ they were answered with an error; of theirs the sending is not in the trace.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from attrs import define
 
 from groupsim.eventloop.trace.events import Kind, TraceEvent
-from groupsim.pipeline.runs.lists import By, in_order
+from groupsim.pipeline.runs.lists import MESSAGES, Lists
 
 Row = tuple[Any, ...]
-APIS = frozenset({"JoinGroup", "SyncGroup", "LeaveGroup", "Heartbeat"})
 HEARTBEAT = "Heartbeat"
 
 
@@ -65,16 +64,10 @@ class Message:
         return next(us for us in (self.returned_us, self.answered_us, self.began_us) if us is not None)
 
 
-def messages(by_kind: By) -> Iterator[Row]:
-    """The rows of the table."""
-    return (one.row() for one in found_messages(by_kind))
-
-
-def found_messages(by_kind: By) -> list[Message]:
+def messages(lists: Lists) -> list[Message]:
     """Joins, syncs, leaves and heartbeats that were answered with an error, in the order they were first seen."""
     reader = _Reader()
-    ours = {kind: [event for event in by_kind[kind] if event.api in APIS] for kind in _READERS}
-    for event in in_order(ours, *ours):
+    for event in lists.of(*MESSAGES):
         _READERS[event.kind](reader, event)
     return [one for one in reader.found if one.api != HEARTBEAT or one.error]
 

@@ -1,19 +1,19 @@
-"""The rows of every table, from the events of a finished run and its story.
+"""The rows of every table, from the story of a finished run and what its trace lists.
 
 The story has the judgement (generations, standstills, evictions); what is only listed (messages, states, callbacks,
-commits) is read from the events here. Each table is made by one small function; rows stand in the run's order.
+commits) `lists.py` gathers while the run goes. Each table is made by one small function; rows stand in the run's order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from attrs import astuple, frozen
 
-from groupsim.eventloop.trace.events import Kind, TraceEvent
-from groupsim.pipeline.runs import lists, messages, totals
-from groupsim.pipeline.runs.lists import By
+from groupsim.pipeline.runs import totals
+from groupsim.pipeline.runs.lists import Lists
+from groupsim.pipeline.runs.messages import messages
 from groupsim.pipeline.tables.schemas import TABLES
 from groupsim.scenarios.story import Account, Lag, Records, Story
 
@@ -52,30 +52,21 @@ class Label:
         return self.cell, self.seed
 
 
-def rows_of(
-    events: Sequence[TraceEvent],
-    story: Story,
-    label: Label,
-    *,
-    expectations_failed: int = 0,
-    traces: bool = False,
-    told: int | None = None,
-) -> Rows:
-    """The rows of every table for one finished run; `traces` only when asked for.
-
-    `told` is how many events there were, should some not be among `events`.
-    """
-    by_kind = sort_by_kind(events)
-    committed = lists.last_commits(by_kind)
+def rows_of(lists: Lists, story: Story, label: Label, *, expectations_failed: int = 0) -> Rows:
+    """The rows of every table for one finished run."""
+    committed = lists.last_commits()
     found: dict[str, Iterable[Row]] = {
         "deliveries": [_delivery(one, committed.get((one.group, one.partition))) for one in story.accounts],
-        "commits": lists.commits(by_kind),
-        "traces": lists.traces(events) if traces else (),
-        "messages": messages.messages(by_kind),
+        "commits": [(*key, count) for key, count in lists.commits.items()],
+        "traces": lists.trace,
+        "messages": [one.row() for one in messages(lists)],
+        "members": _members(lists, story),
+        "callbacks": lists.callbacks(),
+        "states": lists.states(story),
     }
-    found |= {name: make(by_kind, story) for name, make in _MAKERS.items()}
+    found |= {name: make(story) for name, make in _MAKERS.items()}
     rows = {name: [label.key + row for row in found[name]] for name in TABLES if name != "runs"}
-    run = totals.totals(story, rows, len(events) if told is None else told, expectations_failed)
+    run = totals.totals(story, rows, lists.events, expectations_failed)
     rows["runs"] = [_run(label, "done", None, run)]
     return rows
 
@@ -85,14 +76,6 @@ def failed_rows(label: Label, error: str) -> Rows:
     rows: Rows = {name: [] for name in TABLES}
     rows["runs"] = [_run(label, "failed", error, {})]
     return rows
-
-
-def sort_by_kind(events: Iterable[TraceEvent]) -> By:
-    """The events of each kind, in order."""
-    found: dict[Kind, list[TraceEvent]] = {kind: [] for kind in Kind}
-    for event in events:
-        found[event.kind].append(event)
-    return found
 
 
 def _run(label: Label, status: str, error: str | None, totals: Mapping[str, Any]) -> Row:
@@ -142,7 +125,7 @@ def _records(found: Records | None) -> Row:
 REBALANCE = "rebalance"  # the kind of change of the classic protocol
 
 
-def _changes(_: By, story: Story) -> Iterator[Row]:
+def _changes(story: Story) -> Iterator[Row]:
     for group in story.groups:
         forming = len(group.generations) - len(group.rebalances)
         for index, one in enumerate(group.generations):
@@ -175,14 +158,14 @@ def _changes(_: By, story: Story) -> Iterator[Row]:
             )
 
 
-def _spans(_: By, story: Story) -> Iterator[Row]:
+def _spans(story: Story) -> Iterator[Row]:
     for group in story.groups:
         for one in group.spans:
             times = (one.owned_us, one.fetchable_us, one.released_us, one.release)
             yield (group.group, one.partition.topic, one.partition.partition, one.host, one.generation, *times)
 
 
-def _stops(_: By, story: Story) -> Iterator[Row]:
+def _stops(story: Story) -> Iterator[Row]:
     for group in story.groups:
         for one in group.standstills:
             place = (group.group, one.partition.topic, one.partition.partition)
@@ -190,14 +173,14 @@ def _stops(_: By, story: Story) -> Iterator[Row]:
             yield (*place, one.origin, one.target, one.generation, *times)
 
 
-def _phases(_: By, story: Story) -> Iterator[Row]:
+def _phases(story: Story) -> Iterator[Row]:
     for lane in story.lanes:
         for one in lane.phases:
             yield (lane.group, lane.host, one.phase.value, one.began_us, one.ended_us)
 
 
-def _members(by_kind: By, story: Story) -> Iterator[Row]:
-    done = lists.commits_of_hosts(by_kind)
+def _members(lists: Lists, story: Story) -> Iterator[Row]:
+    done = lists.commits_of_hosts()
     for lane in story.lanes:
         failed = sum(count for _, count in lane.commits_failed)
         records = (lane.heartbeats, lane.delivered, lane.duplicates)
@@ -205,27 +188,24 @@ def _members(by_kind: By, story: Story) -> Iterator[Row]:
         yield (lane.group, lane.host, lane.profile, *records, done[lane.host], failed, lane.failed, *fetches)
 
 
-def _evictions(_: By, story: Story) -> Iterator[Row]:
+def _evictions(story: Story) -> Iterator[Row]:
     for group in story.groups:
         for one in group.evictions:
             who = (one.who.host, one.who.member or one.who.host)
             yield (group.group, *who, one.reason, one.cause.value, one.alive, one.removed_us, one.silent_us)
 
 
-def _faults(_: By, story: Story) -> list[Row]:
+def _faults(story: Story) -> list[Row]:
     told = (("action", story.actions), ("fault", story.faults), ("note", story.notes))
     rows = [(kind, one.host, one.t_us, one.until_us, one.what) for kind, doings in told for one in doings]
     return sorted(rows, key=lambda row: row[2])
 
 
-_MAKERS: dict[str, Callable[[By, Story], Iterable[Row]]] = {
+_MAKERS: dict[str, Callable[[Story], Iterable[Row]]] = {
     "changes": _changes,
     "spans": _spans,
     "stops": _stops,
     "phases": _phases,
-    "members": _members,
     "evictions": _evictions,
     "faults": _faults,
-    "callbacks": lists.callbacks,
-    "states": lists.states,
 }

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-import attrs
-
 from groupsim.eventloop.collector import patient_collector
 from groupsim.eventloop.trace.events import Kind
+from groupsim.pipeline.runs.lists import Lists
 from groupsim.pipeline.runs.rows import Label, Rows, failed_rows, rows_of
-from groupsim.scenarios.expectations.evidence import Evidence
 from groupsim.scenarios.language.model import Scenario
 from groupsim.scenarios.loading.canonical import scenario_from_json
 from groupsim.scenarios.runtime.runner import REPEAT, run_scenario
-from groupsim.scenarios.story import tell
 
 UNREAD = (Kind.RECORD_APPENDED,)
 """Events that neither the story nor a table is made from and that cause no others; there are very many of them."""
@@ -46,16 +43,10 @@ def _scenario(document: str) -> Scenario:
 
 
 def _simulate(scenario: Scenario, label: Label, traces: bool) -> Rows:
-    expected = scenario.expect
-    counted = () if expected or traces else UNREAD
-    run = run_scenario(attrs.evolve(scenario, expect=()), seed=label.seed, counted=counted)
-    if expected:  # the story is told once, for judgement and rows alike
-        evidence = Evidence(run.events)
-        story = evidence.story
-        failed = sum(not one.check.judge(evidence).holds for one in expected)
-    else:
-        story, failed = tell(run.events), 0
-    return rows_of(run.events, story, label, expectations_failed=failed, traces=traces, told=run.told)
+    counted = () if scenario.expect or traces else UNREAD
+    lists = Lists(traces=traces)
+    run = run_scenario(scenario, seed=label.seed, counted=counted, sinks=[lists], keep_events=False)
+    return rows_of(lists, run.story, label, expectations_failed=len(run.failed))
 
 
 def in_words(error: BaseException) -> str:

@@ -7,9 +7,9 @@ from itertools import pairwise
 from attrs import frozen
 
 from groupsim.scenarios.expectations.evidence import Evidence
-from groupsim.scenarios.expectations.matching import Matcher
+from groupsim.scenarios.expectations.matching import Matcher, Meant
 from groupsim.scenarios.language.keys import key
-from groupsim.scenarios.language.registry import Check, Finding, check
+from groupsim.scenarios.language.registry import Check, Finding, Watch, check
 from groupsim.scenarios.language.values import CountIs, SpanIs, read_count_is, show_duration
 
 
@@ -20,9 +20,13 @@ class EventHappens(Check, Matcher):
 
     count: CountIs = key("How often; at least once when left out.", factory=lambda: read_count_is(">= 1"))
 
+    def watch(self, evidence: Evidence) -> Watch:
+        """Keep the events meant."""
+        return Meant(evidence, self)
+
     def judge(self, evidence: Evidence) -> Finding:
         """Count the events meant."""
-        found = list(self.all_in(evidence.events, evidence))
+        found = list(self.all_in(evidence.watched(self).events, evidence))
         seqs = tuple(event.seq for event in found[:5])
         return Finding(
             self.count.holds(len(found)),
@@ -44,13 +48,18 @@ class TimeBetween(Check):
     to: Matcher = key("The event it ends with (the first that fits, not before the other).")
     is_: SpanIs = key("How long: 10s ± 5ms, <= 3s, 9s..11s.")
 
+    def watch(self, evidence: Evidence) -> Watch:
+        """Keep the events meant."""
+        return Meant(evidence, self.from_, self.to)
+
     def judge(self, evidence: Evidence) -> Finding:
         """Measure between the two."""
+        meant = evidence.watched(self).events
         expected = f"from {self.from_} to {self.to}: {self.is_}"
-        first = next(self.from_.all_in(evidence.events, evidence), None)
+        first = next(self.from_.all_in(meant, evidence), None)
         if first is None:
             return Finding(False, expected, f"there is no {self.from_}")
-        later = [event for event in evidence.events if event.seq > first.seq]
+        later = [event for event in meant if event.seq > first.seq]
         last = next(self.to.all_in(later, evidence), None)
         if last is None:
             return Finding(False, expected, f"no {self.to} after that", first.t_us, (first.seq,))
@@ -67,10 +76,14 @@ class Period(Check):
     is_: SpanIs = key("Time between one and the next: 8s ± 300ms.")
     count: CountIs = key("How many there are; at least 3 when left out.", factory=lambda: read_count_is(">= 3"))
 
+    def watch(self, evidence: Evidence) -> Watch:
+        """Keep the events meant."""
+        return Meant(evidence, self.of)
+
     def judge(self, evidence: Evidence) -> Finding:
         """Measure between each two in a row."""
         expected = f"{self.of} every {self.is_}, {self.count} times"
-        found = list(self.of.all_in(evidence.events, evidence))
+        found = list(self.of.all_in(evidence.watched(self).events, evidence))
         if not self.count.holds(len(found)):
             return Finding(False, expected, f"{len(found)} times")
         for one, other in pairwise(found):
@@ -93,10 +106,14 @@ class Spread(Check):
     is_: SpanIs = key("From the first to the last: <= 6ms.")
     count: CountIs = key("How many there are; at least 2 when left out.", factory=lambda: read_count_is(">= 2"))
 
+    def watch(self, evidence: Evidence) -> Watch:
+        """Keep the events meant."""
+        return Meant(evidence, self.of)
+
     def judge(self, evidence: Evidence) -> Finding:
         """Measure from the first to the last."""
         expected = f"{self.of}, {self.count} of them, within {self.is_}"
-        found = list(self.of.all_in(evidence.events, evidence))
+        found = list(self.of.all_in(evidence.watched(self).events, evidence))
         if not self.count.holds(len(found)):
             return Finding(False, expected, f"{len(found)} of them")
         took = found[-1].t_us - found[0].t_us

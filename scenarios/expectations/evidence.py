@@ -1,4 +1,4 @@
-"""A finished run as expectations see it: its events, its story, and a few indices over both.
+"""A run as expectations see it: its story, a few indices, and the events that they ask for.
 
 Counts that the headline shows (rebalances, moves, stop time, duplicates) come from the story, so that an expectation
 and the headline cannot disagree.
@@ -7,7 +7,7 @@ and the headline cannot disagree.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -15,11 +15,15 @@ from attrs import frozen
 
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.protocol.messages.group import TopicPartition
+from groupsim.scenarios.language.registry import Check, Watch
 from groupsim.scenarios.language.values import END
-from groupsim.scenarios.story import tell
 from groupsim.scenarios.story.model import GroupStory, Span, Story
 from groupsim.scenarios.story.rebalances.copies import Copies, as_loaded
+from groupsim.scenarios.story.records.course import Course
 from groupsim.scenarios.story.records.lag_course import LagCourse
+from groupsim.scenarios.story.telling import Telling, growth_of
+
+PART = 1_024  # events that are read at once
 
 
 @frozen
@@ -33,27 +37,130 @@ class StateChange:
 
 
 class Evidence:
-    """The trace of one run, indexed."""
+    """What a run has shown: its story, and what its expectations ask for.
 
-    def __init__(self, events: Sequence[TraceEvent]) -> None:
-        self.events = events
-        self.story: Story = tell(events)
-        self.end_us = events[-1].t_us if events else 0
-        self._groups = {group.group: group for group in self.story.groups}
-        self._hosts = _hosts_of(events)
-        self._states = _states_of(events)
-        self._facts: Mapping[str, Any] = next((e.payload or {} for e in events if e.kind is Kind.RUN_STARTED), {})
-        self._topics = _topic_sizes(events, self._facts)
+    `Evidence(events)` reads a whole trace. `Evidence.watching` reads it in parts, while the run goes, and keeps no more
+    events than its checks ask for.
+    """
+
+    def __init__(self, events: Iterable[TraceEvent] = (), telling: Telling | None = None) -> None:
+        self.events: Sequence[TraceEvent] = events if isinstance(events, Sequence) else list(events)
+        self.end_us = 0
+        self.tells_log_ends = False
+        self._telling = telling or Telling(growth_of(self.events))
+        self._watches: list[tuple[Check, Watch]] = []
+        self._readers: dict[Kind, list[Watch]] = {}
+        self._clients: set[str] = set()
+        self._hosts: dict[str, str] = {}
+        self._states = _States()
+        self._facts: Mapping[str, Any] = {}
+        self._topics: list[tuple[int, str, int]] = []  # since when, topic, number of partitions
+        self._membership: list[TraceEvent] = []
+        if telling is None:
+            self.read(self.events)
+
+    @classmethod
+    def watching(cls, checks: Sequence[Check], telling: Telling) -> Evidence:
+        """For a run that is about to begin, judged by these checks alone; `telling` makes its story."""
+        instants = sorted({at_us for check in checks for at_us in check.lag_at()})
+        telling.facts.books.course = Course(instants) if instants else None
+        evidence = cls((), telling)
+        for check in checks:
+            evidence._watch(check)
+        return evidence
+
+    def read(self, events: Sequence[TraceEvent]) -> None:
+        """Take more events, in order. The links of an event are looked up soon after it, before they are let go."""
+        for begin in range(0, len(events), PART):
+            self._read(events[begin : begin + PART])
+
+    def _read(self, events: Sequence[TraceEvent]) -> None:
+        self._telling.read(events)
+        hosts, index_of, watches_of = self._hosts, _INDEXED.get, self._readers.get
+        for event in events:
+            kind, member = event.kind, event.member
+            if member and member not in hosts:
+                self._learn(event)
+            index = index_of(kind)
+            if index is not None:
+                index(self, event)
+            for watch in watches_of(kind, ()):
+                watch(event)
+        self.end_us = events[-1].t_us
+
+    @property
+    def story(self) -> Story:
+        """The story of the run, when it is over."""
+        return self._telling.story
+
+    @cached_property
+    def _groups(self) -> dict[str, GroupStory]:
+        return {group.group: group for group in self.story.groups}
 
     @cached_property
     def lag_course(self) -> LagCourse:
-        """The lag at any instant."""
-        return LagCourse(self.events)
+        """The lag at any instant that a check asks for."""
+        return LagCourse.of(self.events) if self.events else LagCourse(self._telling.facts)
 
-    @cached_property
-    def tells_log_ends(self) -> bool:
-        """Whether the trace says where the logs end."""
-        return any(event.kind is Kind.LOG_ENDS for event in self.events)
+    def watched(self, check: Check) -> Any:
+        """What a check has watched: whatever its `watch` returned, after all events."""
+        for known, watch in self._watches:
+            if known == check:
+                return watch
+        watch = self._watch(check)
+        for event in self.events:
+            if event.kind in watch.kinds:
+                watch(event)
+        return watch
+
+    def _watch(self, check: Check) -> Any:
+        watch = check.watch(self)
+        if watch is not None:
+            self._watches.append((check, watch))
+            for kind in watch.kinds:
+                self._readers.setdefault(kind, []).append(watch)
+        return watch
+
+    # --- indices -------------------------------------------------------------------------------------------------
+
+    def _learn(self, event: TraceEvent) -> None:
+        """Member id → process, from the client's own events and from what the coordinator noted at the join."""
+        host: str | None = event.host
+        if host not in self._clients:
+            host = self._joiner(event)
+        if host is not None and host in self._clients and event.member:
+            self._hosts[event.member] = host
+
+    def _joiner(self, event: TraceEvent) -> str | None:
+        """Whose join it was: as the coordinator noted it, else the sender of the request behind it."""
+        if event.kind not in _JOINS:
+            return None
+        noted = (event.payload or {}).get("client_host") or self._telling.facts.lineage.received_from(event)
+        return str(noted).lstrip("/") if noted is not None else None
+
+    def _begin(self, event: TraceEvent) -> None:
+        self._facts = event.payload or {}
+        self._topics[:0] = [(0, topic, int(count)) for topic, count in self._facts.get("topics", {}).items()]
+
+    def _end(self, _: TraceEvent) -> None:
+        self.tells_log_ends = True
+
+    def _started(self, event: TraceEvent) -> None:
+        if event.host:
+            self._clients.add(event.host)
+            if event.member and event.member not in self._hosts:
+                self._learn(event)
+
+    def _changed(self, event: TraceEvent) -> None:
+        if event.topic:
+            self._topics.append((event.t_us, event.topic, int((event.payload or {}).get("partitions") or 0)))
+
+    def _state(self, event: TraceEvent) -> None:
+        self._states.note(event)
+        self._membership.append(event)
+
+    def _member(self, event: TraceEvent) -> None:
+        self._membership.append(event)
 
     def moment(self, at_us: int) -> int:
         """An instant of the run; `end` is its last."""
@@ -62,7 +169,8 @@ class Evidence:
     @property
     def groups(self) -> tuple[str, ...]:
         """The groups of the scenario, by name."""
-        return tuple(self._facts.get("groups", self._groups))
+        named = self._facts.get("groups")
+        return tuple(self._groups if named is None else named)
 
     def group(self, name: str | None) -> GroupStory:
         """The story of a group; of the only one, when none is named."""
@@ -83,7 +191,7 @@ class Evidence:
 
     def states(self, group: str) -> Sequence[StateChange]:
         """The group's state changes, in order."""
-        return self._states.get(group, ())
+        return self._states.found.get(group, ())
 
     def state_at(self, group: str, at_us: int) -> StateChange | None:
         """The state at an instant, after everything that falls on it; None before the first."""
@@ -129,10 +237,10 @@ class Evidence:
         members: dict[str, None] = {}
         settled: list[tuple[str, ...]] = []
         copies = Copies()
-        for event in self.events:
+        for event in self._membership:
             if event.t_us > at:
                 break
-            if event.group != group or event.kind not in _OF_COPIES or not copies.counts(event):
+            if event.group != group or not copies.counts(event):
                 continue
             if event.kind is Kind.GROUP_LOADED:
                 members = dict.fromkeys(as_loaded(members, settled, (event.payload or {}).get("members")))
@@ -165,47 +273,33 @@ def _covers(span: Span, at_us: int) -> bool:
     return span.owned_us <= at_us and (span.released_us is None or span.released_us > at_us)
 
 
-def _hosts_of(events: Sequence[TraceEvent]) -> dict[str, str]:
-    """Member id → process, from the client's own events and from what the coordinator noted at the join."""
-    clients = {e.host for e in events if e.kind is Kind.PROCESS_STARTED and e.host}
-    by_seq = {event.seq: event for event in events}
-    found: dict[str, str] = {}
-    for event in events:
-        if event.member and event.member not in found:
-            host = event.host if event.host in clients else _joiner(event, by_seq)
-            if host in clients:
-                found[event.member] = host
-    return found
-
-
 _JOINS = (Kind.MEMBER_ADDED, Kind.MEMBER_PENDING, Kind.MEMBER_REPLACED)
+_INDEXED: dict[Kind, Callable[[Evidence, TraceEvent], None]] = {
+    Kind.RUN_STARTED: Evidence._begin,
+    Kind.LOG_ENDS: Evidence._end,
+    Kind.PROCESS_STARTED: Evidence._started,
+    Kind.METADATA_CHANGED: Evidence._changed,
+    Kind.GROUP_STATE: Evidence._state,
+    Kind.GROUP_LOADED: Evidence._state,
+    Kind.GROUP_UNLOADED: Evidence._state,
+    Kind.MEMBER_ADDED: Evidence._member,
+    Kind.MEMBER_REMOVED: Evidence._member,
+    Kind.MEMBER_REPLACED: Evidence._member,
+}
 
 
-def _joiner(event: TraceEvent, by_seq: Mapping[int, TraceEvent]) -> str | None:
-    """Whose join it was: as the coordinator noted it, else whoever sent the request behind it."""
-    if event.kind not in _JOINS:
-        return None
-    noted = (event.payload or {}).get("client_host")
-    cause: TraceEvent | None = event
-    while noted is None and cause is not None:
-        cause = by_seq.get(cause.cause)
-        if cause is not None and cause.kind is Kind.REQUEST_RECEIVED:
-            noted = (cause.payload or {}).get("from")
-    return str(noted).lstrip("/") if noted is not None else None
+class _States:
+    """The state changes of each group, as the broker has them whose copy of it counts."""
 
+    def __init__(self) -> None:
+        self.found: dict[str, list[StateChange]] = {}
+        self._copies = Copies()
 
-_STATES = (Kind.GROUP_STATE, Kind.GROUP_LOADED, Kind.GROUP_UNLOADED)
-_OF_COPIES = (*_STATES, Kind.MEMBER_ADDED, Kind.MEMBER_REMOVED, Kind.MEMBER_REPLACED)
-
-
-def _states_of(events: Iterable[TraceEvent]) -> dict[str, list[StateChange]]:
-    found: dict[str, list[StateChange]] = {}
-    copies = Copies()
-    for event in events:
-        if event.group and event.kind in _STATES and copies.counts(event) and (state := _state_after(event)):
+    def note(self, event: TraceEvent) -> None:
+        """A group's state has changed, or a broker has loaded it or let it go."""
+        if event.group and self._copies.counts(event) and (state := _state_after(event)):
             change = StateChange(event.t_us, event.seq, state, event.generation or 0)
-            found.setdefault(event.group, []).append(change)
-    return found
+            self.found.setdefault(event.group, []).append(change)
 
 
 def _state_after(event: TraceEvent) -> str | None:
@@ -213,14 +307,6 @@ def _state_after(event: TraceEvent) -> str | None:
     if event.kind is Kind.GROUP_LOADED:
         return "Stable" if (event.payload or {}).get("members") else "Empty"
     return event.to if event.kind is Kind.GROUP_STATE else None
-
-
-def _topic_sizes(events: Iterable[TraceEvent], facts: Mapping[str, Any]) -> list[tuple[int, str, int]]:
-    """(since when, topic, number of partitions), oldest first."""
-    sizes = [(0, topic, int(count)) for topic, count in facts.get("topics", {}).items()]
-    changes = (event for event in events if event.kind is Kind.METADATA_CHANGED and event.topic)
-    sizes += [(e.t_us, e.topic or "", int((e.payload or {}).get("partitions") or 0)) for e in changes]
-    return sizes
 
 
 def _apply_membership(members: dict[str, None], event: TraceEvent) -> None:

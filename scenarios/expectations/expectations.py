@@ -15,9 +15,10 @@ from attrs import frozen
 
 from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.expectations.evidence import Evidence
+from groupsim.scenarios.expectations.matching import AnyError, KindName, Matcher, Meant
 from groupsim.scenarios.language.keys import key
 from groupsim.scenarios.language.problems import suggest
-from groupsim.scenarios.language.registry import Check, Finding, check
+from groupsim.scenarios.language.registry import Check, Finding, Watch, check
 from groupsim.scenarios.language.targets import GroupName, OneMember, PartitionName, TheGroup, partition_named
 from groupsim.scenarios.language.values import (
     END,
@@ -300,14 +301,16 @@ class ErrorAnswered(Check):
     group: GroupName | None = key(_ONLY, None)
     after: Moment = key("Only later than this.", 0)
 
+    def watch(self, evidence: Evidence) -> Watch:
+        """Keep such answers."""
+        return Meant(evidence, Matcher(kind=KindName("response.sent"), error=AnyError(self.is_)))
+
     def judge(self, evidence: Evidence) -> Finding:
         """Count the answers as the broker sent them."""
         found = [
             event
-            for event in evidence.events
-            if event.kind == "response.sent"
-            and event.error == self.is_
-            and self.api in (None, event.api)
+            for event in evidence.watched(self).events
+            if self.api in (None, event.api)
             and self.group in (None, event.group)
             and event.t_us >= self.after
             and (self.member is None or evidence.is_about(event, self.member) or _goes_to(event.payload, self.member))

@@ -85,9 +85,12 @@ class Matcher:
 
     def matches(self, event: TraceEvent, evidence: Evidence) -> bool:
         """Whether this event is meant (without `nth`)."""
+        return self.fits(event) and (self.member is None or evidence.is_about(event, self.member))
+
+    def fits(self, event: TraceEvent) -> bool:
+        """Whether this event is meant (without `nth`), if it is about the right process."""
         return (
             all(getattr(event, column) == wanted for column, wanted in self._columns())
-            and (self.member is None or evidence.is_about(event, self.member))
             and (self.reason is None or _says(event.reason, self.reason))
             and (self.after is None or event.t_us > self.after)
             and (self.before is None or event.t_us < self.before)
@@ -102,6 +105,11 @@ class Matcher:
                 number += 1
                 if self.nth is None or number == self.nth:
                     yield event
+
+    @property
+    def kinds(self) -> frozenset[Kind]:
+        """The kinds of event that can be meant."""
+        return frozenset(Kind) if self.kind is None else frozenset({Kind(self.kind)})
 
     def _columns(self) -> Iterator[tuple[str, object]]:
         for column in _COLUMNS:
@@ -122,6 +130,25 @@ class Matcher:
         kind = self.kind or "any event"
         which = f", number {self.nth}" if self.nth else ""
         return f"{kind} ({', '.join(parts)}){which}" if parts else f"{kind}{which}"
+
+
+class Meant:
+    """The events of a run that any of some matchers may mean: it is known later whose some member ids are."""
+
+    def __init__(self, evidence: Evidence, *matchers: Matcher) -> None:
+        self.kinds = frozenset[Kind]().union(*(one.kinds for one in matchers))
+        self.events: list[TraceEvent] = []
+        self._evidence = evidence
+        self._matchers = matchers
+
+    def __call__(self, event: TraceEvent) -> None:
+        if any(one.fits(event) and self._may_be(event, one.member) for one in self._matchers):
+            self.events.append(event)
+
+    def _may_be(self, event: TraceEvent, process: str | None) -> bool:
+        if process is None or event.host == process or not event.member:
+            return process in (None, event.host)
+        return self._evidence.host_of(event.member) in (None, process)
 
 
 _COLUMNS = ("kind", "group", "host", "generation", "topic", "partition", "api", "error", "from_", "to")

@@ -13,7 +13,7 @@ the topic keeps its number of partitions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 
 from attrs import frozen
 
@@ -21,7 +21,7 @@ from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.expectations.evidence import Evidence
 from groupsim.scenarios.language.keys import key
-from groupsim.scenarios.language.registry import Check, Finding, check
+from groupsim.scenarios.language.registry import Check, Finding, Watch, check
 from groupsim.scenarios.language.targets import GroupName, PartitionName, TopicName, partition_named
 from groupsim.scenarios.language.values import show_duration
 from groupsim.scenarios.story.records.offset_ranges import Ranges
@@ -36,14 +36,18 @@ class Order(Check):
     partition: PartitionName | None = key("Only this partition.", None)
     group: GroupName | None = key("Only this group.", None)
 
+    def watch(self, evidence: Evidence) -> Watch:
+        """Follow what each reader and group reads."""
+        return _Readings(self._means)
+
     def judge(self, evidence: Evidence) -> Finding:
         """Find the first record that came after a later one."""
         where = f" in {self.partition or self.topic}" if self.partition or self.topic else ""
         expected = f"records delivered in offset order{where}"
-        reading = [event for event in evidence.events if event.kind in _READING and self._means(event)]
-        if not any(event.kind is Kind.RECORDS_DELIVERED for event in reading):
+        readings: _Readings = evidence.watched(self)
+        if not readings.delivered:
             return Finding(False, expected, "no record was delivered")
-        wrong = next(out_of_order(reading), None)
+        wrong = readings.wrong
         if wrong is None:
             return Finding(True, expected, "all")
         event, offset, later = wrong
@@ -60,9 +64,6 @@ class Order(Check):
         )
 
 
-_READING = (Kind.POSITION_SET, Kind.RECORDS_DELIVERED)
-
-
 class _Reading:
     """What one group has read of one partition."""
 
@@ -73,23 +74,37 @@ class _Reading:
         self.known = Ranges()
 
 
-def out_of_order(events: list[TraceEvent]) -> Iterator[tuple[TraceEvent, int, int]]:
-    """Deliveries that break the order: the event, the offset of its first record, and the later one before it."""
-    read: dict[tuple[object, ...], _Reading] = {}
-    for event in events:
+class _Readings:
+    """All readings of a run; `wrong` is the first delivery that breaks the order.
+
+    That is the event, the offset of its first record, and the later one before it.
+    """
+
+    kinds = frozenset({Kind.POSITION_SET, Kind.RECORDS_DELIVERED})
+
+    def __init__(self, means: Callable[[TraceEvent], bool]) -> None:
+        self.delivered = False
+        self.wrong: tuple[TraceEvent, int, int] | None = None
+        self._means = means
+        self._read: dict[tuple[object, ...], _Reading] = {}
+
+    def __call__(self, event: TraceEvent) -> None:
+        if self.wrong is not None or not self._means(event):
+            return
         said = event.payload or {}
-        reading = read.setdefault((event.group, event.topic, event.partition), _Reading())
+        reading = self._read.setdefault((event.group, event.topic, event.partition), _Reading())
         host = event.host or ""
         if event.kind is Kind.POSITION_SET:
             reading.reached.pop(host, None)
-            continue
+            return
+        self.delivered = True
         base, end = said["base"], said["base"] + said["count"]
         mine, known = reading.reached.get(host, 0), reading.known
         newest = known.ends[-1] if known.ends else 0
         new = next(iter(known.gaps(base, end)), None)
         if base < mine:
-            yield event, base, mine - 1
+            self.wrong = event, base, mine - 1
         elif new is not None and new[0] < newest:
-            yield event, new[0], newest - 1
+            self.wrong = event, new[0], newest - 1
         reading.reached[host] = end
         known.add(base, end)

@@ -5,7 +5,7 @@ The figures are the story's accounts (`story/accounts.py`), so what an expectati
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
 from attrs import frozen
@@ -13,7 +13,7 @@ from attrs import frozen
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.scenarios.expectations.evidence import Evidence
 from groupsim.scenarios.language.keys import fields_of, key
-from groupsim.scenarios.language.registry import Check, Finding, check
+from groupsim.scenarios.language.registry import Check, Finding, Watch, check
 from groupsim.scenarios.language.targets import PartitionName, TheGroup, TopicName, partition_named
 from groupsim.scenarios.language.values import END, CountIs, Moment, SpanIs, read_count_is, show_duration
 from groupsim.scenarios.story import Account, Records
@@ -61,6 +61,11 @@ class RecordsWere(Check):
     partition: PartitionName | None = key(_PARTITION, None)
     group: TheGroup | None = key(_GROUP, None)
 
+    def watch(self, evidence: Evidence) -> Watch:
+        """Keep the first events that bring about what may be wrong."""
+        figures = [name for name in FIGURES if getattr(self, name) is not None and name in _WITNESSES]
+        return _Witnesses(evidence, self.group, dict.fromkeys(_WITNESSES[name] for name in figures))
+
     def judge(self, evidence: Evidence) -> Finding:
         """Compare each figure that is said; name the partition that has most of the first that differs."""
         said = [(name, bounds) for name in FIGURES if (bounds := getattr(self, name)) is not None]
@@ -74,10 +79,10 @@ class RecordsWere(Check):
         if not wrong:
             return Finding(True, expected, found)
         worst = max(accounts, key=lambda one: figure(one.records or Records(), wrong[0]))
-        events = witnesses(evidence.events, worst, wrong[0])
+        events = evidence.watched(self).of(worst, wrong[0])
         most = f"; most of {_spoken(wrong[0])} in {worst.partition}" if len(accounts) > 1 else ""
         first = events[0].t_us if events else None
-        return Finding(False, expected, found + most, first, tuple(event.seq for event in events[:MANY_EVENTS]))
+        return Finding(False, expected, found + most, first, tuple(event.seq for event in events))
 
 
 FIGURES = tuple(
@@ -96,57 +101,57 @@ def _spoken(name: str) -> str:
     return name.replace("_", " ")
 
 
-def witnesses(events: Sequence[TraceEvent], account: Account, name: str) -> list[TraceEvent]:
-    """The events that brought a figure of one partition about, as far as events do."""
-    theirs = (event for event in events if (event.topic, event.partition) == account.partition)
-    mine = (event for event in theirs if event.group in (None, account.group))
-    return list(_WITNESSES.get(name, _nobody)(mine))
+Finder = Callable[[TraceEvent], bool]
 
 
-def _repeated(events: Iterator[TraceEvent]) -> Iterator[TraceEvent]:
+def _repeated() -> Finder:
     """Deliveries of what had been delivered."""
     seen = Ranges()
-    for event in events:
+
+    def is_one(event: TraceEvent) -> bool:
         said = event.payload or {}
-        if event.kind is Kind.RECORDS_DELIVERED and seen.add(said["base"], said["base"] + said["count"]):
-            yield event
+        return event.kind is Kind.RECORDS_DELIVERED and bool(seen.add(said["base"], said["base"] + said["count"]))
+
+    return is_one
 
 
-def _jumps(events: Iterator[TraceEvent]) -> Iterator[TraceEvent]:
+def _jumps() -> Finder:
     """Positions set further on than anybody had read."""
     reached: int | None = None
-    for event in events:
-        said = event.payload or {}
+
+    def is_one(event: TraceEvent) -> bool:
+        nonlocal reached
+        said, before = event.payload or {}, reached
         if event.kind is Kind.RECORDS_DELIVERED:
             reached = max(reached or 0, said["base"] + said["count"])
         elif event.kind is Kind.POSITION_SET:
-            if reached is not None and said["offset"] > reached:
-                yield event
             reached = max(reached or 0, said["offset"])
+            return before is not None and said["offset"] > before
+        return False
+
+    return is_one
 
 
-def _cuts(events: Iterator[TraceEvent]) -> Iterator[TraceEvent]:
+def _cuts() -> Finder:
     """Appends of a new leader below the log's end, and the truncations that followed."""
     end, epoch = 0, -1
-    for event in events:
-        said = event.payload or {}
-        if event.kind is Kind.LOG_TRUNCATED:
-            yield event
-        elif event.kind is Kind.RECORDS_APPENDED and said.get("epoch", epoch) >= epoch:
-            if said["base"] < end:
-                yield event
+
+    def is_one(event: TraceEvent) -> bool:
+        nonlocal end, epoch
+        said, before = event.payload or {}, end
+        if event.kind is Kind.RECORDS_APPENDED and said.get("epoch", epoch) >= epoch:
             end, epoch = said["base"] + said["count"], said.get("epoch", epoch)
+            return bool(said["base"] < before)
+        return event.kind is Kind.LOG_TRUNCATED
+
+    return is_one
 
 
-def _deletions(events: Iterator[TraceEvent]) -> Iterator[TraceEvent]:
-    return (event for event in events if event.kind is Kind.LOG_DELETED)
+def _deletions() -> Finder:
+    return lambda event: event.kind is Kind.LOG_DELETED
 
 
-def _nobody(events: Iterator[TraceEvent]) -> Iterator[TraceEvent]:
-    return iter(())
-
-
-_WITNESSES = {
+_WITNESSES: dict[str, Callable[[], Finder]] = {
     "delivered_again": _repeated,
     "skipped": _jumps,
     "never_delivered": _jumps,
@@ -155,6 +160,37 @@ _WITNESSES = {
     "phantoms": _cuts,
     "lost": _cuts,
 }
+
+
+class _Witnesses:
+    """The first events that brought figures of partitions about, as far as events do."""
+
+    kinds = frozenset(
+        {Kind.RECORDS_DELIVERED, Kind.POSITION_SET, Kind.RECORDS_APPENDED, Kind.LOG_TRUNCATED, Kind.LOG_DELETED}
+    )
+
+    def __init__(self, evidence: Evidence, group: str | None, wanted: Iterable[Callable[[], Finder]]) -> None:
+        self._evidence = evidence
+        self._group = group
+        self._wanted = tuple(wanted)
+        self._finders: dict[tuple[object, ...], list[tuple[Finder, list[TraceEvent]]]] = {}
+
+    def __call__(self, event: TraceEvent) -> None:
+        if event.group not in (None, self._evidence.only(self._group)):
+            return
+        place = event.topic, event.partition
+        finders = self._finders.get(place)
+        if finders is None:
+            finders = self._finders[place] = [(make(), []) for make in self._wanted]
+        for is_one, found in finders:
+            if is_one(event) and len(found) < MANY_EVENTS:
+                found.append(event)
+
+    def of(self, account: Account, name: str) -> list[TraceEvent]:
+        """The events behind one figure of one partition."""
+        finders = self._finders.get(account.partition, ())
+        wanted = _WITNESSES.get(name)
+        return next((found for make, (_, found) in zip(self._wanted, finders, strict=False) if make is wanted), [])
 
 
 @check("duplicates")
@@ -223,6 +259,10 @@ class LagWas(Check):
     topic: TopicName | None = key(_TOPIC, None)
     partition: PartitionName | None = key(_PARTITION, None)
     group: TheGroup | None = key(_GROUP, None)
+
+    def lag_at(self) -> tuple[int, ...]:
+        """The instant that is asked for, unless it is the end or none in particular."""
+        return () if self.at == "max" or self.at >= END else (self.at,)
 
     def judge(self, evidence: Evidence) -> Finding:
         """Compare the lag at that time."""

@@ -7,11 +7,12 @@ loader, the JSON Schema, the documentation and the executor all read these regis
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 
 from attrs import frozen
 
 if TYPE_CHECKING:
+    from groupsim.eventloop.trace.events import Kind, TraceEvent
     from groupsim.scenarios.expectations.evidence import Evidence
     from groupsim.scenarios.runtime.world import Stage
 
@@ -39,14 +40,30 @@ class Finding:
     seqs: tuple[int, ...] = ()
 
 
+class Watch(Protocol):
+    """What one expectation reads of a run: the events of some kinds, in order."""
+
+    kinds: frozenset[Kind]
+
+    def __call__(self, event: TraceEvent) -> None: ...
+
+
 @frozen
 class Check:
     """An expectation: data, and how it is judged from the trace."""
 
     NAME: ClassVar[str] = ""
 
+    def watch(self, evidence: Evidence) -> Watch | None:
+        """What is to be read event by event while the run goes; `evidence.watched` has it for `judge`."""
+        return None
+
+    def lag_at(self) -> tuple[int, ...]:
+        """The instants (µs) within the run whose lag is asked for."""
+        return ()
+
     def judge(self, evidence: Evidence) -> Finding:
-        """Judge the trace of a finished run."""
+        """Judge a finished run."""
         raise TypeError(f"{type(self).__name__} judges nothing")
 
 

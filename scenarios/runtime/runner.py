@@ -6,7 +6,7 @@ process. What the trace cannot tell (a group's timers and purgatory at an instan
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from importlib import metadata
 from pathlib import Path
@@ -23,18 +23,22 @@ from groupsim.eventloop.trace.trace import NORMAL, Level, Trace
 from groupsim.eventloop.units import show_us
 from groupsim.eventloop.virtual import VirtualLoop
 from groupsim.members.failures import PluginError
-from groupsim.scenarios.expectations.evidence import Evidence
+from groupsim.scenarios.expectations.evidence import PART, Evidence
 from groupsim.scenarios.language.document import STANDARD_INPUT
 from groupsim.scenarios.language.model import Expectation, Scenario, Step
 from groupsim.scenarios.language.problems import Place
 from groupsim.scenarios.language.registry import Deed, Finding
 from groupsim.scenarios.plans.fleets import for_each, judged
 from groupsim.scenarios.plans.subscriptions import topics_of
+from groupsim.scenarios.runtime.interrupts import InParts
 from groupsim.scenarios.runtime.no_op_steps import missed
 from groupsim.scenarios.runtime.world import Stage
 from groupsim.scenarios.steps.describe_step import deed_data, deed_words
+from groupsim.scenarios.story import Story, tell
+from groupsim.scenarios.story.records.log_growth import Growth
+from groupsim.scenarios.story.telling import Telling
 
-WELL, EXPECTATION_FAILED = 0, 1
+WELL, EXPECTATION_FAILED, INTERRUPTED = 0, 1, 130
 REPEAT = "repeat it with: "  # begins the note of an error that tells how
 
 
@@ -72,12 +76,14 @@ class Judged:
 class Run:
     """A finished run.
 
-    events         the trace; `tell(run.events)` is its story
+    events         the trace, unless the run was asked not to keep it
+    story          what happened
     checks         the expectations, judged; `failed`: those that do not hold
     exit_code      0, or 1 when an expectation failed
     scenario, seed    what was run
     told           how many events there were
     snapshots      the groups at the instants that were asked for, by microsecond and name
+    telling        what made the story while the run went; None where its events were kept, and nothing is expected
     """
 
     events: list[TraceEvent] = field(repr=False)
@@ -87,11 +93,27 @@ class Run:
     scenario: Scenario = field(repr=False)
     told: int
     snapshots: Mapping[int, Mapping[str, GroupSnapshot | None]] = field(factory=dict, repr=False)
+    telling: Telling | None = field(default=None, repr=False)
+
+    @property
+    def story(self) -> Story:
+        """The story of the run; made from the trace each time, where that was kept and nothing is expected."""
+        return tell(self.events) if self.telling is None else self.telling.story
 
     @property
     def failed(self) -> tuple[Judged, ...]:
         """The expectations that do not hold."""
         return tuple(one for one in self.checks if not one.holds)
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C ended a run; `run` is what happened until then, and none of its expectations is judged."""
+
+    def __init__(self, run: Run, by: KeyboardInterrupt) -> None:
+        super().__init__(*by.args)
+        self.run = run
+        for note in getattr(by, "__notes__", ()):
+            self.add_note(note)
 
 
 def run_scenario(
@@ -104,18 +126,29 @@ def run_scenario(
     snapshots_at: Sequence[int] = (),
     looks: Sequence[tuple[int, Callable[[Stage], None]]] = (),
     data_dir: Path | None = None,
+    keep_events: bool = True,
 ) -> Run:
     """Run a scenario to its end and judge it.
 
     `sinks` get every event as it happens; they are closed at the end, or aborted when the run fails, so that nothing
     half-written stays. Events of the kinds in `counted` are only counted, for who reads none of them. `snapshots_at`
     are instants (µs) at which every group is looked at, `looks` are instants with what to do there, which must change
-    nothing. With a `data_dir` the logs of a replicated cluster are files below it, one folder for each broker. Raises
-    PluginError when a user's assignor fails (unless `plugin-errors: as-kafka`), StepError, and the loop's own errors.
+    nothing. With a `data_dir` the logs of a replicated cluster are files below it, one folder for each broker.
+
+    Without `keep_events` the run takes as much memory after a day as after an hour: its story is made while it goes,
+    and `events` stays empty. Raises PluginError when a user's assignor fails (unless `plugin-errors: as-kafka`),
+    StepError, Interrupted after ctrl-C, and the loop's own errors.
     """
     events: list[TraceEvent] = []
+    stages: list[Stage] = []
+    growth = Growth()
+    checks = [one for expected in scenario.expect for one in for_each(expected.check, scenario.fleets)]
+    telling = Telling(growth)
+    evidence = Evidence.watching(checks, telling) if checks else None
+    reader = InParts(telling.read if evidence is None else evidence.read, PART)
+    keep: Callable[[TraceEvent], object] = events.append if keep_events else reader
     trace = Trace(trace_level, counted=counted)
-    trace.subscribe(events.append)
+    trace.subscribe(keep)
     for sink in sinks:
         trace.subscribe(sink)
     loop = VirtualLoop(seed, trace)
@@ -123,7 +156,8 @@ def run_scenario(
 
     async def main(loop: EventLoop) -> None:
         snap = [(at_us, partial(_look, at_us, snapshots)) for at_us in snapshots_at]
-        await _perform(loop, scenario, seed, (*snap, *looks), data_dir)
+        with reader.guarded():
+            await _perform(loop, scenario, seed, (*snap, *looks), data_dir, partial(_follow, growth, stages))
 
     try:
         loop.run(main)
@@ -132,21 +166,42 @@ def run_scenario(
             sink.abort()
         if isinstance(error, PluginError):
             error.add_note(f"{REPEAT}{repeat_command(scenario, seed)}")
-        raise
+        if not isinstance(error, KeyboardInterrupt) or not stages:
+            raise
+        for event in _ends(stages[0], trace, loop.now_us):
+            keep(event)
+        reader.flush()
+        by = None if keep_events else telling
+        raise Interrupted(Run(events, (), INTERRUPTED, seed, scenario, trace.told, snapshots, by), error) from None
     trace.close()
     for sink in sinks:
         sink.close()
-    checks = judge_run(scenario, events)
-    code = WELL if all(one.holds for one in checks) else EXPECTATION_FAILED
-    return Run(events, checks, code, seed, scenario, trace.told, snapshots)
+    reader.flush()
+    found: tuple[Judged, ...] = ()
+    if evidence is not None:
+        evidence.read(events)
+        found = _judge(scenario, evidence)
+    code = WELL if all(one.holds for one in found) else EXPECTATION_FAILED
+    by = telling if checks or not keep_events else None
+    return Run(events, found, code, seed, scenario, trace.told, snapshots, by)
 
 
-def judge_run(scenario: Scenario, events: Sequence[TraceEvent]) -> tuple[Judged, ...]:
-    """Judge a scenario's expectations on a trace."""
-    if not scenario.expect:
-        return ()
-    evidence = Evidence(events)
+def _judge(scenario: Scenario, evidence: Evidence) -> tuple[Judged, ...]:
+    """Judge a scenario's expectations."""
     return tuple(Judged(one, judged(one.check, evidence, scenario.fleets), scenario.file) for one in scenario.expect)
+
+
+def _follow(growth: Growth, stages: list[Stage], stage: Stage) -> None:
+    """The run has begun: its logs say from now on how they grow."""
+    data = stage.cluster.data
+    growth.listed, growth.known = None if data is None else data.growth, True
+    stages.append(stage)
+
+
+def _ends(stage: Stage, trace: Trace, now_us: int) -> Iterator[TraceEvent]:
+    """The events that make a trace of what happened so far one of a finished run."""
+    for number, (kind, payload) in enumerate(((Kind.LOG_ENDS, _log_ends(stage)), (Kind.RUN_ENDED, _counted(stage)))):
+        yield TraceEvent(trace.told + 1 + number, now_us, kind, payload=payload)
 
 
 def repeat_command(scenario: Scenario, seed: int) -> str:
@@ -161,11 +216,13 @@ async def _perform(
     seed: int,
     looks: Sequence[tuple[int, Callable[[Stage], None]]],
     data_dir: Path | None,
+    begun: Callable[[Stage], None],
 ) -> None:
     trace = loop.trace
     trace.emit(Kind.RUN_STARTED, payload=introduction(scenario, seed))
     stage = Stage(loop, scenario, data_dir)
     stage.begin()
+    begun(stage)
     for place, step in enumerate(scenario.timeline):
         if step.at != "never":
             _schedule(stage, step, step.at + stage.shifts.get(place, 0), 1)

@@ -6,19 +6,23 @@ saw it, `Facts` all of them. `index_events.py` fills them in.
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from operator import attrgetter
 
 from attrs import Factory, define
 
-from groupsim.eventloop.trace.events import TraceEvent
+from groupsim.eventloop.trace.events import Kind, TraceEvent
+from groupsim.scenarios.story.lineage import Lineage
 from groupsim.scenarios.story.rebalances.copies import Copies
-from groupsim.scenarios.story.records.delivery_ledger import Book, Books, Partition
+from groupsim.scenarios.story.rebalances.holdings import Holdings, Shift
+from groupsim.scenarios.story.records.course import Partition
+from groupsim.scenarios.story.records.delivery_ledger import Book, Books
 from groupsim.scenarios.story.records.fetches import Fetches
+from groupsim.scenarios.story.records.lag import CountedWalk
+from groupsim.scenarios.story.records.leader_log_lag import LedWalk
+from groupsim.scenarios.story.records.log_growth import Growth
 
-_by_number, _began = attrgetter("seq"), attrgetter("began_us")
-
-At = tuple[str, tuple[str | None, int | None]]  # a process, and a partition that it has
+_began = attrgetter("began_us")
 
 
 @define
@@ -125,6 +129,7 @@ class GroupFacts:
     alone: dict[str, None] = Factory(dict)  # hosts that rebalance just now, in a group without a coordinator
     settled: tuple[tuple[str, int], ...] = ()  # the members, with when they were added, as the log has them
     back: dict[str, list[int]] = Factory(dict)  # removed members that the log had still → when it was loaded
+    looked_us: int = -1  # when it last changed: whose records were in hand then is asked for later
 
     @property
     def open(self) -> Round | None:
@@ -141,18 +146,6 @@ class Rolled:
 
 
 @define
-class Work:
-    """When a process had handled records of a partition, and after how many events of `Facts.ownership` that was."""
-
-    moments: list[int] = Factory(list)
-    after: list[int] = Factory(list)
-
-    def between(self, begin: int, end: int) -> list[int]:
-        """The moments between two events of ownership, given by their places in that list."""
-        return self.moments[bisect_right(self.after, begin) : bisect_right(self.after, end)]
-
-
-@define
 class Hand:
     """One member on one partition: all that an event of a record touches, found once."""
 
@@ -160,14 +153,15 @@ class Hand:
     group: str
     partition: Partition
     book: Book
-    work: Work
+    shift: Shift  # what the member holds of the partition just now, if anything
 
 
 @define
 class Facts:
-    """Everything the story is made from."""
+    """Everything the story is made from. `growth` says how counted logs grow, as far as it is known yet."""
 
-    events: list[TraceEvent] = Factory(list)  # by number
+    growth: Growth = Factory(Growth)
+    lineage: Lineage = Factory(Lineage)
     scenario: str = ""
     seed: int | None = None
     end_us: int = 0
@@ -183,14 +177,14 @@ class Facts:
     metadata: list[TraceEvent] = Factory(list)
     notes: list[TraceEvent] = Factory(list)
     brokers: list[TraceEvent] = Factory(list)  # who is up, who leads, who loaded a group
-    ownership: list[TraceEvent] = Factory(list)
+    holdings: Holdings = Factory(Holdings)
     books: Books = Factory(Books)
     hands: dict[tuple[object, ...], Hand] = Factory(dict)  # by who they are, as an event says it
-    work: dict[At, Work] = Factory(dict)
     starts: list[TraceEvent] = Factory(list)
     given_up: list[TraceEvent] = Factory(list)  # JoinGroup and SyncGroup that timed out at the client
     pending: list[TraceEvent] = Factory(list)  # answers that a transaction holds the offsets
     rollouts: list[Rolled] = Factory(list)
+    walk: CountedWalk | LedWalk | None = None
     log_ends: TraceEvent | None = None
     commits_failed: list[TraceEvent] = Factory(list)
     produce_failed: list[TraceEvent] = Factory(list)
@@ -207,18 +201,9 @@ class Facts:
         name = self.process.get(member or "")
         return self.hosts.get(name) if name else None
 
-    def behind(self, event: TraceEvent | None, *kinds: str) -> TraceEvent | None:
-        """The nearest event of one of `kinds` among those that brought `event` about."""
-        seen = 0
-        while event is not None and seen < 200:
-            if event.kind in kinds:
-                return event
-            event, seen = self._numbered(event.cause), seen + 1
-        return None
-
-    def _numbered(self, seq: int) -> TraceEvent | None:
-        place = bisect_left(self.events, seq, key=_by_number)
-        return self.events[place] if place < len(self.events) and self.events[place].seq == seq else None
+    def behind(self, event: TraceEvent | None, kind: Kind) -> TraceEvent | None:
+        """The nearest step, or failed process, among the event and those that brought it about."""
+        return self.lineage.behind(event, kind)
 
 
 def latest(moments: list[int], at_us: int) -> int | None:

@@ -2,36 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.protocol.messages.group import Api
 from groupsim.scenarios.story.facts import Facts, GroupFacts, Round, Stretch
+from groupsim.scenarios.story.lineage import NO_CAUSE
 from groupsim.scenarios.story.rebalances.copies import as_loaded
 from groupsim.scenarios.story.rebalances.hindrances import is_given_up, is_pending
 from groupsim.scenarios.story.rebalances.rollouts import rolled, settle
 from groupsim.scenarios.story.rebalances.zookeeper_rounds import member_state, process_ended
+from groupsim.scenarios.story.records.accounts import sum_up
+from groupsim.scenarios.story.records.course import Course
 from groupsim.scenarios.story.records.deliveries import delivered, placed, processed
 from groupsim.scenarios.story.records.fetches import Fetches
 from groupsim.scenarios.story.records.leader_log import LOG_KINDS
+from groupsim.scenarios.story.records.log_growth import Growth
 
 Reader = Callable[[Facts, TraceEvent], None]
 
+STEPS = 1 << 17
+"""As many steps may wait to be summed up."""
 
-def gather(events: Iterable[TraceEvent]) -> Facts:
-    """Sort the events of one trace, which come in the order of their numbers, into facts."""
-    facts = Facts(events if isinstance(events, list) else list(events))
-    reader_of, end_us = READERS.get, 0
-    for event in facts.events:
-        if event.t_us > end_us:
-            end_us = event.t_us
-        reader = reader_of(event.kind)
+
+def gather(events: Iterable[TraceEvent], course: Course | None = None) -> Facts:
+    """Sort the events of one trace, which come in the order of their numbers, into facts; `course` keeps its steps."""
+    listed = events if isinstance(events, Sequence) else list(events)
+    facts = Facts(growth_of(listed))
+    facts.books.course = course
+    read(facts, listed)
+    finish(facts)
+    return facts
+
+
+def growth_of(events: Sequence[TraceEvent]) -> Growth:
+    """What the end of a trace says of how counted logs grew."""
+    ends = next((event for event in reversed(events) if event.kind is Kind.LOG_ENDS), None)
+    return Growth((ends.payload or {}).get("growth") if ends is not None else None, known=True)
+
+
+def read(facts: Facts, events: Iterable[TraceEvent]) -> None:
+    """Sort more events into the facts."""
+    reader_of, note, steps = READERS.get, facts.lineage.note, facts.books.steps
+    end_us = facts.end_us
+    for event in events:
+        end_us, kind = event.t_us, event.kind
+        if kind not in NO_CAUSE:
+            note(event)
+        reader = reader_of(kind)
         if reader is not None:
             reader(facts, event)
+            if len(steps) >= STEPS:
+                facts.end_us = end_us
+                sum_up(facts)
     facts.end_us = end_us
+
+
+def finish(facts: Facts) -> None:
+    """The trace is over."""
+    facts.holdings.finish(facts.end_us, facts.growth)
     facts.books.close(facts.log_ends)
-    return facts
 
 
 # --- the run -------------------------------------------------------------------------------------------------------
@@ -120,20 +151,20 @@ def _ended(facts: Facts, event: TraceEvent) -> None:
     if event.kind is Kind.PROCESS_FAILED:
         host.failure = event.error or event.reason
         facts.notes.append(event)
-    facts.ownership.append(event)
+    facts.holdings.of_process(event, facts.growth)
     process_ended(facts, event)
 
 
 def _paused(facts: Facts, event: TraceEvent) -> None:
     facts.host(event.host or "?").pauses.append(Stretch(event.t_us))
-    facts.ownership.append(event)
+    facts.holdings.of_process(event, facts.growth)
 
 
 def _resumed(facts: Facts, event: TraceEvent) -> None:
     pauses = facts.host(event.host or "?").pauses
     if pauses and pauses[-1].ended_us is None:
         pauses[-1].ended_us = event.t_us
-    facts.ownership.append(event)
+    facts.holdings.of_process(event, facts.growth)
 
 
 def _starved(facts: Facts, event: TraceEvent) -> None:
@@ -192,13 +223,20 @@ def _belongs(facts: Facts, member: str, host: str, t_us: int) -> None:
 
 
 def _owned(facts: Facts, event: TraceEvent) -> None:
-    facts.ownership.append(event)
+    group = event.group or facts.host(event.host or "?").group or "?"
+    facts.holdings.own(event, group, facts.books.book(group, (event.topic or "?", event.partition or 0)))
+    _learn(facts, event)
+
+
+def _released(facts: Facts, event: TraceEvent) -> None:
+    facts.holdings.release(event, facts.growth)
     _learn(facts, event)
 
 
 def _placed(facts: Facts, event: TraceEvent) -> None:
     placed(facts, event)
-    _owned(facts, event)
+    facts.holdings.place(event)
+    _learn(facts, event)
 
 
 def _of_a_log(facts: Facts, event: TraceEvent) -> None:
@@ -238,6 +276,7 @@ def _state(facts: Facts, event: TraceEvent) -> None:
     group = _group(facts, event)
     if event.to in ("Stable", "Empty"):
         group.settled = tuple(group.members.items())
+    group.looked_us = event.t_us
     current = group.open
     if event.to == "PreparingRebalance":
         _begin_round(group, event)
@@ -292,11 +331,7 @@ def _note_member(facts: Facts, member: str, values: Mapping[str, Any], event: Tr
     """What the coordinator learns of a member with its first join: its session timeout, and whose it is."""
     if "session_timeout_ms" in values:
         facts.session_us[member] = int(values["session_timeout_ms"]) * 1000
-    sender = facts.behind(event, Kind.REQUEST_RECEIVED, Kind.REQUEST_SENT)
-    host = None
-    if sender is not None:
-        host = sender.host if sender.kind is Kind.REQUEST_SENT else (sender.payload or {}).get("from")
-    for name in (host, values.get("client_host"), values.get("client_id")):
+    for name in (facts.lineage.sender(event), values.get("client_host"), values.get("client_id")):
         if isinstance(name, str) and name.lstrip("/") in facts.hosts:
             if member not in facts.process:
                 _belongs(facts, member, name.lstrip("/"), event.t_us)
@@ -326,6 +361,8 @@ def _removed(facts: Facts, event: TraceEvent) -> None:
     group = _group(facts, event)
     group.members.pop(event.member or "?", None)
     group.removals.append(event)
+    group.looked_us = event.t_us
+    facts.holdings.removed(facts.process.get(event.member or ""), event, facts.growth)
     group.last_change = event
     current = group.open
     if current is not None:
@@ -352,6 +389,7 @@ def _fenced(facts: Facts, event: TraceEvent) -> None:
 def _loaded(facts: Facts, event: TraceEvent) -> None:
     group = _group(facts, event)
     group.loaded.append(event.t_us)
+    group.looked_us = event.t_us
     facts.brokers.append(event)
     if group.open is not None:
         group.open.ended = event  # it went away with the coordinator before
@@ -414,7 +452,7 @@ READERS: dict[Kind, Reader] = {
     Kind.CALLBACK_BEGUN: _callback_begun,
     Kind.CALLBACK_ENDED: _callback_ended,
     Kind.PARTITION_OWNED: _owned,
-    Kind.PARTITION_RELEASED: _owned,
+    Kind.PARTITION_RELEASED: _released,
     Kind.POSITION_SET: _placed,
     Kind.RECORDS_DELIVERED: delivered,
     Kind.RECORDS_PROCESSED: processed,

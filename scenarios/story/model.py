@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from operator import add
 
-from attrs import astuple, field, frozen
+from attrs import astuple, frozen
 
 from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story.causes import Cause
@@ -149,7 +149,6 @@ class Span:
     fetchable_us: int | None
     released_us: int | None
     release: str | None
-    processed: tuple[int, ...] = field(repr=False, default=())  # when its handler finished records
 
 
 @frozen

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
 from itertools import chain
 
 from attrs import evolve
@@ -15,7 +16,7 @@ from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.facts import Facts, GroupFacts, HostFacts
 from groupsim.scenarios.story.headline import headline
 from groupsim.scenarios.story.headline_extras import aftermath
-from groupsim.scenarios.story.index_events import gather
+from groupsim.scenarios.story.index_events import finish, growth_of, read
 from groupsim.scenarios.story.lanes import lanes
 from groupsim.scenarios.story.model import (
     Doing,
@@ -33,7 +34,8 @@ from groupsim.scenarios.story.rebalances.assignments import with_assignments
 from groupsim.scenarios.story.rebalances.blame import who
 from groupsim.scenarios.story.rebalances.evictions import evicted, undetected
 from groupsim.scenarios.story.rebalances.hindrances import hindered
-from groupsim.scenarios.story.rebalances.ownership import Holding, Key, holdings, moves, overlaps, standstills, union_us
+from groupsim.scenarios.story.rebalances.holdings import Holding, Key
+from groupsim.scenarios.story.rebalances.ownership import holdings, moves, overlaps, standstills, union_us
 from groupsim.scenarios.story.rebalances.rollouts import doings as ends_of_rollouts
 from groupsim.scenarios.story.rebalances.rollouts import in_the_headline, rollouts
 from groupsim.scenarios.story.rebalances.rounds import generations
@@ -41,6 +43,30 @@ from groupsim.scenarios.story.rebalances.stalls import with_stalls
 from groupsim.scenarios.story.rebalances.takeovers import doings, take_overs
 from groupsim.scenarios.story.records.accounts import accounts
 from groupsim.scenarios.story.records.failed_produces import given_up
+from groupsim.scenarios.story.records.log_growth import Growth
+
+__all__ = ["Telling", "growth_of", "tell"]
+
+
+class Telling:
+    """The story of a run while it goes: hand it all events, in order, and take the story when the run is over.
+
+    Its size is that of what changes in the run, not of how long the run goes on. `growth` is what the cluster says of
+    counted logs; without, the end of the trace has to say it, and the steps of groups wait for that.
+    """
+
+    def __init__(self, growth: Growth | None = None) -> None:
+        self.facts = Facts(Growth() if growth is None else growth)
+
+    def read(self, events: Iterable[TraceEvent]) -> None:
+        """Take more events."""
+        read(self.facts, events)
+
+    @cached_property
+    def story(self) -> Story:
+        """The story of all events so far; after it there are no more."""
+        finish(self.facts)
+        return _story(self.facts)
 
 
 def tell(events: Iterable[TraceEvent]) -> Story:
@@ -48,7 +74,13 @@ def tell(events: Iterable[TraceEvent]) -> Story:
 
     Nothing but the events is read; kinds the trace was not asked to list (quiet heartbeats) are not missed.
     """
-    facts = gather(events)
+    listed = events if isinstance(events, Sequence) else list(events)
+    telling = Telling(growth_of(listed))
+    telling.read(listed)
+    return telling.story
+
+
+def _story(facts: Facts) -> Story:
     owners = holdings(facts)
     stops = {key: standstills(spans, facts.end_us) for key, spans in owners.items()}
     accounted, totals = accounts(facts, facts.books, owners, stops)

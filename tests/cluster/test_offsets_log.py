@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from groupsim.cluster.counted import offsets
 from groupsim.cluster.counted.offsets import CountedOffsets
-from groupsim.coordinator.base.records import GroupRecord
+from groupsim.coordinator.base.records import GroupRecord, OffsetRecord, OffsetValue, Producer
 from groupsim.eventloop.distributions import uniform
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.group import TopicPartition
 
 A, B, C = (GroupRecord(name, None) for name in "abc")
 
@@ -150,5 +154,24 @@ def test_paused_leader_hears_of_its_commits_when_it_goes_on(play: Any) -> None:
         rig.loop.host("broker-0").resume()
         await rig.loop.sleep(1)
         assert [name for _, name, _ in done] == ["a"]
+
+    play(story)
+
+
+def test_a_long_partition_keeps_the_last_commit_of_each_key(play: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commits before it go, at compaction; groups and commits of transactions stay, and so do all offsets."""
+    monkeypatch.setattr(offsets, "TIDY", 6)
+    value = OffsetValue(7, 0, "", 0)
+    first, other = (OffsetRecord("g", TopicPartition("t", number), value) for number in (0, 1))
+    last = OffsetRecord("g", TopicPartition("t", 0), OffsetValue(8, 0, "", 0))
+    open_one = OffsetRecord("g", TopicPartition("t", 0), value, Producer(1, 0))
+
+    async def story(rig: Any) -> None:
+        log, _, _ = make(rig)
+        for record in (A, first, other, open_one, first, last, B):
+            log.append(rig.loop.host("broker-0"), 0, [record], lambda error: None)
+        assert log.read(0) == (A, other, open_one, last, B)
+        assert [batch.base_offset for batch in log.batches(0)] == [0, 2, 3, 5, 6]
+        assert log.read(1) == ()
 
     play(story)

@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 
 from groupsim.eventloop.trace.events import TraceEvent
 from groupsim.eventloop.trace.sinks import JsonLinesSink, MemorySink
-from groupsim.pipeline.runs import Label, Rows, rows_of
+from groupsim.pipeline.runs import Label, Lists, Rows, rows_of
 from groupsim.scenarios.expectations.evidence import Evidence
 from groupsim.scenarios.language.model import Scenario
 from groupsim.scenarios.loading.catalogue import find
@@ -45,7 +45,8 @@ class Scene:
         """Its rows in the tables of a sweep, those of its trace too."""
         label = Label(3, SEED, "document", "code", "groupsim run x")
         failed = len(self.run.failed)
-        return rows_of(self.run.events, self.evidence.story, label, expectations_failed=failed, traces=True)
+        lists = Lists(self.run.events, traces=True)
+        return rows_of(lists, self.evidence.story, label, expectations_failed=failed)
 
 
 def traced(scenario: Scenario, seed: int = SEED) -> tuple[Run, str]:

@@ -12,7 +12,7 @@ import small_sweep
 from groupsim.pipeline.analysis import Answer, answer_of
 from groupsim.pipeline.experiment import Experiment
 from groupsim.pipeline.page import assumed, lag_lines, run_page
-from groupsim.pipeline.runs import Label, rows_of, simulate, to_arrow
+from groupsim.pipeline.runs import Label, Lists, rows_of, simulate, to_arrow
 from groupsim.pipeline.sweep.directory import Contents, Directory
 from groupsim.scenarios.language.document import parse_document
 from groupsim.scenarios.loading.load import scenario_of
@@ -46,7 +46,7 @@ def ran(text: str = CRASH, seed: int = 0) -> Run:
 
 def rows(run: Run) -> Rows:
     """Its rows in every table."""
-    return rows_of(run.events, tell(run.events), Label(repeat="groupsim run sample --seed 0"))
+    return rows_of(Lists(run.events), tell(run.events), Label(repeat="groupsim run sample --seed 0"))
 
 
 def page(text: str = CRASH) -> str:

@@ -11,7 +11,7 @@ from groupsim.cli.render.run_diff import compare
 from groupsim.pipeline import runs
 from groupsim.pipeline.analysis import answer_of
 from groupsim.pipeline.experiment.varied import experiment_varying
-from groupsim.pipeline.runs.rows import Label, rows_of
+from groupsim.pipeline.runs import Label, Lists, rows_of
 from groupsim.scenarios.loading.canonical import scenario_from_json
 from groupsim.scenarios.runtime.runner import run_scenario
 from groupsim.scenarios.story import tell
@@ -60,7 +60,7 @@ def test_diff_and_sweep_of_one_pair_never_give_opposite_advice(pair: str, tmp_pa
         for name, row in SAME.items():
             changes[name].append(rows[row] or 0)
         for cell, trace in enumerate(events):
-            for name, table in runs.to_arrow(rows_of(trace, tell(trace), Label(cell, seed))).items():
+            for name, table in runs.to_arrow(rows_of(Lists(trace), tell(trace), Label(cell, seed))).items():
                 made.setdefault(name, []).append(table)
     answer, _ = answer_of(experiment, lambda name, columns: pa.concat_tables(made[name]).select(list(columns)))
     for name, seen in changes.items():

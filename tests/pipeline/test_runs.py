@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tables_reference import BEGIN, END, reference, rewritten
 
-from groupsim.pipeline.runs import Label, Rows, rows_of, simulate, to_arrow
+from groupsim.pipeline.runs import Label, Lists, Rows, rows_of, simulate, to_arrow
 from groupsim.pipeline.tables.schemas import TABLES, arrow_schema
 from groupsim.scenarios.language.document import read_document
 from groupsim.scenarios.loading.canonical import canonical_json
@@ -37,7 +37,7 @@ def finished(name: str) -> Rows:
     """The rows of a library scenario, run once for all tests that look at it."""
     run = run_scenario(load_file(find(name)), seed=0)
     story = tell(run.events)
-    return rows_of(run.events, story, LABEL, expectations_failed=len(run.failed), traces=True)
+    return rows_of(Lists(run.events, traces=True), story, LABEL, expectations_failed=len(run.failed))
 
 
 def named(rows: Rows, table: str) -> list[Named]:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from groupsim.pipeline.runs.rows import Label, rows_of
+from groupsim.pipeline.runs import Label, Lists, rows_of
 from groupsim.pipeline.tables.schemas import RUNS
 from groupsim.scenarios.loading.load import load_file
 from groupsim.scenarios.runtime.runner import Run, run_scenario
@@ -41,7 +41,7 @@ def test_a_crash_in_a_silent_topic_stops_it_until_the_owner_is_back(tmp_path: Pa
     """Records, a quarter of an hour of silence, a crash, back after 20 s and a join of 3 s: 23 s in every figure."""
     run = ran(tmp_path, QUIET)
     story = tell(run.events)
-    (row,) = rows_of(run.events, story, Label())["runs"]
+    (row,) = rows_of(Lists(run.events), story, Label())["runs"]
     table = dict(zip(RUNS.names, row, strict=True))
     assert run.failed == ()
     assert ", 23.0 s stopped, " in story.headline

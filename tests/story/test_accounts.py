@@ -221,7 +221,7 @@ def test_lag_behind_an_appended_log_goes_up_with_appends_and_down_with_what_is_d
     account = log.account(0, 60)
     area = 30 * (20_001 - 10_001) + 60 * (30_002 - 20_001) + 10 * (40_001 - 30_002)
     assert account.lag == Lag(end=10, most=60, most_us=20_001, area=area // 1000)
-    course = LagCourse(log.events)
+    course = LagCourse.of(log.events)
     moments = [0, 10_000, 10_001, 25_000, 30_001, 30_002, 40_000]
     assert course.series("g", [ORDERS], moments) == list(zip(moments, [0, 0, 30, 60, 60, 10, 10], strict=True))
 
@@ -251,7 +251,7 @@ def test_a_run_on_counted_logs_accounts_for_every_record() -> None:
     story = tell(run.events)
     said = next(event.payload for event in run.events if event.kind is Kind.LOG_ENDS)
     assert said is not None
-    course = LagCourse(run.events)
+    course = LagCourse.of(run.events)
     for account in story.accounts:
         found, lag = account.records, account.lag
         assert found is not None

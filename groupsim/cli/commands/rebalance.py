@@ -13,7 +13,7 @@ from groupsim.cli.render.rebalance.drawing import draw
 from groupsim.cli.render.rebalance.lines import Course, sequence_of
 from groupsim.cli.render.rebalance.mermaid import mermaid
 from groupsim.cli.terminal import Terminal
-from groupsim.eventloop.trace.events import TraceEvent
+from groupsim.pipeline.runs.lists import Lists
 from groupsim.scenarios.language.problems import suggest
 from groupsim.scenarios.story import Generation, GroupStory, Story
 from groupsim.scenarios.story.words import clock
@@ -62,9 +62,9 @@ def asked(
     return Asked(number, group, every, as_mermaid)
 
 
-def show(asked: Asked, events: Sequence[TraceEvent], story: Story, wants_json: bool) -> None:
+def show(asked: Asked, lists: Lists, story: Story, wants_json: bool) -> None:
     """Print it. Raises Trouble, with those there are, for a rebalance that does not exist."""
-    courses = [sequence_of(events, story, one) for one in _chosen(asked, story)]
+    courses = [sequence_of(lists, story, one) for one in _chosen(asked, story)]
     if wants_json:
         print(as_json.text(document(story, courses)))
     elif asked.mermaid:

@@ -75,11 +75,11 @@ def _answer(directory: Directory, options: EngineOptions) -> Answer:
 def write_run(done: Run, story: Story, command: str, path: Path) -> None:
     """Write the page of one run, just ended. `command` repeats it. Raises Trouble when the page cannot be written."""
     from groupsim.pipeline.page import assumed, lag_lines, run_page
-    from groupsim.pipeline.runs import Label, rows_of
+    from groupsim.pipeline.runs import Label, Lists, rows_of
 
     scenario = done.scenario
     label = Label(seed=done.seed, repeat=command)
-    rows = rows_of(done.events, story, label, expectations_failed=len(done.failed))
+    rows = rows_of(Lists(done.events), story, label, expectations_failed=len(done.failed))
     title, lag = scenario.title or scenario.name, lag_lines(done.events, story)
     _write(run_page(rows, title, checks=done.checks, assumed=assumed(scenario), lag=lag), path)
 

@@ -27,13 +27,14 @@ from groupsim.cli.scenario_source import is_experiment, load
 from groupsim.cli.sources import check_directory, check_target
 from groupsim.cli.streams import naming
 from groupsim.cli.terminal import Terminal
-from groupsim.eventloop.trace.sinks import sink_for
+from groupsim.eventloop.trace.sinks import Sink, sink_for
 from groupsim.logs.files import write_logs
+from groupsim.pipeline.runs.lists import Lists
 from groupsim.scenarios.language.model import Scenario
 from groupsim.scenarios.language.problems import suggest
-from groupsim.scenarios.runtime.runner import Judged, Run
-from groupsim.scenarios.story import Story, tell
-from groupsim.scenarios.story.words import count
+from groupsim.scenarios.runtime.runner import Interrupted, Judged, Run
+from groupsim.scenarios.story import Story
+from groupsim.scenarios.story.words import clock, count
 
 
 @frozen
@@ -63,7 +64,8 @@ def run(
     """Run the scenario and print what happened; returns the exit code.
 
     `files` are what to write: the trace, the directory of logs, the page, the brokers' data directory. `shown` says
-    what of the story is printed; with `rebalance` the course of that one is printed in its place.
+    what of the story is printed; with `rebalance` the course of that one is printed in its place. After ctrl-C
+    the story so far is printed, and no file is written; raises Interrupted then.
     """
     trace, logs, page, data_dir = files
     check_target(trace)
@@ -75,29 +77,46 @@ def run(
         words = "is an experiment: its scenario runs, once, and the grid is left aside"
         _say(f"{source} {words} (`groupsim sweep {source}` runs it)", "dim")
     check_data_dir(data_dir, scenario)
-    with ended_as_by_ctrl_c(), naming(trace, data_dir), ExitStack() as whole_or_not_at_all:
-        folder = whole_or_not_at_all.enter_context(kept(data_dir)) if data_dir is not None else None
-        sinks = [whole_or_not_at_all.enter_context(sink_for(trace))] if trace is not None else []
-        done = perform(scenario, seed, source, sinks, data_dir=folder, settings=settings)
+    keep_events = logs is not None or page is not None
+    lists = Lists()
+    try:
+        with ended_as_by_ctrl_c(), naming(trace, data_dir), ExitStack() as whole_or_not_at_all:
+            folder = whole_or_not_at_all.enter_context(kept(data_dir)) if data_dir is not None else None
+            sinks: list[Sink] = [] if rebalance is None else [lists]
+            if trace is not None:
+                sinks.append(whole_or_not_at_all.enter_context(sink_for(trace)))
+            done = perform(scenario, seed, source, sinks, data_dir=folder, settings=settings, keep_events=keep_events)
+    except Interrupted as interruption:
+        story = interruption.run.story
+        _tell(story, interruption.run, shown, wants_json)
+        words = f"at {clock(story.end_us)} of {clock(scenario.run_for)}: this is the story so far"
+        interruption.add_note(words + (", no expectation is judged" if scenario.expect else ""))
+        raise
     if logs is not None:
         with naming(logs):
             write_logs(done.events, logs)
-    story = tell(done.events)
+    story = done.story
     if rebalance is not None:
-        rebalance_command.show(rebalance, done.events, story, wants_json)
+        rebalance_command.show(rebalance, lists, story, wants_json)
         if done.failed:
             _say(f"{count(len(done.failed), 'expectation')} failed; run it without --rebalance to see them", "yellow")
-    elif wants_json:
-        print(as_json.text(document(story, done)))
     else:
-        _check_formed(shown.group, story)
-        show(story, done, shown)
+        if not wants_json:
+            _check_formed(shown.group, story)
+        _tell(story, done, shown, wants_json)
     if page is not None:
         write_run(done, story, command_line(source, seed, settings), page)
     for what, where in (("trace", trace), ("logs", logs), ("page", page), ("data", data_dir)):
         if where is not None:
             _say(f"{what}: {where}", "dim")
     return done.exit_code
+
+
+def _tell(story: Story, done: Run, shown: Shown, wants_json: bool) -> None:
+    if wants_json:
+        print(as_json.text(document(story, done)))
+    else:
+        show(story, done, shown)
 
 
 def _say(words: str, style: str) -> None:

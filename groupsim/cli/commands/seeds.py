@@ -26,7 +26,7 @@ from groupsim.cli.running import command_line, perform
 from groupsim.cli.scenario_source import load
 from groupsim.cli.terminal import Terminal
 from groupsim.scenarios.language.problems import suggest
-from groupsim.scenarios.story import Story, tell
+from groupsim.scenarios.story import Story
 from groupsim.scenarios.story.many_groups import hit_hardest
 from groupsim.scenarios.story.words import count
 
@@ -87,8 +87,8 @@ def run_seeds(
     runs = []
     with ended_as_by_ctrl_c():
         for seed in range(first, first + number):
-            done = perform(scenario, seed, source, settings=shifted)
-            story = tell(done.events)
+            done = perform(scenario, seed, source, settings=shifted, keep_events=False)
+            story = done.story
             stopped_us = sum(group.stopped_us for group in story.groups)
             failed = tuple(one.finding.expected for one in done.failed)
             known = figures(story, compared)

@@ -19,7 +19,7 @@ from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story.facts import Facts
 from groupsim.scenarios.story.model import Generation, Outcome, Who
 from groupsim.scenarios.story.rebalances.blame import who
-from groupsim.scenarios.story.rebalances.ownership import Holding
+from groupsim.scenarios.story.rebalances.holdings import Holding
 from groupsim.scenarios.story.rebalances.partition_set import Assignment, PartitionSet, Share, partition_set
 
 _NOTHING = PartitionSet()

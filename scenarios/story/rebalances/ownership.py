@@ -9,147 +9,22 @@ what it processes after that is an overlap.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable
 from itertools import pairwise
 
-from attrs import Factory, define
-
-from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.protocol.messages.group import TopicPartition
-from groupsim.scenarios.story.facts import At, Facts
+from groupsim.scenarios.story.facts import Facts
 from groupsim.scenarios.story.model import Move, Overlap, Span, Standstill
-
-ENDS = {Kind.PROCESS_CRASHED: "crashed", Kind.PROCESS_STOPPED: "closed", Kind.PROCESS_FAILED: "failed"}
-
-
-@define
-class Holding:
-    """A span while it is being read."""
-
-    partition: TopicPartition
-    group: str
-    host: str
-    member: str | None
-    generation: int | None
-    owned_us: int
-    fetchable_us: int | None = None
-    released_us: int | None = None
-    release: str | None = None
-    flushing_us: int | None = None  # when the callback began at whose end it was released
-    silenced_us: int | None = None  # the last pause
-    resumed_us: int | None = None  # its end
-    place: int = 0  # of the event that began it, among those of ownership
-    processed: list[int] = Factory(list)
-
-    def processed_before(self, at_us: int) -> int | None:
-        """When the last record was processed, not after `at_us`."""
-        index = bisect_right(self.processed, at_us)
-        return self.processed[index - 1] if index else None
-
-    def unserved_from(self, until_us: int) -> tuple[int, str]:
-        """When it could no longer be worked on, and how that came about; `until_us` itself if it could until then.
-
-        Records whose handling ends during the revocation callback are served.
-        """
-        if self.silenced_us is not None and not self._came_back(until_us):
-            return self.silenced_us, "paused"
-        if self.released_us is None or self.released_us > until_us:
-            return until_us, "released"
-        if self.release == "crashed":
-            return self.released_us, "crashed"
-        begun = self.released_us if self.flushing_us is None else min(self.released_us, self.flushing_us)
-        return max(begun, self.processed_before(until_us) or 0), "released"
-
-    def _came_back(self, at_us: int) -> bool:
-        """Whether it worked again after its pause, or could have: not if it woke up only to find the partition lost."""
-        silenced = self.silenced_us or 0
-        if (self.processed_before(at_us) or 0) > silenced:
-            return True
-        return self.resumed_us is not None and self.resumed_us <= at_us and self.release != "lost"
-
-    def frozen(self) -> Span:
-        """The span as a value."""
-        return Span(
-            self.partition,
-            self.host,
-            self.member,
-            self.generation,
-            self.owned_us,
-            self.fetchable_us,
-            self.released_us,
-            self.release,
-            tuple(self.processed),
-        )
-
-
-Key = tuple[str, TopicPartition]
-_OWNED = Kind.PARTITION_OWNED  # looked up once: members of an enumeration are found slowly
+from groupsim.scenarios.story.rebalances.holdings import Holding, Key
 
 
 def holdings(facts: Facts) -> dict[Key, list[Holding]]:
-    """All spans by group and partition, in the order they began."""
-    spans: dict[Key, list[Holding]] = {}
-    current: dict[At, Holding] = {}
-    for place, event in enumerate(facts.ownership):
-        if event.topic is None or event.partition is None:
-            _whole_process(facts, current, event, place)
-            continue
-        at = (event.host or "?", (event.topic, event.partition))
-        if event.kind is _OWNED:
-            _own(facts, spans, current, at, event, place)
-        elif at in current:
-            _continue(facts, current, at, event, place)
-    for held, holding in current.items():
-        _worked(facts, held, holding, len(facts.ownership))
-    return spans
-
-
-def _own(
-    facts: Facts,
-    spans: dict[Key, list[Holding]],
-    current: dict[At, Holding],
-    at: At,
-    event: TraceEvent,
-    place: int,
-) -> None:
-    if at in current:  # told again what it has: the same span goes on
-        return
-    group = event.group or facts.host(at[0]).group or "?"
-    partition = TopicPartition(event.topic or "", event.partition or 0)
-    holding = Holding(partition, group, at[0], event.member, event.generation, event.t_us, place=place)
-    current[at] = holding
-    spans.setdefault((group, partition), []).append(holding)
-
-
-def _worked(facts: Facts, at: At, holding: Holding, place: int) -> None:
-    """Up to this event of ownership it was held: so what was processed in that time was processed under it."""
-    work = facts.work.get(at)
-    if work is not None:
-        holding.processed = work.between(holding.place, place)
-
-
-def _continue(facts: Facts, current: dict[At, Holding], at: At, event: TraceEvent, place: int) -> None:
-    holding = current[at]
-    if event.kind is Kind.POSITION_SET:
-        if holding.fetchable_us is None:
-            holding.fetchable_us = event.t_us
-    elif event.kind is Kind.PARTITION_RELEASED:
-        holding.released_us, holding.release = event.t_us, event.reason
-        holding.flushing_us = facts.host(at[0]).giving_up_since(event.t_us)
-        _worked(facts, at, current.pop(at), place)
-
-
-def _whole_process(facts: Facts, current: dict[At, Holding], event: TraceEvent, place: int) -> None:
-    """A pause silences, an end releases, all that the process holds."""
-    for at in [at for at in current if at[0] == event.host]:
-        if event.kind is Kind.PROCESS_PAUSED:
-            current[at].silenced_us, current[at].resumed_us = event.t_us, None
-        elif event.kind is Kind.PROCESS_RESUMED:
-            current[at].resumed_us = event.t_us
-        elif event.kind in ENDS:
-            current[at].released_us, current[at].release = event.t_us, ENDS[event.kind]
-            _worked(facts, at, current.pop(at), place)
+    """All spans by group and partition, in the order they began, with the callbacks that released them."""
+    for spans in facts.holdings.spans.values():
+        for one in spans:
+            if one.given_up and one.released_us is not None:
+                one.flushing_us = facts.host(one.host).giving_up_since(one.released_us)
+    return facts.holdings.spans
 
 
 def standstills(spans: Iterable[Holding], end_us: int) -> list[Standstill]:

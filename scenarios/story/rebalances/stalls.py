@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import pairwise
 
 from attrs import evolve, frozen
 
@@ -26,13 +25,10 @@ from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.facts import Facts, HostFacts, Stretch
 from groupsim.scenarios.story.model import Generation, Hindrance
 from groupsim.scenarios.story.rebalances.hindrances import rests
-from groupsim.scenarios.story.rebalances.ownership import Holding
+from groupsim.scenarios.story.rebalances.holdings import STALL_US, Holding
 from groupsim.scenarios.story.rebalances.silence import aims_at, committing
-from groupsim.scenarios.story.records.lag_course import LagCourse
 from groupsim.scenarios.story.words import listed, span
 
-STALL_US = 30_000_000
-"""A partition that stands still for less, with an owner that is alive, is not told as a stall."""
 _APART_US = 1_000_000  # stalls of one owner that begin or end within this are one
 
 
@@ -76,53 +72,27 @@ def _together(stalls: Iterable[_Stall]) -> Iterator[Hindrance]:
 def _stalls(
     facts: Facts, group: str, told: Sequence[Generation], spans: Iterable[Sequence[Holding]]
 ) -> Iterator[_Stall]:
-    course: LagCourse | None = None
     quiet = list(rests(facts, told))
     for holding in (one for own in spans for one in own):
-        for began, ended in _gaps(facts, holding, quiet):
-            course = course or LagCourse((), facts)
-            since = _behind_since(course, group, holding.partition, began, ended)
-            if since is None or ended - since < STALL_US:
-                continue
+        for since, ended in _gaps(facts, holding, quiet):
             why = _why(facts, facts.host(holding.host), since, ended)
             if why:
                 yield _Stall(holding.partition, holding.host, since, ended, why)
 
 
 def _gaps(facts: Facts, holding: Holding, quiet: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The times without a processed record, of an owner that was a member of a stable group."""
-    until = min(holding.released_us or facts.end_us, _removed(facts, holding))
-    moments = [holding.fetchable_us or holding.owned_us, *(one for one in holding.processed if one < until), until]
-    for began, ended in pairwise(moments):
-        if ended - began < STALL_US:  # nearly always
-            continue
+    """The times without a processed record, of an owner that was a member of a stable group, while records waited."""
+    for idle in holding.idle:
+        since = idle.since_us
+        if since is None:  # the log's end was not known yet
+            log = facts.books.logs.get(holding.partition)
+            if log is None or log.listed or log.end <= idle.done:
+                continue
+            since = idle.began_us
         for first, last in quiet:
-            if min(ended, last) - max(began, first) >= STALL_US:
-                yield max(began, first), min(ended, last)
-
-
-def _removed(facts: Facts, holding: Holding) -> int:
-    """When the coordinator removed the owner under the member id it had; the end of the run if it never did."""
-    removals = facts.groups[holding.group].removals if holding.group in facts.groups else []
-    return next(
-        (one.t_us for one in removals if one.member == holding.member and one.t_us >= holding.owned_us), facts.end_us
-    )
-
-
-def _behind_since(course: LagCourse, group: str, partition: TopicPartition, began_us: int, ended_us: int) -> int | None:
-    """From when in [began, ended] records waited; None for never. Nothing is processed then: the lag only grows."""
-    if course.at(group, partition, began_us) > 0:
-        return began_us
-    if course.at(group, partition, ended_us - 1) <= 0:
-        return None
-    low, high = began_us, ended_us - 1
-    while high - low > 1:
-        middle = (low + high) // 2
-        if course.at(group, partition, middle) > 0:
-            high = middle
-        else:
-            low = middle
-    return high
+            began, ended = max(since, first), min(idle.ended_us, last)
+            if ended - began >= STALL_US:
+                yield began, ended
 
 
 def _why(facts: Facts, host: HostFacts, since: int, until: int) -> str:

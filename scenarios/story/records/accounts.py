@@ -21,16 +21,18 @@ log ends and is there for traces that lack them.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 
 from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story.facts import Facts
 from groupsim.scenarios.story.model import Account, Gap, GroupAccount, Lag, Records, Standstill
-from groupsim.scenarios.story.rebalances.ownership import Holding
+from groupsim.scenarios.story.rebalances.holdings import Holding
+from groupsim.scenarios.story.records.course import Step
 from groupsim.scenarios.story.records.delivery_ledger import Book, Books
-from groupsim.scenarios.story.records.lag import Key, Wanted, lags
+from groupsim.scenarios.story.records.lag import CountedWalk, Key, Wanted
 from groupsim.scenarios.story.records.leader_log import LedLog
-from groupsim.scenarios.story.records.leader_log_lag import led_lags
+from groupsim.scenarios.story.records.leader_log_lag import LedWalk
 from groupsim.scenarios.story.records.log_growth import changes
 
 Owners = Mapping[Key, Sequence[Holding]]
@@ -41,7 +43,7 @@ def accounts(
     facts: Facts, books: Books, owners: Owners, stops: Stops
 ) -> tuple[tuple[Account, ...], tuple[GroupAccount, ...]]:
     """The account of each partition that a group subscribed to or read, and of each group."""
-    behind, whole = lags_of(facts, books, owners)
+    behind, whole = lags_of(facts, owners)
     by_key: dict[Key, Book] = {(group, TopicPartition(*place)): book for (group, place), book in books.books.items()}
     deleted = {e.topic for e in facts.metadata if not (e.payload or {}).get("partitions")} - {
         name.rpartition("-")[0] for name in _ends(facts)
@@ -65,27 +67,55 @@ def accounts(
     return tuple(found), tuple(_of_groups(found, whole))
 
 
-def lags_of(facts: Facts, books: Books, owners: Owners) -> tuple[dict[Key, Lag], dict[str, Lag]]:
+def lags_of(facts: Facts, owners: Owners) -> tuple[dict[Key, Lag], dict[str, Lag]]:
     """The lag of every partition and group; nothing when the trace does not say where the logs end."""
     if facts.log_ends is None:
         return {}, {}
-    placed = {(group, TopicPartition(*place)): book.places for (group, place), book in books.books.items()}
-    growth = (facts.log_ends.payload or {}).get("growth")
+    walk = _walk_on(facts, owners, facts.books.steps, facts.end_us)
+    return walk.finish(facts.end_us)
+
+
+def sum_up(facts: Facts) -> None:
+    """Walk through the older half of the steps that wait, and forget them.
+
+    The other half says where members were first placed, which counts from before.
+    """
+    steps = facts.books.steps
+    if not facts.growth.known:
+        return
+    until = steps[len(steps) // 2][0]
+    over = bisect_left(steps, until, key=lambda step: step[0])
+    if over:
+        _walk_on(facts, facts.holdings.spans, steps[:over], until - 1)
+        del steps[:over]
+
+
+def _walk_on(facts: Facts, owners: Owners, steps: Sequence[Step], end_us: int) -> CountedWalk | LedWalk:
+    """Go on with the walk through the run, or begin it."""
+    books = facts.books.books
+    placed = {(group, TopicPartition(*place)): book.places for (group, place), book in books.items()}
+    growth = facts.growth.listed
     if growth is not None:
         planned = changes(growth)
-        groups = wanted(facts, owners, [change.topic for change in planned])
-        return lags(planned, groups, placed, books.steps, facts.end_us)
-    groups = wanted(facts, owners, [topic for topic, _ in books.logs])
-    ends = {partition: log.steps for partition, log in books.logs.items()}
-    return led_lags(ends, groups, placed, books.steps, facts.end_us)
+        counted = facts.walk if isinstance(facts.walk, CountedWalk) else CountedWalk()
+        counted.follow(wanted(facts, owners, [change.topic for change in planned], end_us), placed)
+        counted.through(planned, steps, end_us)
+        facts.walk = counted
+        return counted
+    logs = facts.books.logs
+    led = facts.walk if isinstance(facts.walk, LedWalk) else LedWalk()
+    led.follow(logs, wanted(facts, owners, [topic for topic, _ in logs], end_us), placed)
+    led.through(steps)
+    facts.walk = led
+    return led
 
 
-def wanted(facts: Facts, owners: Owners, topics: Sequence[str]) -> dict[str, Wanted]:
-    """What counts for the groups of the processes that ran: what they subscribed to, or chose."""
+def wanted(facts: Facts, owners: Owners, topics: Sequence[str], until_us: int) -> dict[str, Wanted]:
+    """What counts for the groups of the processes that ran by then: what they subscribed to, or chose."""
     found: dict[str, Wanted] = {}
     for event in facts.starts:
-        if event.group is None:
-            continue  # a producer
+        if event.group is None or event.t_us > until_us:
+            continue  # a producer, or too late
         group = found.setdefault(event.group, Wanted())
         said = event.payload or {}
         group.topics.update(dict.fromkeys(said.get("topics", ())))
@@ -93,6 +123,8 @@ def wanted(facts: Facts, owners: Owners, topics: Sequence[str]) -> dict[str, Wan
             fits = re.compile(said["pattern"])
             group.topics.update(dict.fromkeys(topic for topic in topics if fits.fullmatch(topic)))
     for (name, tp), spans in owners.items():
+        if spans[0].owned_us > until_us:
+            continue
         group = found.setdefault(name, Wanted())
         if any(span.generation is not None for span in spans):
             group.topics[tp.topic] = None

@@ -11,13 +11,9 @@ from __future__ import annotations
 from attrs import Factory, define
 
 from groupsim.eventloop.trace.events import Kind, TraceEvent
+from groupsim.scenarios.story.records.course import Course, Key, Partition, Step
 from groupsim.scenarios.story.records.leader_log import LedLog
 from groupsim.scenarios.story.records.offset_ranges import Ranges
-
-Partition = tuple[str, int]  # a partition as a plain tuple: there are many events
-Key = tuple[str, Partition]  # group and partition
-Moments = list[tuple[int, int]]  # when, and the number from then on
-Step = tuple[int, str, Partition, int]  # when, group, partition, the offset it has come to
 
 
 class Book:
@@ -25,11 +21,14 @@ class Book:
 
     __slots__ = (
         "again",
+        "behind_us",
         "cut_again",
         "cut_once",
         "deleted",
         "delivered",
+        "done",
         "duplicates",
+        "log",
         "lowest",
         "passed",
         "places",
@@ -38,7 +37,10 @@ class Book:
         "seen",
     )
 
-    def __init__(self) -> None:
+    def __init__(self, log: LedLog | None = None) -> None:
+        self.log = log
+        self.done: int | None = None  # the furthest offset that members have come to, or were placed at
+        self.behind_us: int | None = None  # since when the log, if a leader wrote it, ends beyond that
         self.seen = Ranges()  # delivered at least once, of what is in the log
         self.again = Ranges()  # delivered more than once
         self.processed = Ranges()
@@ -73,6 +75,27 @@ class Book:
         self.position = offset
         if self.lowest is None or offset < self.lowest:
             self.lowest = offset
+        self.come_to(offset)
+        self.log_ends(t_us)
+
+    @property
+    def grows(self) -> bool:
+        """Whether a leader's appends to the log were listed."""
+        return self.log is not None and self.log.listed
+
+    def come_to(self, offset: int) -> None:
+        """Members have come to this offset."""
+        if self.done is None or offset > self.done:
+            self.done = offset
+        if self.behind_us is not None and self.log is not None and self.log.end <= self.done:
+            self.behind_us = None
+
+    def log_ends(self, t_us: int) -> None:
+        """Compare with the log's end: it has changed, or a member looks at it for the first time."""
+        if self.log is not None and self.log.end <= (self.done or 0):
+            self.behind_us = None
+        elif self.log is not None and self.behind_us is None:
+            self.behind_us = t_us
 
     def cut(self, at: int) -> None:
         """The log has lost everything from `at` on."""
@@ -92,18 +115,30 @@ class Book:
 
 @define
 class Books:
-    """All books, by group and partition; the replicated logs; how groups came along."""
+    """All books, by group and partition; the replicated logs; how groups and logs came along.
+
+    `steps` are those that are not summed up yet, in order; `course` keeps what is asked of them one by one.
+    """
 
     books: dict[Key, Book] = Factory(dict)
     logs: dict[Partition, LedLog] = Factory(dict)
     steps: list[Step] = Factory(list)
+    course: Course | None = None
+    _of: dict[Partition, list[Book]] = Factory(dict)  # every group's on one partition
 
     def book(self, group: str, partition: Partition) -> Book:
         """The book of a group on a partition, made on first use."""
         known = self.books.get((group, partition))
         if known is None:
-            known = self.books[group, partition] = Book()
+            known = self.books[group, partition] = Book(self.logs.get(partition))
+            self._of.setdefault(partition, []).append(known)
         return known
+
+    def step(self, t_us: int, group: str | None, partition: Partition, offset: int) -> None:
+        """A group has come to an offset; without a group the log ends there now."""
+        self.steps.append((t_us, group, partition, offset))
+        if self.course is not None:
+            self.course.note(t_us, group, partition, offset)
 
     def log_told(self, event: TraceEvent) -> None:
         """A log has grown, or lost its beginning, or a producer heard that it has grown."""
@@ -112,7 +147,12 @@ class Books:
         if event.kind is Kind.RECORDS_ACKNOWLEDGED:
             log.acknowledge(event)
         elif event.kind is Kind.RECORDS_APPENDED:
+            end = log.end
             self._cut(partition, log.append(event))
+            if log.end != end:
+                self.step(event.t_us, None, partition, log.end)
+                for book in self._of.get(partition, ()):
+                    book.log_ends(event.t_us)
         else:
             start = int((event.payload or {}).get("start", 0))
             if start > log.start:
@@ -123,29 +163,37 @@ class Books:
         """The logs as the run left them; counted ones are made from where they end."""
         if log_ends is None:
             return
+        first: list[Step] = []
         for name, (start, end, _) in (log_ends.payload or {}).get("ends", {}).items():
             topic, _, number = name.rpartition("-")
             partition = (topic, int(number))
             log = self._log(partition)
             if start > log.start:
                 self._delete(partition, start)
-            self._cut(partition, log.close(start, end, log_ends.t_us))
+            at = log.close(start, end)
+            if not log.listed:  # so it was from the beginning
+                first.append((0, None, partition, end))
+            elif at is not None:
+                self.step(log_ends.t_us, None, partition, at)
+            self._cut(partition, at)
+        self.steps[:0] = first
+        if self.course is not None:
+            for step in first:
+                self.course.note(*step)
 
     def _log(self, partition: Partition) -> LedLog:
         """The log of a partition, made on first use."""
         known = self.logs.get(partition)
         if known is None:
             known = self.logs[partition] = LedLog()
+            for book in self._of.get(partition, ()):
+                book.log = known
         return known
 
     def _cut(self, partition: Partition, at: int | None) -> None:
-        for book in self._of(partition) if at is not None else ():
+        for book in self._of.get(partition, ()) if at is not None else ():
             book.cut(at)  # type: ignore[arg-type]
 
     def _delete(self, partition: Partition, start: int) -> None:
-        for book in self._of(partition):
+        for book in self._of.get(partition, ()):
             book.delete(start)
-
-    def _of(self, partition: Partition) -> list[Book]:
-        """The books of every group on one partition."""
-        return [book for (_, place), book in self.books.items() if place == partition]

@@ -12,7 +12,8 @@ microsecond. Areas are summed exactly in record-microseconds (`LogEnds.area`); o
 record-milliseconds.
 
 Counted logs are walked through from change to change, here; those that leaders wrote have steps of their own
-(`leader_log_lag.py`).
+(`leader_log_lag.py`). Either walk goes on where it stopped, so that a long run is walked through while it goes: a group
+or partition that the trace first tells of when the walk has passed counts from where the walk stands.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from attrs import Factory, define
 
 from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story.model import Lag
-from groupsim.scenarios.story.records.delivery_ledger import Step
+from groupsim.scenarios.story.records.course import Step
 from groupsim.scenarios.story.records.log_growth import Change, LogEnds
 
 Key = tuple[str, TopicPartition]  # group and partition
@@ -106,40 +107,46 @@ class _Group:
     most_us: int = 0
 
 
-def lags(
-    planned: Sequence[Change], groups: Mapping[str, Wanted], placed: Places, steps: Iterable[Step], end_us: int
-) -> tuple[dict[Key, Lag], dict[str, Lag]]:
-    """The lag of every partition of counted logs that counts, by group and partition, and that of each whole group.
+class CountedWalk:
+    """Topics and groups of counted logs at one instant after the other.
 
-    `steps` are in order of time. A group's `most_us` is an instant at which its lag was that large, not always the
-    first.
+    A group's `most_us` is an instant at which its lag was that large, not always the first.
     """
-    walk = _Walk({name: _Group(wanted) for name, wanted in groups.items()}, placed)
-    left = iter([*steps, (end_us + 1, "", ("", 0), 0)])
-    step = next(left)
-    for change in planned:
-        while step[0] < change.t_us:
-            walk.come_to(step)
-            step = next(left)
-        walk.change(change)
-    while step[0] <= end_us:
-        walk.come_to(step)
-        step = next(left)
-    return walk.finish(end_us)
 
-
-class _Walk:
-    """Topics and groups at one instant after the other."""
-
-    def __init__(self, groups: dict[str, _Group], first: Places) -> None:
-        self.groups = groups
-        self.first = first
+    def __init__(self) -> None:
+        self.groups: dict[str, _Group] = {}
+        self.first: Places = {}
         self.topics: dict[str, LogEnds] = {}
+        self._now_us = 0
+        self._changed = 0
+
+    def follow(self, groups: Mapping[str, Wanted], placed: Places) -> None:
+        """What counts, and when members were placed where, as far as it is known."""
+        self.first = placed
+        for name, wanted in groups.items():
+            group = self.groups.setdefault(name, _Group(wanted, since_us=self._now_us))
+            group.wanted = wanted
+            for topic in self.topics:
+                self._open(name, group, topic, self._now_us)
+
+    def through(self, planned: Sequence[Change], steps: Iterable[Step], end_us: int) -> None:
+        """Walk through these steps, which are in order of time, and through what changed topics up to `end_us`."""
+        for step in steps:
+            if step[1] is not None and step[0] <= end_us:
+                self._change_until(planned, step[0])
+                self.come_to(step)
+                self._now_us = step[0]
+        self._change_until(planned, end_us)
+
+    def _change_until(self, planned: Sequence[Change], t_us: int) -> None:
+        while self._changed < len(planned) and planned[self._changed].t_us <= t_us:
+            self.change(planned[self._changed])
+            self._changed += 1
 
     def come_to(self, step: Step) -> None:
         """A group has come further in a partition."""
         t_us, name, partition, offset = step
-        group = self.groups.get(name)
+        group = self.groups.get(name or "")
         here = group.partitions.get(partition) if group is not None else None  # type: ignore[call-overload]
         if group is not None and here is not None and not here.gone and offset > here.done:
             self._look(group, t_us)
@@ -153,13 +160,11 @@ class _Walk:
         for group in followers:
             self._look(group, change.t_us)
             self._settle(group, change.topic, change.t_us)
-        if change.make is not None:
-            self.topics[change.topic] = change.make(change.t_us)
-        elif change.change is not None:
-            change.change(self.topics[change.topic], change.t_us)
-        else:
+        ends = change.after(self.topics.get(change.topic))
+        if ends is None:
             self._delete(followers, change.topic)
             return
+        self.topics[change.topic] = ends
         for name, group in self.groups.items():
             self._open(name, group, change.topic, change.t_us)
 

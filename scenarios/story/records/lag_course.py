@@ -12,21 +12,22 @@ from groupsim.eventloop.trace.events import TraceEvent
 from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story.facts import Facts
 from groupsim.scenarios.story.index_events import gather
-from groupsim.scenarios.story.records.delivery_ledger import Key, Moments
-from groupsim.scenarios.story.records.log_growth import Change, LogEnds, changes
+from groupsim.scenarios.story.records.course import Course
+from groupsim.scenarios.story.records.log_growth import LogEnds, changes
 
 
 class LagCourse:
-    """How the lag of groups went in one run."""
+    """How the lag of groups went in one run, whose facts keep the course of its steps."""
 
-    def __init__(self, events: Iterable[TraceEvent], facts: Facts | None = None) -> None:
-        facts = gather(events) if facts is None else facts
+    def __init__(self, facts: Facts) -> None:
         self._books = facts.books
-        said = (facts.log_ends.payload or {}) if facts.log_ends is not None else {}
-        self._changes = changes(said.get("growth", ()))
-        self._done: dict[Key, Moments] = {}
-        for t_us, group, partition, offset in self._books.steps:
-            self._done.setdefault((group, partition), []).append((t_us, offset))
+        self._course = facts.books.course or Course()
+        self._changes = changes(facts.growth.listed or ())
+
+    @staticmethod
+    def of(events: Iterable[TraceEvent]) -> LagCourse:
+        """Read a trace for it."""
+        return LagCourse(gather(events, Course()))
 
     def at(self, group: str, partition: TopicPartition, t_us: int) -> int:
         """The lag of a partition after everything that falls on an instant; 0 where there is no such log."""
@@ -53,18 +54,19 @@ class LagCourse:
 
     def _ends(self, partition: TopicPartition, when: Sequence[int]) -> Iterator[tuple[int, int]]:
         """The log end at each of these instants, which come in order, and since when there is this log."""
-        log = self._books.logs.get(partition)
-        if not self._changes and log is not None:
+        if not self._changes and partition in self._books.logs:
+            steps = self._course.ends.get(partition, ())
             for t_us in when:
-                index = bisect_right(log.steps, t_us, key=lambda step: step[0])
-                yield (log.steps[index - 1][1] if index else 0), 0
+                index = bisect_right(steps, t_us, key=lambda step: step[0])
+                yield (steps[index - 1][1] if index else 0), 0
             return
         mine = [change for change in self._changes if change.topic == partition.topic]
         ends: LogEnds | None = None
         since_us = at = 0
         for t_us in when:
             while at < len(mine) and mine[at].t_us <= t_us:
-                ends, since_us = _after(mine[at], ends, since_us)
+                ends = mine[at].after(ends)
+                since_us = since_us if mine[at].make is None else mine[at].t_us
                 at += 1
             known = ends is not None and partition.partition < ends.partitions
             yield (ends.end(partition.partition, t_us) if ends is not None and known else 0), since_us
@@ -72,7 +74,7 @@ class LagCourse:
     def _done_until(self, group: str, partition: TopicPartition) -> Callable[[int, int], int]:
         """Up to where the group had come at instants that are asked for in order: as `lag.py` has it."""
         key = (group, partition)
-        book, steps = self._books.books.get(key), self._done.get(key, [])
+        book, steps = self._books.books.get(key), self._course.done.get(key, [])
         places = () if book is None else book.places
         at, most, since = 0, 0, -1
 
@@ -88,13 +90,3 @@ class LagCourse:
             return most
 
         return done
-
-
-def _after(change: Change, ends: LogEnds | None, since_us: int) -> tuple[LogEnds | None, int]:
-    """The log ends after a change of their topic, and since when there are these logs."""
-    if change.make is not None:
-        return change.make(change.t_us), change.t_us
-    if change.change is not None and ends is not None:
-        change.change(ends, change.t_us)
-        return ends, since_us
-    return None, since_us

@@ -41,8 +41,8 @@ class LedLog:
     aborted: Ranges = Factory(Ranges)  # records of transactions that were aborted
     truncated: int = 0  # records that were cut off
     lost: int = 0  # of these, how many had been acknowledged
-    steps: list[tuple[int, int]] = Factory(list)  # when it ended where
-    _appends: list[Append] = Factory(list)  # by base; those that are in the log
+    listed: bool = False  # whether appends were listed
+    _appends: list[Append] = Factory(list)  # by base; those that are in the log, acknowledged neighbours as one
     _gone: list[Append] = Factory(list)
     _open: dict[int, Ranges] = Factory(dict)  # producer id → its records since its last marker
 
@@ -57,9 +57,9 @@ class LedLog:
             return None
         cut = base if base < self.end else None
         if cut is not None:
-            self.cut(cut, event.t_us)
+            self.cut(cut)
         self.epoch, self.end = epoch, base + count
-        self.steps.append((event.t_us, self.end))
+        self.listed = True
         self._note(added, said.get("transaction"), said.get("marker"))
         return cut
 
@@ -80,21 +80,32 @@ class LedLog:
         base = said.get("base", -1)
         waiting = [one for one in self._gone if one.base <= base < one.end and not one.acknowledged]
         theirs = next((one for one in waiting if one.producer == event.host), None)
-        mine = self._at(base)
+        place = self._place(base)
+        mine = None if place is None else self._appends[place]
         if theirs is not None and (mine is None or mine.producer != event.host or mine.acknowledged):
             theirs.acknowledged = True
             self.lost += theirs.end - theirs.base
-        elif mine is not None:
+        elif place is not None and mine is not None and not mine.acknowledged:
             mine.acknowledged = True
+            self._join(place + 1)
+            self._join(place)
 
-    def _at(self, base: int) -> Append | None:
-        """The append that put a record there; mostly one of the last."""
-        for one in reversed(self._appends):
-            if one.base <= base:
-                return one if base < one.end else None
+    def _place(self, base: int) -> int | None:
+        """Where the append stands that put a record there; mostly among the last."""
+        for place in range(len(self._appends) - 1, -1, -1):
+            if self._appends[place].base <= base:
+                return place if base < self._appends[place].end else None
         return None
 
-    def cut(self, at: int, t_us: int) -> None:
+    def _join(self, place: int) -> None:
+        """Make one of an append and the one before it: what is acknowledged is asked for no more one by one."""
+        if 0 < place < len(self._appends):
+            before, after = self._appends[place - 1], self._appends[place]
+            if before.acknowledged and after.acknowledged and before.end == after.base:
+                before.end = after.end
+                del self._appends[place]
+
+    def cut(self, at: int) -> None:
         """Everything from `at` on is gone."""
         self.truncated += self.records.cut(at)
         self.aborted.cut(at)
@@ -110,21 +121,19 @@ class LedLog:
             if last.base == at:
                 break
         self.end = at
-        self.steps.append((t_us, at))
 
     def delete(self, start: int) -> None:
         """Everything below `start` was deleted by retention."""
         self.start = max(self.start, start)
 
-    def close(self, start: int, end: int, t_us: int) -> int | None:
+    def close(self, start: int, end: int) -> int | None:
         """The log as the run left it. Returns from which offset on it was cut off, if it was."""
         self.delete(start)
-        if not self.steps:  # nobody was told how it came about
+        if not self.listed:  # no event says how it came about
             self.records.add(0, end)
-            self.steps.append((0, end))
             self.end = end
         if end < self.end:
-            self.cut(end, t_us)
+            self.cut(end)
             return end
         return None
 

@@ -1,96 +1,122 @@
 """The lag behind logs that leaders wrote: steps up with every append, down with every record that is done.
 
 The rules are those of `lag.py`. A log that is cut off may end below what the group has done; then nothing is behind
-until it has grown past that.
+until it has grown past that. Within one instant only what it ends with counts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from heapq import merge
-from operator import itemgetter
+from collections.abc import Iterable, Mapping
+
+from attrs import Factory, define
 
 from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story.model import Lag
-from groupsim.scenarios.story.records.delivery_ledger import Moments, Partition, Step
+from groupsim.scenarios.story.records.course import Partition, Step
 from groupsim.scenarios.story.records.lag import Key, Places, Wanted
 
 
-def led_lags(
-    ends: Mapping[Partition, Sequence[tuple[int, int]]],
-    groups: Mapping[str, Wanted],
-    placed: Places,
-    steps: Iterable[Step],
-    end_us: int,
-) -> tuple[dict[Key, Lag], dict[str, Lag]]:
-    """The lag of every partition that counts, by group and partition, and that of each whole group.
+@define
+class _Sum:
+    """A lag that changes in steps: its maximum, and its area up to the last change."""
 
-    `ends` says when each log ended where; `steps` are in order of time.
-    """
-    done: dict[tuple[str, Partition], Moments] = {}
-    for t_us, group, partition, offset in steps:
-        done.setdefault((group, partition), []).append((t_us, offset))
-    found: dict[Key, Lag] = {}
-    whole: dict[str, Lag] = {}
-    for name, wanted in groups.items():
-        curves = []
-        for partition in sorted(ends):
-            tp = TopicPartition(*partition)
-            if wanted.wants(tp):
-                curve = lag_curve(ends[partition], done.get((name, partition), ()), _first(placed, name, tp))
-                curves.append(curve)
-                found[name, tp] = summed_up(curve, end_us)
-        whole[name] = summed_up(_together(curves), end_us)
-    return found, whole
+    lag: int = 0
+    since_us: int = 0
+    most: int = 0
+    most_us: int = 0
+    area_us: int = 0
+
+    def change(self, t_us: int, lag: int) -> None:
+        """It is so much from now on."""
+        self.area_us += self.lag * (t_us - self.since_us)
+        self.lag, self.since_us = lag, t_us
+        if lag > self.most:
+            self.most, self.most_us = lag, t_us
+
+    def at_the_end(self, end_us: int) -> Lag:
+        """What there is to say of it when the run has ended."""
+        return Lag(self.lag, self.most, self.most_us, (self.area_us + self.lag * (end_us - self.since_us)) // 1000)
 
 
-def _first(placed: Places, group: str, tp: TopicPartition) -> int:
-    return next((offset for _, offset in placed.get((group, tp), ())), 0)
+@define(eq=False)
+class _Cell:
+    """One partition of a group."""
+
+    group: _Group
+    done: int
+    end: int
+    sum: _Sum = Factory(_Sum)
 
 
-def lag_curve(ends: Iterable[tuple[int, int]], done: Iterable[tuple[int, int]], first: int) -> Moments:
-    """When the lag changed to what; within one instant only the last counts."""
-    end, come_to, lag = 0, first, 0
-    curve: Moments = []
-    told = merge(((t, True, n) for t, n in ends), ((t, False, n) for t, n in done), key=itemgetter(0))
-    for t_us, grows, number in told:
-        if grows:
-            end = number
-        elif number > come_to:
-            come_to = number
-        now = max(0, end - come_to)
-        if now != lag:
-            lag = now
-            if curve and curve[-1][0] == t_us:
-                curve.pop()
-            curve.append((t_us, lag))
-    return curve
+@define(eq=False)
+class _Group:
+    """A group while the run is walked through."""
+
+    cells: dict[Partition, _Cell] = Factory(dict)
+    sum: _Sum = Factory(_Sum)
 
 
-def _together(curves: Sequence[Moments]) -> Moments:
-    """The sum of several curves."""
-    changes = []
-    for curve in curves:
-        before = 0
-        for t_us, lag in curve:
-            changes.append((t_us, lag - before))
-            before = lag
-    total: Moments = []
-    lag = 0
-    for t_us, change in sorted(changes, key=itemgetter(0)):
-        lag += change
-        if total and total[-1][0] == t_us:
-            total.pop()
-        total.append((t_us, lag))
-    return total
+class LedWalk:
+    """Logs and groups at one instant after the other."""
 
+    def __init__(self) -> None:
+        self._groups: dict[str, _Group] = {}
+        self._of: dict[Partition, list[_Cell]] = {}  # every group's on one partition
+        self._ends: dict[Partition, int] = {}
+        self._now_us = 0
+        self._touched: dict[_Cell, None] = {}
 
-def summed_up(curve: Moments, end_us: int) -> Lag:
-    """A curve's end, maximum and area up to the end of the run."""
-    most = most_us = area = lag = since_us = 0
-    for t_us, now in curve:
-        area += lag * (t_us - since_us)
-        lag, since_us = now, t_us
-        if lag > most:
-            most, most_us = lag, t_us
-    return Lag(lag, most, most_us, (area + lag * (end_us - since_us)) // 1000)
+    def follow(self, partitions: Iterable[Partition], groups: Mapping[str, Wanted], placed: Places) -> None:
+        """What counts, and when members were placed where, as far as it is known."""
+        partitions = sorted(partitions)
+        for name, wanted in groups.items():
+            group = self._groups.setdefault(name, _Group())
+            for partition in partitions:
+                tp = TopicPartition(*partition)
+                if partition in group.cells or not wanted.wants(tp):
+                    continue
+                first = next((offset for _, offset in placed.get((name, tp), ())), 0)
+                cell = group.cells[partition] = _Cell(group, first, self._ends.get(partition, 0))
+                cell.sum.since_us = self._now_us
+                self._of.setdefault(partition, []).append(cell)
+                self._touched[cell] = None
+
+    def through(self, steps: Iterable[Step]) -> None:
+        """Walk through these steps, which are in order of time."""
+        for t_us, name, partition, offset in steps:
+            if t_us > self._now_us:
+                self._settle()
+                self._now_us = t_us
+            if name is None:
+                self._ends[partition] = offset
+                for cell in self._of.get(partition, ()):
+                    cell.end = offset
+                    self._touched[cell] = None
+                continue
+            group = self._groups.get(name or "")
+            mine = group.cells.get(partition) if group is not None else None
+            if mine is not None and offset > mine.done:
+                mine.done = offset
+                self._touched[mine] = None
+        self._settle()
+
+    def _settle(self) -> None:
+        """An instant is over."""
+        changed: dict[_Group, int] = {}
+        for cell in self._touched:
+            lag = max(0, cell.end - cell.done)
+            if lag != cell.sum.lag:
+                changed[cell.group] = changed.get(cell.group, cell.group.sum.lag) + lag - cell.sum.lag
+                cell.sum.change(self._now_us, lag)
+        for group, lag in changed.items():
+            group.sum.change(self._now_us, lag)
+        self._touched.clear()
+
+    def finish(self, end_us: int) -> tuple[dict[Key, Lag], dict[str, Lag]]:
+        """The lag of every partition that counts, by group and partition, and that of each whole group."""
+        found = {
+            (name, TopicPartition(*partition)): cell.sum.at_the_end(end_us)
+            for name, group in self._groups.items()
+            for partition, cell in group.cells.items()
+        }
+        return found, {name: group.sum.at_the_end(end_us) for name, group in self._groups.items()}

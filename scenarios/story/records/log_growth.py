@@ -7,12 +7,15 @@ these in order; `LogEnds` adds to the cluster's own functions what an integral n
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from copy import deepcopy
 from typing import Any
 
-from attrs import frozen
+from attrs import Factory, define, frozen
 
 from groupsim.members.producer.traffic import Traffic
+from groupsim.protocol.messages.group import TopicPartition
 
 
 class LogEnds(Traffic):
@@ -83,6 +86,15 @@ class Change:
     make: Callable[[int], LogEnds] | None = None
     change: Callable[[LogEnds, int], None] | None = None
 
+    def after(self, ends: LogEnds | None) -> LogEnds | None:
+        """The topic's log ends from now on, which may be the same object; None when there is no such topic."""
+        if self.make is not None:
+            return self.make(self.t_us)
+        if self.change is None or ends is None:
+            return None
+        self.change(ends, self.t_us)
+        return ends
+
 
 def changes(growth: Iterable[Mapping[str, Any]]) -> list[Change]:
     """What happened to counted topics, in order: the `growth` of `log.ends`."""
@@ -100,3 +112,58 @@ def _change(said: Mapping[str, Any]) -> Change:
     if "more" in said:
         return Change(t_us, topic, change=lambda ends, at_us: ends.grow(said["more"], at_us))
     return Change(t_us, topic)
+
+
+_STATES = 16  # of a topic, as it was after each of its last changes
+
+
+@define
+class Growth:
+    """What is known of how counted logs grow: `listed` is what `log.ends` has in the end.
+
+    None stands for logs that leaders wrote. Of a trace that is read as it comes nothing is known until its end
+    (`known`).
+    """
+
+    listed: Sequence[Mapping[str, Any]] | None = None
+    known: bool = False
+    _read: int = 0
+    _states: dict[str, list[tuple[int, LogEnds | None]]] = Factory(dict)
+
+    @property
+    def counted(self) -> bool:
+        """Whether the logs are counted."""
+        return self.listed is not None
+
+    def end(self, partition: TopicPartition, t_us: int) -> int:
+        """The log end at an instant, after everything that falls on it; 0 where there is no such log."""
+        self._catch_up()
+        states = self._states.get(partition.topic, [])
+        index = bisect_right(states, t_us, key=lambda state: state[0])
+        ends = states[index - 1][1] if index else None
+        return ends.end(partition.partition, t_us) if ends is not None and partition.partition < ends.partitions else 0
+
+    def beyond(self, partition: TopicPartition, done: int, began_us: int, ended_us: int, long_us: int) -> int | None:
+        """From when in [began, ended] the log ended beyond `done`; None when for less than `long_us`."""
+        low, high = began_us, ended_us - long_us
+        if self.end(partition, high) <= done:
+            return None
+        if self.end(partition, low) > done:
+            return low
+        while high - low > 1:
+            middle = (low + high) // 2
+            if self.end(partition, middle) > done:
+                high = middle
+            else:
+                low = middle
+        return high
+
+    def _catch_up(self) -> None:
+        """Follow what has been listed since."""
+        listed = self.listed or ()
+        for change in changes(listed[self._read :]):
+            states = self._states.setdefault(change.topic, [])
+            before = deepcopy(states[-1][1]) if states and change.make is None else None
+            states.append((change.t_us, change.after(before)))
+            del states[:-_STATES]
+        self._read = len(listed)

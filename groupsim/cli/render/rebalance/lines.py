@@ -13,16 +13,14 @@ from enum import StrEnum
 from attrs import evolve, frozen
 
 from groupsim.eventloop.trace.events import Kind, TraceEvent
-from groupsim.pipeline.runs.lists import in_order
-from groupsim.pipeline.runs.messages import Message, found_messages
-from groupsim.pipeline.runs.rows import sort_by_kind
+from groupsim.pipeline.runs.lists import STATES, Lists
+from groupsim.pipeline.runs.messages import Message, messages
 from groupsim.scenarios.story import Generation, Story
 from groupsim.scenarios.story.words import clock, count, span
 
 GIVEN_UP = ("DISCONNECTED", "TIMED_OUT")
 HANDSHAKE = "MEMBER_ID_REQUIRED"
 LONG_US = 50_000  # a callback that takes longer has a line for its end
-STATES = (Kind.GROUP_STATE, Kind.GROUP_LOADED, Kind.GROUP_UNLOADED)
 CALLBACKS = {"assigned": "onPartitionsAssigned", "revoked": "onPartitionsRevoked", "lost": "onPartitionsLost"}
 
 
@@ -99,20 +97,19 @@ def _by_number(host: str) -> tuple[object, ...]:
     return (name, int(number), "") if number.isdigit() else (host, -1, "")
 
 
-def sequence_of(events: Sequence[TraceEvent], story: Story, generation: Generation) -> Course:
-    """The lines of a rebalance of the story told of these events."""
-    by_kind = sort_by_kind(events)
+def sequence_of(lists: Lists, story: Story, generation: Generation) -> Course:
+    """The lines of a rebalance of a run, from what its trace lists and its story."""
     hosts = {lane.host for lane in story.lanes if lane.group == generation.group}
-    messages = _of_the_rebalance(found_messages(by_kind), generation, hosts)
-    first = min([generation.began_us, *(one.began_us for one in messages)])
-    names = _names(messages, generation)
+    chosen = _of_the_rebalance(messages(lists), generation, hosts)
+    first = min([generation.began_us, *(one.began_us for one in chosen)])
+    names = _names(chosen, generation)
     lines: list[tuple[int, int, Line]] = []
-    for number, message in enumerate(messages, 1):
+    for number, message in enumerate(chosen, 1):
         lines += _of_message(message, number, generation)
-    within = [one for one in in_order(by_kind, *STATES) if generation.began_us <= one.t_us <= generation.ended_us]
+    within = [one for one in lists.of(*STATES) if generation.began_us <= one.t_us <= generation.ended_us]
     lines += ((one.t_us, one.seq, _state(one, generation, names)) for one in within if one.group == generation.group)
     lines += ((one.at_us, 0, one) for one in _notes(story, generation, hosts, first))
-    lines += _local(by_kind, generation, hosts, first)
+    lines += _local(lists, generation, hosts, first)
     return Course(generation, tuple(_once(line for *_, line in sorted(lines, key=lambda one: one[:2]))))
 
 
@@ -230,12 +227,10 @@ def _notes(story: Story, generation: Generation, hosts: set[str], first: int) ->
                 yield Line(one.removed_us, What.NOTE, words, one.who.host, None, None, one.reason, reason=alive)
 
 
-def _local(
-    by_kind: Mapping[Kind, Sequence[TraceEvent]], generation: Generation, hosts: set[str], first: int
-) -> Iterator[tuple[int, int, Line]]:
+def _local(lists: Lists, generation: Generation, hosts: set[str], first: int) -> Iterator[tuple[int, int, Line]]:
     """Callbacks with something to call back about, and the leader's assignor."""
-    ends = {event.span: event for event in by_kind[Kind.CALLBACK_ENDED]}
-    for event in by_kind[Kind.CALLBACK_BEGUN]:
+    ends = {event.span: event for event in lists.of(Kind.CALLBACK_ENDED)}
+    for event in lists.of(Kind.CALLBACK_BEGUN):
         end, partitions = ends.get(event.span), len((event.payload or {}).get("partitions", ()))
         took = 0 if end is None else end.t_us - event.t_us
         if event.host not in hosts or not first <= event.t_us <= generation.ended_us or not (partitions or took):
@@ -245,7 +240,7 @@ def _local(
         if took > LONG_US:
             words += f" takes {span(took)}"
         yield event.t_us, event.seq, Line(event.t_us, What.LOCAL, words, event.host, error=error)
-    for event in by_kind[Kind.ASSIGNMENT_COMPUTED]:
+    for event in lists.of(Kind.ASSIGNMENT_COMPUTED):
         if event.host in hosts and first <= event.t_us <= generation.ended_us:
             assignor = (event.payload or {}).get("assignor", "?")
             yield event.t_us, event.seq, Line(event.t_us, What.LOCAL, f"assigns by {assignor}", event.host)

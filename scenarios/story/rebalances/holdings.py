@@ -1,0 +1,228 @@
+"""Who holds which partition, followed while the trace is read, with no more than what is asked for later.
+
+When a handler finished records is kept at a few instants only: the last two, and those before an event that a measure
+looks back from (another owner can fetch, the coordinator removes the member). The time between two records is kept
+where the partition stood still for long although records waited, which is what a stall is made of.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+from attrs import Factory, define, frozen
+
+from groupsim.eventloop.trace.events import Kind, TraceEvent
+from groupsim.protocol.messages.group import TopicPartition
+from groupsim.scenarios.story.model import Span
+from groupsim.scenarios.story.records.delivery_ledger import Book
+from groupsim.scenarios.story.records.log_growth import Growth
+
+STALL_US = 30_000_000
+"""A partition that stands still for less, with an owner that is alive, is no stall."""
+ENDS = {Kind.PROCESS_CRASHED: "crashed", Kind.PROCESS_STOPPED: "closed", Kind.PROCESS_FAILED: "failed"}
+
+At = tuple[str, tuple[str | None, int | None]]  # a process, and a partition that it has
+Key = tuple[str, TopicPartition]  # group and partition
+
+
+@frozen
+class Idle:
+    """A time without a processed record. Records waited from `since_us` on; None where the log's end is not known yet,
+    and `done` is then what the group had come to.
+    """
+
+    began_us: int
+    ended_us: int
+    since_us: int | None
+    done: int
+
+
+@define(eq=False)
+class Holding:
+    """A span while it is being read."""
+
+    partition: TopicPartition
+    group: str
+    host: str
+    member: str | None
+    generation: int | None
+    owned_us: int
+    fetchable_us: int | None = None
+    released_us: int | None = None
+    release: str | None = None
+    given_up: bool = False  # by its owner, which was alive
+    flushing_us: int | None = None  # when the callback began at whose end it was released
+    silenced_us: int | None = None  # the last pause
+    resumed_us: int | None = None  # its end
+    removed: bool = False  # the coordinator counts its owner no more
+    processed: list[int] = Factory(list)  # some of the instants at which records were finished, the last always
+    idle: list[Idle] = Factory(list)
+    _free: int = 0  # how many of the last entries of `processed` nothing looks back to
+
+    @property
+    def active_us(self) -> int:
+        """When it last finished records, or could begin to."""
+        return self.processed[-1] if self.processed else self.fetchable_us or self.owned_us
+
+    def work(self, at_us: int) -> None:
+        """Its owner has finished records."""
+        kept = self.processed
+        if kept and kept[-1] == at_us:
+            return
+        if self._free == 2:
+            kept[-2:] = kept[-1], at_us
+        else:
+            kept.append(at_us)
+            self._free += 1
+
+    def mark(self) -> None:
+        """What is known of its records at this instant is asked for later."""
+        self._free = -1
+
+    def processed_before(self, at_us: int) -> int | None:
+        """When the last record was processed, not after `at_us`."""
+        index = bisect_right(self.processed, at_us)
+        return self.processed[index - 1] if index else None
+
+    def unserved_from(self, until_us: int) -> tuple[int, str]:
+        """When it could no longer be worked on, and how that came about; `until_us` itself if it could until then.
+
+        Records whose handling ends during the revocation callback are served.
+        """
+        if self.silenced_us is not None and not self._came_back(until_us):
+            return self.silenced_us, "paused"
+        if self.released_us is None or self.released_us > until_us:
+            return until_us, "released"
+        if self.release == "crashed":
+            return self.released_us, "crashed"
+        begun = self.released_us if self.flushing_us is None else min(self.released_us, self.flushing_us)
+        return max(begun, self.processed_before(until_us) or 0), "released"
+
+    def _came_back(self, at_us: int) -> bool:
+        """Whether it worked again after its pause, or could have: not if it woke up only to find the partition lost."""
+        silenced = self.silenced_us or 0
+        if (self.processed_before(at_us) or 0) > silenced:
+            return True
+        return self.resumed_us is not None and self.resumed_us <= at_us and self.release != "lost"
+
+    def frozen(self) -> Span:
+        """The span as a value."""
+        return Span(
+            self.partition,
+            self.host,
+            self.member,
+            self.generation,
+            self.owned_us,
+            self.fetchable_us,
+            self.released_us,
+            self.release,
+        )
+
+
+@define(eq=False)
+class Shift:
+    """One process on one partition: what it holds of it just now, and the book of its group."""
+
+    book: Book
+    holding: Holding | None = None
+
+
+@define
+class Holdings:
+    """All holdings by group and partition, in the order in which they began."""
+
+    spans: dict[Key, list[Holding]] = Factory(dict)
+    _shifts: dict[str, dict[tuple[str | None, int | None], Shift]] = Factory(dict)  # by process and partition
+    _live: dict[Key, list[Holding]] = Factory(dict)
+
+    def shift(self, host: str, place: tuple[str | None, int | None], book: Book) -> Shift:
+        """The shift of a process on a partition, made on first use."""
+        mine = self._shifts.setdefault(host, {})
+        known = mine.get(place)
+        if known is None:
+            known = mine[place] = Shift(book)
+        return known
+
+    def own(self, event: TraceEvent, group: str, book: Book) -> None:
+        """A process has a partition from now on."""
+        host = event.host or "?"
+        shift = self.shift(host, (event.topic, event.partition), book)
+        if shift.holding is not None:  # it has that already: the same span goes on
+            return
+        partition = TopicPartition(event.topic or "", event.partition or 0)
+        holding = Holding(partition, group, host, event.member, event.generation, event.t_us)
+        shift.book, shift.holding = book, holding
+        self.spans.setdefault((group, partition), []).append(holding)
+        self._live.setdefault((group, partition), []).append(holding)
+
+    def place(self, event: TraceEvent) -> None:
+        """A process can fetch a partition."""
+        holding = self._of(event)
+        if holding is not None and holding.fetchable_us is None:
+            holding.fetchable_us = event.t_us
+            for other in self._live[holding.group, holding.partition]:
+                if other is not holding:
+                    other.mark()
+
+    def release(self, event: TraceEvent, growth: Growth) -> None:
+        """A process has given a partition up."""
+        shift = self._shifts.get(event.host or "?", {}).get((event.topic, event.partition))
+        if shift is not None and shift.holding is not None:
+            shift.holding.given_up = True
+            self._end(shift, shift.holding, event.t_us, event.reason, growth)
+
+    def of_process(self, event: TraceEvent, growth: Growth) -> None:
+        """A pause silences, an end releases, all that the process holds."""
+        for shift in self._shifts.get(event.host or "", {}).values():
+            holding = shift.holding
+            if holding is None:
+                continue
+            if event.kind is Kind.PROCESS_PAUSED:
+                holding.silenced_us, holding.resumed_us = event.t_us, None
+            elif event.kind is Kind.PROCESS_RESUMED:
+                holding.resumed_us = event.t_us
+            else:
+                self._end(shift, holding, event.t_us, ENDS[event.kind], growth)
+
+    def removed(self, host: str | None, event: TraceEvent, growth: Growth) -> None:
+        """The coordinator has removed a member: what its process still holds is not expected to move."""
+        for shift in self._shifts.get(host or "", {}).values():
+            holding = shift.holding
+            if holding is not None and (holding.group, holding.member) == (event.group, event.member):
+                look(shift, holding, event.t_us, growth)
+                holding.mark()
+                holding.removed = True
+
+    def finish(self, end_us: int, growth: Growth) -> None:
+        """The trace is over."""
+        for shifts in self._shifts.values():
+            for shift in shifts.values():
+                if shift.holding is not None:
+                    look(shift, shift.holding, end_us, growth)
+
+    def _of(self, event: TraceEvent) -> Holding | None:
+        shift = self._shifts.get(event.host or "?", {}).get((event.topic, event.partition))
+        return None if shift is None else shift.holding
+
+    def _end(self, shift: Shift, holding: Holding, at_us: int, how: str | None, growth: Growth) -> None:
+        look(shift, holding, at_us, growth)
+        holding.released_us, holding.release = at_us, how
+        shift.holding = None
+        self._live[holding.group, holding.partition].remove(holding)
+
+
+def look(shift: Shift, holding: Holding, at_us: int, growth: Growth) -> None:
+    """Keep the time up to now without a processed record, if records waited for long in it."""
+    began, book = holding.active_us, shift.book
+    if at_us - began < STALL_US or holding.removed:  # nearly always
+        return
+    done, since = book.done or 0, None
+    if growth.counted:
+        since = growth.beyond(holding.partition, done, began, at_us, STALL_US)
+    elif book.grows:
+        since = None if book.behind_us is None else max(began, book.behind_us)
+    else:  # the log's end is known when the trace is over
+        holding.idle.append(Idle(began, at_us, None, done))
+        return
+    if since is not None and at_us - since >= STALL_US:
+        holding.idle.append(Idle(began, at_us, since, done))
