@@ -51,7 +51,7 @@ class Cluster:
         self._counted: CountedLogs | None = None
         self._replicated: ReplicatedLogs | None = None
         self._logs = logs = self._make_logs()
-        self.brokers = {node: Node(self.network, node, self._rack(node), config, logs) for node in config.nodes}
+        self.brokers = {node: Node(self.network, node, self.rack_of(node), config, logs) for node in config.nodes}
         self.network.attach(self.brokers, logs.others)
         self._tapped = False
         self.network.links.watchers.append(self._look_for_trouble)
@@ -70,7 +70,8 @@ class Cluster:
         self._replicated = ReplicatedLogs(self.network, self.config)
         return self._replicated
 
-    def _rack(self, node: int) -> str | None:
+    def rack_of(self, node: int) -> str | None:
+        """The rack of a broker; None where there are no racks."""
         racks = self.config.racks
         return racks[self.config.nodes.index(node) % len(racks)] if racks else None
 

@@ -457,6 +457,11 @@ class Consumer:
         if self._member is not None:
             self._member.ownership.block_next(_callback(kind), as_us(us))
 
+    @property
+    def busy_us(self) -> int:
+        """How long the handlers of this process have worked since its start (µs of virtual time)."""
+        return self._rounds.busy_us if self.running else 0
+
     def stick_workers(self, us: int | str, partitions: Iterable[str | TopicPartition] | None = None) -> None:
         """Let the application's workers not come back for so many microseconds, or "30s", while it goes on polling.
 

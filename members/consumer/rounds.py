@@ -58,6 +58,8 @@ class Rounds:
 
     __slots__ = (
         "_between_batches",
+        "_busy_until_us",
+        "_busy_us",
         "_emit",
         "_enter_poll",
         "_found",
@@ -98,6 +100,7 @@ class Rounds:
         self._next = 0
         self._resting = False  # the story waits inside poll
         self._planned = False
+        self._busy_us = self._busy_until_us = 0
         self._under_way = False
         self._story: Event | None = None  # what it waits for; most processes have no story
         self._start: Callable[[], None] | None = None  # of the story, while there is none
@@ -317,7 +320,15 @@ class Rounds:
             took = times.records_us(behaviour.processing, found.partition, found.base, found.count)
         if behaviour.per_batch is not None:
             took += times.batch_us(behaviour.per_batch, found.partition, found.base)
+        if took:
+            self._busy_us += took
+            self._busy_until_us = self._loop.now_us + took
         return took
+
+    @property
+    def busy_us(self) -> int:
+        """How long the handler has worked until now, in all; the rest of a batch in hand is not counted yet."""
+        return self._busy_us - max(0, self._busy_until_us - self._loop.now_us)
 
     def finish(self, found: Fetched) -> None:
         """The handler has finished a range of records, or handed it to a worker that is stuck."""

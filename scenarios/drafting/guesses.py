@@ -36,5 +36,7 @@ GUESSES: Mapping[str, Guess] = {
         "How long from the creation of a pod to its first poll (image, start of the JVM)?", f"{START_S}s"
     ),
     "stop-time": Guess("What does the application do between SIGTERM and its last poll?", ""),
-    "cpu-busy": Guess("How much CPU, in percent of its request, does a pod use while it works without a pause?", ""),
+    "busy-percent": Guess(
+        "How much CPU, in percent of its request, does a pod use while it works without a pause?", "100"
+    ),
 }

@@ -128,16 +128,20 @@ def _quoted(text: str) -> str:
 
 
 def _autoscale(sheet: Sheet, group: Group, pods: Pods, scaler: Autoscaler) -> None:
-    if scaler.lag is None:
-        sources = [scaler.cpu.source] if scaler.cpu is not None else []
-        followed = ", ".join([*sources, *(fact.source for fact in scaler.other)])
+    if scaler.lag is None and scaler.cpu is None:
+        followed = ", ".join(fact.source for fact in scaler.other)
         words = f"{scaler.kind} of {pods.name} follows {followed or 'nothing that is named'}, which is not simulated"
         sheet.question(1, f"{words}: which sizes does the group have in the course of a day? `do: scale` sets one.")
         return
     sheet.item(1, "at", "0s")
     sheet.value(2, "do", "autoscale")
     sheet.value(2, "group", scalar(group.id))
-    sheet.value(2, "lag", str(scaler.lag.value), scaler.lag)
+    if scaler.lag is not None:
+        sheet.value(2, "lag", str(scaler.lag.value), scaler.lag)
+    elif scaler.cpu is not None:
+        sheet.value(2, "cpu-percent", str(scaler.cpu.value), scaler.cpu)
+        sheet.ask(2, "busy-percent")
+        sheet.value(2, "busy-percent", GUESSES["busy-percent"].value)
     for key, bound in (("min", scaler.minimum), ("max", scaler.maximum)):
         if bound is not None:
             zero = "; scaling to zero is not simulated" if not bound.value else ""

@@ -31,12 +31,13 @@ from groupsim.scenarios.language.structure import converter, structure
 from groupsim.scenarios.language.synonyms import suggest_word
 from groupsim.scenarios.language.values import Duration, Moment, Positive, Properties, Version, quote
 from groupsim.scenarios.runtime import autoscaling
-from groupsim.scenarios.steps import actions, faults, stuck
+from groupsim.scenarios.steps import actions, broker_rollout, faults, stuck
 
 # importing them fills the registries
 _REGISTERED = (
     actions,
     autoscaling,
+    broker_rollout,
     stuck,
     faults,
     expectations,

@@ -1,7 +1,10 @@
-"""An autoscaler in the loop: the size of a group follows its lag, as with KEDA and Kubernetes' HorizontalPodAutoscaler.
+"""An autoscaler in the loop: the size of a group follows its lag or its CPU, as with KEDA and Kubernetes' HPA.
 
-KEDA's Kafka scaler hands the group's lag to an HPA as an external metric with a target per pod (`lagThreshold`). The
-HPA looks every 15 s and computes the size (`wanted`); what it then does is bounded twice. Growing is limited to the
+KEDA's Kafka scaler hands the group's lag to an HPA as an external metric with a target per pod (`lagThreshold`). An HPA
+of its own follows the CPU of the pods, in percent of what they request. Here a pod uses `busy-percent` while its
+handler works and nothing otherwise: its CPU is the share of the time since the last look in which it worked.
+
+The HPA looks every 15 s and computes the size (`wanted`); what it then does is bounded twice. Growing is limited to the
 larger of four pods and a doubling at each look. Shrinking waits: the size goes down only to the largest one that was
 computed within the stabilization window (300 s), because a size that follows each dip moves partitions for nothing.
 
@@ -9,7 +12,9 @@ The lag is what `kafka-consumer-groups.sh` shows: log end less committed offset,
 committed offset KEDA counts the whole log where `auto.offset.reset` is `earliest`, and one record otherwise. The lag
 counts for as many pods as the topics have partitions: one more would be idle.
 
-Left out: scaling to and from zero, and metrics that are late or missing.
+The size is what the HPA has asked for last: pods that a rollout adds for a while do not count.
+
+Left out: scaling to and from zero, metrics that are late or missing, and CPU that a start or a rebalance takes.
 
 Source: Kubernetes, "Horizontal Pod Autoscaling" (algorithm details, default behavior); KEDA, "Apache Kafka" scaler.
 """
@@ -45,17 +50,22 @@ MOST_AT_ONCE = 4  # pods that may be added at one look, unless a doubling is mor
 @action("autoscale")
 @frozen(kw_only=True)
 class Autoscale(Deed):
-    """Let the size of a group follow its lag, as KEDA's Kafka scaler does with a HorizontalPodAutoscaler.
+    """Let the size of a group follow its lag or its CPU, as KEDA's Kafka scaler or a HorizontalPodAutoscaler does.
 
-    Every look changes the number of members to lag / `lag`, rounded up. A size within 10 % of the target stays; growing
-    adds four members or doubles them; shrinking goes to the largest size of the last `stabilization`.
+    Every look changes the number of members to lag / `lag`, rounded up, or to the CPU of all pods / `cpu-percent`. A
+    size within 10 % of the target stays; growing adds four members or doubles them; shrinking goes to the largest size
+    of the last `stabilization`.
     """
 
-    lag: Positive = key("Records of lag for each member (KEDA's lagThreshold).")
+    lag: Positive | None = key("Records of lag for each member (KEDA's lagThreshold); or `cpu-percent`.", None)
+    cpu_percent: Positive | None = key("CPU for each member, in percent of its request (averageUtilization).", None)
+    busy_percent: Positive = key(
+        "With `cpu-percent`: the CPU that a pod uses while it processes, in percent of its request.", Positive(100)
+    )
     group: TheGroup | None = key(GROUP, None)
     min: Positive = key("Fewest members (minReplicaCount).", Positive(1))
     max: Positive | None = key("Most members (maxReplicaCount); the number of partitions where it is left out.", None)
-    every: Duration = key("Time between two looks at the lag (the HPA's sync period).", 15_000_000)
+    sync_period: Duration = key("Time between two looks at the metric (the HPA's sync period).", 15_000_000)
     stabilization: Duration = key("How long a larger size delays a shrink (stabilizationWindowSeconds).", 300_000_000)
     for_: Duration | None = key("How long the autoscaler works; to the end of the run where it is left out.", None)
     start_time: Distribution | None = key("From the creation of a pod to the start of its consumer.", None)
@@ -64,10 +74,12 @@ class Autoscale(Deed):
     leave: bool | None = key("Whether stopping members send LeaveGroup.", None)
 
     def __attrs_post_init__(self) -> None:
+        if (self.lag is None) == (self.cpu_percent is None):
+            raise ValueError("an autoscaler follows either `lag` or `cpu-percent`; write one, such as `lag: 100`")
         if self.max is not None and self.max < self.min:
             raise ValueError(f"`max: {self.max}` is below `min: {self.min}`; raise the one or lower the other")
-        if self.every <= 0:
-            raise ValueError("`every: 0s` would never let time pass; write the time between two looks, such as 15s")
+        if self.sync_period <= 0:
+            raise ValueError("`sync-period: 0s` would never let time pass; write the time between looks, such as 15s")
 
     def perform(self, stage: Stage) -> None:
         """Begin; it goes on by itself."""
@@ -75,7 +87,8 @@ class Autoscale(Deed):
 
 
 def wanted(lag: int, target: int, pods: int) -> int:
-    """The size that an HPA computes for a lag (records), a target (records for each pod) and the present size."""
+    """The size that an HPA computes for a lag (records, or percent of CPU of all pods), a target for each pod and the
+    present size."""
     if pods and abs(lag - target * pods) * 100 <= TOLERANCE * target * pods:
         return pods
     return -(-lag // target)
@@ -111,27 +124,53 @@ class Autoscaler:
         self._deed = deed
         self._group = group
         self._stabilization = Stabilization(deed.stabilization)
-        self._pods = [actor for actor in stage.of_group(group) if actor.running]  # those that start up, too
+        self._pods = [actor for actor in stage.of_group(group) if actor.running]
+        self._size = len(self._pods)
+        self._starting: list[Actor] = []
+        self._ending: list[Actor] = []
+        self._worked_us: dict[str, int] = {}
+        self._looked_us = stage.loop.now_us
 
     async def run(self) -> None:
-        """Look at the lag again and again."""
+        """Look at the metric again and again."""
         loop, deed = self._stage.loop, self._deed
         end_us = None if deed.for_ is None else loop.now_us + deed.for_
+        if deed.cpu_percent is not None:
+            self._cpu()  # a share of time needs a look before
+            await loop.sleep(deed.sync_period)
         while end_us is None or loop.now_us < end_us:
             self._look()
-            await loop.sleep(deed.every)
+            await loop.sleep(deed.sync_period)
 
     def _look(self) -> None:
         partitions, lag = self._lag()
-        if lag is None:
-            return
-        deed, pods = self._deed, len(self._pods)
+        deed, pods = self._deed, self._size
+        if deed.lag is not None:
+            if lag is None:
+                return
+            computed, words = wanted(min(lag, deed.lag * partitions), deed.lag, pods), f"lag {lag:,}"
+        else:
+            assert deed.cpu_percent is not None
+            used = self._cpu()
+            computed, words = wanted(used, deed.cpu_percent, pods), f"CPU {used // max(1, pods)} %"
         most = deed.max if deed.max is not None else max(partitions, deed.min)
-        computed = wanted(min(lag, deed.lag * partitions), deed.lag, pods)
         computed = max(deed.min, min(most, computed, growth_limit(pods)))
         to = self._stabilization.size(self._stage.loop.now_us, pods, computed)
         if to != pods:
-            self._go_to(to, lag)
+            self._go_to(to, lag, words)
+
+    def _cpu(self) -> int:
+        """The CPU that all pods have used since the last look, in percent of one pod's request."""
+        now_us = self._stage.loop.now_us
+        before, self._worked_us = self._worked_us, {}
+        worked_us = 0
+        for actor in self._stage.of_group(self._group):
+            if actor.running:
+                total = self._worked_us[actor.name] = actor.consumer.busy_us
+                last = before.get(actor.name, 0)
+                worked_us += total - last if total >= last else total  # less: the process is a new one
+        window_us, self._looked_us = now_us - self._looked_us, now_us
+        return worked_us * self._deed.busy_percent // window_us if window_us else 0
 
     def _lag(self) -> tuple[int, int | None]:
         """How many partitions the group's topics have, and its lag in records; None while it has no coordinator."""
@@ -157,34 +196,49 @@ class Autoscaler:
                 lag += max(0, watermark - max(at, start))
         return len(ends), lag
 
-    def _go_to(self, to: int, lag: int) -> None:
+    def _alive(self) -> list[Actor]:
+        """The pods that run or start, the oldest first; those that a rollout has begun are among them."""
+        kept = [actor for actor in self._pods if actor.running or actor in self._starting]
+        others = [actor for actor in self._stage.of_group(self._group) if actor.running]
+        return kept + [actor for actor in others if actor not in kept and actor not in self._ending]
+
+    def _go_to(self, to: int, lag: int | None, measured: str) -> None:
         """Change the size; what happens then has this change as its cause, not the step that began the autoscaler."""
         trace, deed = self._stage.loop.trace, self._deed
         scale = Scale(to=Crowd(to), group=deed.group)
-        words = f"{deed_words(scale)} by the autoscaler, lag {lag:,}"
-        payload = {**deed_data(scale), "from": len(self._pods), "lag": lag}
+        words = f"{deed_words(scale)} by the autoscaler, {measured}"
+        payload = {**deed_data(scale), "from": self._size, "lag": lag}
         trace.begin(trace.emit(Kind.ACTION, group=self._group, reason=words, payload=payload))
-        for actor in self._pods[to:]:
+        self._pods = self._alive()
+        kept = max(0, len(self._pods) - max(0, self._size - to))
+        for actor in self._pods[kept:]:
+            self._pods.remove(actor)
+            self._ending.append(actor)
             self._stage.story(partial(self._end, actor), f"end of {actor.name}")
-        del self._pods[to:]
-        while len(self._pods) < to:
-            actor = one_more(self._stage, self._group, self._pods)
+        for _ in range(to - self._size):
+            actor = one_more(self._stage, self._group, [*self._pods, *self._ending])
             self._pods.append(actor)
+            self._starting.append(actor)
             self._stage.story(partial(self._begin, actor), f"start of {actor.name}")
+        self._size = to
 
     async def _begin(self, actor: Actor) -> None:
         loop = self._stage.loop
         if self._deed.start_time is not None:
             await loop.sleep(self._deed.start_time.draw(loop.stream("autoscale-start", actor.name)))
+        self._starting.remove(actor)
         if actor in self._pods:
             actor.start()
 
     async def _end(self, actor: Actor) -> None:
         loop = self._stage.loop
         if not actor.running:
+            self._ending.remove(actor)
             return
         if self._deed.grace is not None:
             actor.kill_after(self._deed.grace)
         if self._deed.stop_time is not None:
             await loop.sleep(self._deed.stop_time.draw(loop.stream("autoscale-stop", actor.name)))
         actor.stop(self._deed.leave)
+        await actor.ended()
+        self._ending.remove(actor)

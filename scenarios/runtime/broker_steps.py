@@ -22,7 +22,7 @@ from groupsim.scenarios.language.targets import partition_named
 from groupsim.scenarios.plans.clusters import upgraded
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from groupsim.cluster.replicated.logs import ReplicatedLogs
     from groupsim.scenarios.language.acls import AclSpec
@@ -142,6 +142,27 @@ class OnBrokers:
         if others == "brokers":
             return [net.Match(host=host, peer="broker-*", purpose="replication")]
         return [net.Match(host=host, purpose=purpose) for purpose in _CLIENT_PURPOSES]
+
+    def between(self, racks: Sequence[str], controller: str | None) -> list[net.Match]:
+        """The links between two racks: brokers with brokers, members (by client.rack) with brokers of the other rack.
+
+        With `controller` the controllers are in that rack, and brokers of the other one lose them.
+        """
+        one, other = (self._in_rack(rack) for rack in racks)
+        pairs = [(host, peer) for host in one[0] for peer in other[0]]
+        for (_, members), (brokers, _) in ((one, other), (other, one)):
+            pairs += [(member, broker) for member in members for broker in brokers]
+        if controller is not None:
+            away = other if controller == racks[0] else one
+            pairs += [(host, CONTROLLER_HOST) for host in away[0]]
+        return [net.Match(host=host, peer=peer) for host, peer in pairs]
+
+    def _in_rack(self, rack: str) -> tuple[list[str], list[str]]:
+        """The hosts of the brokers and of the members that are in a rack."""
+        cluster = self._cluster
+        hosts = [broker.host.name for node, broker in cluster.brokers.items() if cluster.rack_of(node) == rack]
+        actors = self._stage.actors_by_name.values()
+        return hosts, [actor.name for actor in actors if actor.consumer.settings.client_rack == rack]
 
     # --- faults of appends -------------------------------------------------------------------------------------------
 

@@ -97,12 +97,15 @@ class Rollout:
 
     def _successor(self, actor: Actor, number: int) -> Actor:
         """The new pod that replaces an old one: alike, with a name and a number of its own."""
-        return self.stage.add(next_plan(self.stage, actor, number))
+        successor = self.stage.add(next_plan(self.stage, actor, number))
+        self.stage.awaited.add(successor.name)
+        return successor
 
     async def _begin(self, actor: Actor) -> None:
         """From the creation of a pod until it is ready."""
         await self._take(self.deed.start_time, "start", actor)
         self._new.append(actor.name)
+        self.stage.awaited.discard(actor.name)
         actor.start()
         await self._take(self.deed.ready_time, "ready", actor)
 
@@ -164,7 +167,8 @@ async def scale(stage: Stage, deed: Scale, group: str) -> None:
 def one_more(stage: Stage, group: str, taken: Sequence[Actor] = ()) -> Actor:
     """A member that stands by and is not one of `taken`, else a new one like the group's last; not started."""
     everyone = stage.of_group(group)
-    standing_by = next((actor for actor in everyone if not actor.running and actor not in taken), None)
+    free = (actor for actor in everyone if not actor.running and actor.name not in stage.awaited)
+    standing_by = next((actor for actor in free if actor not in taken), None)
     return standing_by or stage.add(next_plan(stage, everyone[-1], len(everyone) + 1))
 
 

@@ -30,6 +30,7 @@ from groupsim.scenarios.plans.phase_shifts import BEAT_US, Item, shifts
 from groupsim.scenarios.plans.producers import producer_plans, with_transactions
 from groupsim.scenarios.runtime.admin import Admin
 from groupsim.scenarios.runtime.autoscaling import Autoscale, Autoscaler
+from groupsim.scenarios.runtime.broker_rollout import BrokerRollout
 from groupsim.scenarios.runtime.broker_steps import OnBrokers
 from groupsim.scenarios.runtime.member_process import Actor, behaviour_of
 from groupsim.scenarios.runtime.producers import ProducerActor, transforming
@@ -37,6 +38,7 @@ from groupsim.scenarios.runtime.rollout import Rollout, scale
 from groupsim.scenarios.runtime.topic_steps import OnTopics
 from groupsim.scenarios.runtime.zookeeper import freeze, open_zookeeper
 from groupsim.scenarios.steps.actions import RollingRestart, Scale
+from groupsim.scenarios.steps.broker_rollout import RollBrokers
 
 
 class Stage:
@@ -50,6 +52,7 @@ class Stage:
         self.zookeeper: ZooKeeperServer | None = None
         self.actors_by_name: dict[str, Actor] = {}
         self.producers_by_name: dict[str, ProducerActor] = {}
+        self.awaited: set[str] = set()  # pods that a rollout is about to start
         self.admin = Admin(self)
         self.on_brokers = OnBrokers(self)
         self.topics = self._make_topics()
@@ -203,6 +206,10 @@ class Stage:
         """Begin a rollout."""
         rollout = Rollout(self, deed, self.group_id(deed.group))
         self.story(rollout.run, f"rollout of {rollout.group}")
+
+    def roll_brokers(self, deed: RollBrokers) -> None:
+        """Begin to restart all brokers, one after the other."""
+        self.story(BrokerRollout(self, deed).run, "rollout of the brokers")
 
     def scale(self, deed: Scale) -> None:
         """Begin to scale a group."""

@@ -19,7 +19,7 @@ from groupsim.protocol.messages.group import Api
 from groupsim.scenarios.language.keys import key
 from groupsim.scenarios.language.registry import Deed, fault
 from groupsim.scenarios.language.targets import Broker, Processes, RequestTarget, TheGroup
-from groupsim.scenarios.language.values import Bandwidth, Count, Duration, ErrorName, Positive
+from groupsim.scenarios.language.values import Bandwidth, Count, Duration, ErrorName, Names, Positive
 
 if TYPE_CHECKING:
     from groupsim.scenarios.runtime.world import Stage
@@ -258,6 +258,30 @@ class IsolateBroker(Deed):
             stage.inject(net.Isolate(match, self.for_))
 
 
+@fault("cut-racks")
+@frozen(kw_only=True)
+class CutRacks(Deed):
+    """Cut two racks (zones, sites) off from each other for a while: brokers with brokers, members with brokers.
+
+    A member is in the rack that its client.rack names; one without it, and a producer, reaches both.
+    """
+
+    racks: Names = key("The two racks, of `cluster.racks`.")
+    for_: Duration = key("How long.")
+    controller: str | None = key("The rack of the controllers; without it, both racks reach them.", None)
+
+    def __attrs_post_init__(self) -> None:
+        if len(set(self.racks)) != 2 or len(self.racks) != 2:
+            raise ValueError(f"`racks: [{', '.join(self.racks)}]` is no pair; write two racks, such as [a, b]")
+        if self.controller not in (None, *self.racks):
+            raise ValueError(f"`controller: {self.controller}` is neither of the two racks; write one of them")
+
+    def perform(self, stage: Stage) -> None:
+        """Begin."""
+        for match in stage.on_brokers.between(self.racks, self.controller):
+            stage.inject(net.Isolate(match, self.for_))
+
+
 @fault("broker-latency")
 @frozen(kw_only=True)
 class BrokerLatency(Deed):
@@ -295,5 +319,5 @@ class BrokerLimit(Deed):
             stage.inject(net.Limit(match, self.rate, for_us=self.for_))
 
 
-NEED_LOGS = (IsolateBroker, BrokerLatency, Limit, BrokerLimit)
+NEED_LOGS = (IsolateBroker, CutRacks, BrokerLatency, Limit, BrokerLimit)
 """Faults that make no sense without logs on brokers."""

@@ -14,6 +14,7 @@ from groupsim.scenarios.language.model import Scenario, Step
 from groupsim.scenarios.language.plain_data import Path_
 from groupsim.scenarios.language.values import show_duration
 from groupsim.scenarios.steps.actions import CrashBroker, RestartBroker, StopBroker
+from groupsim.scenarios.steps.broker_rollout import RollBrokers
 
 _DEEDS = (CrashBroker, StopBroker, RestartBroker)
 _Deed = CrashBroker | StopBroker | RestartBroker
@@ -52,10 +53,12 @@ def impossible_lives(scenario: Scenario) -> Iterator[tuple[Path_, Wrong]]:
 
 
 def _restless(scenario: Scenario, nodes: Iterable[int]) -> set[int]:
-    """Brokers that a repeated step may mean: in doubt all the time."""
+    """Brokers that a repeated step or a rolling restart may mean: in doubt all the time."""
     found: set[int] = set()
     for step in scenario.timeline:
-        if step.every is not None and isinstance(step.deed, _DEEDS):
+        if isinstance(step.deed, RollBrokers):
+            found.update(nodes)
+        elif step.every is not None and isinstance(step.deed, _DEEDS):
             node = _number(step.deed)
             found.update(nodes if node is None else (node,))
     return found

@@ -30,7 +30,9 @@ from groupsim.scenarios.plans.members import partition_limits, plans
 from groupsim.scenarios.plans.producers import FEED_PREFIX, producer_plans, transforming_properties
 from groupsim.scenarios.steps.actions import NEED_LOGS as ACTIONS_THAT_NEED_LOGS
 from groupsim.scenarios.steps.actions import AddAcls, CrashBroker, RemoveAcls
+from groupsim.scenarios.steps.broker_rollout import RollBrokers
 from groupsim.scenarios.steps.faults import NEED_LOGS as FAULTS_THAT_NEED_LOGS
+from groupsim.scenarios.steps.faults import CutRacks
 from groupsim.scenarios.validation.producers import noted_producers, settings_problems
 from groupsim.scenarios.validation.writes import broker_path, unwritable
 
@@ -44,6 +46,7 @@ def wrong_data(scenario: Scenario) -> Found:
     for name, topic in scenario.topics.items():
         yield from _topic(("topics", name), topic, scenario)
     yield from _need_logs(scenario)
+    yield from _racks(scenario)
     for below, wrong in wrong_acls(scenario.cluster.acls):
         yield ("cluster", "acls", *below), wrong
     yield from _producers(scenario)
@@ -102,13 +105,23 @@ def _need_logs(scenario: Scenario) -> Found:
         yield from _pushed(group, spec)
     for index, step in enumerate(scenario.timeline):
         deed = step.deed
-        if isinstance(deed, (*ACTIONS_THAT_NEED_LOGS, *FAULTS_THAT_NEED_LOGS)):
+        if isinstance(deed, (*ACTIONS_THAT_NEED_LOGS, *FAULTS_THAT_NEED_LOGS, RollBrokers)):
             yield ("timeline", index, "do"), Wrong(f"`{deed.NAME}` needs brokers with logs of their own", REMEDY)
         elif isinstance(deed, CrashBroker) and deed.machine:
             yield ("timeline", index, "machine"), Wrong("counted logs have nothing that a machine could lose", REMEDY)
     for index, expectation in enumerate(scenario.expect):
         if expectation.check.NAME == "fetches":
             yield ("expect", index), Wrong("of counted logs no fetches are counted", REMEDY)
+
+
+def _racks(scenario: Scenario) -> Found:
+    """Racks that a step names and no broker is in."""
+    racks = scenario.cluster.racks
+    for index, step in enumerate(scenario.timeline):
+        for rack in step.deed.racks if isinstance(step.deed, CutRacks) else ():
+            if rack not in racks:
+                remedy = suggest(rack, racks, "racks") if racks else "write `cluster: {racks: [a, b]}`"
+                yield ("timeline", index, "racks"), Wrong(f"no broker is in a rack `{rack}`", remedy)
 
 
 def _pushed(group: str, spec: GroupSpec) -> Found:

@@ -48,7 +48,7 @@ def test_a_shrink_waits_for_the_window() -> None:
 
 def scaled(logs: str, **said: object) -> Draft:
     """A group of one that a burst of records meets at 10 s; records take 20 ms."""
-    step = {"lag": 50, "every": "5s", "stabilization": "10s", "start_time": "2s", **said}
+    step = {"lag": 50, "sync_period": "5s", "stabilization": "10s", "start_time": "2s", **said}
     return (
         scenario("scaled", run_for="90s")
         .cluster(logs=logs)
@@ -89,3 +89,53 @@ def test_a_maximum_below_the_minimum_is_refused() -> None:
     """The mistake names both keys and what to do."""
     with pytest.raises(ScenarioError, match="`max: 2` is below `min: 3`"):
         scaled("counted", min=3, max=2).run()
+
+
+def test_the_size_follows_the_cpu_of_the_pods() -> None:
+    """One pod that works all the time at a target of 50 % becomes two; both work half of the time, and stay."""
+    run = (
+        scenario("cpu", run_for="120s")
+        .broker(version="3.9", **{"group.initial.rebalance.delay.ms": 0})
+        .topic("t", partitions=6, rate="50/s")
+        .group("g", members={"c": 1}, processing="20ms")
+        .at("20s").autoscale(cpu_percent=50, sync_period="15s", max=6)
+        .run(seed=1)
+    )  # fmt: skip
+    words = [event.reason for event in run.events if event.kind is Kind.ACTION and "by the autoscaler" in event.reason]
+    assert len(words) == 1
+    assert words[0].startswith("scale: to 2")
+    assert "CPU 9" in words[0] or "CPU 100 %" in words[0]
+
+
+def test_cpu_is_counted_in_percent_of_the_request() -> None:
+    """A pod that uses a tenth of its request while it works is never above a target of 50 %."""
+    run = (
+        scenario("idle", run_for="90s")
+        .topic("t", partitions=6, rate="50/s")
+        .group("g", members={"c": 2}, processing="20ms")
+        .at("20s").autoscale(cpu_percent=50, busy_percent=10, min=2, sync_period="15s")
+        .run(seed=1)
+    )  # fmt: skip
+    assert not [event for event in run.events if event.kind is Kind.ACTION and "by the autoscaler" in event.reason]
+
+
+@pytest.mark.parametrize("keys", [{}, {"lag": 5, "cpu_percent": 50}])
+def test_an_autoscaler_follows_one_metric(keys: dict[str, int]) -> None:
+    """Neither of the two, or both, is refused with what to write."""
+    with pytest.raises(ScenarioError, match="follows either `lag` or `cpu-percent`"):
+        scenario("s", run_for="9s").topic("t").group("g", members=1).at("1s").autoscale(**keys).run()
+
+
+def test_pods_of_a_rollout_are_the_autoscalers() -> None:
+    """A shrink after a rollout ends a pod that the rollout has started: the replaced ones are gone."""
+    run = (
+        scenario("both", run_for="120s")
+        .topic("t", partitions=6, rate="1/s")
+        .group("g", members={"c": 3})
+        .at("10s").rolling_restart(start_time="1s", surge=1)
+        .at("60s").autoscale(lag=100, min=1, sync_period="15s", stabilization="0s")
+        .run(seed=1)
+    )  # fmt: skip
+    ended = [event.host for event in run.events if event.kind is Kind.PROCESS_STOPPED]
+    assert ended[:3] == ["c-1", "c-2", "c-3"]
+    assert sorted(ended[3:]) == ["c-5", "c-6"]

@@ -217,7 +217,7 @@ def test_what_a_scenario_refuses_becomes_a_question() -> None:
         """
     drafted = draft(all_yaml=text)
     assert drafted.scenario.topics["t"].replication == 3
-    assert any("newer than what is modelled" in question.text for question in drafted.questions)
+    assert any("not accepted here: `version`" in question.text for question in drafted.questions)
 
 
 def test_values_of_secrets_are_in_no_draft() -> None:

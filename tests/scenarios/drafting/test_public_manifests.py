@@ -24,7 +24,7 @@ EXPECTED = {
     "keda-example.yaml": ({"my-group": 3}, "lag: 50"),
     "microcks.properties": ({"microcks": 3}, "subscribe: [microcks-services-updates]"),
     "nav-spesialist.yaml": ({"tbd-spesialist-v1": 6}, "lag: 1000"),
-    "notification-hpa.yaml": ({"notification-service-group": 1}, "stop-time: 10s"),
+    "notification-hpa.yaml": ({"notification-service-group": 1}, "cpu-percent: 70"),
     "opentelemetry-demo.yaml": ({"accounting": 1, "fraud-detection": 1}, "every-partition-owned: {group: accounting}"),
     "querium-topics.yaml": ({"consumers": 3}, "cleanup.policy: compact"),
     "spring-cloud-stream.yaml": ({"partitioning-consumer3-sample-kafka": 1}, "brokers: 3"),
