@@ -91,7 +91,7 @@ slow: $(VENV)/.dev  ## what `make test` leaves out for its length: spark, cross-
 	@$(BIN)/python -m pytest -q $(HALVES) -m 'slow and not interop'
 
 spark: $(VENV)/.dev  ## sweeps on clusters on loopback: standalone, Connect, killed executors; analyses, too
-	@$(BIN)/python -m pytest -q -m slow tests/pipeline/test_sweep_cluster.py tests/pipeline/test_sweep_storages.py tests/pipeline/test_spark_session.py
+	@$(BIN)/python -m pytest -q -m slow tests/pipeline/sweep/spark/test_sweep_cluster.py tests/pipeline/sweep/spark/test_sweep_storages.py tests/pipeline/sweep/spark/test_spark_session.py
 
 cross-checks: $(VENV)/.dev  ## published claims and the protocol's arithmetic, those that take long too
 	@$(BIN)/python -m pytest -q -m 'slow or not slow' -n $(JOBS) tests/pipeline/test_cross_checks.py

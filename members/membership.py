@@ -3,7 +3,7 @@
 A membership is a machine without I/O of its own. Its inputs are the methods here, the answers to what it has sent and
 its timers; what it wants done it hands to the parts of the client: requests to the coordinator's connection, timers to
 the host, user code to `poll` as something to await, and the flag that `poll` waits for. The classic protocol implements
-it (`classic/membership.py`); tests run one without an event loop (`tests/members/membership_bench.py`).
+it (`classic/membership.py`); tests run one without an event loop (`tests/helpers/membership_bench.py`).
 """
 
 from __future__ import annotations

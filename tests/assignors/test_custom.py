@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from assignor_groups import member, parts, problems, random_members, random_topics, shown, topics
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,6 +24,7 @@ from groupsim.assignors import (
 from groupsim.assignors.blame import blame
 from groupsim.assignors.registry import known_names
 from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription, TopicMetadata
+from tests.helpers.assignor_groups import member, parts, problems, random_members, random_topics, shown, topics
 
 MINE = """
 from groupsim.assignors import Assignor

@@ -6,7 +6,6 @@ import pickle
 from collections.abc import Sequence
 
 import pytest
-from assignor_groups import member, parts, random_members, random_topics, topics
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from groupsim.assignors import RangeAssignor, RoundRobinAssignor, dealt
 from groupsim.assignors.dealt import Dealt
 from groupsim.protocol.embedded.assignment import GroupAssignment
 from groupsim.protocol.messages.group import TopicPartition
+from tests.helpers.assignor_groups import member, parts, random_members, random_topics, topics
 
 
 def some() -> Dealt:

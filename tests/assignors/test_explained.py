@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from assignor_groups import Topics, member, parts, random_members, random_topics, topics
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -30,6 +29,7 @@ from groupsim.cli.commands.assign_document import run_document
 from groupsim.cli.render.assign_steps import Explain, sentence
 from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription
 from groupsim.protocol.messages.group import TopicPartition
+from tests.helpers.assignor_groups import Topics, member, parts, random_members, random_topics, topics
 
 FILE = Path(__file__).parent.parent / "data" / "vectors" / "client_assignors.jsonl"
 VECTORS = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]

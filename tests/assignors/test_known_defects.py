@@ -6,7 +6,6 @@ Every expected result here was also observed on Kafka's classes (kafka-clients 4
 from __future__ import annotations
 
 import pytest
-from assignor_groups import STICKY, member, problems, rejoin, shown, topics
 from attrs import evolve
 
 from groupsim.assignors import (
@@ -19,6 +18,7 @@ from groupsim.assignors import (
 )
 from groupsim.assignors.base.errors import ENDLESS_LOOP
 from groupsim.protocol.embedded.assignment import TopicMetadata
+from tests.helpers.assignor_groups import STICKY, member, problems, rejoin, shown, topics
 
 CIRCLE_TOPICS = {"x.0": 5, "t1": 9, "Z2": 4, "x.3": 8, "topic-4": 7}
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from assignor_groups import member, problems, random_members, random_topics, shown, spread, topics
 from hypothesis import given
 from hypothesis import strategies as st
 
 from groupsim.assignors import RangeAssignor, RoundRobinAssignor
 from groupsim.protocol.embedded.assignment import TopicMetadata
+from tests.helpers.assignor_groups import member, problems, random_members, random_topics, shown, spread, topics
 
 
 def test_range_cuts_each_topic_by_itself() -> None:

@@ -6,7 +6,15 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 import pytest
-from assignor_groups import (
+from hypothesis import given
+from hypothesis import strategies as st
+
+from groupsim.assignors import Assignor, CooperativeStickyAssignor, RoundRobinAssignor, StickyAssignor
+from groupsim.assignors.sticky.claims import Claim, equal_subscriptions
+from groupsim.protocol.embedded.assignment import MemberSubscription
+from groupsim.protocol.embedded.sticky_data import encode_generation
+from groupsim.protocol.messages.group import TopicPartition
+from tests.helpers.assignor_groups import (
     STICKY,
     is_balanced,
     member,
@@ -19,15 +27,7 @@ from assignor_groups import (
     spread,
     topics,
 )
-from hypothesis import given
-from hypothesis import strategies as st
-from oracle import SlowGeneralPath
-
-from groupsim.assignors import Assignor, CooperativeStickyAssignor, RoundRobinAssignor, StickyAssignor
-from groupsim.assignors.sticky.claims import Claim, equal_subscriptions
-from groupsim.protocol.embedded.assignment import MemberSubscription
-from groupsim.protocol.embedded.sticky_data import encode_generation
-from groupsim.protocol.messages.group import TopicPartition
+from tests.helpers.sticky_oracle import SlowGeneralPath
 
 both = pytest.mark.parametrize("kind", STICKY, ids=["sticky", "cooperative-sticky"])
 

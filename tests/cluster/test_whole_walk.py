@@ -14,8 +14,6 @@ from functools import lru_cache
 from random import Random
 
 import pytest
-from whole_checks import Checks
-from whole_stage import SECOND, WholeStage
 
 from groupsim.cluster.controller.admin import Refused
 from groupsim.cluster.network.faults import Break, Direction, Isolate, Match, Stall
@@ -23,6 +21,8 @@ from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.eventloop.trace.trace import Trace
 from groupsim.eventloop.virtual import run_virtual
+from tests.helpers.whole_checks import Checks
+from tests.helpers.whole_stage import SECOND, WholeStage
 
 WALKS = int(os.environ.get("WHOLE_WALKS", "3"))
 FIRST = int(os.environ.get("FIRST_WALK", "0"))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 
 import pytest
-from tables_kit import Broker, watched
 
 from groupsim.coordinator.base.records import Producer, TransactionEnd
 from groupsim.coordinator.partition_driver import summary
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.eventloop.trace.trace import FULL, Level
 from groupsim.protocol.messages.group import OffsetCommitRequest, OffsetToCommit, TopicPartition
+from tests.helpers.tables_kit import Broker, watched
 
 
 def told(story: Callable[[Broker], Awaitable[None]], *kinds: Kind, level: Level = Level.NORMAL) -> list[TraceEvent]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from tables_kit import Broker, on_broker
 
 from groupsim.coordinator.base.placement import partition_for
 from groupsim.protocol.errors import ErrorCode as E
@@ -16,6 +15,7 @@ from groupsim.protocol.messages.group import (
     SyncGroupRequest,
     TopicPartition,
 )
+from tests.helpers.tables_kit import Broker, on_broker
 
 
 @pytest.mark.parametrize("gives_up", ["resign", "abandon", "elect"])

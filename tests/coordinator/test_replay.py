@@ -11,7 +11,6 @@ from attrs import evolve
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
-from replaying import compacted, decoded, encoded, everything, group_held, offsets_held
 
 from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.base.records import (
@@ -31,6 +30,7 @@ from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.embedded.consumer_protocol import Subscription, encode_subscription
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import DeleteGroupsRequest, JoinProtocol, OffsetDeleteRequest, TopicPartition
+from tests.helpers.log_replay import compacted, decoded, encoded, everything, group_held, offsets_held
 
 GROUPS = ("g", "h")
 PRODUCERS = (7, 8)

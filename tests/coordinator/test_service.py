@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Collection
 
 import pytest
-from coordinator_fakes import FakeCall, MemoryLog, Topics
 
 from groupsim.coordinator import runtime
 from groupsim.coordinator.base.config import CoordinatorConfig
@@ -34,6 +33,7 @@ from groupsim.protocol.messages.group import (
     SyncGroupRequest,
     TopicPartition,
 )
+from tests.helpers.coordinator_fakes import FakeCall, MemoryLog, Topics
 
 PROTOCOLS = (JoinProtocol("range", b""),)
 

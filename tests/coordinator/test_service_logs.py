@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 
 import pytest
 from attrs import evolve
-from tables_kit import Broker, on_broker, watched
 
 from groupsim.coordinator.base.interfaces import AppendRefused, LoadFailed, OutOfSync
 from groupsim.coordinator.base.placement import partition_for
@@ -33,6 +32,7 @@ from groupsim.protocol.messages.transactions import (
     TxnOffsetCommitRequest,
     TxnOffsetCommitResponse,
 )
+from tests.helpers.tables_kit import Broker, on_broker, watched
 
 Done = Callable[[E | None], None]
 TP = TopicPartition("t", 0)

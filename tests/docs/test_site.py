@@ -18,9 +18,10 @@ from typing import Any
 import cli_reference
 import draw_pictures
 import export_rebalance
-import needs
 import pytest
 import site_hooks
+
+from tests.helpers import needs
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"

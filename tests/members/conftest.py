@@ -6,11 +6,11 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from members_fakes import Bench
-from members_log_fakes import PullBench
 
 from groupsim.eventloop.trace.trace import NORMAL, Trace
 from groupsim.eventloop.virtual import run_virtual
+from tests.helpers.members_fakes import Bench
+from tests.helpers.members_log_fakes import PullBench
 
 Story = Callable[[Any], Awaitable[None]]
 

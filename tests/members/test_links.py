@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from members_fakes import DROP, HOLD, LATENCY_US, SECOND, parts
 
 from groupsim.eventloop.trace.events import Kind
 from groupsim.members.links import SHARED
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Api
+from tests.helpers.members_fakes import DROP, HOLD, LATENCY_US, SECOND, parts
 
 QUIET = {"enable.auto.commit": "false"}
 

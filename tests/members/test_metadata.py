@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from members_fakes import parts, subscription_of
 
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.messages.group import Api
+from tests.helpers.members_fakes import parts, subscription_of
 
 QUICK = {"metadata.max.age.ms": 10_000}
 

@@ -33,8 +33,7 @@ bench.advance_ms(3_000)
 print("generation", first.joined.generation_id)
 """
 ONE_MEMBERSHIP = """\
-sys.path.insert(0, "tests/members")
-from membership_bench import MembershipBench
+from tests.helpers.membership_bench import MembershipBench
 
 bench = MembershipBench()
 bench.stable(0, 1)

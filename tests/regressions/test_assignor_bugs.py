@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from assignor_groups import member, problems, shown, topics
-
 from groupsim import Simulation
 from groupsim.assignors import (
     CooperativeStickyAssignor,
@@ -14,6 +12,7 @@ from groupsim.assignors import (
 )
 from groupsim.testing import caught
 from groupsim.testing import mutants as bug
+from tests.helpers.assignor_groups import member, problems, shown, topics
 
 
 @caught(bug.topics_ignored)

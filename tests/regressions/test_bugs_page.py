@@ -1,8 +1,7 @@
 from __future__ import annotations
 
-from bugs_page import HERE, PARTS, bugs, page
-
 from groupsim.testing import mutants
+from tests.regressions.bugs_page import HERE, PARTS, bugs, page
 
 DOCS = HERE.parents[1] / "docs"
 

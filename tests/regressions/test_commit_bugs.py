@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from by_hand import FIRST, commit, transaction
 
 from groupsim import ErrorCode, Simulation
 from groupsim.faults import AnswerError, DelayResponse, Match
 from groupsim.requests import Api, EndTxnRequest
 from groupsim.testing import caught
 from groupsim.testing import mutants as bug
+from tests.helpers.raw_commits import FIRST, commit, transaction
 
 NO_DELAY = {"group.initial.rebalance.delay.ms": 0}
 COOPERATIVE = ["cooperative-sticky"]

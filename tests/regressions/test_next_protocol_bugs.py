@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import pytest
-from assignor_groups import member, problems, topics
-from by_hand import FIRST, commit, committed
 
 from groupsim import ErrorCode, Level, Simulation, TopicPartition
 from groupsim.assignors import (
@@ -32,6 +30,8 @@ from groupsim.requests import (
 from groupsim.requests import TxnOffsetCommitRequest as TxnCommit
 from groupsim.testing import Bench, GroupRecord, LoadFailed, OffsetRecord, OffsetValue, caught
 from groupsim.testing import mutants as bug
+from tests.helpers.assignor_groups import member, problems, topics
+from tests.helpers.raw_commits import FIRST, commit, committed
 
 NO_DELAY = {"group.initial.rebalance.delay.ms": 0}
 

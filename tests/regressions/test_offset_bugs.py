@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from by_hand import FIRST, commit, committed, transaction
 
 from groupsim import ErrorCode, Simulation, TopicPartition
 from groupsim.coordinator.base.placement import partition_for
@@ -21,6 +20,7 @@ from groupsim.requests import (
 )
 from groupsim.testing import caught
 from groupsim.testing import mutants as bug
+from tests.helpers.raw_commits import FIRST, commit, committed, transaction
 
 NO_DELAY = {"group.initial.rebalance.delay.ms": 0}
 SECOND = TopicPartition("orders", 1)

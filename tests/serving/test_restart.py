@@ -28,10 +28,7 @@ from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from groupsim.control import Control
 from groupsim.protocol.basics import Api
-
-sys.path.append(str(Path(__file__).parents[1] / "cluster" / "tcp"))
-
-from tcp_stage import Client, text
+from tests.helpers.tcp_stage import Client, text
 
 SETTINGS = {
     "auto.create.topics.enable": "false",

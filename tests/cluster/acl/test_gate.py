@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from acl_stage import AWAY, Guarded, acl, guarded
-from replicated_stage import OF_G, SECOND, Stage, run
 
 from groupsim.cluster.acl.checks import gate_of
 from groupsim.cluster.acl.offsets import in_place
@@ -40,6 +38,8 @@ from groupsim.protocol.messages.group import (
 )
 from groupsim.protocol.messages.operator import DescribeTopicPartitionsRequest
 from groupsim.protocol.wire.registry import READERS
+from tests.helpers.acl_stage import AWAY, Guarded, acl, guarded
+from tests.helpers.replicated_stage import OF_G, SECOND, Stage, run
 
 T0 = TopicPartition("t", 0)
 NO_GROUP = ErrorCode.GROUP_AUTHORIZATION_FAILED

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pytest
-from acl_stage import acl
 
 from groupsim.cluster.acl.rules import StandardAuthorizer, Who
 from groupsim.cluster.config.acl import STANDARD, AclConfig
 from groupsim.protocol.messages.acl import Acl, Operation, Pattern, Permission, Resource
+from tests.helpers.acl_stage import acl
 
 ME = Who("User:me", "10.0.0.1")
 GROUP, TOPIC = Resource.GROUP, Resource.TOPIC

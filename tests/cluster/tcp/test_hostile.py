@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from itertools import count
 
 import pytest
-from tcp_stage import Client, Stage, framed, serving, text
 
 from groupsim.cluster.tcp import complaints
 from groupsim.protocol.basics import Api
+from tests.helpers.tcp_stage import Client, Stage, framed, serving, text
 
 CONNECTIONS = int(os.environ.get("HOSTILE_CONNECTIONS", "1000"))
 _WITNESSES = count()

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from tcp_stage import Client, Stage, serving
 
 from groupsim.cluster.network.faults import (
     After,
@@ -27,6 +26,7 @@ from groupsim.cluster.network.faults import (
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.basics import Api
 from groupsim.protocol.errors import ErrorCode
+from tests.helpers.tcp_stage import Client, Stage, serving
 
 
 @pytest.fixture

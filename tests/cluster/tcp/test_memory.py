@@ -8,11 +8,11 @@ import time
 
 import pytest
 from attrs import define, field
-from tcp_stage import Client, Stage, serving, text
 
 from groupsim.cluster.tcp.memory import Memory
 from groupsim.eventloop.units import SECOND_US
 from groupsim.protocol.basics import Api
+from tests.helpers.tcp_stage import Client, Stage, serving, text
 
 LIST_ALL = struct.pack(">i", -1)
 MEGABYTE = 1 << 20

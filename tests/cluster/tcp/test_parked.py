@@ -5,11 +5,10 @@ from __future__ import annotations
 import struct
 import time
 
-from tcp_stage import Client, Stage, serving, text
-
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.basics import Api
 from groupsim.protocol.errors import ErrorCode
+from tests.helpers.tcp_stage import Client, Stage, serving, text
 
 
 def _fetch(max_wait_ms: int) -> bytes:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import struct
 import time
 
-from tcp_stage import Client, serving, text
-
 from groupsim.protocol.basics import Api
 from groupsim.protocol.batch.checksum import crc32c_function
 from groupsim.protocol.errors import ErrorCode as E
+from tests.helpers.tcp_stage import Client, serving, text
 
 NOW_MS = 1_767_225_600_000
 LOG_APPEND_TIME = 8

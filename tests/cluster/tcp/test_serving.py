@@ -8,12 +8,12 @@ import time
 from typing import Any
 
 import pytest
-from tcp_stage import Client, serving, text
 
 from groupsim.coordinator.service import GroupCoordinator
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.basics import Api
 from groupsim.protocol.errors import ErrorCode
+from tests.helpers.tcp_stage import Client, serving, text
 
 METADATA_OF_ALL = struct.pack(">i", -1)
 

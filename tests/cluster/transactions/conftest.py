@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from txn_fakes import TxnBench
 
 from groupsim.eventloop.trace.trace import NORMAL, Trace
 from groupsim.eventloop.virtual import run_virtual
+from tests.helpers.txn_fakes import TxnBench
 
 Story = Callable[[TxnBench], Awaitable[None]]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from txn_fakes import NAME, SECOND, T0, T1, FakeCall, TxnBench
 
 from groupsim.cluster.transactions.records import Txn, decode_value, encode_key, encode_value
 from groupsim.cluster.transactions.shard import LARGEST_EPOCH
@@ -14,6 +13,7 @@ from groupsim.protocol.batch.batch import LogRecord
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import TopicPartition
 from groupsim.protocol.messages.transactions import InitProducerIdRequest, InitProducerIdResponse
+from tests.helpers.txn_fakes import NAME, SECOND, T0, T1, FakeCall, TxnBench
 
 Story = Any
 

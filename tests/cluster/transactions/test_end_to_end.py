@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from txn_rig import SECOND, Rig, play, states
-
 from groupsim.members.interfaces import Fetched, GroupMetadata, Verdict
 from groupsim.members.producer.eos import ExactlyOnce, Output
 from groupsim.members.producer.load import Load
@@ -11,6 +9,7 @@ from groupsim.members.producer.traffic import as_rate
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import TopicPartition
 from groupsim.protocol.messages.transactions import InitProducerIdRequest
+from tests.helpers.txn_rig import SECOND, Rig, play, states
 
 
 def test_markers_end_transactions_in_the_logs() -> None:

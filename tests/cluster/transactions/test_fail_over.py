@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-from txn_rig import SECOND, Rig, delivered, play, states
 
 from groupsim.cluster.config.transactions import TRANSACTION_TOPIC
 from groupsim.eventloop.distributions import parse_distribution
@@ -15,6 +14,7 @@ from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import OffsetFetchRequest
 from groupsim.protocol.messages.transactions import InitProducerIdRequest, OffsetInTxn
+from tests.helpers.txn_rig import SECOND, Rig, delivered, play, states
 
 IN_0 = TopicPartition("in", 0)
 

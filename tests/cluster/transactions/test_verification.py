@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from txn_fakes import NAME, TxnBench
 
 from groupsim.cluster.transactions.verification import Verification
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.transactions import TxnOffsetCommitRequest
+from tests.helpers.txn_fakes import NAME, TxnBench
 
 OFFSETS = TopicPartition("__consumer_offsets", ord("g") % 50)
 E = ErrorCode

@@ -5,7 +5,19 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tables_kit import (
+
+from groupsim.coordinator.base.records import GroupRecord, OffsetRecord
+from groupsim.coordinator.testing import Bench
+from groupsim.protocol.messages.group import (
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+    DescribeGroupsRequest,
+    JoinGroupRequest,
+    JoinProtocol,
+    ListGroupsRequest,
+    TopicPartition,
+)
+from tests.helpers.tables_kit import (
     COMPLETING,
     DEAD,
     EMPTY,
@@ -20,19 +32,7 @@ from tables_kit import (
     on_broker,
     scene,
 )
-from tables_kit import Broker as Around
-
-from groupsim.coordinator.base.records import GroupRecord, OffsetRecord
-from groupsim.coordinator.testing import Bench
-from groupsim.protocol.messages.group import (
-    DeleteGroupsRequest,
-    DeleteGroupsResponse,
-    DescribeGroupsRequest,
-    JoinGroupRequest,
-    JoinProtocol,
-    ListGroupsRequest,
-    TopicPartition,
-)
+from tests.helpers.tables_kit import Broker as Around
 
 # --- DescribeGroups ----------------------------------------------------------------------------------------------
 

@@ -7,8 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from tables_kit import Broker as Around
-from tables_kit import E, on_broker
 
 from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.config.counted import CountedConfig
@@ -39,6 +37,8 @@ from groupsim.protocol.messages.group import (
     SyncGroupRequest,
     TopicPartition,
 )
+from tests.helpers.tables_kit import Broker as Around
+from tests.helpers.tables_kit import E, on_broker
 
 T0 = TopicPartition("t", 0)
 Make = Callable[[str], Request]

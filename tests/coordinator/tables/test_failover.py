@@ -5,7 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tables_kit import (
+
+from groupsim.coordinator.base.failures import append_error, operation_error
+from groupsim.coordinator.base.records import GroupRecord, GroupValue, OffsetRecord, StoredMember
+from groupsim.coordinator.testing import Bench, committed, left, offsets_of
+from groupsim.protocol.messages.group import (
+    DeleteGroupsRequest,
+    HeartbeatRequest,
+    OffsetDeleteRequest,
+    OffsetFetchRequest,
+    TopicPartition,
+)
+from tests.helpers.tables_kit import (
     BOTH,
     CHANGED,
     COMPLETING,
@@ -23,17 +34,6 @@ from tables_kit import (
     listed,
     scene,
     subscribed,
-)
-
-from groupsim.coordinator.base.failures import append_error, operation_error
-from groupsim.coordinator.base.records import GroupRecord, GroupValue, OffsetRecord, StoredMember
-from groupsim.coordinator.testing import Bench, committed, left, offsets_of
-from groupsim.protocol.messages.group import (
-    DeleteGroupsRequest,
-    HeartbeatRequest,
-    OffsetDeleteRequest,
-    OffsetFetchRequest,
-    TopicPartition,
 )
 
 T0 = TopicPartition("t", 0)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tables_kit import (
+
+from groupsim.coordinator.base.config import CoordinatorConfig
+from groupsim.coordinator.testing import GROUP, Bench
+from tests.helpers.tables_kit import (
     BOTH,
     COMPLETING,
     PREPARING,
@@ -17,9 +20,6 @@ from tables_kit import (
     is_parked,
     scene,
 )
-
-from groupsim.coordinator.base.config import CoordinatorConfig
-from groupsim.coordinator.testing import GROUP, Bench
 
 LIMIT = {"group.max.size": 2}
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from tables_kit import COMPLETING, DEAD, EMPTY, LIVE, PREPARING, SESSION_MS, STABLE, E, bench, scene
+
+from tests.helpers.tables_kit import COMPLETING, DEAD, EMPTY, LIVE, PREPARING, SESSION_MS, STABLE, E, bench, scene
 
 
 def test_unknown_group() -> None:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tables_kit import COMPLETING, EMPTY, PREPARING, E, bench, broker, is_parked, scene
 
 from groupsim.coordinator.testing import GROUP, Bench
+from tests.helpers.tables_kit import COMPLETING, EMPTY, PREPARING, E, bench, broker, is_parked, scene
 
 JOIN = f"join-{GROUP}"
 

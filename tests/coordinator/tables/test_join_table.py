@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tables_kit import (
+
+from groupsim.coordinator.base.records import GroupRecord
+from groupsim.coordinator.testing import RANGE
+from groupsim.protocol.messages.group import JoinProtocol
+from tests.helpers.tables_kit import (
     BOTH,
     CHANGED,
     COMPLETING,
@@ -21,10 +25,6 @@ from tables_kit import (
     is_parked,
     scene,
 )
-
-from groupsim.coordinator.base.records import GroupRecord
-from groupsim.coordinator.testing import RANGE
-from groupsim.protocol.messages.group import JoinProtocol
 
 # --- 1.3: before the tables --------------------------------------------------------------------------------------
 

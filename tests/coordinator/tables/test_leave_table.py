@@ -3,10 +3,22 @@
 from __future__ import annotations
 
 import pytest
-from tables_kit import COMPLETING, DEAD, EMPTY, LIVE, PREPARING, STABLE, E, bench, causes, is_parked, scene
 
 from groupsim.coordinator.testing import Bench, Sent, left
 from groupsim.protocol.messages.group import LeaveGroupRequest, LeaveGroupResponse, LeavingMember
+from tests.helpers.tables_kit import (
+    COMPLETING,
+    DEAD,
+    EMPTY,
+    LIVE,
+    PREPARING,
+    STABLE,
+    E,
+    bench,
+    causes,
+    is_parked,
+    scene,
+)
 
 
 def leave(made: Bench, *members: tuple[str, str | None], version: int = 5) -> Sent:

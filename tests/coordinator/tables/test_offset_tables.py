@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tables_kit import COMPLETING, DEAD, EMPTY, LIVE, PREPARING, SESSION_MS, STABLE, E, bench, scene, subscribed
 
 from groupsim.coordinator.base.records import OffsetRecord, OffsetValue
 from groupsim.coordinator.testing import Bench, Sent, committed, offsets_of
@@ -19,6 +18,19 @@ from groupsim.protocol.messages.group import (
     OffsetFetchResponse,
     OffsetToCommit,
     TopicPartition,
+)
+from tests.helpers.tables_kit import (
+    COMPLETING,
+    DEAD,
+    EMPTY,
+    LIVE,
+    PREPARING,
+    SESSION_MS,
+    STABLE,
+    E,
+    bench,
+    scene,
+    subscribed,
 )
 
 T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)

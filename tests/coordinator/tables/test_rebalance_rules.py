@@ -5,7 +5,15 @@ from __future__ import annotations
 from itertools import product
 
 import pytest
-from tables_kit import (
+
+from groupsim.coordinator.classic.group import GroupData
+from groupsim.coordinator.classic.states import TRANSITIONS, Cause, IllegalState, State, can_rebalance, next_state
+from groupsim.coordinator.classic.voting import select_protocol
+from groupsim.coordinator.testing import GROUP, Bench
+from groupsim.eventloop.trace.events import Kind
+from groupsim.protocol.javahash import JavaHashMap
+from groupsim.protocol.messages.group import DeleteGroupsRequest, JoinProtocol
+from tests.helpers.tables_kit import (
     BOTH,
     CHANGED,
     COMPLETING,
@@ -23,14 +31,6 @@ from tables_kit import (
     scene,
     subscribed,
 )
-
-from groupsim.coordinator.classic.group import GroupData
-from groupsim.coordinator.classic.states import TRANSITIONS, Cause, IllegalState, State, can_rebalance, next_state
-from groupsim.coordinator.classic.voting import select_protocol
-from groupsim.coordinator.testing import GROUP, Bench
-from groupsim.eventloop.trace.events import Kind
-from groupsim.protocol.javahash import JavaHashMap
-from groupsim.protocol.messages.group import DeleteGroupsRequest, JoinProtocol
 
 # --- 1.1 transitions ---------------------------------------------------------------------------------------------
 

@@ -9,7 +9,6 @@ from collections.abc import Callable
 
 import pytest
 from attrs import frozen
-from tables_kit import COMPLETING, NEW_MEMBER_MS, STABLE, Broker, E, on_broker
 
 from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.base.defects import BROKER_DEFECTS, broker_defect
@@ -22,6 +21,7 @@ from groupsim.protocol.messages.group import (
     OffsetToCommit,
     TopicPartition,
 )
+from tests.helpers.tables_kit import COMPLETING, NEW_MEMBER_MS, STABLE, Broker, E, on_broker
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
 MINUTE_MS = 60_000

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from tables_kit import EMPTY, PREPARING, STABLE, E, bench, broker, listed, scene, subscribed
 
 from groupsim.coordinator.base.records import GroupRecord, OffsetRecord
 from groupsim.coordinator.testing import Bench, offsets_of
 from groupsim.protocol.messages.group import TopicPartition
+from tests.helpers.tables_kit import EMPTY, PREPARING, STABLE, E, bench, broker, listed, scene, subscribed
 
 T0, U0 = TopicPartition("t", 0), TopicPartition("u", 0)
 CHECK_MS = 600_000

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from tables_kit import (
+
+from groupsim.coordinator.testing import GROUP, committed
+from groupsim.eventloop.trace.events import Kind
+from tests.helpers.tables_kit import (
     BOTH,
     COMPLETING,
     EMPTY,
@@ -19,9 +22,6 @@ from tables_kit import (
     is_parked,
     scene,
 )
-
-from groupsim.coordinator.testing import GROUP, committed
-from groupsim.eventloop.trace.events import Kind
 
 # --- 2.7 pending ids ---------------------------------------------------------------------------------------------
 

@@ -5,7 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tables_kit import (
+
+from groupsim.coordinator.base.records import GroupRecord, GroupValue, StoredMember
+from groupsim.coordinator.testing import Bench
+from groupsim.protocol.messages.group import SyncGroupResponse
+from tests.helpers.tables_kit import (
     BOTH,
     CHANGED,
     COMPLETING,
@@ -22,10 +26,6 @@ from tables_kit import (
     offering,
     scene,
 )
-
-from groupsim.coordinator.base.records import GroupRecord, GroupValue, StoredMember
-from groupsim.coordinator.testing import Bench
-from groupsim.protocol.messages.group import SyncGroupResponse
 
 
 def restart(stage: Scene, who: str = "follower", **join: Any) -> Any:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from tables_kit import (
+
+from groupsim.coordinator.base.records import GroupRecord
+from tests.helpers.tables_kit import (
     CHANGED,
     COMPLETING,
     DEAD,
@@ -19,8 +21,6 @@ from tables_kit import (
     is_parked,
     scene,
 )
-
-from groupsim.coordinator.base.records import GroupRecord
 
 # --- errors ------------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,6 @@ Expected outcomes were written from the classic-protocol reference, 1.7 to 1.11,
 from __future__ import annotations
 
 import pytest
-from tables_kit import COMPLETING, DEAD, EMPTY, LIVE, PREPARING, STABLE, bench, describe, scene
 
 from groupsim.coordinator.base.records import OffsetRecord, OffsetValue, Producer, TransactionEnd
 from groupsim.coordinator.classic.snapshot import PendingOffset
@@ -19,6 +18,7 @@ from groupsim.protocol.messages.group import (
     OffsetDeleteRequest,
     TopicPartition,
 )
+from tests.helpers.tables_kit import COMPLETING, DEAD, EMPTY, LIVE, PREPARING, STABLE, bench, describe, scene
 
 TP = TopicPartition("t", 0)
 T1 = TopicPartition("t", 1)

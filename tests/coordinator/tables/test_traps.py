@@ -4,7 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from tables_kit import (
+from groupsim.cluster.network.faults import Direction, Match, Stall
+from groupsim.coordinator.testing import committed, offsets_of
+from groupsim.eventloop.trace.events import Kind
+from groupsim.protocol.messages.group import (
+    DeleteGroupsRequest,
+    HeartbeatRequest,
+    JoinGroupRequest,
+    OffsetCommitRequest,
+    OffsetToCommit,
+    SyncGroupRequest,
+    TopicPartition,
+)
+from groupsim.testing.simulation import Simulation
+from tests.helpers.tables_kit import (
     BOTH,
     COMPLETING,
     EMPTY,
@@ -20,21 +33,7 @@ from tables_kit import (
     on_broker,
     scene,
 )
-from tables_kit import Broker as Around
-
-from groupsim.cluster.network.faults import Direction, Match, Stall
-from groupsim.coordinator.testing import committed, offsets_of
-from groupsim.eventloop.trace.events import Kind
-from groupsim.protocol.messages.group import (
-    DeleteGroupsRequest,
-    HeartbeatRequest,
-    JoinGroupRequest,
-    OffsetCommitRequest,
-    OffsetToCommit,
-    SyncGroupRequest,
-    TopicPartition,
-)
-from groupsim.testing.simulation import Simulation
+from tests.helpers.tables_kit import Broker as Around
 
 T0 = TopicPartition("t", 0)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 import pytest
-from tables_kit import COMPLETING, NEW_MEMBER_MS, PREPARING, STABLE, E, broker, describe, is_parked, listed, offering
 
 from groupsim.coordinator.base.defects import BROKER_DEFECTS
 from groupsim.coordinator.base.versions import BASELINE, HISTORY
@@ -20,6 +19,18 @@ from groupsim.protocol.messages.group import (
     OffsetDeleteRequest,
     OffsetFetchResponse,
     TopicPartition,
+)
+from tests.helpers.tables_kit import (
+    COMPLETING,
+    NEW_MEMBER_MS,
+    PREPARING,
+    STABLE,
+    E,
+    broker,
+    describe,
+    is_parked,
+    listed,
+    offering,
 )
 
 T0 = TopicPartition("t", 0)

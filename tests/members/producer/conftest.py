@@ -6,10 +6,10 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
-from producer_fakes import ProducerBench
 
 from groupsim.eventloop.trace.trace import NORMAL, Trace
 from groupsim.eventloop.virtual import run_virtual
+from tests.helpers.producer_fakes import ProducerBench
 
 Story = Callable[[ProducerBench], Awaitable[None]]
 

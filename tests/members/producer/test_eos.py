@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from producer_fakes import ProducerBench
-
 from groupsim.members.interfaces import Fetched, GroupMetadata, Verdict
 from groupsim.members.producer.eos import ExactlyOnce, Output
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Api, TopicPartition
 from groupsim.protocol.messages.transactions import EndTxnResponse, InitProducerIdResponse, TxnOffsetCommitResponse
+from tests.helpers.producer_fakes import ProducerBench
 
 IN = TopicPartition("in", 2)
 GROUP = GroupMetadata("g", 3, "m")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from producer_fakes import SECOND, ProducerBench, steady
 
 from groupsim.eventloop.trace.events import Kind
 from groupsim.members.producer.load import Arriving, Keys, Load, Sizes
@@ -13,6 +12,7 @@ from groupsim.members.producer.partitioners import partition_for_key
 from groupsim.members.producer.sizes import batch_bytes
 from groupsim.members.producer.traffic import Traffic, as_rate
 from groupsim.protocol.batch.batch import EPOCH_MS
+from tests.helpers.producer_fakes import SECOND, ProducerBench, steady
 
 
 async def five_seconds(bench: ProducerBench) -> None:

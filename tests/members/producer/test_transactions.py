@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from producer_fakes import DROP, SECOND, ProducerBench, steady
 
 from groupsim.eventloop.trace.events import Kind
 from groupsim.members.interfaces import GroupMetadata
@@ -13,6 +12,7 @@ from groupsim.members.producer.transactions import TxnState, WrongState
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Api, FindCoordinatorResponse, TopicPartition
 from groupsim.protocol.messages.transactions import AddPartitionsToTxnResponse, OffsetInTxn, TxnOffsetCommitResponse
+from tests.helpers.producer_fakes import DROP, SECOND, ProducerBench, steady
 
 TXN = {"transactional.id": "tx", "linger.ms": 0}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from producer_fakes import DROP, HOLD, SECOND, ProducerBench, steady
 
 from groupsim.eventloop.trace.events import Kind
 from groupsim.members.producer.load import Sizes
@@ -13,6 +12,7 @@ from groupsim.members.producer.reactions import REACTIONS, ProduceReaction, reac
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.data import LeaderIs, Produced, ProduceResponse
 from groupsim.protocol.messages.group import Api, TopicPartition
+from tests.helpers.producer_fakes import DROP, HOLD, SECOND, ProducerBench, steady
 
 ONE = TopicPartition("t", 0)
 

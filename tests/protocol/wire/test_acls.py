@@ -6,7 +6,6 @@ from base64 import b64encode
 from typing import Any, ClassVar
 
 import pytest
-from wire_samples import frame, part, told, understood
 
 from groupsim.protocol.basics import Api
 from groupsim.protocol.errors import ErrorCode
@@ -31,6 +30,7 @@ from groupsim.protocol.messages.group import MetadataResponse, TopicInfo
 from groupsim.protocol.wire import Unreadable
 from groupsim.protocol.wire.headers import Header
 from groupsim.protocol.wire.registry import READERS
+from tests.helpers.wire_samples import frame, part, told, understood
 
 VERSIONS = (1, 2, 3)
 READ_G = Acl(Resource.GROUP, "g", Pattern.LITERAL, "User:ü", "10.0.0.1", Operation.READ, Permission.ALLOW)

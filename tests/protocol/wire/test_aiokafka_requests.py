@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 from aiokafka.protocol import commit, coordination, group, metadata
-from wire_samples import understood
 
 from groupsim.protocol.basics import Api, TopicPartition
 from groupsim.protocol.messages.group import (
@@ -25,6 +24,7 @@ from groupsim.protocol.messages.group import (
     SyncAssignment,
     SyncGroupRequest,
 )
+from tests.helpers.wire_samples import understood
 
 O3 = TopicPartition("orders", 3)
 PROTOCOLS = (JoinProtocol("range", b"\x01"),)

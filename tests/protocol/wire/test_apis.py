@@ -8,13 +8,13 @@ import pytest
 from kio.index import load_response_schema
 from kio.serial import entity_reader
 from versions_table import table
-from wire_samples import frame, told, understood
 
 from groupsim.protocol.basics import Api
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.releases import BETWEEN_BROKERS, broker_versions
 from groupsim.protocol.wire import Unreadable, api_table, served
 from groupsim.protocol.wire.apis import PROFILES, taken
+from tests.helpers.wire_samples import frame, told, understood
 
 VALID = {"client_software_name": "tests", "client_software_version": "1.0-rc.1"}
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import random
 
 import pytest
-from data_samples import CASES, EVERY, title
-from wire_samples import codec
 
 from groupsim.protocol.basics import Api
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.wire import Unreadable
+from tests.helpers.data_samples import CASES, EVERY, title
+from tests.helpers.wire_samples import codec
 
 SEED = 20_261_122
 

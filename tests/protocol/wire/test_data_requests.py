@@ -6,8 +6,6 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from data_samples import CASES, EVERY, O0, O3, fetch, list_offsets, produce, records, title
-from wire_samples import GONE_UUID, ORDERS_UUID, frame, part, told, understood
 
 from groupsim.protocol.basics import Api, TopicPartition
 from groupsim.protocol.errors import ErrorCode
@@ -25,6 +23,8 @@ from groupsim.protocol.messages.data import (
 )
 from groupsim.protocol.messages.transactions import AddPartitionsToTxnRequest, AddPartitionsToTxnResponse
 from groupsim.protocol.messages.versions import normalise_request
+from tests.helpers.data_samples import CASES, EVERY, O0, O3, fetch, list_offsets, produce, records, title
+from tests.helpers.wire_samples import GONE_UUID, ORDERS_UUID, frame, part, told, understood
 
 
 def only(data: bytes) -> Any:

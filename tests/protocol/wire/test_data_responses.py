@@ -7,8 +7,6 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from data_samples import BATCH, CASES, EVERY, O0, O3, fetch, records, title
-from wire_samples import ORDERS_ID, ORDERS_UUID, FakeDirectory, told, understood
 
 from groupsim.protocol.basics import Api
 from groupsim.protocol.batch.sizes import counted_batch
@@ -46,6 +44,8 @@ from groupsim.protocol.messages.transactions import (
     TxnOffsetCommitResponse,
     WriteTxnMarkersResponse,
 )
+from tests.helpers.data_samples import BATCH, CASES, EVERY, O0, O3, fetch, records, title
+from tests.helpers.wire_samples import ORDERS_ID, ORDERS_UUID, FakeDirectory, told, understood
 
 MOVED, FENCED = ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.PRODUCER_FENCED
 LOADING = ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
@@ -402,7 +402,7 @@ def test_simulated_traffic_is_read_by_real_consumers() -> None:
 
 def test_synonyms_and_words_are_told_to_who_asks() -> None:
     """What the broker knows beyond that stays with it."""
-    from wire_samples import frame, part
+    from tests.helpers.wire_samples import frame, part
 
     resources = [part("DescribeConfigs", "DescribeConfigsResource", resource_type=2, resource_name="orders")]
     exchange = understood(frame("DescribeConfigs", 4, resources=resources)).exchange
@@ -413,7 +413,7 @@ def test_synonyms_and_words_are_told_to_who_asks() -> None:
 
 def test_a_broker_describes_the_address_that_clients_are_told() -> None:
     """The listener's address is the value of `listeners` and `advertised.listeners` of that broker."""
-    from wire_samples import frame, part
+    from tests.helpers.wire_samples import frame, part
 
     resources = [part("DescribeConfigs", "DescribeConfigsResource", resource_type=4, resource_name="1")]
     exchange = understood(frame("DescribeConfigs", 4, resources=resources, include_synonyms=True)).exchange

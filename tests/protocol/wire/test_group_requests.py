@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 from attrs import evolve
-from wire_samples import GONE_UUID, ORDERS_UUID, frame, part, understood
 
 from groupsim.protocol.basics import Api, TopicPartition
 from groupsim.protocol.messages.group import (
@@ -32,6 +31,7 @@ from groupsim.protocol.messages.group import (
 )
 from groupsim.protocol.messages.versions import normalise_request
 from groupsim.protocol.wire import served
+from tests.helpers.wire_samples import GONE_UUID, ORDERS_UUID, frame, part, understood
 
 O0, O3 = TopicPartition("orders", 0), TopicPartition("orders", 3)
 

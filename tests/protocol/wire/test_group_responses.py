@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from test_group_requests import CASES, EVERY, fetch, topic
-from wire_samples import GONE_ID, GONE_UUID, ORDERS_ID, ORDERS_UUID, FakeDirectory, frame, part, told, understood
 
 from groupsim.protocol.basics import Api, TopicPartition
 from groupsim.protocol.errors import ErrorCode
@@ -35,6 +33,18 @@ from groupsim.protocol.messages.group import (
 )
 from groupsim.protocol.messages.versions import normalise_response
 from groupsim.protocol.wire.by_topic import Topic, as_asked
+from tests.helpers.wire_samples import (
+    GONE_ID,
+    GONE_UUID,
+    ORDERS_ID,
+    ORDERS_UUID,
+    FakeDirectory,
+    frame,
+    part,
+    told,
+    understood,
+)
+from tests.protocol.wire.test_group_requests import CASES, EVERY, fetch, topic
 
 O0, O3 = TopicPartition("orders", 0), TopicPartition("orders", 3)
 NO_OPERATIONS = -(2**31)

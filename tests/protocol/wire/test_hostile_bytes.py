@@ -9,12 +9,12 @@ from random import Random
 import pytest
 from kio.index import load_response_schema
 from kio.serial import entity_reader
-from test_group_requests import CASES, EVERY
-from wire_samples import any_frame, codec, frame
 
 from groupsim.protocol.basics import Api
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.wire import Unreadable, served
+from tests.helpers.wire_samples import any_frame, codec, frame
+from tests.protocol.wire.test_group_requests import CASES, EVERY
 
 
 def readable(data: bytes) -> bool:

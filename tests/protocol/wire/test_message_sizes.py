@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 from attrs import evolve
-from data_samples import BATCH, CASES, EVERY, O0, O3, fetch, records
-from wire_samples import understood
 
 from groupsim.protocol.basics import Api
 from groupsim.protocol.messages.data import FetchResponse, PartitionData
 from groupsim.protocol.messages.group import HeartbeatRequest
 from groupsim.protocol.messages.sizes import request_bytes, response_bytes
+from tests.helpers.data_samples import BATCH, CASES, EVERY, O0, O3, fetch, records
+from tests.helpers.wire_samples import understood
 
 NEAR = 24
 """How many bytes a computed size may be wrong by: a version's fields that our values do not have, or the reverse."""

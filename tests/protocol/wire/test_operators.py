@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from wire_samples import ORDERS_UUID, frame, message, part, told, understood
 
 from groupsim.protocol.basics import Api, TopicPartition
 from groupsim.protocol.errors import ErrorCode
@@ -37,6 +36,7 @@ from groupsim.protocol.messages.operator import (
     UnderWay,
 )
 from groupsim.protocol.wire.apis import served
+from tests.helpers.wire_samples import ORDERS_UUID, frame, message, part, told, understood
 
 A0, A2, B1 = TopicPartition("a", 0), TopicPartition("a", 2), TopicPartition("b", 1)
 WHY = ErrorCode.INVALID_REQUEST

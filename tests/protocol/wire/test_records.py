@@ -7,7 +7,6 @@ from struct import pack_into
 
 import crc32c
 import pytest
-from data_samples import GZIP, NONE, ZSTD, records
 from hypothesis import given
 from hypothesis import strategies as st
 from kafka.record import MemoryRecords
@@ -17,6 +16,7 @@ from groupsim.protocol.batch.codec import encode, read_batch
 from groupsim.protocol.batch.sizes import batch_of, counted_batch
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.wire.records import Joined, RecordsRefused, batch_of_producer
+from tests.helpers.data_samples import GZIP, NONE, ZSTD, records
 
 SEED = 20_261_122
 

@@ -1,0 +1,180 @@
+"""Python that README and docs show, where no test of its subject runs it: as it stands, with what a fragment lacks."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from groupsim import Simulation, load_text, run_scenario, write_trace
+
+pytest_plugins = ["pytester"]
+
+ROOT = Path(__file__).resolve().parents[2]
+CRASH = """
+run-for: 90s
+topics: {orders: {partitions: 4, rate: 1/s}}
+groups: {g1: {members: {c: {count: 2}}}}
+timeline: [{at: 20s, do: crash, member: c-1}]
+"""
+
+
+def text(name: str) -> str:
+    """A page."""
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def indented(name: str, word: str) -> str:
+    """The indented listing of a page that has this word."""
+    blocks = re.findall(r"(?:^    .*\n|^\n)+", text(name), re.MULTILINE)
+    (found,) = [block for block in blocks if word in block]
+    return textwrap.dedent(str(found)).strip() + "\n"
+
+
+def fenced(name: str, word: str) -> str:
+    """The Python listing of a page that has this word."""
+    (found,) = [one for one in re.findall(r"```python\n(.*?)```", text(name), re.DOTALL) if word in one]
+    return str(found)
+
+
+def test_the_readmes_test_passes() -> None:
+    """The test of a crashed member, as any test with `sim` is run."""
+    names: dict[str, Any] = {}
+    exec(fenced("README.md", "is_removed_when"), names)
+    Simulation().run(names["test_a_crashed_member_is_removed_when_its_session_ends"])
+
+
+PAGE = "docs/writing-a-test.md"
+FRAGMENTS = """
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from groupsim import Simulation
+from groupsim.assignors import RangeAssignor as MyAssignor
+from groupsim.faults import *
+
+{fixture}
+
+async def test_the_fixture(sim, busy):
+    assert busy.settled
+    assert len(busy.assignment) == 4
+
+
+async def test_the_faults(sim):
+    sim.topic("orders", 2)
+    sim.member("c1")
+{faults}
+    await sim.until(lambda: lost.hits or sim.now_us > 200_000_000, within="300s")
+    assert [fault.seen > 0 for fault in sim.faults] == [True] * 3
+
+
+{marker}
+async def test_the_marker(sim):
+    assert (sim.seed, len(sim.cluster.brokers)) == (3, 3)
+
+
+{parametrized}
+async def test_the_versions(sim):
+    sim.topic("orders")
+    sim.member("c1")
+    await sim.settled(members=1)
+
+
+{property}
+
+async def test_the_expectations(sim):
+    sim.topic("orders", 4, rate=1)
+    members = [sim.member(name) for name in ("c1", "c2")]
+    await sim.settled(members=2)
+    await sim.run_for("20s")
+    members[0].crash()
+    await sim.settled(members=1)
+{expectations}
+"""
+
+
+def test_the_fragments_of_the_test_page_run(pytester: pytest.Pytester) -> None:
+    """Fixture, faults, marker, parameters, property and expectations of docs/writing-a-test.md, each in a test."""
+    pytester.makepyfile(
+        FRAGMENTS.format(
+            fixture=indented(PAGE, "async def busy"),
+            faults=textwrap.indent(indented(PAGE, "LoseResponse(Match("), "    "),
+            marker=indented(PAGE, "@pytest.mark.sim(seed=3"),
+            parametrized=indented(PAGE, 'parametrize("sim"'),
+            property=indented(PAGE, "@given("),
+            expectations=textwrap.indent(indented(PAGE, 'sim.expect("no-two-owners")'), "    "),
+        )
+    )
+    result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-W", "ignore::groupsim.FaultStruckNothing")
+    result.assert_outcomes(passed=7)
+
+
+def test_the_run_without_pytest_is_shown_whole(capsys: pytest.CaptureFixture[str]) -> None:
+    """The last listing of docs/writing-a-test.md prints the group's snapshot."""
+    exec(indented(PAGE, "print(Simulation(seed=1).run(story))"), {})
+    assert "state='Stable'" in capsys.readouterr().out
+
+
+def test_a_trace_is_read_as_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The listings of docs/traces.md read the trace of a run with a crash: its story, and in pandas who did what."""
+    run = run_scenario(load_text(CRASH))
+    monkeypatch.chdir(tmp_path)
+    write_trace(run.events, "out.jsonl")
+    exec(indented("docs/traces.md", "read_trace("), {})
+    assert "session-expiry" in capsys.readouterr().out
+    pytest.importorskip("pandas")
+    write_trace(run.events, "out.parquet")
+    names: dict[str, Any] = {"pandas": pytest.importorskip("pandas")}
+    page = indented("docs/traces.md", "pandas.read_parquet(")
+    exec(page[page.index("events = pandas") :], names)
+    caused = names["caused"]
+    assert list(caused[caused.kind == "member.removed"]["kind_of_cause"]) == ["timer.fired"]
+
+
+def test_the_script_and_the_stories_that_are_shown_are_those_that_run() -> None:
+    """The lines that docs/conformance.md and docs/twins.md show stand in the suites in this order, without comments."""
+    shown = re.sub(r" +#.*", "", fenced("docs/conformance.md", "@script(")).splitlines()
+    lines = iter(text("tests/conformance/scripts/heartbeat.py").splitlines())
+    assert [line for line in shown if line not in lines] == []
+    for line in fenced("docs/twins.md", "Story(").splitlines():
+        assert line in text("tests/twins/stories.py")
+
+
+#: The tests that run the listings of a page: how many it has, and where.
+RUN_BY = {
+    "README.md": (2, ("tests/docs/test_listings.py", "tests/serving/test_serving_docs.py")),
+    "docs/conformance.md": (1, ("tests/docs/test_listings.py",)),
+    "docs/serving.md": (1, ("tests/serving/test_serving_docs.py",)),
+    "docs/sweeps.md": (2, ("tests/pipeline/sweep/spark/test_spark_session.py",)),
+    "docs/tables.md": (1, ("tests/pipeline/test_notebook.py",)),
+    "docs/traces.md": (2, ("tests/docs/test_listings.py",)),
+    "docs/twins.md": (1, ("tests/docs/test_listings.py",)),
+    "docs/writing-a-scenario.md": (1, ("tests/scenarios/loading/test_page.py",)),
+    "docs/writing-a-test.md": (15, ("tests/docs/test_docs.py", "tests/docs/test_listings.py")),
+    "docs/writing-an-assignor.md": (6, ("tests/assignors/test_guide.py",)),
+}
+PYTHON = re.compile(r"^(?:from \w[\w.]* import|import \w|(?:async )?def |sim\.\w|@\w|\w+ = .*\()", re.MULTILINE)
+
+
+def python_listings(name: str) -> list[str]:
+    """Listings of a page that are Python: fenced as such, or indented lines that begin as Python does."""
+    page = text(name)
+    found = re.findall(r"^```python\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    plain = re.sub(r"^```.*?^```", "", page, flags=re.MULTILINE | re.DOTALL)
+    blocks = [textwrap.dedent(block) for block in re.findall(r"(?:^    .*\n|^\n)+", plain, re.MULTILINE)]
+    return [*found, *(block for block in blocks if PYTHON.search(block))]
+
+
+def test_every_python_listing_is_run_by_a_test() -> None:
+    """Each page has as many as the table names, with the tests that run them; a new listing needs one."""
+    names = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
+    counted = {name: len(python_listings(name)) for name in names}
+    assert {name: count for name, count in counted.items() if count} == {name: n for name, (n, _) in RUN_BY.items()}
+    for name, (_, places) in RUN_BY.items():
+        assert [place for place in places if name.rpartition("/")[2] not in text(place)] == []

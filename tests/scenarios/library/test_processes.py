@@ -1,0 +1,56 @@
+"""One seed is one trace, whatever the order of Python's sets."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+from groupsim.scenarios.loading.catalogue import find
+from groupsim.scenarios.loading.load import load_file
+from groupsim.scenarios.plans.clusters import is_replicated
+from tests.helpers.library_scenes import traced
+
+DIGESTS = """
+import hashlib, io, sys
+from groupsim.eventloop.trace.sinks import JsonLinesSink
+from groupsim.scenarios.loading.catalogue import find
+from groupsim.scenarios.loading.load import load_file
+from groupsim.scenarios.runtime.runner import run_scenario
+for name in sys.argv[1:]:
+    text = io.StringIO()
+    run_scenario(load_file(find(name)), seed=3, sinks=[JsonLinesSink(text)])
+    print(name, hashlib.sha256(text.getvalue().encode()).hexdigest())
+"""
+# Cheap ones: the process's start is most of it. The whole library is run in another process in `test_scenes.py`.
+WANTED = (
+    "textbook-sticky-leave",
+    "poll-loop-blocked-leaves",
+    "coordinator-moves",
+    "offsets-expire-over-the-weekend",  # counted logs
+)
+
+
+def begin(hash_seed: int) -> subprocess.Popen[str]:
+    """Make the traces in another process, and print their digests."""
+    environment = {**os.environ, "PYTHONHASHSEED": str(hash_seed)}
+    command = [sys.executable, "-c", DIGESTS, *WANTED]
+    return subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True)
+
+
+def digests(process: subprocess.Popen[str]) -> dict[str, str]:
+    """What it printed."""
+    printed, _ = process.communicate()
+    assert process.returncode == 0
+    return dict(line.split() for line in printed.splitlines())
+
+
+def test_twenty_processes_give_one_trace() -> None:
+    """Twenty processes with twenty hash seeds agree on every byte, on brokers with logs and on counted ones."""
+    scenarios = {name: load_file(find(name)) for name in WANTED}
+    assert {is_replicated(scenario) for scenario in scenarios.values()} == {False, True}
+    found = []
+    for pair in range(10):
+        running = [begin(2 * pair + n) for n in (1, 2)]
+        found += [digests(process) for process in running]
+    assert found == [{name: traced(scenario, 3)[1] for name, scenario in scenarios.items()}] * 20
