@@ -1,4 +1,4 @@
-"""What every message needs: Kafka's api keys, the name of a partition, and the numbers that mean "none".
+"""The basic types of every message: Kafka's api keys, the name of a partition, and the numbers that mean "none".
 
 Source: `ApiKeys`, `TopicPartition`.
 """
@@ -16,7 +16,7 @@ NO_EPOCH = -1
 class Api(IntEnum):
     """Kafka's api keys of the messages here.
 
-    METADATA_LOG is ours: it stands for a Fetch of `__cluster_metadata`. ZOOKEEPER stands for that program's protocol.
+    METADATA_LOG is our own: it stands for a Fetch of `__cluster_metadata`. ZOOKEEPER stands for ZooKeeper's protocol.
     """
 
     PRODUCE = 0
@@ -70,7 +70,7 @@ class Api(IntEnum):
 
     @property
     def title(self) -> str:
-        """The name as Kafka's documentation writes it, e.g. `JoinGroup`."""
+        """The name in Kafka's documentation, e.g. `JoinGroup`."""
         return _TITLES[self]
 
 
@@ -79,8 +79,8 @@ _TITLES = {api: "".join(part.capitalize() for part in api.name.split("_")) for a
 Answer_co = TypeVar("Answer_co", covariant=True)
 
 
-class Asks(Generic[Answer_co]):
-    """A request says which response it is answered by, for type checkers alone: `class XRequest(Asks["XResponse"])`."""
+class AnsweredBy(Generic[Answer_co]):
+    """A request with the type of its response, for type checkers alone: `class XRequest(AnsweredBy["XResponse"])`."""
 
     __slots__ = ()
 

@@ -1,6 +1,6 @@
-"""Kafka's error codes, as far as anything here answers or meets them.
+"""Kafka's error codes that occur here.
 
-Source: `org.apache.kafka.common.protocol.Errors`, for names and numbers, and the classes of exceptions named there.
+Source: `org.apache.kafka.common.protocol.Errors`, for names and numbers, and the exception classes named there.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from enum import IntEnum
 
 
 class ErrorCode(IntEnum):
-    """An error code as it stands in a response; `retriable` as in the Java client's exception classes."""
+    """An error code of a response; `retriable` as in the Java client's exception classes."""
 
     UNKNOWN_SERVER_ERROR = -1
     NONE = 0
@@ -103,9 +103,9 @@ class ErrorCode(IntEnum):
 
 
 class ProtocolError(ValueError):
-    """Bytes that are no message, or a value that does not fit one: which message, where, what was expected.
+    """Bytes that are no message, or a value that does not fit one: the message, the position, the expected content.
 
-    `offset` is the byte at which reading stopped, None when writing; `found` is what stood there instead.
+    `offset` is the byte at which reading stopped, None when writing; `found` is the content at that byte.
     """
 
     def __init__(self, message: str, offset: int | None, expected: str, found: str) -> None:

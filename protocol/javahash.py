@@ -1,11 +1,11 @@
 """Java's string hash, its order of strings, and the iteration order of its `HashMap`.
 
-Kafka's answers depend on them in more places than one would like: the partition of `__consumer_offsets` a group lives
-on, who succeeds a leader, the order of the member list, ties between protocols, which over-full member keeps its extra
-partition. All of it is deterministic in Java, because `String.hashCode` is specified and `HashMap` is plain:
+Kafka's answers depend on them in many places: the partition of `__consumer_offsets` that a group belongs to, the
+successor of a leader, the order of the member list, ties between protocols, the over-full member that keeps its extra
+partition. All of it is deterministic in Java, because `String.hashCode` is specified and `HashMap` is simple:
 
 * the table has a power-of-two capacity: 16 at first, doubled when the size passes three quarters of it, never shrunk;
-* an entry sits in bucket `(h ^ (h >>> 16)) & (capacity - 1)`;
+* an entry is in bucket `(h ^ (h >>> 16)) & (capacity - 1)`;
 * iteration goes by bucket, and within a bucket by insertion. Doubling splits a bucket and keeps the relative order, so
   the order follows from capacity and insertion order alone: a stable sort of the keys by bucket.
 
@@ -55,7 +55,7 @@ def java_string_hash(text: str) -> int:
 
 
 def _folds(most: int) -> tuple[tuple[int, int, int], ...]:
-    """How to fold up to so many bytes, a power of two: width of a lane, mask of every other lane, factor; each time."""
+    """Return the steps to fold up to so many bytes, a power of two: lane width, mask of every other lane, factor."""
     found = []
     width, units = 8, 1
     while units < most:
@@ -70,10 +70,10 @@ _FOLDS = [_folds(1 << bits) for bits in range(9)]
 
 
 def _ascii_hash(raw: bytes) -> int:
-    """The low 32 bits of the hash. Every member id is hashed once, and byte by byte that was a hundredth of a run.
+    """Return the low 32 bits of the hash. Every member id is hashed once; byte by byte that took a hundredth of a run.
 
-    So the bytes, up to 256 at a time, are taken as lanes of one large number, and neighbours are put together in all
-    lanes at once: hash of a left part, times 31 to the length of the right one, plus its hash.
+    So the bytes, up to 256 at a time, are treated as lanes of one large number, and neighbours are joined in all lanes
+    at once: hash of the left part, times 31 to the length of the right one, plus its hash.
     """
     h = 0
     for begin in range(0, len(raw), 256):
@@ -91,7 +91,7 @@ def topic_partition_hash(partition: TopicPartition) -> int:
 
 
 def java_abs_mod(text: str, count: int) -> int:
-    """`Utils.abs(text.hashCode()) % count`: which of `count` offsets partitions a group id belongs to.
+    """Return `Utils.abs(text.hashCode()) % count`, the offsets partition of a group id among `count` partitions.
 
     `Utils.abs` maps the smallest integer, which has no positive twin, to 0.
     """
@@ -123,9 +123,9 @@ def _spread(key: str | TopicPartition) -> int:
 class JavaHashMap(MutableMapping[K, V]):
     """A mapping that iterates in the order of `java.util.HashMap`; keys are strings or `TopicPartition`s.
 
-    Look-ups and changes cost what a dict's do. The order is computed at the first iteration after a key came or went
-    and then kept; an iteration goes over the keys as they were when it began. Replacing a value does not move its key;
-    removing and inserting a key again moves it to the end of its bucket.
+    Look-ups and changes cost the same as in a dict. The order is computed at the first iteration after a key was added
+    or removed, and stored; an iteration uses the keys at its start. Replacing a value does not move its key; removing
+    and inserting a key again moves it to the end of its bucket.
     """
 
     __slots__ = ("_capacity", "_chains", "_order", "_spreads", "_values")
@@ -177,14 +177,14 @@ class JavaHashMap(MutableMapping[K, V]):
         return f"JavaHashMap({{{inside}}})"
 
     def clear(self) -> None:
-        """Forget all entries; the table keeps its size, as in Java."""
+        """Remove all entries; the table keeps its size, as in Java."""
         self._values.clear()
         self._spreads.clear()
         self._resize(self._capacity)
         self._order = None
 
     def copy(self) -> JavaHashMap[K, V]:
-        """An independent twin with the same table, hence the same order (Java's copy constructor may differ)."""
+        """Return an independent copy with the same table, hence the same order (Java's copy constructor may differ)."""
         twin: JavaHashMap[K, V] = JavaHashMap(capacity=self._capacity)
         twin._values = dict(self._values)
         twin._spreads = dict(self._spreads)
@@ -204,7 +204,7 @@ class JavaHashMap(MutableMapping[K, V]):
             self._resize(2 * self._capacity)
 
     def _resize(self, capacity: int) -> None:
-        """Set the number of buckets; the lengths of their chains are kept as long as they matter, in a small table."""
+        """Set the number of buckets; a small table stores the lengths of their chains."""
         self._capacity = capacity
         self._chains: list[int] = []
         if capacity < _SMALLEST_TREE_TABLE:
@@ -213,7 +213,7 @@ class JavaHashMap(MutableMapping[K, V]):
                 self._chains[spread & (capacity - 1)] += 1
 
     def _in_order(self) -> list[K]:
-        # A dict keeps insertion order and forgets a removed key's place, exactly as a bucket's chain does.
+        # A dict has insertion order and forgets a removed key's place, exactly as a bucket's chain.
         order = self._order
         if order is None:
             mask = self._capacity - 1
@@ -223,7 +223,7 @@ class JavaHashMap(MutableMapping[K, V]):
 
 
 class _Values(ValuesView[V]):
-    """As any view of a mapping's values, without a look-up in Python for each."""
+    """The values of the map, without a look-up in Python for each."""
 
     _mapping: JavaHashMap[Any, V]
 

@@ -1,7 +1,7 @@
 """Regular expressions that a client sends to a broker: RE2/J's dialect, matched by google-re2.
 
-Kafka's broker compiles them with RE2/J, whose time is linear in pattern and text. RE2 is the same dialect; what it
-words or takes differently is in two tables here. Python's `re` is another dialect, and could run for ever.
+Kafka's broker compiles them with RE2/J, whose time is linear in pattern and text. RE2 is the same dialect; two tables
+here hold its differences in messages and syntax. Python's `re` is another dialect, and might not terminate.
 
 Sources: RE2/J 1.8 (`Parser`, `PatternSyntaxException`), https://github.com/google/re2/wiki/Syntax.
 """
@@ -13,9 +13,9 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 DEEPEST: Final = 1_000
-"""The most groups in each other. RE2/J has no limit but the stack of its thread."""
+"""The deepest nesting of groups. RE2/J has no limit but the stack of its thread."""
 
-# RE2's words → RE2/J's `getDescription`, which Kafka puts into messages.
+# RE2's messages → RE2/J's `getDescription`, which Kafka puts into its own messages.
 _DESCRIPTIONS: Final[Mapping[str, str]] = {
     "bad repetition operator": "invalid nested repetition operator",
     "invalid character class range": "invalid character class range",
@@ -31,7 +31,7 @@ _DESCRIPTIONS: Final[Mapping[str, str]] = {
 }
 _LOOK_BEHIND: Final = ("invalid perl operator: (?<=", "invalid perl operator: (?<!")  # a name to RE2/J
 
-# A pattern's pieces, as far as RE2 takes more than RE2/J does: quotations, escapes and classes are passed over.
+# The pieces of a pattern, as far as RE2 accepts more than RE2/J: quotations, escapes and classes are skipped.
 _PIECE: Final = re.compile(
     r"\\Q.*?(?:\\E|\Z)"
     r"|(?P<any_byte>\\C)"
@@ -46,7 +46,7 @@ _NAME: Final = re.compile(r"\w+", re.ASCII)
 
 
 class InvalidPattern(ValueError):
-    """RE2/J does not take the pattern; `description` says why in RE2/J's words."""
+    """RE2/J rejects the pattern; `description` is RE2/J's reason."""
 
     def __init__(self, description: str) -> None:
         super().__init__(description)
@@ -54,7 +54,7 @@ class InvalidPattern(ValueError):
 
 
 def compile_pattern(pattern: str) -> Callable[[str], bool]:
-    """Return a function that tells whether a whole text matches.
+    """Return a function that checks whether a whole text matches.
 
     Raises InvalidPattern, and ImportError that names the extra when google-re2 is not installed.
     """
@@ -73,7 +73,7 @@ def _google_re2() -> Any:
     try:
         import re2
     except ImportError:
-        message = 'regular expressions of a broker need google-re2: pip install "groupsim[patterns]"'
+        message = 'regular expressions of a broker need google-re2: run `pip install "groupsim[patterns]"`'
         raise ImportError(message, name="re2") from None
     return re2
 
@@ -87,7 +87,7 @@ def _described(error: Exception) -> str:
 
 
 def _check_what_re2_would_take(pattern: str) -> None:
-    """Raise InvalidPattern for what RE2 takes and RE2/J does not, and for groups nested too deep."""
+    """Raise InvalidPattern for syntax that RE2 accepts and RE2/J does not, and for groups nested too deep."""
     names: set[str] = set()
     depth = 0
     for piece in _PIECE.finditer(pattern):

@@ -3,7 +3,7 @@
 All integers are big-endian. Classic: a string has an int16 length, bytes and arrays an int32 length, -1 is null.
 Flexible: lengths are unsigned varints of length + 1, 0 is null, and every structure ends with its tagged fields.
 
-A reader stops at the first thing that cannot be and says which field, at which byte, and what stood there.
+A reader stops at the first invalid field and names it, its byte, and its content.
 
 Source: `MessageDataGenerator`, `ByteUtils`; KIP-482.
 """
@@ -24,7 +24,7 @@ _VARINT_BYTES = 5
 
 @lru_cache(maxsize=1 << 14)  # names of groups, topics and clients come again and again, one object each
 def utf8(message: str, text: str, flexible: bool = False) -> bytes:
-    """A string with its length. Raises ProtocolError when it is too long for the classic form."""
+    """Return a string with its length. Raises ProtocolError when it is too long for the classic form."""
     raw = text.encode("utf-8", "replace")
     if flexible:
         return varint(len(raw) + 1) + raw
@@ -36,19 +36,19 @@ def utf8(message: str, text: str, flexible: bool = False) -> bytes:
 
 
 def nullable_utf8(message: str, text: str | None, flexible: bool = False) -> bytes:
-    """The same for a string that may be null."""
+    """Return the same for a string that may be null."""
     if text is not None:
         return utf8(message, text, flexible)
     return b"\x00" if flexible else b"\xff\xff"
 
 
 def length(count: int, flexible: bool = False) -> bytes:
-    """The length before an array, or before bytes."""
+    """Return the length before an array, or before bytes."""
     return varint(count + 1) if flexible else INT32.pack(count)
 
 
 def varint(number: int) -> bytes:
-    """An unsigned varint: seven bits a byte, the lowest first."""
+    """Return an unsigned varint: seven bits a byte, the lowest first."""
     parts = bytearray()
     while number > 0x7F:
         parts.append(number & 0x7F | 0x80)
@@ -69,7 +69,7 @@ class FieldReader:
         self.flexible = False
 
     def wrong(self, at: int, expected: str, found: str) -> ProtocolError:
-        """The error for what stands at a byte."""
+        """Return the error for the content at a byte."""
         return ProtocolError(self.message, at, expected, found)
 
     def int16(self, field: str) -> int:
@@ -103,7 +103,7 @@ class FieldReader:
         return text
 
     def nullable_string(self, field: str) -> str | None:
-        """A string or None. UTF-8 is read as Java reads it: never an error."""
+        """Read a string or None. Invalid UTF-8 is read as in Java: never an error."""
         size = self.varint(field) - 1 if self.flexible else self.int16(field)
         return None if size < 0 else text(self.take(size, field))
 
@@ -116,7 +116,7 @@ class FieldReader:
         return self.take(size, field)
 
     def count(self, field: str) -> int:
-        """The length of an array: neither null nor more than the bytes that are left."""
+        """Read the length of an array: neither null nor more than the bytes that are left."""
         at = self.at
         count, left = self._length(field), len(self.data) - self.at
         if not 0 <= count <= left:
@@ -124,7 +124,7 @@ class FieldReader:
         return count
 
     def tags(self) -> dict[int, bytes]:
-        """The tagged fields that end a flexible structure; those nobody knows are the caller's to ignore."""
+        """Read the tagged fields that end a flexible structure; the caller ignores unknown ones."""
         found: dict[int, bytes] = {}
         if self.flexible:
             for _ in range(self.varint("the number of tagged fields")):
@@ -133,7 +133,7 @@ class FieldReader:
         return found
 
     def take(self, size: int, field: str) -> bytes:
-        """The next bytes."""
+        """Read the next bytes."""
         taken = self.data[self.at : self.at + size]
         if len(taken) < size:
             raise self._ended(size, field)
@@ -157,5 +157,5 @@ class FieldReader:
 
 @lru_cache(maxsize=1 << 14)  # one object per name, however many records have it
 def text(raw: bytes) -> str:
-    """UTF-8 read as Java reads it: never an error."""
+    """Decode UTF-8 as Java does: never an error."""
     return raw.decode("utf-8", "replace")

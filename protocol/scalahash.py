@@ -1,10 +1,10 @@
 """The iteration order of Scala 2.13's immutable `HashMap`: brokers up to 3.9 settle ties between protocols by it.
 
-The map is a tree of nodes with 32 places. A key's place in the root are the lowest five bits of its improved hash, one
-level deeper the next five. A node yields the keys that have a place of their own, then the nodes below it, each in the
-order of the places.
+The map is a tree of nodes with 32 places. The lowest five bits of a key's improved hash are its place in the root, the
+next five its place one level deeper. A node yields the keys with a place of their own, then the nodes below it, each in
+the order of the places.
 
-Source: `scala.collection.Hashing`, `scala.collection.immutable.HashMap`, `ChampBaseIterator`; asked of 2.13.15.
+Source: `scala.collection.Hashing`, `scala.collection.immutable.HashMap`, `ChampBaseIterator`; checked with 2.13.15.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _DEEPEST = 35
 
 
 def scala_map_order(keys: Iterable[str]) -> list[str]:
-    """The keys in the order in which an immutable `HashMap` that has them yields them."""
+    """Return the keys in the iteration order of an immutable `HashMap` with these keys."""
     return _level([(_improved(java_string_hash(key)), key) for key in keys], 0)
 
 

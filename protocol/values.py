@@ -1,9 +1,9 @@
-"""`value`: an attrs class whose objects nobody changes, for what is made by the thousand.
+"""`value`: the decorator of attrs classes with many immutable objects.
 
-To a type checker, and so for the whole house, it is `attrs.frozen`. At run time it does without the guard: that sends
-every field of every new object through `object.__setattr__`, which takes twice to three times as long as the object
-takes without. What users' own code is handed (assignors, plugins) stays `frozen`, for that code may never have met a
-type checker. Equality, hash, repr and slots are the same.
+To a type checker it is `attrs.frozen`. At run time it has no guard: the guard sends every field of every new object
+through `object.__setattr__`, which takes two to three times as long as the object takes without. The types that users'
+own code gets (assignors, plugins) stay `frozen`, because that code may not be type checked. Equality, hash, repr and
+slots are the same.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from attrs import define
 
 from groupsim.members.interfaces import Disconnected
-from groupsim.protocol.messages.group import Asks
+from groupsim.protocol.messages.group import AnsweredBy
 from groupsim.protocol.messages.transactions import (
     AddOffsetsToTxnRequest,
     AddPartitionsToTxnRequest,
@@ -28,7 +28,7 @@ Answer = TypeVar("Answer")
 class Sent(Generic[Answer]):
     """A raw request that a test sent; `outcome` is None until it is answered (or its connection breaks)."""
 
-    request: Asks[Answer]
+    request: AnsweredBy[Answer]
     correlation: int = -1
     outcome: Answer | Disconnected | None = None
 
@@ -47,7 +47,7 @@ class Sent(Generic[Answer]):
         return self.outcome
 
 
-def node_for(cluster: Cluster, request: Asks[Answer]) -> int:
+def node_for(cluster: Cluster, request: AnsweredBy[Answer]) -> int:
     """The node a request is for. Raises LookupError when nobody coordinates its group, or its transactions, just now.
 
     The first one about transactions has their topic made, as the first look-up does in Kafka.
@@ -62,7 +62,7 @@ def node_for(cluster: Cluster, request: Asks[Answer]) -> int:
     return cluster.coordinator_of(group)[0] if group is not None else cluster.transport.bootstrap[0]
 
 
-def is_awaited(cluster: Cluster, request: Asks[Answer]) -> bool:
+def is_awaited(cluster: Cluster, request: AnsweredBy[Answer]) -> bool:
     """Whether the node it is for has still to hear that it coordinates this transactional id."""
     name = _transactional_id(request)
     if name is None or cluster.is_counted:
@@ -75,5 +75,5 @@ def is_awaited(cluster: Cluster, request: Asks[Answer]) -> bool:
     return coordinator.partition_for(name) not in coordinator.led_partitions
 
 
-def _transactional_id(request: Asks[Answer]) -> str | None:
+def _transactional_id(request: AnsweredBy[Answer]) -> str | None:
     return request.transactional_id if isinstance(request, _OF_TRANSACTIONS) else None

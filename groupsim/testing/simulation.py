@@ -36,7 +36,7 @@ from groupsim.members.profiles import ClientProfile
 from groupsim.members.settings import ConsumerSettings, SettingError
 from groupsim.members.subscription import listed, partition_of
 from groupsim.members.zookeeper.kinds import client_settings, consumer_for, uses_zookeeper
-from groupsim.protocol.messages.group import Asks, Request, TopicPartition
+from groupsim.protocol.messages.group import AnsweredBy, Request, TopicPartition
 from groupsim.scenarios.language.clients import simulated
 from groupsim.scenarios.plans.clusters import COUNTED, ONLY_COUNTED, REPLICATED, brokers_of
 from groupsim.testing.application import Application, Strategy, assignors_of, behaviour_of, names_of
@@ -393,7 +393,7 @@ class Simulation:
 
     # --- requests by hand ------------------------------------------------------------------------------------
 
-    def send(self, request: Asks[Answer], *, node: int | None = None, client: str = HAND) -> Sent[Answer]:
+    def send(self, request: AnsweredBy[Answer], *, node: int | None = None, client: str = HAND) -> Sent[Answer]:
         """Send a request on a new connection, to its group's or its transactions' coordinator unless `node` is given.
 
         Does not wait: `.answered` and `.answer` of what comes back say what became of it.
@@ -410,13 +410,13 @@ class Simulation:
         return sent
 
     def request(
-        self, request: Asks[Answer], *, node: int | None = None, client: str = HAND, within: Duration = "10m"
+        self, request: AnsweredBy[Answer], *, node: int | None = None, client: str = HAND, within: Duration = "10m"
     ) -> Awaited[Answer]:
         """Send a request and wait for its answer. Raises `AssertionError` when there is none in time."""
         words = f"sim.request({type(request).__name__})"
         return self._awaited(words, lambda: self._request(request, node, client, within))
 
-    async def _request(self, request: Asks[Answer], node: int | None, client: str, within: Duration) -> Answer:
+    async def _request(self, request: AnsweredBy[Answer], node: int | None, client: str, within: Duration) -> Answer:
         __tracebackhide__ = True
         if node is None and is_awaited(self.cluster, request):
             await self._until(lambda: not is_awaited(self.cluster, request), f"nobody coordinates {request}", within)

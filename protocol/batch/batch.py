@@ -1,14 +1,14 @@
-"""A record batch as a value: what producers send, logs keep, followers copy and consumers get.
+"""A record batch as a value, from the producer through logs and followers to the consumer.
 
 It has the fields of Kafka's format v2 (magic 2). Offsets and times inside a batch are relative to its first record, so
 a batch that moves from a producer to a log changes its base offset and its leader epoch and nothing else.
 
-Two kinds of content. `records` holds keys and values as bytes: what a coordinator writes, what real clients send. A
-*counted* batch (`records` None) says only how many records there are and how many bytes they would take: simulated
-traffic, where nobody reads the content. Both have the size that Kafka's encoding gives them, which is what fetches,
-segments and retention count. `batch_codec` turns either into bytes and back.
+Two kinds of content exist. `records` holds keys and values as bytes, from coordinators and real clients. A *counted*
+batch (`records` None) holds only the number of its records and the bytes that they would take: simulated traffic, whose
+content is never read. Both have the size of Kafka's encoding, which fetches, segments and retention count. `codec`
+encodes and decodes both.
 
-Nobody changes a batch once it is in a log; logs of several brokers share one object.
+A batch in a log never changes; the logs of several brokers share one object.
 
 Source: `DefaultRecordBatch`, `DefaultRecord`; KIP-98.
 """
@@ -36,7 +36,7 @@ DELETE_HORIZON: Final = 0x40
 
 
 def timestamp_ms(now_us: int) -> int:
-    """The timestamp that a clock shows at an instant of virtual time."""
+    """Return the timestamp of an instant of virtual time."""
     return EPOCH_MS + now_us // 1_000
 
 
@@ -56,7 +56,7 @@ class Batch:
     """One record batch; `count` is the number of offsets it spans, `size` its bytes in the log.
 
     After compaction fewer records than offsets may be left: `len(records) <= count`. Not frozen, because there is one
-    for every few records and a frozen one takes twice as long to make; nobody changes one.
+    for every few records and a frozen one takes twice as long to make; no code changes one.
     """
 
     base_offset: int
@@ -93,11 +93,11 @@ class Batch:
         return bool(self.attributes & TRANSACTIONAL)
 
     def stamped(self, max_timestamp_ms: int, attributes: int) -> Batch:
-        """The batch with another maximum timestamp and other attributes: LogAppendTime."""
+        """Return the batch with another maximum timestamp and other attributes (LogAppendTime)."""
         return evolve(self, max_timestamp_ms=max_timestamp_ms, attributes=attributes)
 
     def placed(self, base_offset: int, leader_epoch: int) -> Batch:
-        """The batch as the leader's log keeps it."""
+        """Return the batch with the offsets of the leader's log."""
         return Batch(  # by position: a copy by name takes four times as long, and there is one per append
             base_offset,
             self.count,

@@ -14,7 +14,7 @@ _POLYNOMIAL = 0x82F63B78  # reflected
 
 @cache
 def crc32c_function() -> Callable[[bytes | memoryview], int]:
-    """The fastest CRC-32C there is: the library's, or the one below. Imported when somebody first needs it."""
+    """Return the fastest CRC-32C available: the library's, or the one below. The import happens at the first use."""
     try:
         import crc32c
     except ImportError:

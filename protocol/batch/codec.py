@@ -1,14 +1,14 @@
 """Record batches as Kafka's bytes: format v2, in files and on the wire.
 
-A batch is a header of 61 bytes and its records. The checksum begins behind itself, with the attributes; what stands
-before it is what a broker changes when it places a batch, the base offset and the leader's epoch. So a broker can take
-a producer's bytes, patch the first 16 and write them as they are; nobody looks at records until somebody asks.
-
-That is an `EncodedBatch`: a `Batch` whose `records` are decoded when they are first read. `read_batch` makes one from
-bytes, `encode` makes bytes of either. Compressed records are left alone: `raw` holds them, `records` stays None. A
+A batch is a header of 61 bytes and its records. The checksum covers everything after itself, from the attributes on. In
+front of it are the two fields that a broker changes when it places a batch, the base offset and the leader's epoch. So
+a broker can take a producer's bytes, patch the first 16 and write them as they are, without decoding any record. That
+is an `EncodedBatch`: a `Batch` whose `records` are decoded at their first read. `read_batch` makes one from bytes,
+`encode` encodes both kinds. Compressed records stay compressed: `raw` holds them, `records` is None. A counted batch is
+encoded with zeros as values and is decoded with records.
 counted batch is written with values of zeros and comes back with records.
 
-What cannot be read raises ProtocolError with the position of the byte; positions count from `origin`, which a reader
+Unreadable bytes raise ProtocolError with the position of the byte; positions count from `origin`, which a reader
 of a file sets to where its bytes came from.
 
 Source: `DefaultRecordBatch`, `DefaultRecord`; KIP-98, KIP-534 (delete horizon).
@@ -48,7 +48,7 @@ _SHORTEST_RECORD = 7
 
 
 class EncodedBatch(Batch):
-    """A batch with its bytes. `records` and `raw` are looked for when they are first read.
+    """A batch with its bytes. `records` and `raw` are decoded at their first read.
 
     Made by `read_batch`; calling the class, as `attrs.evolve` does, makes a plain Batch: other values have other bytes.
     """
@@ -83,23 +83,23 @@ class EncodedBatch(Batch):
     __hash__ = None  # type: ignore[assignment]  # equal to counted and to full batches, which hash differently
 
     def encoded(self) -> bytes:
-        """All of it, with its present offset and leader epoch."""
+        """Return all bytes, with the present offset and leader epoch."""
         return _PLACE.pack(self.base_offset, self.size - LENGTH_END, self.leader_epoch) + self._data[_PLACE.size :]
 
     def pieces(self) -> tuple[bytes, memoryview]:
-        """The same as `encoded` in two pieces, without a copy of what is long."""
+        """Return the bytes in two pieces, without a copy of the long one."""
         front = _PLACE.pack(self.base_offset, self.size - LENGTH_END, self.leader_epoch)
         return front, memoryview(self._data)[_PLACE.size :]
 
     def verify(self, origin: int = 0) -> None:
-        """Raises ProtocolError when its checksum is not that of its bytes; `origin` is where it begins."""
+        """Raise ProtocolError when the checksum does not match the bytes; `origin` is the position of the batch."""
         kept: int = _CRC.unpack_from(self._data, CRC_AT)[0]
         found = crc32c_function()(self._data[CHECKED_FROM:])
         if found != kept:
             raise ProtocolError(_WHAT, origin + CRC_AT, f"the checksum {found:#010x} of its bytes", f"{kept:#010x}")
 
     def stamped(self, max_timestamp_ms: int, attributes: int) -> Batch:
-        """The batch with these in its header, and the checksum that belongs to it. Raises struct.error out of int64."""
+        """Return the batch with these values in its header, and its checksum. Raises struct.error out of int64."""
         changed = bytearray(self._data)
         _ATTRIBUTES.pack_into(changed, CHECKED_FROM, attributes)
         _MAX_TIMESTAMP.pack_into(changed, _MAX_TIMESTAMP_AT, max_timestamp_ms)
@@ -107,7 +107,7 @@ class EncodedBatch(Batch):
         return read_batch(bytes(changed), verify=False).placed(self.base_offset, self.leader_epoch)
 
     def placed(self, base_offset: int, leader_epoch: int) -> Batch:
-        """The batch as the leader's log keeps it: the same bytes behind another front."""
+        """Return the batch with the offsets of the leader's log: the same bytes after another first part."""
         copy = object.__new__(EncodedBatch)
         copy.base_offset = base_offset
         copy.count = self.count
@@ -125,7 +125,7 @@ class EncodedBatch(Batch):
 
 
 def _frame(batch: Batch) -> tuple[int, ...]:
-    """All but the content."""
+    """Return the fields of the header."""
     return (
         batch.base_offset,
         batch.count,
@@ -144,9 +144,9 @@ def _frame(batch: Batch) -> tuple[int, ...]:
 
 
 def read_batch(data: Bytes, at: int = 0, *, verify: bool = True, origin: int = 0) -> EncodedBatch:
-    """The batch that begins at `data[at]`. Keeps a slice of `data`, not a copy when that is a memoryview.
+    """Return the batch that begins at `data[at]`. It holds a slice of `data`, without a copy when that is a memoryview.
 
-    Raises ProtocolError when it is no batch of format v2, is not all there, or (`verify`) fails its checksum; the
+    Raises ProtocolError when it is no batch of format v2, is incomplete, or (`verify`) fails its checksum; the
     error's offset is the byte's place in `data` plus `origin`.
     """
     if len(data) - at < HEADER_BYTES:
@@ -181,7 +181,7 @@ def read_batch(data: Bytes, at: int = 0, *, verify: bool = True, origin: int = 0
 
 
 def read_batches(data: Bytes) -> tuple[EncodedBatch, ...]:
-    """All batches of a Produce or Fetch, one behind the other. Raises ProtocolError as `read_batch`."""
+    """Return all batches of a Produce or Fetch. Raises ProtocolError as `read_batch`."""
     found = []
     at = 0
     while at < len(data):
@@ -192,7 +192,7 @@ def read_batches(data: Bytes) -> tuple[EncodedBatch, ...]:
 
 
 def _bad_header(at: int, magic: int, length: int, there: int, last_delta: int) -> ProtocolError:
-    """The first thing in a header that cannot be."""
+    """Return the error for the first invalid field of a header."""
     if length < HEADER_BYTES - LENGTH_END:
         return ProtocolError(_WHAT, at + 8, f"a length of at least {HEADER_BYTES - LENGTH_END}", str(length))
     if magic != MAGIC:
@@ -209,7 +209,7 @@ def _bad_counts(at: int, batch: EncodedBatch, last_delta: int) -> ProtocolError:
 
 
 def decode_records(section: Bytes, count: int, *, origin: int = 0) -> tuple[LogRecord, ...]:
-    """The records behind a header. Raises ProtocolError when they are not exactly `count`, or broken."""
+    """Return the records after a header. Raises ProtocolError when they are not exactly `count`, or invalid."""
     data = bytes(section)
     found = []
     at = 0
@@ -227,14 +227,14 @@ def decode_records(section: Bytes, count: int, *, origin: int = 0) -> tuple[LogR
 
 
 def check_records(section: Bytes, count: int, *, origin: int = 0) -> int:
-    """The largest timestamp delta behind a header; raises just when `decode_records` would, at a third of its cost.
+    """Return the largest timestamp delta of the records; raises as `decode_records`, at a third of its cost.
 
-    With `count` 0 the smallest delta there is.
+    With `count` 0 it is the smallest possible delta.
     """
     data = bytes(section)
     at, found, latest = 0, 0, -(1 << 63)
     try:
-        for found in range(count):  # noqa: B007  # told when the bytes end
+        for found in range(count):  # noqa: B007  # read in the error below
             delta, at = _checked_record(data, at, origin)
             if delta > latest:
                 latest = delta
@@ -248,7 +248,7 @@ def check_records(section: Bytes, count: int, *, origin: int = 0) -> int:
 
 
 def _checked_record(data: bytes, at: int, origin: int) -> tuple[int, int]:
-    """The timestamp delta of one record and where the next begins."""
+    """Return the timestamp delta of one record and the position of the next."""
     length, begin = _varint(data, at)
     end = begin + length
     if length < _SHORTEST_RECORD - 1 or end > len(data):
@@ -273,7 +273,7 @@ def _checked_record(data: bytes, at: int, origin: int) -> tuple[int, int]:
 
 
 def _skip(data: bytes, at: int, end: int, origin: int) -> int:
-    """What follows bytes with their length in front."""
+    """Return the position after bytes with a length prefix."""
     byte = data[at]
     if byte < 0x80:
         length, begin = (byte >> 1) ^ -(byte & 1), at + 1
@@ -288,7 +288,7 @@ def _skip(data: bytes, at: int, end: int, origin: int) -> int:
 
 
 def _record(data: bytes, at: int, origin: int) -> tuple[LogRecord, int]:
-    """One record and where the next begins. Numbers of one byte, nearly all there are, are read in place."""
+    """Return one record and the position of the next. Numbers of one byte, nearly all of them, are read inline."""
     length, begin = _varint(data, at)
     end = begin + length
     if length < _SHORTEST_RECORD - 1 or end > len(data):
@@ -328,7 +328,7 @@ def _headers(data: bytes, at: int, end: int, origin: int) -> tuple[tuple[tuple[s
 
 
 def _field(data: bytes, at: int, end: int, origin: int) -> tuple[bytes | None, int]:
-    """Bytes with their length in front; -1 is null."""
+    """Return bytes with a length prefix; -1 is null."""
     length, begin = _varint(data, at)
     if length < 0:
         return None, begin
@@ -339,7 +339,7 @@ def _field(data: bytes, at: int, end: int, origin: int) -> tuple[bytes | None, i
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """A zigzag varint and what follows it. Raises IndexError at the end of the bytes, OverflowError at the eleventh."""
+    """Return a zigzag varint and the position after it. Raises IndexError at the end, OverflowError at byte 11."""
     byte = data[at]
     at += 1
     if byte < 0x80:
@@ -360,7 +360,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def encode(batch: Batch) -> bytes:
-    """A batch as bytes, exactly `batch.size` of them. Raises ProtocolError when its content takes more or less."""
+    """Return a batch as bytes, exactly `batch.size` of them. Raises ProtocolError when its content differs."""
     if isinstance(batch, EncodedBatch):
         return batch.encoded()
     if batch.raw is not None:
@@ -391,7 +391,7 @@ def encode(batch: Batch) -> bytes:
 
 
 def encode_records(records: tuple[LogRecord, ...]) -> bytes:
-    """The records as they stand behind a header, not compressed."""
+    """Return the uncompressed bytes of records, as they follow a header."""
     parts: list[bytes] = []
     for record in records:
         key, value, headers = record.key, record.value, record.headers
@@ -427,7 +427,7 @@ _SMALL = tuple(unsigned_varint(number << 1) for number in range(1024))
 
 @lru_cache(maxsize=64)  # traffic makes the same few shapes again and again
 def _counted(count: int, size: int, span_ms: int) -> bytes:
-    """Records of a counted batch: null keys, zeros as values, the last record `span_ms` after the others."""
+    """Return the records of a counted batch: null keys, zeros as values, the last one `span_ms` after the others."""
     values = counted_values(count, size, span_ms)
     return encode_records(
         tuple(

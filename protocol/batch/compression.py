@@ -1,4 +1,4 @@
-"""Opening compressed records, for the few who must look inside: a lookup by time.
+"""Decompress records, for lookups by time.
 
 gzip needs nothing; snappy, lz4 and zstd need the library cramjam, which comes with `groupsim[serve]`. Java's snappy is
 not a block of snappy but a row of them behind a header of its own (xerial); librdkafka's is a block.
@@ -17,14 +17,14 @@ from groupsim.protocol.batch.codec import decode_records
 from groupsim.protocol.errors import ProtocolError
 
 MOST_BYTES: Final = 64 * 1024 * 1024
-"""What a batch may grow to; a hostile one could fill the memory."""
+"""The largest decompressed size; a hostile batch could fill the memory."""
 
 _GZIP, _SNAPPY, _LZ4, _ZSTD = 1, 2, 3, 4
 _XERIAL, _XERIAL_HEADER = b"\x82SNAPPY\x00", 16
 
 
 def opened(batch: Batch) -> tuple[LogRecord, ...] | None:
-    """The records of a compressed batch; None when they cannot be had here: no library, damaged, or too large."""
+    """Return the records of a compressed batch; None without the library, and for a damaged or too large batch."""
     if batch.raw is None:
         return batch.records
     try:
@@ -52,7 +52,7 @@ def _unpacked(codec: int, data: bytes) -> bytes | None:
 
 
 def _grown(into: Callable[..., Any], refused: type[Exception], data: bytes) -> bytes | None:
-    """Decompressed into a buffer that is large enough, if one of the allowed sizes is."""
+    """Decompress into a buffer of the first allowed size that is large enough."""
     size = max(16 * len(data), 64 * 1024)
     while True:
         buffer = bytearray(min(size, MOST_BYTES))
@@ -65,7 +65,7 @@ def _grown(into: Callable[..., Any], refused: type[Exception], data: bytes) -> b
 
 
 def _xerial(data: bytes) -> list[bytes]:
-    """The blocks: each has its length, 4 bytes, before it."""
+    """Return the blocks; each has its length, 4 bytes, before it."""
     blocks, at = [], _XERIAL_HEADER
     while at < len(data):
         end = at + 4 + int.from_bytes(data[at : at + 4], "big")

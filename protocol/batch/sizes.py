@@ -1,7 +1,7 @@
-"""How many bytes a batch takes in Kafka's format, without encoding it; and batches made with the right size.
+"""The bytes of a batch in Kafka's format, without encoding it; and batches of the right size.
 
-A simulation counts bytes in fetches, segments and retention but never looks at them. So the size has to be arithmetic,
-and it has to be exact: written to a file the same batch takes the same room.
+A simulation counts bytes in fetches, segments and retention but never reads them. So the size is computed, and it is
+exact: the same batch takes the same number of bytes in a file.
 
 A record is its length, one byte of attributes, the deltas of timestamp and offset, key, value and headers; lengths and
 deltas are zigzag varints, which is what makes a size depend on them. In a *counted* batch the keys are null, the values
@@ -56,7 +56,7 @@ def batch_of(
     base_sequence: int = NO_SEQUENCE,
     attributes: int = 0,
 ) -> Batch:
-    """A batch of these records; deltas of time are against `timestamp_ms`. Raises ValueError when there are none."""
+    """Return a batch of these records; deltas of time are against `timestamp_ms`. Raises ValueError without records."""
     if not records:
         raise ValueError("a batch needs at least one record")
     return Batch(
@@ -82,7 +82,7 @@ def counted_batch(
     max_timestamp_ms: int | None = None,
     base_offset: int = 0,
 ) -> Batch:
-    """A batch of `count` records whose content nobody reads: null keys, values of `value_bytes` bytes."""
+    """Return a batch of `count` records without content: null keys, values of `value_bytes` bytes."""
     latest_ms = timestamp_ms if max_timestamp_ms is None else max_timestamp_ms
     return Batch(
         base_offset,
@@ -104,9 +104,9 @@ def counted_size(count: int, value_bytes: int, span_ms: int = 0) -> int:
 
 @lru_cache(maxsize=256)
 def counted_values(count: int, size: int, span_ms: int = 0) -> tuple[int, ...]:
-    """The values' lengths that make a counted batch exactly `size` bytes. Raises ProtocolError when none do.
+    """Return the values' lengths of a counted batch of exactly `size` bytes. Raises ProtocolError when none fit.
 
-    They differ by as little as possible. One record alone cannot have every size: where a length takes a second byte
+    They differ by as little as possible. A single record cannot have every size: where a length takes a second byte
     there is a gap.
     """
     overheads = [overhead for overhead, number in _overheads(count, span_ms) for _ in range(number)]
@@ -126,7 +126,7 @@ def counted_values(count: int, size: int, span_ms: int = 0) -> tuple[int, ...]:
 
 
 def _largest_value(count: int, size: int, span_ms: int) -> int:
-    """The largest value length with which the batch is not too big, by bisection; -1 when even empty values are."""
+    """Return the largest value length that fits, by bisection; -1 when even empty values do not."""
     low, high = -1, max(size // max(count, 1), 0)
     while low < high:
         middle = (low + high + 1) // 2
@@ -138,7 +138,7 @@ def _largest_value(count: int, size: int, span_ms: int) -> int:
 
 
 def _last_two(overheads: list[int], values: list[int], left: int, count: int, size: int) -> list[int]:
-    """What is left over falls into a gap: shorten the last record but one until the last can take the rest."""
+    """Fit a remainder that falls into a gap: shorten the last record but one until the last can take it."""
     if len(values) == 2:
         room = sum(map(record_bytes, overheads, values)) + left
         for first in range(values[0], -1, -1):
@@ -157,7 +157,7 @@ def _unreachable(count: int, size: int, expected: str) -> ProtocolError:
 
 
 def _overheads(count: int, span_ms: int) -> list[tuple[int, int]]:
-    """(bytes of a record without its value and its length, how many records have them), by rising offset."""
+    """Return (bytes of a record without value and length, number of such records), by rising offset."""
     found: list[tuple[int, int]] = []
     first = 0
     for width in range(1, 6):
@@ -169,6 +169,6 @@ def _overheads(count: int, span_ms: int) -> list[tuple[int, int]]:
 
 
 def record_bytes(overhead: int, value_bytes: int) -> int:
-    """Bytes of a record: what stands around its value, the value with its length, and the length of it all."""
+    """Return the bytes of a record: the overhead, the value with its length, and the record's length."""
     body = overhead + field_size(value_bytes)
     return varint_size(body) + body

@@ -1,9 +1,9 @@
-"""What stands as bytes inside messages and records.
+"""Messages that are bytes inside other messages and records.
 
 Where to read:
 
     consumer_protocol  Subscription and Assignment, versions 0 to 3
-    assignment         what an assignor is given and what it gives back
-    sticky_data        what the sticky assignors remember in a subscription's user data
+    assignment         the input and the result of an assignor
+    sticky_data        the user data of the sticky assignors
     offset_records     keys and values of `__consumer_offsets`
 """

@@ -1,4 +1,4 @@
-"""What goes into an assignor and what comes out of it: the contract between the leader and any assignor.
+"""The input and the result of an assignor: the contract between the leader and any assignor.
 
 Sources: `ConsumerPartitionAssignor` (GroupSubscription, GroupAssignment, Subscription, Cluster); assignors reference,
 section 1.
@@ -15,10 +15,10 @@ from groupsim.protocol.messages.group import TopicPartition
 
 @frozen
 class MemberSubscription:
-    """One member as the assignor sees it.
+    """One member as an input of the assignor.
 
-    `owned` and `generation` are what the member claims (`cooperative-sticky`: from the subscription's own fields,
-    `sticky`: decoded from `user_data` by the assignor); `generation` None means none given (negative on the wire).
+    `owned` and `generation` are the member's claims (`cooperative-sticky`: from the subscription's own fields,
+    `sticky`: decoded from `user_data` by the assignor); `generation` None means absent (negative on the wire).
     """
 
     member_id: str
@@ -32,7 +32,7 @@ class MemberSubscription:
 
 @frozen
 class TopicMetadata:
-    """What the leader's metadata knows of one topic; `racks[p]` are the racks of partition p's replicas."""
+    """The leader's metadata of one topic; `racks[p]` are the racks of partition p's replicas."""
 
     name: str
     partitions: int
@@ -43,7 +43,7 @@ class TopicMetadata:
 class GroupAssignment:
     """One round's result: for each member (input order) its partitions in the order the assignor listed them.
 
-    A custom assignor gives a dict; `range` and `roundrobin` give a mapping that makes its tuples at the first look.
+    A custom assignor returns a dict; `range` and `roundrobin` return a mapping that makes its tuples at the first read.
     """
 
     partitions: Mapping[str, tuple[TopicPartition, ...]]

@@ -1,18 +1,18 @@
-"""The embedded consumer protocol: what members and leader put into JoinGroup and SyncGroup, as real clients' bytes.
+"""The embedded consumer protocol: the bytes in JoinGroup and SyncGroup, as real clients write them.
 
-To the coordinator these are opaque bytes; to the members they are two messages. A member's *subscription* says which
-topics it wants and, by version, what it owned before; the leader's *assignment* says what one member gets. Both start
-with an int16 version. All integers are big-endian; a string is an int16 length and UTF-8 bytes, bytes and arrays carry
+To the coordinator these are opaque bytes; to the members they are two messages. A member's *subscription* holds its
+topics and, by version, its owned partitions; the leader's *assignment* holds the partitions of one member. Both start
+with an int16 version. All integers are big-endian; a string is an int16 length and UTF-8 bytes, bytes and arrays have
 an int32 length, -1 is null where null is allowed. There are no tagged fields.
 
     Subscription   Topics, UserData | v1 OwnedPartitions (KIP-429) | v2 GenerationId (KIP-792) | v3 RackId (KIP-881)
     Assignment     AssignedPartitions, UserData, alike in versions 0 to 3
 
-A reader takes a version above 3 for version 3 and does not look at what follows; that is how members of different ages
+A reader treats a version above 3 as version 3 and ignores the rest of the bytes; that is how members of different ages
 share a group. A negative version is an error, and so is a message that ends early. Topics and owned partitions are
 written sorted, an assignment in the order the assignor listed it, grouped by topic.
 
-Strings are treated as Java treats them: sorted by UTF-16 code unit, ill-formed UTF-8 read as U+FFFD, an unpaired
+Strings are treated as in Java: sorted by UTF-16 code unit, ill-formed UTF-8 read as U+FFFD, an unpaired
 surrogate written as "?".
 
 Sources: `ConsumerProtocol`, `ConsumerProtocolSubscription.json`, `ConsumerProtocolAssignment.json`; assignors
@@ -33,7 +33,7 @@ from groupsim.protocol.record_fields import INT16, INT32, FieldReader, text, utf
 from groupsim.protocol.values import value
 
 NEWEST_VERSION = 3
-_REMEMBERED = 1_024  # subscriptions: the members of a group mostly say the same, and say it twice
+_REMEMBERED = 1_024  # subscriptions: the members of a group mostly send the same bytes, twice
 
 _new = tuple.__new__  # a named tuple made without its Python-level constructor: a million of them are read at once
 _NULL_STRING = INT16.pack(-1)
@@ -44,9 +44,9 @@ _UP_TO_TOPIC = Struct(">hih")  # version, number of topics, length of the first 
 
 @value
 class Subscription:
-    """What one member asks for: the content of a JoinGroup protocol's metadata.
+    """The content of a JoinGroup protocol's metadata: the topics and state of one member.
 
-    `owned` needs version 1, `generation` (None: none) version 2, `rack` version 3 to travel. `user_data` belongs to
+    `owned` is encoded from version 1 on, `generation` (None: none) from 2, `rack` from 3. `user_data` belongs to
     the assignor; None and b"" are different bytes.
     """
 
@@ -59,14 +59,14 @@ class Subscription:
 
 @value
 class Assignment:
-    """What one member gets: the content of a SyncGroup assignment."""
+    """The content of a SyncGroup assignment: the partitions of one member."""
 
     partitions: tuple[TopicPartition, ...] = ()
     user_data: bytes | None = None
 
 
 def encode_subscription(subscription: Subscription, version: int = NEWEST_VERSION) -> bytes:
-    """The bytes of a subscription in `version` (0 to 3); what that version cannot carry is left out.
+    """Return the bytes of a subscription in `version` (0 to 3); fields that the version lacks are left out.
 
     Raises ProtocolError when the version does not exist or a value does not fit its field.
     """
@@ -85,7 +85,7 @@ def encode_subscription(subscription: Subscription, version: int = NEWEST_VERSIO
 
 @lru_cache(maxsize=_REMEMBERED)
 def decode_subscription(data: bytes) -> Subscription:
-    """Read a subscription of any version; fields that its version lacks get their defaults, trailing bytes are ignored.
+    """Decode a subscription of any version; fields that it lacks get their defaults, trailing bytes are ignored.
 
     An empty rack and a negative generation count as none. Raises ProtocolError.
     """
@@ -99,7 +99,7 @@ def decode_subscription(data: bytes) -> Subscription:
 
 
 def encode_assignment(assignment: Assignment, version: int = NEWEST_VERSION) -> bytes:
-    """The bytes of an assignment: partitions grouped by topic, in the order in which topics first appear.
+    """Return the bytes of an assignment: partitions grouped by topic, in the order in which topics first appear.
 
     Raises ProtocolError when the version does not exist or a value does not fit its field.
     """
@@ -114,9 +114,9 @@ def encode_assignment(assignment: Assignment, version: int = NEWEST_VERSION) -> 
 
 
 def decode_assignment(data: bytes) -> Assignment:
-    """Read an assignment of any version; trailing bytes are ignored.
+    """Decode an assignment of any version; trailing bytes are ignored.
 
-    Raises ProtocolError, for empty bytes too: the Java client fails in `poll` when it is given those.
+    Raises ProtocolError, also for empty bytes: the Java client fails in `poll` on those.
     """
     usual = _assigned_of_one_topic(data)
     if usual is not None:
@@ -127,8 +127,9 @@ def decode_assignment(data: bytes) -> Assignment:
 
 
 def _assigned_of_one_topic(data: bytes) -> tuple[TopicPartition, ...] | None:
-    """What most assignments say, read at one go: partitions of one topic, and no user data. None for all others, and
-    for bytes in which something is wrong.
+    """Decode the most frequent form at once: partitions of one topic, without user data.
+
+    Returns None for all other forms, and for invalid bytes.
     """
     try:
         version, topics, size = _UP_TO_TOPIC.unpack_from(data)
@@ -146,10 +147,10 @@ def _assigned_of_one_topic(data: bytes) -> tuple[TopicPartition, ...] | None:
 
 @lru_cache(maxsize=_REMEMBERED)
 def decode_topics_v0_prefix(data: bytes) -> tuple[str, ...]:
-    """The topics of a member's metadata as the broker reads them: whatever the version says, as version 0.
+    """Return the topics of a member's metadata as the broker reads them: in any version, as version 0.
 
-    The broker wants them for `subscribedTopics` (offset expiry, OffsetDelete) and skips the version without judging
-    it. User data belongs to version 0, so it has to be whole. Raises ProtocolError; the coordinator then treats the
+    The broker needs them for `subscribedTopics` (offset expiry, OffsetDelete) and skips the version without a check.
+    User data belongs to version 0, so it has to be complete. Raises ProtocolError; the coordinator then treats the
     group's subscription as unknown.
     """
     reader = _Reader("Subscription", data)
@@ -158,13 +159,13 @@ def decode_topics_v0_prefix(data: bytes) -> tuple[str, ...]:
 
 
 def _topics_and_user_data(reader: _Reader) -> tuple[tuple[str, ...], bytes | None]:
-    """The two fields of version 0, with which every version begins."""
+    """Return the two fields of version 0, with which every version begins."""
     topics = tuple([reader.string("Topics") for _ in range(reader.count("Topics"))])
     return topics, reader.nullable_bytes("UserData")
 
 
 def _in_java_order(partitions: tuple[TopicPartition, ...]) -> list[TopicPartition]:
-    """Sorted by topic as Java sorts strings, then by number."""
+    """Return the partitions sorted by topic in Java's order of strings, then by number."""
     if all(topic.isascii() for topic, _ in partitions):
         return sorted(partitions)
     return sorted(partitions, key=lambda tp: (java_string_key(tp.topic), tp.partition))
@@ -190,7 +191,7 @@ def _int32(message: str, number: int) -> bytes:
 
 
 def _partitions(message: str, partitions: Iterable[TopicPartition]) -> bytes:
-    """ARRAY of (topic, ARRAY of partition numbers), one entry per topic, in the order given."""
+    """Encode ARRAY of (topic, ARRAY of partition numbers), one entry per topic, in the given order."""
     by_topic: dict[str, list[int]] = {}
     for topic, number in partitions:
         by_topic.setdefault(topic, []).append(number)
@@ -214,12 +215,12 @@ def _fits(number: int) -> bool:
 
 
 class _Reader(FieldReader):
-    """A cursor over one message that knows, when something is wrong, where it stands and what it wanted."""
+    """A cursor over one message; its errors name the position and the expected field."""
 
     __slots__ = ()
 
     def version(self) -> int:
-        """The leading version, a newer one read as the newest that is known."""
+        """Read the leading version; a newer one counts as the newest known."""
         version = self.int16("version")
         if version < 0:
             raise self.wrong(0, "a version that is not negative", str(version))
@@ -231,7 +232,7 @@ class _Reader(FieldReader):
         return None if length < 0 else self.take(length, field)
 
     def partitions(self, field: str) -> tuple[TopicPartition, ...]:
-        """ARRAY of (topic, ARRAY of partition numbers), flattened in the order written."""
+        """Read ARRAY of (topic, ARRAY of partition numbers), flattened in the written order."""
         found: list[TopicPartition] = []
         for _ in range(self.count(field)):
             topic = self.string(field)

@@ -1,16 +1,16 @@
 """The records of `__consumer_offsets`, as Kafka's own bytes.
 
-A key begins with an int16 that says what it is, a value with an int16 that says in which version it is written:
+A key begins with an int16 with its type, a value with an int16 with its version:
 
     0, 1   OffsetCommitKey     group, topic, partition        value 0–4: offset, leader epoch (3+), metadata,
                                                               commit time, expiry time (1 only), topic id (4, tagged)
     2      GroupMetadataKey    group                          value 0–4: protocol type, generation, protocol, leader,
                                                               time of the state (2+), members
-    3 …    keys of consumer, share and streams groups: known by name, their values are not read here
+    3 …    keys of consumer, share and streams groups: only their names are known, their values are not decoded
 
-Version 4 of either value is the first flexible one. Kafka writes offsets in version 1 when they carry a time of expiry,
+Version 4 of either value is the first flexible one. Kafka writes offsets in version 1 when they have an expiry time,
 else in version 3 (until 4.0) or 4 (since 4.1); groups in version 3. Bytes after the last field are ignored, as Kafka
-does. A value of None is a tombstone and never gets here.
+does. A value of None is a tombstone and is not encoded here.
 
 Times are milliseconds since 1970, -1 where there is none.
 
@@ -33,7 +33,7 @@ from groupsim.protocol.record_fields import INT16, INT32, FieldReader, length, n
 OFFSET_COMMIT: Final = 1
 GROUP_METADATA: Final = 2
 EXPIRING_VERSION: Final = 1
-"""The version of an offset's value that carries a time of expiry."""
+"""The version of an offset's value with an expiry time."""
 CLASSIC_OFFSET_VERSION: Final = 3
 """The version in which brokers up to 4.0 write an offset's value."""
 FLEXIBLE_VERSION: Final = 4
@@ -77,7 +77,7 @@ _NO_TAGS = b"\x00"
 
 @frozen
 class OffsetCommitKey:
-    """Whose offset of which partition."""
+    """The group and the partition of an offset."""
 
     group: str
     topic: str
@@ -86,14 +86,14 @@ class OffsetCommitKey:
 
 @frozen
 class GroupMetadataKey:
-    """Which group."""
+    """The group of a metadata record."""
 
     group: str
 
 
 @frozen
 class OtherKey:
-    """A key of another kind of group: its number, its name (`unknown` for one this knows nothing of), the group."""
+    """A key of another kind of group: its number, its name (`unknown` for an unknown type), the group."""
 
     type: int
     name: str
@@ -137,7 +137,7 @@ class MemberMetadata:
 
 @frozen
 class GroupMetadataValue:
-    """A group as it was when its last assignment was stored."""
+    """A group at the time of its last stored assignment."""
 
     protocol_type: str
     generation: int
@@ -156,13 +156,13 @@ Value: TypeAlias = OffsetCommitValue | GroupMetadataValue
 
 @lru_cache(maxsize=1 << 16)  # a partition is committed again and again
 def encode_offset_key(group: str, topic: str, partition: int) -> bytes:
-    """The key of an offset. Raises ProtocolError for a string or number that does not fit."""
+    """Return the key of an offset. Raises ProtocolError for a string or number that does not fit."""
     message = "OffsetCommitKey"
     return INT16.pack(OFFSET_COMMIT) + utf8(message, group) + utf8(message, topic) + _int32(message, partition)
 
 
 def encode_group_key(group: str) -> bytes:
-    """The key of a group's metadata. Raises ProtocolError for a name that is too long."""
+    """Return the key of a group's metadata. Raises ProtocolError for a name that is too long."""
     return INT16.pack(GROUP_METADATA) + utf8("GroupMetadataKey", group)
 
 
@@ -175,9 +175,9 @@ def encode_offset_value(
     topic_id: bytes | None = None,
     version: int = FLEXIBLE_VERSION,
 ) -> bytes:
-    """The value of an offset; with a time of expiry use version 1. What a version cannot carry is left out.
+    """Return the value of an offset; an expiry time needs version 1. Fields that a version lacks are left out.
 
-    Raises ProtocolError when there is no such version, or a field does not fit.
+    Raises ProtocolError for an unknown version, or a field that does not fit.
     """
     message = "OffsetCommitValue"
     if not 0 <= version <= NEWEST_VERSION:
@@ -199,7 +199,7 @@ def encode_offset_value(
 
 
 def encode_group_value(value: GroupMetadataValue, version: int = GROUP_VERSION) -> bytes:
-    """The value of a group's metadata; what a version cannot carry is left out. Raises ProtocolError."""
+    """Return the value of a group's metadata; fields that a version lacks are left out. Raises ProtocolError."""
     message = "GroupMetadataValue"
     if not 0 <= version <= NEWEST_VERSION:
         raise _no_version(message, None, version)
@@ -233,7 +233,7 @@ def _member_parts(message: str, member: MemberMetadata, version: int) -> list[by
 
 
 def _topic_id(topic_id: bytes | None) -> bytes:
-    """The tagged fields of an offset's value: nothing, or the topic's id."""
+    """Return the tagged fields of an offset's value: nothing, or the topic's id."""
     return _NO_TAGS if topic_id is None else bytes((1, _TOPIC_ID_TAG, len(topic_id))) + topic_id
 
 
@@ -253,7 +253,7 @@ def _no_version(message: str, at: int | None, version: int) -> ProtocolError:
 
 @lru_cache(maxsize=1 << 14)
 def decode_key(data: bytes) -> Key:
-    """What a key says. Raises ProtocolError, naming the byte, for one that ends early."""
+    """Decode a key. Raises ProtocolError, with the byte, for one that ends early."""
     kind = FieldReader("a key of __consumer_offsets", data).int16("record type")
     if 0 <= kind <= OFFSET_COMMIT:
         reader = _after_type("OffsetCommitKey", data)
@@ -267,14 +267,14 @@ def decode_key(data: bytes) -> Key:
 
 
 def decode_value(key: Key, data: bytes) -> Value | None:
-    """What the value under this key says; None for a key of another kind of group. Raises ProtocolError."""
+    """Decode the value under this key; None for a key of another kind of group. Raises ProtocolError."""
     if isinstance(key, OffsetCommitKey):
         return decode_offset_value(data)
     return decode_group_value(data) if isinstance(key, GroupMetadataKey) else None
 
 
 def decode_offset_value(data: bytes) -> OffsetCommitValue:
-    """An offset's value of any version. Raises ProtocolError, naming the byte, for one that is none."""
+    """Decode an offset's value of any version. Raises ProtocolError, with the byte, for invalid bytes."""
     reader, version = _of_version("OffsetCommitValue", data)
     offset = reader.int64("offset")
     leader_epoch = reader.int32("leaderEpoch") if version >= CLASSIC_OFFSET_VERSION else -1
@@ -286,7 +286,7 @@ def decode_offset_value(data: bytes) -> OffsetCommitValue:
 
 
 def decode_group_value(data: bytes) -> GroupMetadataValue:
-    """A group's value of any version. Raises ProtocolError, naming the byte, for one that is none."""
+    """Decode a group's value of any version. Raises ProtocolError, with the byte, for invalid bytes."""
     reader, version = _of_version("GroupMetadataValue", data)
     protocol_type = reader.string("protocolType")
     generation = reader.int32("generation")

@@ -1,8 +1,8 @@
-"""What the sticky assignors put into a subscription's user data, to find their own past in it at the next rebalance.
+"""The user data that the sticky assignors write into a subscription and read at the next rebalance.
 
-`sticky` carries the member's last assignment: v0 is ARRAY of (topic STRING, ARRAY of int32), v1 (KIP-341) appends the
-generation as an int32. Nothing says which version it is: a reader tries v1, then v0, then gives up.
-`cooperative-sticky` carries the generation alone, since the partitions are in the subscription itself.
+`sticky` stores the member's last assignment: v0 is ARRAY of (topic STRING, ARRAY of int32), v1 (KIP-341) appends the
+generation as an int32. The bytes do not contain the version: a reader tries v1, then v0, then gives up.
+`cooperative-sticky` stores the generation alone, since the partitions are in the subscription itself.
 
 Sources: `StickyAssignor`, `CooperativeStickyAssignor`; KIP-54, KIP-341, KIP-429; assignors reference, sections 5-7.
 """
@@ -26,7 +26,7 @@ _new = tuple.__new__  # a named tuple without its Python-level constructor: a mi
 
 
 def encode_sticky_user_data(partitions: Iterable[TopicPartition], generation: int) -> bytes:
-    """Schema v1. Topics stand in Java's hash map order, as Kafka writes them; partitions in the order given.
+    """Encode schema v1. Topics are in Java's hash map order, as Kafka writes them; partitions in the given order.
 
     Raises ProtocolError when a number or a topic name does not fit its field.
     """
@@ -42,7 +42,7 @@ def encode_sticky_user_data(partitions: Iterable[TopicPartition], generation: in
 
 
 def decode_sticky_user_data(data: bytes) -> tuple[tuple[TopicPartition, ...], int] | None:
-    """The claims and their generation (-1 in v0); None when the bytes are neither schema.
+    """Return the claims and their generation (-1 in v0); None when the bytes fit neither schema.
 
     Trailing bytes are ignored.
     """
@@ -58,15 +58,15 @@ def decode_sticky_user_data(data: bytes) -> tuple[tuple[TopicPartition, ...], in
 
 
 def encode_generation(generation: int) -> bytes:
-    """The user data of `cooperative-sticky`: the generation, -1 before the first assignment."""
+    """Return the user data of `cooperative-sticky`: the generation, -1 before the first assignment."""
     try:
         return _INT32.pack(generation)
     except error:
-        return _int32s([generation])  # which says what is wrong
+        return _int32s([generation])  # raises the error with the number
 
 
 def decode_generation(data: bytes | None) -> int | None:
-    """The generation in `cooperative-sticky` user data: None when there is no user data, -1 when it is unreadable."""
+    """Return the generation in `cooperative-sticky` user data: None without user data, -1 when it is unreadable."""
     if data is None:
         return None
     try:
@@ -77,7 +77,7 @@ def decode_generation(data: bytes | None) -> int | None:
 
 
 def _read_claims(data: bytes) -> tuple[list[TopicPartition], int]:
-    """The array of claims and the offset behind it. Raises struct.error or ValueError when it is not one."""
+    """Return the array of claims and the offset after it. Raises struct.error or ValueError for invalid bytes."""
     claims: list[TopicPartition] = []
     topics, at = _count(data, 0)
     for _ in range(topics):
@@ -94,7 +94,7 @@ def _read_claims(data: bytes) -> tuple[list[TopicPartition], int]:
 
 
 def _count(data: bytes, at: int) -> tuple[int, int]:
-    """An array's length, which must fit into the bytes left, and the offset behind it."""
+    """Return an array's length, which must fit into the bytes left, and the offset after it."""
     (count,) = _INT32.unpack_from(data, at)
     at += _INT32.size
     if not 0 <= count <= len(data) - at:

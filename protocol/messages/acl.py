@@ -1,7 +1,7 @@
-"""Access control lists, and what administrators ask about them, as values.
+"""Access control lists, and the requests about them, as values.
 
-An ACL says that a principal on a host may, or may not, do something with the resources that a pattern names. The
-numbers are Kafka's codes; 0 is UNKNOWN and 1 ANY in all of them, which occur in filters and in nothing that is kept.
+An ACL allows or denies a principal on a host an operation on the resources that a pattern names. The numbers are
+Kafka's codes; 0 is UNKNOWN and 1 ANY in all of them, and both occur in filters only, never in a stored ACL.
 
 Sources: `CreateAclsRequest.json`, `DescribeAclsRequest.json`, `DeleteAclsRequest.json`; `ResourceType`, `PatternType`,
 `AclOperation`, `AclPermissionType`, `ResourcePatternFilter`, `AccessControlEntryFilter`; KIP-4, KIP-140, KIP-290.
@@ -14,24 +14,24 @@ from typing import ClassVar, Final, TypeAlias
 
 from attrs import frozen
 
-from groupsim.protocol.basics import Api, Asks
+from groupsim.protocol.basics import AnsweredBy, Api
 from groupsim.protocol.errors import ErrorCode
 
 ANY: Final = 1
-"""The code that every filter's kind, operation, permission or pattern has for "whichever"."""
+"""The code for "any" in every filter's kind, operation, permission or pattern."""
 MATCH: Final = 2
-"""The pattern type of a filter that asks for all patterns which concern a resource of its name."""
+"""The pattern type of a filter for all patterns that match a resource of its name."""
 WILDCARD: Final = "*"
 CLUSTER_NAME: Final = "kafka-cluster"
 """The name of the one resource of the type CLUSTER."""
 ANONYMOUS: Final = "User:ANONYMOUS"
-"""Who has not been authenticated."""
+"""The principal of an unauthenticated connection."""
 NOT_ASKED: Final = -(2**31)
-"""The authorized operations where nobody asked for them."""
+"""The authorized operations of an answer to a request that did not ask for them."""
 
 
 class Resource(IntEnum):
-    """What an ACL is about."""
+    """The type of an ACL's resource."""
 
     TOPIC = 2
     GROUP = 3
@@ -42,14 +42,14 @@ class Resource(IntEnum):
 
 
 class Pattern(IntEnum):
-    """How the name of an ACL's resource is meant; the LITERAL "*" is every name."""
+    """The meaning of the name of an ACL's resource; the LITERAL "*" is every name."""
 
     LITERAL = 3
     PREFIXED = 4
 
 
 class Operation(IntEnum):
-    """What is done with a resource; ALL stands for each of them."""
+    """An operation on a resource; ALL stands for each of them."""
 
     ALL = 2
     READ = 3
@@ -68,7 +68,7 @@ class Operation(IntEnum):
 
 
 class Permission(IntEnum):
-    """What an ACL says of it."""
+    """The effect of an ACL."""
 
     DENY = 2
     ALLOW = 3
@@ -76,7 +76,7 @@ class Permission(IntEnum):
 
 @frozen(order=True)
 class Acl:
-    """One ACL, as codes: those of a request may be any number, those that are kept are of the enums above."""
+    """One ACL, as codes. Those of a request may be any number; those of a stored ACL are of the enums above."""
 
     resource: int
     name: str
@@ -89,7 +89,7 @@ class Acl:
 
 @frozen
 class AclFilter:
-    """Which ACLs are meant: those that agree in all that is neither None nor ANY."""
+    """A filter: it matches the ACLs that agree in every field that is neither None nor ANY."""
 
     resource: int = ANY
     name: str | None = None
@@ -100,7 +100,7 @@ class AclFilter:
     permission: int = ANY
 
     def takes(self, acl: Acl) -> bool:
-        """Whether an ACL is meant."""
+        """Whether the filter matches an ACL."""
         return (
             self._takes_resource(acl)
             and self.principal in (None, acl.principal)
@@ -120,8 +120,8 @@ class AclFilter:
 
 
 @frozen
-class CreateAclsRequest(Asks["CreateAclsResponse"]):
-    """Make ACLs."""
+class CreateAclsRequest(AnsweredBy["CreateAclsResponse"]):
+    """Create ACLs."""
 
     API: ClassVar[Api] = Api.CREATE_ACLS
     acls: tuple[Acl, ...]
@@ -130,15 +130,15 @@ class CreateAclsRequest(Asks["CreateAclsResponse"]):
 
 @frozen
 class CreateAclsResponse:
-    """One error, with words, per ACL of the request, in its order."""
+    """One error, with its message, per ACL of the request, in its order."""
 
     API: ClassVar[Api] = Api.CREATE_ACLS
     results: tuple[tuple[ErrorCode, str | None], ...] = ()
 
 
 @frozen
-class DescribeAclsRequest(Asks["DescribeAclsResponse"]):
-    """Tell the ACLs that a filter takes."""
+class DescribeAclsRequest(AnsweredBy["DescribeAclsResponse"]):
+    """List the ACLs that a filter matches."""
 
     API: ClassVar[Api] = Api.DESCRIBE_ACLS
     filter: AclFilter
@@ -156,8 +156,8 @@ class DescribeAclsResponse:
 
 
 @frozen
-class DeleteAclsRequest(Asks["DeleteAclsResponse"]):
-    """Delete the ACLs that any of the filters takes."""
+class DeleteAclsRequest(AnsweredBy["DeleteAclsResponse"]):
+    """Delete the ACLs that any of the filters matches."""
 
     API: ClassVar[Api] = Api.DELETE_ACLS
     filters: tuple[AclFilter, ...]
@@ -166,7 +166,7 @@ class DeleteAclsRequest(Asks["DeleteAclsResponse"]):
 
 @frozen
 class DeletedAcls:
-    """What became of one filter: the ACLs that it took."""
+    """The result of one filter: the ACLs that it matched."""
 
     error: ErrorCode = ErrorCode.NONE
     message: str | None = None

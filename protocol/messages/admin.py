@@ -1,4 +1,4 @@
-"""What administrators ask a broker about topics and settings, as values; the broker passes it to the controller.
+"""The requests of administrators about topics and settings, as values; a broker forwards them to the controller.
 
 Sources: `CreateTopicsRequest.json`, `DeleteTopicsRequest.json`, `CreatePartitionsRequest.json`,
 `DescribeConfigsRequest.json`, `AlterConfigsRequest.json`, `IncrementalAlterConfigsRequest.json`,
@@ -12,14 +12,14 @@ from typing import ClassVar, TypeAlias
 
 from attrs import frozen
 
-from groupsim.protocol.basics import Api, Asks
+from groupsim.protocol.basics import AnsweredBy, Api
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.acl import NOT_ASKED
 
 
 @frozen
 class NewTopic:
-    """One topic to make; -1 for partitions or replication means the broker's default; `assignment` places by hand."""
+    """One topic to create; -1 partitions or replicas mean the broker's default; `assignment` gives the replicas."""
 
     name: str
     partitions: int = -1
@@ -29,8 +29,8 @@ class NewTopic:
 
 
 @frozen
-class CreateTopicsRequest(Asks["CreateTopicsResponse"]):
-    """Make topics; `validate_only` says what would happen."""
+class CreateTopicsRequest(AnsweredBy["CreateTopicsResponse"]):
+    """Create topics; with `validate_only` nothing is created."""
 
     API: ClassVar[Api] = Api.CREATE_TOPICS
     topics: tuple[NewTopic, ...]
@@ -41,7 +41,7 @@ class CreateTopicsRequest(Asks["CreateTopicsResponse"]):
 
 @frozen
 class ConfigEntry:
-    """One setting in an answer: where its value comes from (`ConfigSource`), its type (`ConfigType`)."""
+    """One setting in an answer, with the source of its value (`ConfigSource`) and its type (`ConfigType`)."""
 
     name: str
     value: str | None
@@ -55,7 +55,7 @@ class ConfigEntry:
 
 @frozen
 class CreatedTopic:
-    """What became of one new topic; `config_error` says why its settings and size are not told."""
+    """The result of one new topic; `config_error` is the reason for which its settings and size are absent."""
 
     name: str
     error: ErrorCode = ErrorCode.NONE
@@ -76,7 +76,7 @@ class CreateTopicsResponse:
 
 
 @frozen
-class DeleteTopicsRequest(Asks["DeleteTopicsResponse"]):
+class DeleteTopicsRequest(AnsweredBy["DeleteTopicsResponse"]):
     """Delete topics by name."""
 
     API: ClassVar[Api] = Api.DELETE_TOPICS
@@ -87,7 +87,7 @@ class DeleteTopicsRequest(Asks["DeleteTopicsResponse"]):
 
 @frozen
 class DeletedTopic:
-    """What became of one topic; its id where it is known."""
+    """The result of one topic, with its id where it is known."""
 
     name: str
     error: ErrorCode = ErrorCode.NONE
@@ -113,7 +113,7 @@ class MorePartitions:
 
 
 @frozen
-class CreatePartitionsRequest(Asks["CreatePartitionsResponse"]):
+class CreatePartitionsRequest(AnsweredBy["CreatePartitionsResponse"]):
     """Add partitions to topics."""
 
     API: ClassVar[Api] = Api.CREATE_PARTITIONS
@@ -125,7 +125,7 @@ class CreatePartitionsRequest(Asks["CreatePartitionsResponse"]):
 
 @frozen
 class CreatePartitionsResponse:
-    """Topic, error and words for each topic of the request, in its order."""
+    """Topic, error and message for each topic of the request, in its order."""
 
     API: ClassVar[Api] = Api.CREATE_PARTITIONS
     topics: tuple[tuple[str, ErrorCode, str | None], ...] = ()
@@ -148,8 +148,8 @@ class ConfigsAsked:
 
 
 @frozen
-class DescribeConfigsRequest(Asks["DescribeConfigsResponse"]):
-    """Tell the settings of topics, brokers, groups."""
+class DescribeConfigsRequest(AnsweredBy["DescribeConfigsResponse"]):
+    """Describe the settings of topics, brokers, groups."""
 
     API: ClassVar[Api] = Api.DESCRIBE_CONFIGS
     resources: tuple[ConfigsAsked, ...]
@@ -190,7 +190,7 @@ class ConfigsToAlter:
 
 
 @frozen
-class IncrementalAlterConfigsRequest(Asks["IncrementalAlterConfigsResponse"]):
+class IncrementalAlterConfigsRequest(AnsweredBy["IncrementalAlterConfigsResponse"]):
     """Change settings one by one (KIP-339)."""
 
     API: ClassVar[Api] = Api.INCREMENTAL_ALTER_CONFIGS
@@ -201,15 +201,15 @@ class IncrementalAlterConfigsRequest(Asks["IncrementalAlterConfigsResponse"]):
 
 @frozen
 class IncrementalAlterConfigsResponse:
-    """Type, name, error and words for each resource of the request, in its order."""
+    """Type, name, error and message for each resource of the request, in its order."""
 
     API: ClassVar[Api] = Api.INCREMENTAL_ALTER_CONFIGS
     results: tuple[tuple[int, str, ErrorCode, str | None], ...] = ()
 
 
 @frozen
-class AlterConfigsRequest(Asks["AlterConfigsResponse"]):
-    """Replace all settings of resources (KIP-133); each change is a SET, what is not named becomes the default."""
+class AlterConfigsRequest(AnsweredBy["AlterConfigsResponse"]):
+    """Replace all settings of resources (KIP-133); each change is a SET, an absent setting becomes the default."""
 
     API: ClassVar[Api] = Api.ALTER_CONFIGS
     resources: tuple[ConfigsToAlter, ...]
@@ -219,14 +219,14 @@ class AlterConfigsRequest(Asks["AlterConfigsResponse"]):
 
 @frozen
 class AlterConfigsResponse:
-    """Type, name, error and words for each resource of the request, in its order."""
+    """Type, name, error and message for each resource of the request, in its order."""
 
     API: ClassVar[Api] = Api.ALTER_CONFIGS
     results: tuple[tuple[int, str, ErrorCode, str | None], ...] = ()
 
 
 @frozen
-class ListConfigResourcesRequest(Asks["ListConfigResourcesResponse"]):
+class ListConfigResourcesRequest(AnsweredBy["ListConfigResourcesResponse"]):
     """List the resources that have settings; no types stand for all of them. Version 0 lists client metrics only."""
 
     API: ClassVar[Api] = Api.LIST_CONFIG_RESOURCES
@@ -244,8 +244,8 @@ class ListConfigResourcesResponse:
 
 
 @frozen
-class DescribeClusterRequest(Asks["DescribeClusterResponse"]):
-    """Who is there?"""
+class DescribeClusterRequest(AnsweredBy["DescribeClusterResponse"]):
+    """List the brokers of the cluster."""
 
     API: ClassVar[Api] = Api.DESCRIBE_CLUSTER
     include_authorized_operations: bool = False
@@ -255,7 +255,7 @@ class DescribeClusterRequest(Asks["DescribeClusterResponse"]):
 
 @frozen
 class DescribeClusterResponse:
-    """Brokers as (node, fenced); addresses and racks are the listener's to add. `operations`: what may be done."""
+    """Brokers as (node, fenced); the listener adds addresses and racks. `operations`: the authorized operations."""
 
     API: ClassVar[Api] = Api.DESCRIBE_CLUSTER
     error: ErrorCode = ErrorCode.NONE

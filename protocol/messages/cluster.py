@@ -1,11 +1,11 @@
-"""What brokers and the controller say to each other, and the cluster's metadata as a value.
+"""The messages between brokers and the controller, and the cluster's metadata as a value.
 
 The metadata is an *image*: brokers, topics, and of each partition its replicas, in-sync replicas, leader and epochs.
-The controller makes a new one for every change; each broker has the one it last heard of, and acts on that. Two brokers
-may believe different things at one instant, as in Kafka.
+The controller makes a new one for every change. Each broker has the newest one that it has received, and acts on it. So
+two brokers may have different views at one instant, as in Kafka.
 
-`MetadataLog` stands for a broker's Fetch of `__cluster_metadata`: a long poll, answered with the newest image and what
-changed since the version asked for. The other three are Kafka's own.
+`MetadataLog` stands for a broker's Fetch of `__cluster_metadata`: a long poll, answered with the newest image and the
+changes since the requested version. The other three are Kafka's own.
 
 Sources: `BrokerRegistrationRequest.json`, `BrokerHeartbeatRequest.json`, `AlterPartitionRequest.json`,
 `MetadataImage`, `PartitionRegistration`; KIP-500, KIP-631, KIP-497, KIP-966.
@@ -18,7 +18,7 @@ from typing import ClassVar, Final, TypeAlias
 
 from attrs import define, field, frozen
 
-from groupsim.protocol.basics import Api, Asks, TopicPartition
+from groupsim.protocol.basics import AnsweredBy, Api, TopicPartition
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.acl import Acl
 
@@ -30,7 +30,7 @@ NO_LEADER: Final = -1
 
 @frozen
 class PartitionState:
-    """One partition as the controller has decided it; `partition_epoch` goes up with every change."""
+    """One partition as the controller has decided it; `partition_epoch` rises with every change."""
 
     replicas: tuple[int, ...]
     isr: tuple[int, ...]
@@ -39,7 +39,7 @@ class PartitionState:
     partition_epoch: int = 0
     elr: tuple[int, ...] = ()
     last_known_elr: tuple[int, ...] = ()
-    recovering: bool = False  # the leader was elected unclean and has not said yet that it went through its log
+    recovering: bool = False  # the leader was elected unclean and has not reported the end of its log recovery
 
 
 @frozen
@@ -55,7 +55,7 @@ class TopicState:
 
 @frozen
 class BrokerState:
-    """One registered broker; a fenced one leads nothing and is named to no client."""
+    """One registered broker; a fenced one leads nothing and is absent from clients' metadata."""
 
     node: int
     host: str
@@ -67,11 +67,11 @@ class BrokerState:
 
 @frozen
 class ClusterImage:
-    """All of it, at one version. Never changed; parts that stay the same are shared between versions.
+    """The whole metadata at one version. It never changes; versions share their unchanged parts.
 
-    `configs` are the settings of brokers that were changed while they ran, by node as text; "" is for all of them.
-    `acls` are those of the authorizer; who goes through them puts them in order. `groups` are the settings of groups
-    (IncrementalAlterConfigs of the GROUP resource), by group id.
+    `configs` are the settings of brokers that were changed at run time, by node as text; "" is for all of them. `acls`
+    are those of the authorizer; readers sort them. `groups` are the settings of groups (IncrementalAlterConfigs of the
+    GROUP resource), by group id.
     """
 
     version: int = 0
@@ -82,7 +82,7 @@ class ClusterImage:
     groups: Mapping[str, Mapping[str, str]] = field(factory=dict)
 
     def partition(self, partition: TopicPartition) -> PartitionState | None:
-        """The state of a partition; None when there is none."""
+        """Return the state of a partition; None when it does not exist."""
         topic = self.topics.get(partition.topic)
         if topic is None or not 0 <= partition.partition < len(topic.partitions):
             return None
@@ -98,8 +98,8 @@ class ClusterImage:
 
 
 @frozen
-class BrokerRegistrationRequest(Asks["BrokerRegistrationResponse"]):
-    """A broker's new incarnation reports; it starts fenced."""
+class BrokerRegistrationRequest(AnsweredBy["BrokerRegistrationResponse"]):
+    """Register a broker's new incarnation; it starts fenced."""
 
     API: ClassVar[Api] = Api.BROKER_REGISTRATION
     node: int
@@ -120,8 +120,8 @@ class BrokerRegistrationResponse:
 
 
 @frozen
-class BrokerHeartbeatRequest(Asks["BrokerHeartbeatResponse"]):
-    """A broker's sign of life: how far it has read the metadata, and what it wants."""
+class BrokerHeartbeatRequest(AnsweredBy["BrokerHeartbeatResponse"]):
+    """Report that a broker is alive, its metadata version, and its wishes."""
 
     API: ClassVar[Api] = Api.BROKER_HEARTBEAT
     node: int
@@ -134,10 +134,10 @@ class BrokerHeartbeatRequest(Asks["BrokerHeartbeatResponse"]):
 
 @frozen
 class BrokerHeartbeatResponse:
-    """Where the broker stands with the controller.
+    """The state of the broker at the controller.
 
-    `metadata_version` is ours: the newest there is, so that a broker whose question for metadata, or its answer, was
-    lost without a trace asks again. Kafka's fetches of metadata end after half a second at most, which does the same.
+    `metadata_version` is our own: the newest version, so that a broker whose request for metadata, or its answer, was
+    lost sends it again. Kafka's fetches of metadata end after half a second at most, which has the same effect.
     """
 
     API: ClassVar[Api] = Api.BROKER_HEARTBEAT
@@ -150,7 +150,7 @@ class BrokerHeartbeatResponse:
 
 @frozen
 class IsrChange:
-    """The in-sync replicas a leader proposes for one of its partitions."""
+    """The in-sync replicas that a leader proposes for one of its partitions."""
 
     partition: TopicPartition
     leader_epoch: int
@@ -160,8 +160,8 @@ class IsrChange:
 
 
 @frozen
-class AlterPartitionRequest(Asks["AlterPartitionResponse"]):
-    """A leader asks the controller to change in-sync replicas."""
+class AlterPartitionRequest(AnsweredBy["AlterPartitionResponse"]):
+    """Change in-sync replicas; sent by a leader to the controller."""
 
     API: ClassVar[Api] = Api.ALTER_PARTITION
     node: int
@@ -172,7 +172,7 @@ class AlterPartitionRequest(Asks["AlterPartitionResponse"]):
 
 @frozen
 class AlterPartitionResponse:
-    """For each change of the request, in its order: the error, and the partition as it is now."""
+    """For each change of the request, in its order: the error, and the partition's present state."""
 
     API: ClassVar[Api] = Api.ALTER_PARTITION
     error: ErrorCode = ErrorCode.NONE
@@ -180,8 +180,8 @@ class AlterPartitionResponse:
 
 
 @frozen
-class MetadataLogRequest(Asks["MetadataLogResponse"]):
-    """What changed after this version? Waits until something has."""
+class MetadataLogRequest(AnsweredBy["MetadataLogResponse"]):
+    """Wait for the changes after this version."""
 
     API: ClassVar[Api] = Api.METADATA_LOG
     node: int
@@ -191,7 +191,7 @@ class MetadataLogRequest(Asks["MetadataLogResponse"]):
 
 @define(eq=False)
 class MetadataLogResponse:
-    """The newest image, and what changed since: partitions (of deleted topics too), topics, brokers."""
+    """The newest image, and the changes: partitions (of deleted topics too), topics, brokers."""
 
     API: ClassVar[Api] = Api.METADATA_LOG
     image: ClusterImage

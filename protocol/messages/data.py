@@ -1,6 +1,6 @@
 """Produce, Fetch, ListOffsets, OffsetForLeaderEpoch: the messages that move records, as values.
 
-Fields of the newest versions, by topic name where Kafka has come to topic ids. Sources: `ProduceRequest.json`,
+Fields of the newest versions, by topic name where Kafka has moved to topic ids. Sources: `ProduceRequest.json`,
 `FetchRequest.json` and their neighbours; KIP-101, KIP-279, KIP-320, KIP-392.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import ClassVar, Final, NamedTuple, TypeAlias
 
-from groupsim.protocol.basics import Api, Asks, TopicPartition
+from groupsim.protocol.basics import AnsweredBy, Api, TopicPartition
 from groupsim.protocol.batch.batch import Batch
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.values import value
@@ -29,7 +29,7 @@ NO_LEADER_EPOCH: Final = -1
 
 
 class LeaderIs(NamedTuple):
-    """Who leads the partition, as the broker that refused knows it (KIP-951)."""
+    """The leader of the partition, as the refusing broker knows it (KIP-951)."""
 
     leader: int
     epoch: int
@@ -40,9 +40,9 @@ class LeaderIs(NamedTuple):
 
 @value
 class Unfit:
-    """Records of a Produce that are no batch a broker appends, with the error for them.
+    """Records of a Produce that are no batch a broker appends, with their error.
 
-    `early`: Kafka finds it before it asks who leads the partition.
+    `early`: Kafka checks it before the leadership.
     """
 
     partition: TopicPartition
@@ -51,10 +51,10 @@ class Unfit:
 
 
 @value
-class ProduceRequest(Asks["ProduceResponse"]):
+class ProduceRequest(AnsweredBy["ProduceResponse"]):
     """Append batches; `acks` is -1 (all in-sync replicas), 1 (the leader) or 0 (no answer is sent).
 
-    `unfit` are partitions for which something else came; they are refused, the others are appended.
+    `unfit` are partitions with other content; they are refused, the others are appended.
     """
 
     API: ClassVar[Api] = Api.PRODUCE
@@ -67,15 +67,15 @@ class ProduceRequest(Asks["ProduceResponse"]):
 
 
 def partitions_of(request: ProduceRequest) -> list[TopicPartition]:
-    """The partitions of a Produce, fit or not."""
+    """Return the partitions of a Produce, those in `unfit` too."""
     return [name for name, _ in request.batches] + [one.partition for one in request.unfit]
 
 
 @value
 class Produced:
-    """What became of one batch: where it stands, or why not. `base_offset` -1 with an error.
+    """The result of one batch: its offset, or its error. `base_offset` is -1 with an error.
 
-    `record_errors`: of single records, by their numbers in the batch, what is wrong with them.
+    `record_errors`: the errors of single records, by their numbers in the batch.
     """
 
     partition: TopicPartition
@@ -100,7 +100,7 @@ class ProduceResponse:
 
 
 class FetchPartition(NamedTuple):
-    """One partition of a Fetch. `last_fetched_epoch` lets the leader see that the logs have parted (KIP-595)."""
+    """One partition of a Fetch. `last_fetched_epoch` lets the leader detect diverged logs (KIP-595)."""
 
     partition: TopicPartition
     fetch_offset: int
@@ -111,19 +111,19 @@ class FetchPartition(NamedTuple):
 
 
 @value
-class FetchRequest(Asks["FetchResponse"]):
-    """Records from these positions; the answer waits for `min_bytes`, `max_wait_ms` at most.
+class FetchRequest(AnsweredBy["FetchResponse"]):
+    """Fetch records from these positions; the answer waits for `min_bytes`, `max_wait_ms` at most.
 
     `replica_id` is the follower's node id, CONSUMER for consumers, who may name their rack (KIP-392).
 
-    Followers fetch in a session (KIP-227): request 0 names all partitions, request n those that are new or have moved,
-    and those to forget; the answer names those that have something to say. `session_epoch` -1: no session.
+    Followers fetch in a session (KIP-227): request 0 names all partitions, request n the new and the changed ones, and
+    those to forget; the answer names those with data or an error. `session_epoch` -1: no session.
 
-    `renewed`, which no Fetch of Kafka has, makes one stand for all the long polls of `max_wait_ms` that would follow it
-    while nothing comes (`members.interfaces.Renewing`).
+    `renewed`, which no Fetch of Kafka has, makes one request stand for all the long polls of `max_wait_ms` that would
+    follow it without new records (`members.interfaces.Renewing`).
 
-    `pushes` is for a broker that pushes, which Kafka's does not: it is called with the answer, when that has gone out,
-    and may have the broker go on without being asked (`members.fetch.pushes`).
+    `pushes` is for a broker that pushes, which Kafka's does not: it is called with the answer after that was sent, and
+    may let the broker send further answers without a request (`members.fetch.pushes`).
     """
 
     API: ClassVar[Api] = Api.FETCH
@@ -143,7 +143,7 @@ class FetchRequest(Asks["FetchResponse"]):
 
 
 class EpochEnd(NamedTuple):
-    """The largest epoch not above the one asked for, and the offset at which it ends in this log."""
+    """The largest epoch not above the requested one, and the offset at which it ends in this log."""
 
     epoch: int
     end_offset: int
@@ -151,10 +151,10 @@ class EpochEnd(NamedTuple):
 
 @value
 class PartitionData:
-    """What a Fetch found in one partition.
+    """The result of a Fetch for one partition.
 
     `aborted` lists (producer id, first offset) of aborted transactions among the batches, for READ_COMMITTED.
-    `diverging` tells a follower where its log leaves the leader's.
+    `diverging` gives a follower the point where its log differs from the leader's.
     """
 
     partition: TopicPartition
@@ -171,7 +171,7 @@ class PartitionData:
 
 @value
 class FetchResponse:
-    """One entry per partition asked for, in the order of the request; in a session, one per partition with news.
+    """One entry per requested partition, in the order of the request; in a session, one per changed partition.
 
     `error` concerns the session as a whole.
     """
@@ -193,8 +193,8 @@ class OffsetAsked(NamedTuple):
 
 
 @value
-class ListOffsetsRequest(Asks["ListOffsetsResponse"]):
-    """Offsets by time, or the ends of the log."""
+class ListOffsetsRequest(AnsweredBy["ListOffsetsResponse"]):
+    """Find offsets by time, or the ends of the log."""
 
     API: ClassVar[Api] = Api.LIST_OFFSETS
     partitions: tuple[OffsetAsked, ...]
@@ -205,7 +205,7 @@ class ListOffsetsRequest(Asks["ListOffsetsResponse"]):
 
 @value
 class OffsetListed:
-    """The offset found (-1: none), with its record's timestamp and leader epoch."""
+    """The found offset (-1: none), with its record's timestamp and leader epoch."""
 
     partition: TopicPartition
     error: ErrorCode = ErrorCode.NONE
@@ -216,7 +216,7 @@ class OffsetListed:
 
 @value
 class ListOffsetsResponse:
-    """One entry per partition asked for, in the order of the request."""
+    """One entry per requested partition, in the order of the request."""
 
     API: ClassVar[Api] = Api.LIST_OFFSETS
     partitions: tuple[OffsetListed, ...] = ()
@@ -234,8 +234,8 @@ class EpochAsked(NamedTuple):
 
 
 @value
-class OffsetForLeaderEpochRequest(Asks["OffsetForLeaderEpochResponse"]):
-    """Where does this epoch end in your log? Asked by consumers after a change of leader (KIP-320)."""
+class OffsetForLeaderEpochRequest(AnsweredBy["OffsetForLeaderEpochResponse"]):
+    """Ask for the end offset of an epoch; sent by consumers after a change of leader (KIP-320)."""
 
     API: ClassVar[Api] = Api.OFFSET_FOR_LEADER_EPOCH
     partitions: tuple[EpochAsked, ...]
@@ -255,7 +255,7 @@ class EpochEndOffset:
 
 @value
 class OffsetForLeaderEpochResponse:
-    """One entry per partition asked for, in the order of the request."""
+    """One entry per requested partition, in the order of the request."""
 
     API: ClassVar[Api] = Api.OFFSET_FOR_LEADER_EPOCH
     partitions: tuple[EpochEndOffset, ...] = ()

@@ -1,7 +1,7 @@
 """The requests and responses of the classic group protocol, as values.
 
-One class per message (`values.py`), with the fields of the newest classic version; `version` says which version the
-sender speaks, and what older versions cannot carry is left at its default (`versions.py` holds that table). Sources:
+One class per message (`values.py`), with the fields of the newest classic version; `version` is the version that the
+sender uses, and fields that older versions lack stay at their default (`versions.py` holds that table). Sources:
 Kafka's message schemas (`clients/src/main/resources/common/message/*.json`); classic-protocol reference, section 5.
 
 Strings are never None unless the schema says nullable. Times are milliseconds where Kafka's field is (`_ms`).
@@ -14,8 +14,8 @@ from typing import ClassVar, TypeAlias
 from groupsim.protocol.basics import NO_EPOCH as NO_EPOCH
 from groupsim.protocol.basics import NO_GENERATION as NO_GENERATION
 from groupsim.protocol.basics import NO_OFFSET as NO_OFFSET
+from groupsim.protocol.basics import AnsweredBy as AnsweredBy
 from groupsim.protocol.basics import Api as Api
-from groupsim.protocol.basics import Asks as Asks
 from groupsim.protocol.basics import TopicPartition as TopicPartition
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.acl import NOT_ASKED, AclRequest, AclResponse
@@ -31,11 +31,11 @@ from groupsim.protocol.values import value
 
 
 @value
-class MetadataRequest(Asks["MetadataResponse"]):
+class MetadataRequest(AnsweredBy["MetadataResponse"]):
     """Ask any broker for topics; `topics=None` asks for all of them.
 
-    `auto_create` lets the broker make what it is asked for and does not have, if it is configured to. The other two ask
-    for what may be done with the topics, and with the cluster.
+    `auto_create` lets the broker create missing topics, if it is configured to. The other two ask for the authorized
+    operations on the topics, and on the cluster.
     """
 
     API: ClassVar[Api] = Api.METADATA
@@ -64,7 +64,7 @@ class PartitionInfo:
 class TopicInfo:
     """One topic of a Metadata response; `partitions` sorted by number, empty when the topic is unknown.
 
-    `operations`: a bit for each that may be done with it.
+    `operations`: one bit for each authorized operation.
     """
 
     name: str
@@ -76,7 +76,7 @@ class TopicInfo:
 
 @value
 class MetadataResponse:
-    """Brokers (node id → host) and the topics asked for, sorted by name; what may be done with the cluster."""
+    """Brokers (node id → host) and the requested topics, sorted by name; the authorized operations on the cluster."""
 
     API: ClassVar[Api] = Api.METADATA
     brokers: tuple[tuple[int, str], ...]
@@ -85,8 +85,8 @@ class MetadataResponse:
 
 
 @value
-class FindCoordinatorRequest(Asks["FindCoordinatorResponse"]):
-    """Ask any broker which one coordinates the group `key`, or (key type 1) the transactional id `key`."""
+class FindCoordinatorRequest(AnsweredBy["FindCoordinatorResponse"]):
+    """Ask any broker for the coordinator of the group `key`, or (key type 1) of the transactional id `key`."""
 
     API: ClassVar[Api] = Api.FIND_COORDINATOR
     key: str
@@ -109,14 +109,14 @@ class FindCoordinatorResponse:
 
 @value
 class JoinProtocol:
-    """One assignor a member offers, with its subscription as bytes."""
+    """One assignor that a member offers, with its subscription as bytes."""
 
     name: str
     metadata: bytes = b""
 
 
 @value
-class JoinGroupRequest(Asks["JoinGroupResponse"]):
+class JoinGroupRequest(AnsweredBy["JoinGroupResponse"]):
     """Join, or rejoin, a group. Version 0 has no rebalance timeout: the session timeout is used."""
 
     API: ClassVar[Api] = Api.JOIN_GROUP
@@ -160,15 +160,15 @@ class JoinGroupResponse:
 
 @value
 class SyncAssignment:
-    """What the leader gives one member, as bytes."""
+    """The assignment of one member, as bytes."""
 
     member_id: str
     assignment: bytes = b""
 
 
 @value
-class SyncGroupRequest(Asks["SyncGroupResponse"]):
-    """Ask for this member's assignment; the leader sends everybody's along."""
+class SyncGroupRequest(AnsweredBy["SyncGroupResponse"]):
+    """Ask for this member's assignment; the leader's request contains the assignments of all members."""
 
     API: ClassVar[Api] = Api.SYNC_GROUP
     group_id: str
@@ -196,7 +196,7 @@ class SyncGroupResponse:
 
 
 @value
-class HeartbeatRequest(Asks["HeartbeatResponse"]):
+class HeartbeatRequest(AnsweredBy["HeartbeatResponse"]):
     """Keep a member's session alive."""
 
     API: ClassVar[Api] = Api.HEARTBEAT
@@ -209,7 +209,7 @@ class HeartbeatRequest(Asks["HeartbeatResponse"]):
 
 @value
 class HeartbeatResponse:
-    """The answer to Heartbeat: an error code, nothing else."""
+    """The answer to Heartbeat: an error code only."""
 
     API: ClassVar[Api] = Api.HEARTBEAT
     error: ErrorCode = ErrorCode.NONE
@@ -225,7 +225,7 @@ class LeavingMember:
 
 
 @value
-class LeaveGroupRequest(Asks["LeaveGroupResponse"]):
+class LeaveGroupRequest(AnsweredBy["LeaveGroupResponse"]):
     """Remove members. Versions 0–2 carry exactly one, without instance id."""
 
     API: ClassVar[Api] = Api.LEAVE_GROUP
@@ -236,7 +236,7 @@ class LeaveGroupRequest(Asks["LeaveGroupResponse"]):
 
 @value
 class LeftMember:
-    """What became of one entry of a LeaveGroup request."""
+    """The result of one entry of a LeaveGroup request."""
 
     member_id: str
     group_instance_id: str | None = None
@@ -266,8 +266,8 @@ class OffsetToCommit:
 
 
 @value
-class OffsetCommitRequest(Asks["OffsetCommitResponse"]):
-    """Store offsets for a group; generation -1 with member id "" is a commit from outside the membership."""
+class OffsetCommitRequest(AnsweredBy["OffsetCommitResponse"]):
+    """Store offsets for a group; generation -1 with member id "" is a commit from outside the group."""
 
     API: ClassVar[Api] = Api.OFFSET_COMMIT
     group_id: str
@@ -296,7 +296,7 @@ class OffsetCommitResponse:
 
 
 @value
-class OffsetFetchRequest(Asks["OffsetFetchResponse"]):
+class OffsetFetchRequest(AnsweredBy["OffsetFetchResponse"]):
     """Read committed offsets of one group; `partitions=None` asks for all."""
 
     API: ClassVar[Api] = Api.OFFSET_FETCH
@@ -327,8 +327,8 @@ class OffsetFetchResponse:
 
 
 @value
-class OffsetDeleteRequest(Asks["OffsetDeleteResponse"]):
-    """Delete committed offsets of partitions the group does not subscribe to."""
+class OffsetDeleteRequest(AnsweredBy["OffsetDeleteResponse"]):
+    """Delete committed offsets of partitions that the group does not subscribe to."""
 
     API: ClassVar[Api] = Api.OFFSET_DELETE
     group_id: str
@@ -349,7 +349,7 @@ class OffsetDeleteResponse:
 
 
 @value
-class DescribeGroupsRequest(Asks["DescribeGroupsResponse"]):
+class DescribeGroupsRequest(AnsweredBy["DescribeGroupsResponse"]):
     """Describe groups by id."""
 
     API: ClassVar[Api] = Api.DESCRIBE_GROUPS
@@ -372,7 +372,7 @@ class DescribedMember:
 
 @value
 class DescribedGroup:
-    """One group's description; `state` is the name Kafka's tools print (CompletingRebalance, not AwaitingSync)."""
+    """One group's description; `state` is the name that Kafka's tools print (CompletingRebalance, not AwaitingSync)."""
 
     group_id: str
     error: ErrorCode = ErrorCode.NONE
@@ -393,7 +393,7 @@ class DescribeGroupsResponse:
 
 
 @value
-class ListGroupsRequest(Asks["ListGroupsResponse"]):
+class ListGroupsRequest(AnsweredBy["ListGroupsResponse"]):
     """List the groups of a broker; empty filters match everything."""
 
     API: ClassVar[Api] = Api.LIST_GROUPS
@@ -414,7 +414,7 @@ class ListedGroup:
 
 @value
 class ListGroupsResponse:
-    """The groups the broker coordinates."""
+    """The groups that the broker coordinates."""
 
     API: ClassVar[Api] = Api.LIST_GROUPS
     error: ErrorCode = ErrorCode.NONE
@@ -422,7 +422,7 @@ class ListGroupsResponse:
 
 
 @value
-class DeleteGroupsRequest(Asks["DeleteGroupsResponse"]):
+class DeleteGroupsRequest(AnsweredBy["DeleteGroupsResponse"]):
     """Delete empty groups."""
 
     API: ClassVar[Api] = Api.DELETE_GROUPS

@@ -1,4 +1,4 @@
-"""What operators ask of brokers beyond topics and settings: leaders, replicas, disks, records, who writes.
+"""The requests of operators beyond topics and settings: leaders, replicas, disks, records, producers.
 
 Sources: `ElectLeadersRequest.json`, `AlterPartitionReassignmentsRequest.json`,
 `ListPartitionReassignmentsRequest.json`, `DescribeTopicPartitionsRequest.json`, `DeleteRecordsRequest.json`,
@@ -12,7 +12,7 @@ from typing import ClassVar, Final, TypeAlias
 
 from attrs import frozen
 
-from groupsim.protocol.basics import Api, Asks, TopicPartition
+from groupsim.protocol.basics import AnsweredBy, Api, TopicPartition
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.acl import NOT_ASKED
 
@@ -26,8 +26,8 @@ NO_WATERMARK: Final = -1
 
 
 @frozen
-class ElectLeadersRequest(Asks["ElectLeadersResponse"]):
-    """Elect leaders of these partitions, or (None) of all; `election` 0: the preferred one, 1: anybody who is up."""
+class ElectLeadersRequest(AnsweredBy["ElectLeadersResponse"]):
+    """Elect leaders of these partitions, or (None) of all; `election` 0: the preferred replica, 1: any live one."""
 
     API: ClassVar[Api] = Api.ELECT_LEADERS
     partitions: tuple[TopicPartition, ...] | None
@@ -38,7 +38,7 @@ class ElectLeadersRequest(Asks["ElectLeadersResponse"]):
 
 @frozen
 class ElectLeadersResponse:
-    """By topic, for each partition its number, the error and words; of all, those that needed none are left out."""
+    """By topic, for each partition its number, error and message; with all partitions, only those that changed."""
 
     API: ClassVar[Api] = Api.ELECT_LEADERS
     error: ErrorCode = ErrorCode.NONE
@@ -46,8 +46,8 @@ class ElectLeadersResponse:
 
 
 @frozen
-class AlterPartitionReassignmentsRequest(Asks["AlterPartitionReassignmentsResponse"]):
-    """Give partitions these replicas, or (None) call off the reassignment that is under way."""
+class AlterPartitionReassignmentsRequest(AnsweredBy["AlterPartitionReassignmentsResponse"]):
+    """Set the replicas of partitions, or (None) cancel the reassignment under way."""
 
     API: ClassVar[Api] = Api.ALTER_PARTITION_REASSIGNMENTS
     targets: tuple[tuple[TopicPartition, tuple[int, ...] | None], ...]
@@ -58,7 +58,7 @@ class AlterPartitionReassignmentsRequest(Asks["AlterPartitionReassignmentsRespon
 
 @frozen
 class AlterPartitionReassignmentsResponse:
-    """Partition, error and words for each of the request, in its order."""
+    """Partition, error and message for each of the request, in its order."""
 
     API: ClassVar[Api] = Api.ALTER_PARTITION_REASSIGNMENTS
     error: ErrorCode = ErrorCode.NONE
@@ -68,8 +68,8 @@ class AlterPartitionReassignmentsResponse:
 
 
 @frozen
-class ListPartitionReassignmentsRequest(Asks["ListPartitionReassignmentsResponse"]):
-    """Which reassignments are under way, of these partitions or (None) of all?"""
+class ListPartitionReassignmentsRequest(AnsweredBy["ListPartitionReassignmentsResponse"]):
+    """List the reassignments under way, of these partitions or (None) of all."""
 
     API: ClassVar[Api] = Api.LIST_PARTITION_REASSIGNMENTS
     partitions: tuple[TopicPartition, ...] | None = None
@@ -79,7 +79,7 @@ class ListPartitionReassignmentsRequest(Asks["ListPartitionReassignmentsResponse
 
 @frozen
 class UnderWay:
-    """One reassignment: all replicas as they are now, those that come, those that go."""
+    """One reassignment: all present replicas, the added and the removed ones."""
 
     partition: TopicPartition
     replicas: tuple[int, ...]
@@ -89,7 +89,7 @@ class UnderWay:
 
 @frozen
 class ListPartitionReassignmentsResponse:
-    """The reassignments, topics in the order they were made."""
+    """The reassignments, topics in the order of their creation."""
 
     API: ClassVar[Api] = Api.LIST_PARTITION_REASSIGNMENTS
     error: ErrorCode = ErrorCode.NONE
@@ -98,8 +98,8 @@ class ListPartitionReassignmentsResponse:
 
 
 @frozen
-class DescribeTopicPartitionsRequest(Asks["DescribeTopicPartitionsResponse"]):
-    """Topics with their partitions, all if none is named, so many partitions at most, from a partition on."""
+class DescribeTopicPartitionsRequest(AnsweredBy["DescribeTopicPartitionsResponse"]):
+    """Describe topics with their partitions, all if none is named, at most so many partitions, from a partition on."""
 
     API: ClassVar[Api] = Api.DESCRIBE_TOPIC_PARTITIONS
     topics: tuple[str, ...] = ()
@@ -124,7 +124,7 @@ class DescribedPartition:
 
 @frozen
 class DescribedTopic:
-    """One topic; the id is the directory's to add. `operations`: what may be done with it."""
+    """One topic; the directory adds the id. `operations`: the authorized operations."""
 
     name: str
     error: ErrorCode = ErrorCode.NONE
@@ -135,7 +135,7 @@ class DescribedTopic:
 
 @frozen
 class DescribeTopicPartitionsResponse:
-    """The topics by name; `next` is where to go on, None at the end."""
+    """The topics by name; `next` is the first one left out, None at the end."""
 
     API: ClassVar[Api] = Api.DESCRIBE_TOPIC_PARTITIONS
     topics: tuple[DescribedTopic, ...] = ()
@@ -146,8 +146,8 @@ class DescribeTopicPartitionsResponse:
 
 
 @frozen
-class DeleteRecordsRequest(Asks["DeleteRecordsResponse"]):
-    """Let logs begin at these offsets; HIGH_WATERMARK deletes all there is."""
+class DeleteRecordsRequest(AnsweredBy["DeleteRecordsResponse"]):
+    """Move the start of logs to these offsets; HIGH_WATERMARK deletes every record."""
 
     API: ClassVar[Api] = Api.DELETE_RECORDS
     offsets: tuple[tuple[TopicPartition, int], ...]
@@ -157,15 +157,15 @@ class DeleteRecordsRequest(Asks["DeleteRecordsResponse"]):
 
 @frozen
 class DeleteRecordsResponse:
-    """Partition, error and low watermark: where the log begins on every replica that is up."""
+    """Partition, error and low watermark: the start of the log on every live replica."""
 
     API: ClassVar[Api] = Api.DELETE_RECORDS
     results: tuple[tuple[TopicPartition, ErrorCode, int], ...] = ()
 
 
 @frozen
-class DescribeLogDirsRequest(Asks["DescribeLogDirsResponse"]):
-    """How much lies on a broker's disks, of these partitions or (None) of all?"""
+class DescribeLogDirsRequest(AnsweredBy["DescribeLogDirsResponse"]):
+    """List the bytes on a broker's disks, of these partitions or (None) of all."""
 
     API: ClassVar[Api] = Api.DESCRIBE_LOG_DIRS
     partitions: tuple[TopicPartition, ...] | None = None
@@ -174,7 +174,7 @@ class DescribeLogDirsRequest(Asks["DescribeLogDirsResponse"]):
 
 @frozen
 class LogDir:
-    """One folder of a broker: for each log its bytes, and how far it is behind; bytes of the disk, -1 for unknown."""
+    """One folder of a broker: for each log its bytes, and its lag in offsets; bytes of the disk, -1 for unknown."""
 
     path: str
     logs: tuple[tuple[TopicPartition, int, int], ...] = ()
@@ -191,12 +191,12 @@ class DescribeLogDirsResponse:
     dirs: tuple[LogDir, ...] = ()
 
 
-# --- who writes ----------------------------------------------------------------------------------------------------
+# --- producers and transactions --------------------------------------------------------------------------------------
 
 
 @frozen
-class DescribeProducersRequest(Asks["DescribeProducersResponse"]):
-    """Which producers has the leader of these partitions in mind?"""
+class DescribeProducersRequest(AnsweredBy["DescribeProducersResponse"]):
+    """List the active producers of these partitions; sent to their leaders."""
 
     API: ClassVar[Api] = Api.DESCRIBE_PRODUCERS
     partitions: tuple[TopicPartition, ...]
@@ -205,7 +205,7 @@ class DescribeProducersRequest(Asks["DescribeProducersResponse"]):
 
 @frozen
 class ActiveProducer:
-    """One producer of a log; -1 for what is not known, and for the start of a transaction when none is open."""
+    """One producer of a log; -1 for unknown values, and for the start of a transaction when none is open."""
 
     producer_id: int
     epoch: int
@@ -234,8 +234,8 @@ class DescribeProducersResponse:
 
 
 @frozen
-class ListTransactionsRequest(Asks["ListTransactionsResponse"]):
-    """The transactional ids of a coordinator: in these states, with these producer ids, open for longer, by pattern."""
+class ListTransactionsRequest(AnsweredBy["ListTransactionsResponse"]):
+    """List a coordinator's transactional ids: in these states, with these producer ids, open for longer, by pattern."""
 
     API: ClassVar[Api] = Api.LIST_TRANSACTIONS
     states: tuple[str, ...] = ()
@@ -247,7 +247,7 @@ class ListTransactionsRequest(Asks["ListTransactionsResponse"]):
 
 @frozen
 class ListTransactionsResponse:
-    """Transactional id, producer id and state of each; names of states that there are not."""
+    """Transactional id, producer id and state of each; the unknown names of states in the request."""
 
     API: ClassVar[Api] = Api.LIST_TRANSACTIONS
     error: ErrorCode = ErrorCode.NONE
@@ -256,8 +256,8 @@ class ListTransactionsResponse:
 
 
 @frozen
-class DescribeTransactionsRequest(Asks["DescribeTransactionsResponse"]):
-    """What does the coordinator know of these transactional ids?"""
+class DescribeTransactionsRequest(AnsweredBy["DescribeTransactionsResponse"]):
+    """Describe these transactional ids; sent to their coordinator."""
 
     API: ClassVar[Api] = Api.DESCRIBE_TRANSACTIONS
     transactional_ids: tuple[str, ...]

@@ -1,8 +1,7 @@
-"""The answer to a request that says an error and nothing else, shaped as Kafka's `getErrorResponse` shapes it.
+"""The answer to a request that contains an error only, shaped as Kafka's `getErrorResponse` shapes it.
 
-Most answers have one place for an error, at the top. Others have none there and repeat it for each thing that was
-asked for. A few do the one or the other by version, or both. Whoever refuses a request (a broker, a fault, the wire)
-makes the answer here.
+Most answers have one field for an error, at the top. Others have none there and repeat it for each item of the request.
+A few do one or the other by version, or both. Every refusal (by a broker, a fault, the wire) is made here.
 """
 
 from __future__ import annotations
@@ -97,14 +96,14 @@ from groupsim.protocol.messages.transactions import (
 )
 from groupsim.protocol.messages.zookeeper import ZkAnswer, ZkError
 
-_FETCH_SAYS_IT_ONCE = 13  # from this version on an error of the whole names no partitions
-_OFFSETS_SAY_IT_ONCE = 2  # the same of OffsetFetch
+_FETCH_ERROR_ONCE = 13  # from this version on an error of the whole names no partitions
+_OFFSETS_ERROR_ONCE = 2  # the same for OffsetFetch
 
 
 def refusal(request: Request, error: ErrorCode) -> Any:
-    """The answer to `request` that says `error`: a response of the request's API, which no type can say.
+    """Return the answer to `request` with `error`: a response of the request's API, which no type can express.
 
-    A JoinGroup that is refused names no member (classic-protocol reference, 1.2).
+    The refusal of a JoinGroup has no member id (classic-protocol reference, 1.2).
     """
     api = request.API
     top = _AT_THE_TOP.get(api)
@@ -139,12 +138,12 @@ _AT_THE_TOP: Mapping[Api, Callable[[ErrorCode], Response]] = {
     Api.METADATA_LOG: lambda error: MetadataLogResponse(ClusterImage(), error=error),
     Api.ZOOKEEPER: lambda _: ZkAnswer(ZkError.CONNECTION_LOSS),
 }
-"""API → what makes its answer of an error alone."""
+"""API → the function that makes its answer with an error only."""
 
 
 @frozen
 class _Each:
-    """An answer that repeats the error: what the request calls its things, and what is said of one."""
+    """An answer that repeats the error: the request's field with the items, and the result for one."""
 
     items: str
     refused: Callable[[Any, ErrorCode], Any]
@@ -191,7 +190,7 @@ _FOR_EACH: Mapping[Api, _Each] = {
         "resources", lambda one, e: (one.type, one.name, e, None), IncrementalAlterConfigsResponse
     ),
 }
-"""API → how its answer repeats an error."""
+"""API → the shape of an answer that repeats an error."""
 
 
 def _metadata(request: MetadataRequest, error: ErrorCode) -> Response:
@@ -199,7 +198,7 @@ def _metadata(request: MetadataRequest, error: ErrorCode) -> Response:
 
 
 def _offset_fetch(request: OffsetFetchRequest, error: ErrorCode) -> Response:
-    if request.version >= _OFFSETS_SAY_IT_ONCE:
+    if request.version >= _OFFSETS_ERROR_ONCE:
         return OffsetFetchResponse(error)
     return OffsetFetchResponse(error, tuple([FetchedOffset(tp, error=error) for tp in request.partitions or ()]))
 
@@ -209,7 +208,7 @@ def _produce(request: ProduceRequest, error: ErrorCode) -> Response:
 
 
 def _fetch(request: FetchRequest, error: ErrorCode) -> Response:
-    if request.version >= _FETCH_SAYS_IT_ONCE:
+    if request.version >= _FETCH_ERROR_ONCE:
         return FetchResponse(error)
     return FetchResponse(error, tuple([PartitionData(asked.partition, error) for asked in request.partitions]))
 
@@ -234,4 +233,4 @@ _BY_HAND: Mapping[Api, Callable[[Any, ErrorCode], Response]] = {
     Api.PRODUCE: _produce,
     Api.FETCH: _fetch,
 }
-"""API → what makes its answer where neither table says it."""
+"""API → the function that makes its answer, for APIs in neither table."""

@@ -1,12 +1,12 @@
-"""Which versions of which request a broker of a given release takes: as data.
+"""The request versions that a broker of a given release takes, as data.
 
-A release is written as what it changed against the one before it, so the table reads as a history. A client and a
-broker talk in the newest version that both know; `client_version` finds it, which is how an incident of 2019 gets the
-requests of 2019.
+A release is written as its changes against the one before it, so the table reads as a history. A client and a broker
+use the newest version that both know; `client_version` finds it. So a run with a release of 2019 has the requests of
+2019.
 
-Only what a client may ask is here. AlterPartition, BrokerRegistration, BrokerHeartbeat and our MetadataLog pass between
-brokers and controller, all of one release, on a listener that no client reaches; nobody negotiates them
-(`BETWEEN_BROKERS`). WriteTxnMarkers does too, but every broker lists it to everybody.
+The table has client requests only. AlterPartition, BrokerRegistration, BrokerHeartbeat and our MetadataLog pass between
+brokers and controller, all of one release, on a listener without clients, and need no negotiation
+(`BETWEEN_BROKERS`). WriteTxnMarkers does too, but every broker lists it to every client.
 
 Sources: classic-protocol reference, section 5, from 3.9 on; older releases, and the messages that move records or end
 transactions, as their ApiVersions responses list them.
@@ -25,7 +25,7 @@ _LATEST = 1 << 15  # above any part of a release number
 
 
 class VersionRange(NamedTuple):
-    """The oldest and the newest version of an API that somebody speaks."""
+    """The oldest and the newest version of an API on one side of a connection."""
 
     oldest: int
     newest: int
@@ -46,10 +46,10 @@ BASELINE = "4.4"
 BETWEEN_BROKERS = frozenset(
     {Api.ALTER_PARTITION, Api.BROKER_REGISTRATION, Api.BROKER_HEARTBEAT, Api.METADATA_LOG, Api.ZOOKEEPER}
 )
-"""What no broker tells a client that it takes, ZooKeeper's messages among it; not in `RELEASES`."""
+"""The APIs that no broker lists to a client, ZooKeeper's messages among them; not in `RELEASES`."""
 
-# Release → what it changed against the release above it. 4.0.0 alone refused JoinGroup 0 and 1 (KIP-896; taken back by
-# KAFKA-19444); it lists Produce from 0 on for old librdkafka's sake but takes it from 3 on (KAFKA-18659). Topic ids in
+# Release → its changes against the release above it. 4.0.0 alone refused JoinGroup 0 and 1 (KIP-896; taken back by
+# KAFKA-19444); it lists Produce from 0 on for old librdkafka but takes it from 3 on (KAFKA-18659). Topic ids in
 # offset requests (version 10) became stable in 4.2.
 RELEASES: tuple[tuple[str, Mapping[Api, VersionRange]], ...] = (
     (
@@ -194,10 +194,10 @@ RELEASES: tuple[tuple[str, Mapping[Api, VersionRange]], ...] = (
 
 @lru_cache(maxsize=64)
 def broker_versions(release: str = BASELINE) -> Mapping[Api, VersionRange]:
-    """The versions that a broker of this release takes; an API it does not know is missing.
+    """Return the versions that a broker of this release takes; an API unknown to it is missing.
 
-    A release without a patch number means its last patch ("4.0" is 4.0.1). Raises ValueError for what is no release
-    number, and for brokers before 0.9, which have no group coordinator for consumers.
+    A release without a patch number means its last patch ("4.0" is 4.0.1). Raises ValueError for a text that is no
+    release number, and for brokers before 0.9, which have no group coordinator for consumers.
     """
     wanted = _release(release, pad=_LATEST)
     known: dict[Api, VersionRange] = {}
@@ -210,19 +210,19 @@ def broker_versions(release: str = BASELINE) -> Mapping[Api, VersionRange]:
 
 
 def _release(name: str, pad: int) -> tuple[int, ...]:
-    """A release number as something that compares."""
+    """Return a release number as a value that compares."""
     try:
         numbers = [int(part) for part in name.split(".")]
     except ValueError:
-        raise ValueError(f"broker release {name!r}: expected numbers with dots, such as {BASELINE}") from None
+        raise ValueError(f"broker release {name!r}: write numbers with dots, such as {BASELINE}") from None
     return tuple([*numbers, *[pad] * 4][:4])
 
 
 @lru_cache(maxsize=256)
 def client_version(api: Api, client: VersionRange | int, release: str = BASELINE) -> int:
-    """The version in which a client and a broker talk: the newest that both know.
+    """Return the version of a connection between a client and a broker: the newest that both know.
 
-    `client` is what the client speaks, a bare number meaning everything up to it. Raises ProtocolError when they have
+    `client` is the client's range; a bare number means everything up to it. Raises ProtocolError when the two
     no version in common; a real client reports UNSUPPORTED_VERSION then.
     """
     speaks = client if isinstance(client, VersionRange) else VersionRange(0, client)

@@ -1,8 +1,8 @@
-"""The one error of a response, for the trace's column: that of the whole, else the first that an item has.
+"""The one error of a response, for the trace's column: the top-level error, else the first one of an item.
 
-Most responses answer item by item: a batch by partition, a leave by member, a deletion by group. What is refused as a
-whole (a commit in a transaction by UNKNOWN_MEMBER_ID, say) has that error at each of its items and nowhere else, so
-whoever looks for what was refused looks for the first. Which items were, and how, the messages themselves tell.
+Most responses have one result per item: a batch by partition, a leave by member, a deletion by group. A request that is
+refused as a whole (a commit in a transaction by UNKNOWN_MEMBER_ID, say) has that error at each item and nowhere else,
+so the first item's error finds it. The messages themselves hold the error of each item.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _NONE = ErrorCode.NONE
 
 
 def error_in(response: Any) -> ErrorCode:
-    """The error of a response, NONE when all went well; of those that answer item by item, the first there is."""
+    """Return the error of a response, NONE without one; of a response with items, the first one."""
     error: ErrorCode = getattr(response, "error", _NONE)
     if error:
         return error
@@ -36,12 +36,12 @@ _Errors = Callable[[Any], Iterable[ErrorCode]]
 
 
 def _of(items: str) -> _Errors:
-    """The errors of items that have one each."""
+    """Return the errors of items that have one each."""
     return lambda response: [item.error for item in getattr(response, items)]
 
 
 def _at(items: str, place: int) -> _Errors:
-    """The errors that stand at this place of each item."""
+    """Return the errors at this position of each item."""
     return lambda response: [item[place] for item in getattr(response, items)]
 
 
@@ -82,4 +82,4 @@ _ITEMS: Mapping[type, _Errors] = {
     acl.CreateAclsResponse: _at("results", 0),
     acl.DeleteAclsResponse: _of("results"),
 }
-"""The errors of the items in a response, for those responses that have some."""
+"""The errors of the items in a response, for responses with items."""

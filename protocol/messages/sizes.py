@@ -1,4 +1,4 @@
-"""How many bytes a message takes on the wire, without encoding it: what a link of limited bandwidth counts.
+"""The bytes of a message on the wire, without encoding it, for links of limited bandwidth.
 
 A batch of records counts with the size that it has in the log, which is exact (`batch_sizes`). The rest is computed
 from the fields of our values by Kafka's rules for the versions with short lengths (KIP-482): two bytes before a text,
@@ -31,17 +31,17 @@ _NOT_SENT = frozenset({"version", "renewed", "pushes"})
 
 
 def request_bytes(request: Request, client_id: str) -> int:
-    """The size of a request, with the length that goes before it."""
+    """Return the size of a request, with its length prefix."""
     return _REQUEST_HEADER + len(client_id.encode()) + _size(request, 4, set())
 
 
 def response_bytes(response: Response) -> int:
-    """The size of a response, with the length that goes before it."""
+    """Return the size of a response, with its length prefix."""
     return _RESPONSE_HEADER + _size(response, 4, set())
 
 
 def _size(found: Any, width: int, topics: set[str]) -> int:
-    """The size of a value; `width` is that of a number in its place, `topics` those that the message has named."""
+    """Return the size of a value; `width` is that of a number at its position, `topics` the topics named so far."""
     if isinstance(found, Batch):
         return found.size + _LIST
     if isinstance(found, TopicPartition):
@@ -75,8 +75,8 @@ def _size_of_topic(name: str, topics: set[str]) -> int:
 
 @cache
 def _parts(kind: Any) -> tuple[tuple[Callable[[Any], Any], int], ...]:
-    """The fields of a message or of a part of one, each with the width of a number in it; nothing for other types."""
-    if kind is ClusterImage:  # the answer names what has changed; ours carries the rest along
+    """Return the fields of a message, or of a part of one, each with the width of a number; nothing for other types."""
+    if kind is ClusterImage:  # Kafka's answer holds only the changes
         return ()
     names: tuple[str, ...] = getattr(kind, "_fields", ()) or (
         tuple(one.name for one in fields(kind)) if has(kind) else ()

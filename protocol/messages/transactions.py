@@ -10,12 +10,12 @@ from typing import ClassVar, TypeAlias
 
 from attrs import frozen
 
-from groupsim.protocol.basics import NO_EPOCH, NO_GENERATION, Api, Asks, TopicPartition
+from groupsim.protocol.basics import NO_EPOCH, NO_GENERATION, AnsweredBy, Api, TopicPartition
 from groupsim.protocol.errors import ErrorCode
 
 
 @frozen
-class InitProducerIdRequest(Asks["InitProducerIdResponse"]):
+class InitProducerIdRequest(AnsweredBy["InitProducerIdResponse"]):
     """Ask for a producer id and epoch; with a transactional id, fence its last owner and end its open transaction."""
 
     API: ClassVar[Api] = Api.INIT_PRODUCER_ID
@@ -37,8 +37,8 @@ class InitProducerIdResponse:
 
 
 @frozen
-class AddPartitionsToTxnRequest(Asks["AddPartitionsToTxnResponse"]):
-    """Partitions that the transaction is about to write to."""
+class AddPartitionsToTxnRequest(AnsweredBy["AddPartitionsToTxnResponse"]):
+    """Add the partitions that the transaction is about to write to."""
 
     API: ClassVar[Api] = Api.ADD_PARTITIONS_TO_TXN
     transactional_id: str
@@ -50,7 +50,7 @@ class AddPartitionsToTxnRequest(Asks["AddPartitionsToTxnResponse"]):
 
 @frozen
 class AddPartitionsToTxnResponse:
-    """One error per partition of the request, in its order; or, since version 4, one of the whole."""
+    """One error per partition of the request, in its order; or, since version 4, one top-level error."""
 
     API: ClassVar[Api] = Api.ADD_PARTITIONS_TO_TXN
     results: tuple[tuple[TopicPartition, ErrorCode], ...] = ()
@@ -58,8 +58,8 @@ class AddPartitionsToTxnResponse:
 
 
 @frozen
-class AddOffsetsToTxnRequest(Asks["AddOffsetsToTxnResponse"]):
-    """The transaction is about to commit offsets of this group: its partition of `__consumer_offsets` is added."""
+class AddOffsetsToTxnRequest(AnsweredBy["AddOffsetsToTxnResponse"]):
+    """Add a group's partition of `__consumer_offsets`, because the transaction is about to commit its offsets."""
 
     API: ClassVar[Api] = Api.ADD_OFFSETS_TO_TXN
     transactional_id: str
@@ -88,7 +88,7 @@ class OffsetInTxn:
 
 
 @frozen
-class TxnOffsetCommitRequest(Asks["TxnOffsetCommitResponse"]):
+class TxnOffsetCommitRequest(AnsweredBy["TxnOffsetCommitResponse"]):
     """Commit offsets inside a transaction, fenced by the group's generation since version 3 (KIP-447)."""
 
     API: ClassVar[Api] = Api.TXN_OFFSET_COMMIT
@@ -117,7 +117,7 @@ class TxnOffsetCommitResponse:
 
 
 @frozen
-class EndTxnRequest(Asks["EndTxnResponse"]):
+class EndTxnRequest(AnsweredBy["EndTxnResponse"]):
     """Commit or abort the transaction."""
 
     API: ClassVar[Api] = Api.END_TXN
@@ -150,8 +150,8 @@ class TxnMarker:
 
 
 @frozen
-class WriteTxnMarkersRequest(Asks["WriteTxnMarkersResponse"]):
-    """The transaction coordinator has partition leaders append commit or abort markers."""
+class WriteTxnMarkersRequest(AnsweredBy["WriteTxnMarkersResponse"]):
+    """Let partition leaders append commit or abort markers; sent by the transaction coordinator."""
 
     API: ClassVar[Api] = Api.WRITE_TXN_MARKERS
     markers: tuple[TxnMarker, ...]

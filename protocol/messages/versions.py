@@ -1,17 +1,17 @@
-"""What each version of a request can carry: as data, and applied to messages.
+"""The fields that each version of a request has: as data, and applied to messages.
 
-A simulated message always has every field of the newest classic version. An old client's message must not say more
-than its bytes could: `normalise_request` and `normalise_response` set what the version cannot carry to what the reader
-of such bytes would see. Most of that follows from one table, `CARRIED`; the rest are the few rules in which Kafka gives
-an absent field a meaning:
+A simulated message always has every field of the newest classic version. An old client's message must not contain more
+than its bytes could: `normalise_request` and `normalise_response` set the fields that the version lacks to the values
+that a reader of such bytes would get. Most of that follows from one table, `CARRIED`. The rest are the few rules in
+which Kafka gives an absent field a meaning:
 
 * JoinGroup 0 has no rebalance timeout: the session timeout is used for it;
 * JoinGroup below 7 answers "" where newer versions answer null for the protocol name;
-* LeaveGroup below 3 names one member, and its error stands at the top of the response;
+* LeaveGroup below 3 names one member, and has its error at the top of the response;
 * OffsetFetch below 2 cannot ask for all partitions, and repeats an error of the whole group per partition;
 * DescribeGroups below 6 shows an unknown group as Dead without an error.
 
-Which versions a broker takes is in `releases`. Sources: `clients/src/main/resources/common/message/*.json`;
+`releases` holds the versions of each broker. Sources: `clients/src/main/resources/common/message/*.json`;
 classic-protocol reference, sections 1.6, 1.9, 1.10 and 5.
 """
 
@@ -90,25 +90,25 @@ from groupsim.protocol.messages.transactions import (
 )
 
 _LATEST = 1 << 15  # above any version
-_DEBUGGING = -2  # the replica id of who reads as a consumer and gets no errors of leadership
+_DEBUGGING = -2  # the replica id of a debugging consumer, which gets no leadership errors
 
 # --- Which fields a version carries ----------------------------------------------------------------------------
 
 
 @frozen
 class Carried:
-    """The versions that carry a field, and what its reader sees in the others."""
+    """The versions that have a field, and its value for readers of the others."""
 
     since: int
     absent: Any
     until: int = _LATEST
 
     def by(self, version: int) -> bool:
-        """Whether `version` carries the field."""
+        """Whether `version` has the field."""
         return self.since <= version <= self.until
 
 
-# Message or part of one → field → versions. A field that is not listed is carried by all versions.
+# Message or part of one → field → versions. A field that is not listed is in all versions.
 CARRIED: Mapping[type, Mapping[str, Carried]] = {
     JoinGroupRequest: {
         "rebalance_timeout_ms": Carried(1, -1),
@@ -218,7 +218,7 @@ CARRIED: Mapping[type, Mapping[str, Carried]] = {
 
 
 def carried_fields(message: type, version: int) -> frozenset[str]:
-    """The names of the fields of a message, or of a part of one, that `version` carries."""
+    """Return the names of the fields of a message, or of a part of one, in `version`."""
     table = CARRIED.get(message, {})
     names = (name for name in _types(message) if name != "version")
     return frozenset(name for name in names if name not in table or table[name].by(version))
@@ -244,9 +244,9 @@ T = TypeVar("T")
 
 
 def normalise_request(request: Request) -> Request:
-    """The request as its receiver sees it, given the version in which it is sent.
+    """Return the request as its receiver reads it, given its version.
 
-    Returns the same object when nothing has to change. Raises ProtocolError when the version cannot express the
+    Returns the same object when nothing changes. Raises ProtocolError when the version cannot express the
     request at all: several members in LeaveGroup 0-2, all partitions in OffsetFetch 0-1.
     """
     if _untouched(request.__class__, request.version):
@@ -255,9 +255,9 @@ def normalise_request(request: Request) -> Request:
 
 
 def normalise_response(response: Response, version: int) -> Response:
-    """The response as its receiver sees it, given the version of the request that it answers.
+    """Return the response as its receiver reads it, given the version of its request.
 
-    Returns the same object when nothing has to change. For OffsetFetch 0-1 an error of the whole group is repeated on
+    Returns the same object when nothing changes. For OffsetFetch 0-1 an error of the whole group is repeated on
     the partitions that the response lists.
     """
     if _untouched(response.__class__, version):
@@ -266,14 +266,14 @@ def normalise_response(response: Response, version: int) -> Response:
 
 
 def _normalise(message: T, version: int) -> T:
-    """First the table, then the rule of this message, if it has one for this version."""
+    """Apply the table, then the rule of this message, if it has one for this version."""
     carried = _carry(message, version)
     below, rule = _RULES.get(message.__class__, _NO_RULE)
     return rule(message, carried, version) if version < below else carried
 
 
 def _carry(message: T, version: int) -> T:
-    """The message, and the parts in its tuples, with the fields that the version lacks set to what is seen then."""
+    """Return the message, and the parts in its tuples, with the default values in fields that the version lacks."""
     changes: dict[str, Any] = {}
     for name, lacking in _plan(message.__class__, version):  # type: ignore[arg-type]
         value = getattr(message, name)
@@ -284,13 +284,13 @@ def _carry(message: T, version: int) -> T:
 
 
 def _changed(part: T, changes: Mapping[str, Any]) -> T:
-    """A copy with some fields set to something else."""
+    """Return a copy with some fields changed."""
     replace: Any = getattr(part, "_replace", None)  # of a tuple with names
     return cast(T, evolve(cast(Any, part), **changes) if replace is None else replace(**changes))
 
 
 def _carry_all(value: Any, version: int) -> Any:
-    """A tuple of parts, each as the version carries it; anything else as it is."""
+    """Return a tuple of parts in this version; any other value as it is."""
     if not isinstance(value, tuple) or not value or not _is_part(type(value[0])):
         return value
     return tuple([_carry(part, version) for part in value])
@@ -298,7 +298,7 @@ def _carry_all(value: Any, version: int) -> Any:
 
 @lru_cache(maxsize=1024)
 def _plan(message: type, version: int) -> tuple[tuple[str, Carried | None], ...]:
-    """The fields that change in this version: the ones it lacks, and (None) tuples of parts that lack something."""
+    """Return the fields that change in this version: the absent ones, and (None) tuples of parts with absent fields."""
     table = CARRIED.get(message, {})
     lacking = {name: carried for name, carried in table.items() if not carried.by(version)}
     return tuple(
@@ -309,7 +309,7 @@ def _plan(message: type, version: int) -> tuple[tuple[str, Carried | None], ...]
 
 
 def _parts_change(kind: Any, version: int) -> bool:
-    """Whether a field holds a tuple of parts to which this version does something."""
+    """Whether a field holds a tuple of parts that this version changes."""
     part = next(iter(get_args(kind)), None)
     return _is_part(part) and bool(_plan(cast(type, part), version))
 
@@ -319,11 +319,11 @@ def _cannot_change(message: type, version: int) -> bool:
     return version >= _RULES.get(message, _NO_RULE)[0] and not _plan(message, version)
 
 
-# What is sent often costs one look-up: without a limit, which would have every look-up noted.
+# Frequent messages cost one look-up. No limit: with one, every look-up would be recorded.
 _untouched: Callable[[Any, int], bool] = lru_cache(maxsize=None)(_cannot_change)
 
 
-# Each takes the message as it was, as its version carries it, and the version.
+# Each takes the original message, the message with the fields of its version, and the version.
 
 
 def _join_request(_: JoinGroupRequest, sent: JoinGroupRequest, version: int) -> JoinGroupRequest:
@@ -355,14 +355,14 @@ def _join_response(_: JoinGroupResponse, sent: JoinGroupResponse, version: int) 
 
 
 def _leave_response(whole: LeaveGroupResponse, sent: LeaveGroupResponse, version: int) -> LeaveGroupResponse:
-    """Versions 0 to 2 lift the single member's error to the top."""
+    """Versions 0 to 2 have the single member's error at the top."""
     if whole.error or not whole.members:
         return sent
     return evolve(sent, error=whole.members[0].error)
 
 
 def _offset_fetch_response(whole: OffsetFetchResponse, sent: OffsetFetchResponse, version: int) -> OffsetFetchResponse:
-    """Versions 0 and 1 have no place for an error but the partitions."""
+    """Versions 0 and 1 have fields for errors at the partitions only."""
     if not whole.error:
         return sent
     offsets = (FetchedOffset(fetched.partition, error=whole.error) for fetched in sent.offsets)
@@ -388,5 +388,5 @@ _RULES: Mapping[type, tuple[int, _Rule]] = {
     OffsetFetchResponse: (2, _offset_fetch_response),
     DescribeGroupsResponse: (6, _describe_response),
 }
-"""The rules, each with the version from which on there is nothing for it to do."""
+"""The rules, each with the first version that needs no change."""
 _NO_RULE: tuple[int, _Rule] = (0, lambda whole, sent, version: sent)

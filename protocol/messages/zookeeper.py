@@ -1,8 +1,8 @@
-"""What Kafka's clients of 0.8 say to ZooKeeper: sessions, znodes, one-shot watches.
+"""The messages of Kafka's clients of 0.8 to ZooKeeper: sessions, znodes, one-shot watches.
 
 ZooKeeper is another program with a protocol of its own, so these messages share one api key that is not Kafka's
 (`Api.ZOOKEEPER`). Requests of one connection are answered in order. Between answers the server sends `WatchEvent`s,
-which answer nothing: an event reaches the client before the answer to any read that would show what it tells of.
+which answer nothing: an event reaches the client before the answer to any read that would show its change.
 
 Sources: ZooKeeper 3.4, `zookeeper.jute`, `KeeperException.Code`, `Watcher.Event.EventType`.
 """
@@ -17,12 +17,12 @@ from attrs import frozen
 from groupsim.protocol.basics import Api
 
 ZOOKEEPER_NODE: Final = 2181
-"""The node id under which ZooKeeper is reached over the simulated network; it is its port in life."""
+"""The node id of ZooKeeper in the simulated network; it equals the default port."""
 ANY_VERSION: Final = -1
 
 
 class ZkError(IntEnum):
-    """What a request came to, by ZooKeeper's own numbers."""
+    """The result of a request, by ZooKeeper's own numbers."""
 
     OK = 0
     CONNECTION_LOSS = -4
@@ -35,7 +35,7 @@ class ZkError(IntEnum):
 
 
 class EventType(StrEnum):
-    """What a watch saw."""
+    """The event of a watch."""
 
     CREATED = "NodeCreated"
     DELETED = "NodeDeleted"
@@ -45,7 +45,7 @@ class EventType(StrEnum):
 
 @frozen
 class Stat:
-    """What ZooKeeper knows of a znode besides its data; `owner` is the session of an ephemeral one, else 0."""
+    """ZooKeeper's state of a znode besides its data; `owner` is the session of an ephemeral one, else 0."""
 
     created: int
     modified: int
@@ -62,7 +62,7 @@ class _Request:
 
 @frozen
 class OpenSession(_Request):
-    """The first message of a connection: open a session, or go on with one (`session` other than 0)."""
+    """Open a session, or resume one (`session` other than 0); the first message of a connection."""
 
     timeout_ms: int
     session: int = 0
@@ -75,12 +75,12 @@ class CloseSession(_Request):
 
 @frozen
 class Ping(_Request):
-    """Nothing but a sign of life."""
+    """Report that the client is alive."""
 
 
 @frozen
 class Create(_Request):
-    """Make a znode; its parent must exist and not be ephemeral."""
+    """Create a znode; its parent must exist and not be ephemeral."""
 
     path: str
     data: str = ""
@@ -89,7 +89,7 @@ class Create(_Request):
 
 @frozen
 class Delete(_Request):
-    """Remove a znode without children, if its version is the one expected."""
+    """Remove a znode without children, if its version is the expected one."""
 
     path: str
     expected: int = ANY_VERSION
@@ -97,7 +97,7 @@ class Delete(_Request):
 
 @frozen
 class SetData(_Request):
-    """Replace a znode's data, if its version is the one expected."""
+    """Replace a znode's data, if its version is the expected one."""
 
     path: str
     data: str
@@ -106,7 +106,7 @@ class SetData(_Request):
 
 @frozen
 class Exists(_Request):
-    """Ask for a znode's Stat; a watch is left also where there is none yet."""
+    """Read a znode's Stat; the watch is set even when it does not exist."""
 
     path: str
     watch: bool = False
@@ -130,7 +130,7 @@ class GetChildren(_Request):
 
 @frozen
 class SetWatches(_Request):
-    """After a reconnect: leave these watches again; what has changed since `since` is told at once."""
+    """Set these watches again after a reconnect; changes after `since` are reported at once."""
 
     since: int
     data: tuple[str, ...] = ()
@@ -140,7 +140,7 @@ class SetWatches(_Request):
 
 @frozen
 class ZkAnswer:
-    """The answer to any request; `zxid` is the last change the server had made by then."""
+    """The answer to any request; `zxid` is the server's last change at that time."""
 
     API: ClassVar[Api] = Api.ZOOKEEPER
     error: ZkError = ZkError.OK
@@ -154,7 +154,7 @@ class ZkAnswer:
 
 @frozen
 class WatchEvent:
-    """A watch has fired, and is gone with that."""
+    """A watch has fired; it does not fire again."""
 
     API: ClassVar[Api] = Api.ZOOKEEPER
     type: EventType

@@ -1,21 +1,21 @@
-"""Kafka's wire protocol: the bytes of clients made into requests of ours, and our answers into bytes.
+"""Kafka's wire protocol: the bytes of clients decoded into our requests, and our answers encoded.
 
     bytes ── frames ── headers ── serial (by schema) ── a family ── Exchange ── … answers … ── the same way back
 
-* `frames` cuts a stream into messages; `headers` reads what goes before one.
-* `schema` has Kafka's message schemas as kio carries them, `serial` reads and writes by them. What they hand over is a
-  dict of fields; times are milliseconds, topic ids text.
-* A family (`membership`, `offsets`, …) adapts between such dicts and the values of `protocol.messages`. What a version
-  does not carry gets our default on the way in and is left out on the way back. Topic ids become names through the
-  `Directory`; an id that nobody knows is answered here and never reaches a broker.
-* `apis` says which API is served in which versions; `codec.Codec` puts all of it together for one broker.
+* `frames` cuts a stream into messages; `headers` reads the header of one.
+* `schema` has Kafka's message schemas from kio, `serial` reads and writes by them. Their result is a dict of fields;
+  times are milliseconds, topic ids text.
+* A family (`membership`, `offsets`, …) translates between such dicts and the values of `protocol.messages`. A field
+  that a version lacks gets our default in a request and is left out of a response. Topic ids become names through the
+  `Directory`; an unknown id is answered here and never reaches a broker.
+* `apis` holds the served APIs and versions; `codec.Codec` puts all of it together for one broker.
 
-Nothing here waits, reads a clock or keeps a state beyond the start of one message. Bytes that are no request raise
-`Unreadable` and nothing else; the connection is closed then, as a Kafka broker does.
+Nothing here waits, reads a clock or has a state beyond the start of one message. Bytes that are no request raise
+`Unreadable` and nothing else; then the connection is closed, as by a Kafka broker.
 
-A family is written thus: a module with `READERS`, from API to a function `(fields, header, directory) → Exchange`,
-named in `families`. `translation.one` serves messages that are one request of ours, `translation.Translation` those
-that are several or none.
+A family is a module with `READERS`, from API to a function `(fields, header, directory) → Exchange`, listed in
+`registry`. `translation.one` serves messages that are one request of ours, `translation.Translation` those that are
+several or none.
 """
 
 from groupsim.protocol.wire.apis import api_table, served

@@ -1,8 +1,8 @@
-"""Partitions under their topics: how requests and responses list them, and the topics that have no name here.
+"""Partitions under their topics, as requests and responses list them, and topics without a known name.
 
-A topic of a request is named, or known by its id alone in the newest versions (KIP-516). `asked_topics` gives the
-topics of a request as `Topic`s, whose name is None for an id that nobody knows; `by_topic` puts the partitions of a
-response back under theirs.
+A request names a topic, or in the newest versions gives its id only (KIP-516). `requested_topics` returns the topics of
+a request as `Topic`s, whose name is None for an unknown id; `by_topic` puts the partitions of a response under their
+topics.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from groupsim.protocol.wire.serial import Fields
 
 
 class Topic(NamedTuple):
-    """A topic as a request names it: by name, or by id; a name of None: the id is unknown. "" for no id."""
+    """A topic of a request, by name or by id. The name None means an unknown id, the id "" none."""
 
     name: str | None
     topic_id: str | None = None
 
     def fields(self, name: str) -> Fields:
-        """The topic in a response whose schema calls its name `name`."""
+        """Return the topic in a response whose schema calls its name `name`."""
         return {name: self.name, "topic_id": self.topic_id}
 
 
-def asked_topic(topic: Fields, directory: Directory, name: str) -> Topic:
-    """The topic of a request whose schema calls its name `name`."""
+def requested_topic(topic: Fields, directory: Directory, name: str) -> Topic:
+    """Return the topic of a request whose schema calls its name `name`."""
     if name in topic:
         return Topic(topic[name])
     topic_id = topic["topic_id"]
@@ -36,12 +36,12 @@ def asked_topic(topic: Fields, directory: Directory, name: str) -> Topic:
 
 
 def named_partitions(topics: Iterable[Fields], partitions: str) -> tuple[TopicPartition, ...]:
-    """The partitions of a request that lists numbers under names."""
+    """Return the partitions of a request that lists numbers under names."""
     return tuple([TopicPartition(topic["name"], number) for topic in topics for number in topic[partitions]])
 
 
 def grouped(pairs: Iterable[tuple[Topic, Fields]], name: str, partitions: str) -> list[Fields]:
-    """A response's topics, each where its first partition stands, with their partitions in the order given."""
+    """Return a response's topics, each at the place of its first partition, with its partitions in order."""
     found: dict[Topic, list[Fields]] = {}
     for topic, fields in pairs:
         found.setdefault(topic, []).append(fields)
@@ -55,14 +55,14 @@ _BEFORE_THE_GROUP = (
 )
 
 
-def as_asked(
+def in_request_order(
     asked: Sequence[tuple[Topic, Sequence[int]]], errors: Iterable[ErrorCode], directory: Directory
 ) -> list[Fields]:
-    """The topics of an answer about offsets that has nothing but an error per partition; one for each in `errors`.
+    """Return the topics of an answer about offsets with an error per partition only; one for each in `errors`.
 
-    The group coordinator answers topic by topic as it was asked, a topic that was named twice two times. What the
-    broker itself refuses it puts together under the topic, and then puts the coordinator's part to it; a topic that it
-    does not know stands there without partitions, too (`OffsetCommitResponse.Builder`).
+    The group coordinator answers topic by topic in the order of the request, and a topic that is named twice two times.
+    The broker puts the partitions that it refuses itself first under the topic, and then adds the coordinator's part;
+    an unknown topic is listed without partitions, too (`OffsetCommitResponse.Builder`).
     """
     codes = iter(errors)
     refused: dict[Topic, list[Fields]] = {}
@@ -77,12 +77,12 @@ def as_asked(
     if refused:
         for topic, results in rest:
             refused.setdefault(topic, []).extend(results)
-    return [{**topic.fields("name"), "partitions": told} for topic, told in refused.items() or rest]
+    return [{**topic.fields("name"), "partitions": entries} for topic, entries in refused.items() or rest]
 
 
 def errors_by_name(
     results: Iterable[tuple[TopicPartition, ErrorCode]], partitions: str, error: str = "error_code"
 ) -> list[Fields]:
-    """The topics of a response that has nothing but an error per partition."""
+    """Return the topics of a response with an error per partition only."""
     pairs = ((Topic(tp.topic), {"partition_index": tp.partition, error: code}) for tp, code in results)
     return grouped(pairs, "name", partitions)

@@ -1,4 +1,4 @@
-"""One broker's side of the wire: frames in, exchanges out."""
+"""One broker's side of the wire: requests decoded into exchanges."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _TAGGED_HEADER = 3  # from this version of ApiVersions on, known or not
 
 @frozen
 class Understood:
-    """A request that was read: its header, and the exchange to carry out. `client_id` is "" where it was null."""
+    """A decoded request: its header, and the exchange to execute. `client_id` is "" for null."""
 
     api: Api
     version: int
@@ -29,7 +29,7 @@ class Understood:
 
 @frozen
 class _Dialect:
-    """How one API is read in one version."""
+    """The reader of one API in one version."""
 
     api: Api
     flexible: bool
@@ -37,9 +37,9 @@ class _Dialect:
 
 
 class Codec:
-    """Reads the requests that a broker of a profile takes, and makes the bytes of their responses.
+    """Decodes the requests that a broker of a profile takes, and encodes their responses.
 
-    Raises ValueError for a profile there is not.
+    Raises ValueError for an unknown profile.
     """
 
     def __init__(self, profile: str, directory: Directory) -> None:
@@ -50,10 +50,10 @@ class Codec:
         self._dialects: dict[tuple[int, int], _Dialect] = {}
 
     def understand(self, frame: bytes, most: int = MOST_ELEMENTS) -> Understood:
-        """The request in a frame (without its length), if it has at most so many elements in its arrays.
+        """Decode the request in a frame (without its length), if its arrays have at most so many elements.
 
-        Raises Lengthy if it has more. Raises Unreadable for what no broker answers: a header or a body that cannot be
-        read, an API or a version that is not in the table.
+        Raises Lengthy if they have more. Raises Unreadable for a message that no broker answers: an unreadable header
+        or body, an API or a version that is not in the table.
         """
         kind = read_kind(frame)
         dialect = self._dialects.get(kind)
@@ -62,14 +62,14 @@ class Codec:
                 return self._unspoken(frame, flexible=kind[1] >= _TAGGED_HEADER)
             dialect = self._dialects[kind] = self._dialect(*kind)
         header, at = read_header(frame, dialect.api, dialect.flexible, self._release)
-        # bytes after the body are left alone, as Kafka does: librdkafka has some
+        # bytes after the body are ignored, as in Kafka: librdkafka sends some
         fields, _ = dialect.read(frame, at, most)
         return _understood(header, self._exchange(header, fields))
 
     def _dialect(self, key: int, version: int) -> _Dialect:
         api = next((api for api in self._taken if api == key), None)
         if api is None:
-            raise Unreadable(f"API key {key}: not in the table that ApiVersions tells")
+            raise Unreadable(f"API key {key}: not in the table of ApiVersions")
         if version not in self._taken[api]:
             raise Unreadable(f"{api.title} {version}: versions {self._taken[api]} are taken")
         shape = request_shape(api, version)

@@ -1,4 +1,4 @@
-"""Where the brokers are that an answer names (KIP-951): their addresses, for clients that have not heard of them."""
+"""The addresses of the leaders that an answer names (KIP-951), for clients that do not know them yet."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from groupsim.protocol.wire.serial import Fields
 
 
 def endpoints(leaders: Iterable[LeaderIs], directory: Directory) -> list[Fields]:
-    """One entry for each leader that there is, in the order in which they are first named."""
+    """Return one entry for each leader, in the order in which they are first named."""
     found = []
     for node in dict.fromkeys(leader.leader for leader in leaders if leader.leader >= 0):
         host, port = directory.address(node)

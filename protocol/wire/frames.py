@@ -1,4 +1,4 @@
-"""Frames: a message on the wire is its length, four bytes, and what follows (`NetworkReceive`)."""
+"""Frames: a message on the wire is its length, four bytes, and its bytes (`NetworkReceive`)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ LARGEST = 104_857_600
 
 _SIZE = 4
 _FOREIGN = {b"GET ": "HTTP", b"POST": "HTTP", b"HEAD": "HTTP", b"\x16\x03\x01": "TLS", b"\x16\x03\x03": "TLS"}
-"""How messages begin that were meant for another port, or for another kind of listener."""
+"""The first bytes of messages for another port, or for another kind of listener."""
 
 
 class Frames:
@@ -20,17 +20,17 @@ class Frames:
     def __init__(self, limit: int = LARGEST) -> None:
         self._limit = limit
         self._held = bytearray()
-        self._size = -1  # of the message that has begun; -1: its length is not there yet
+        self._size = -1  # of the incomplete message; -1: its length is incomplete
 
     @property
     def held(self) -> int:
-        """Bytes of a message that is not whole yet."""
+        """The number of bytes of the incomplete message."""
         return len(self._held)
 
     def feed(self, data: bytes) -> list[bytes]:
-        """The messages that are whole now, without their length.
+        """Return the messages that are complete now, without their length.
 
-        Raises Unreadable as soon as a length is negative or above the limit; the connection is of no use then.
+        Raises Unreadable as soon as a length is negative or above the limit; the connection cannot be used then.
         """
         held = self._held
         if (
@@ -38,7 +38,7 @@ class Frames:
             and len(data) >= _SIZE
             and self._checked(int.from_bytes(data[:_SIZE], "big", signed=True)) == (len(data) - _SIZE)
         ):
-            return [data[_SIZE:]]  # one whole message, as who waits for each answer sends them: held nowhere
+            return [data[_SIZE:]]  # one complete message, the usual case, is not copied
         held += data
         whole = []
         at = 0
@@ -57,14 +57,14 @@ class Frames:
 
     def _checked(self, size: int) -> int:
         if not 0 <= size <= self._limit:
-            taken = f"between 0 and {self._limit} (socket.request.max.bytes) is taken"
+            taken = f"between 0 and {self._limit} (socket.request.max.bytes) is allowed"
             raise Unreadable(f"a message of size {size}: {taken}{_guess(size)}")
         return size
 
 
 def _guess(size: int) -> str:
-    """What the bytes of a length that cannot be are the beginning of."""
+    """Return a note on the protocol whose messages begin with the bytes of an invalid length."""
     begins = size.to_bytes(_SIZE, "big", signed=True)
     kinds = (kind for start, kind in _FOREIGN.items() if begins.startswith(start))
     kind = next(kinds, None)
-    return "" if kind is None else f"; it begins as {kind} does, and this port speaks Kafka's protocol in plain text"
+    return "" if kind is None else f"; it begins as {kind} does, and this port expects Kafka's protocol in plain text"

@@ -1,8 +1,8 @@
-"""What goes before a message: which API and version it is, by which number the answer is known, who asks.
+"""The header of a message: its API and version, the correlation id of the answer, the client id.
 
 Versions of an API that are flexible (KIP-482) have a header with tagged fields. Two exceptions: the client id has its
-two-byte length in all of them, and the response to ApiVersions has the oldest header always, as a client reads it
-before it knows what the broker speaks. Source: `RequestHeader`, `RequestHeader.json`, `ApiMessageType`.
+two-byte length in all of them, and the response to ApiVersions always has the oldest header, because a client reads it
+before it knows the broker's versions. Source: `RequestHeader`, `RequestHeader.json`, `ApiMessageType`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ NEWEST = tuple(int(part) for part in BASELINE.split("."))
 
 @frozen
 class Header:
-    """The header of one request; a client id that is null is "" (as in Kafka). `release`: the broker's."""
+    """The header of one request; a null client id becomes "" (as in Kafka). `release`: the broker's."""
 
     api: Api
     version: int
@@ -35,7 +35,7 @@ class Header:
 
 
 def read_kind(frame: bytes) -> tuple[int, int]:
-    """API key and version of a request, whatever they are. Raises Unreadable for less than four bytes."""
+    """Return API key and version of a request, checked by no table. Raises Unreadable for less than four bytes."""
     if len(frame) < _KIND.size:
         raise Unreadable(f"a message of {len(frame)} bytes: too short for a header")
     key, version = _KIND.unpack_from(frame)
@@ -43,7 +43,7 @@ def read_kind(frame: bytes) -> tuple[int, int]:
 
 
 def read_header(frame: bytes, api: Api, flexible: bool, release: tuple[int, ...]) -> tuple[Header, int]:
-    """The header of a request to a broker of that release, and where its body begins. Raises Unreadable."""
+    """Return the header of a request to a broker of that release, and the start of its body. Raises Unreadable."""
     try:
         _, version, correlation, length = _START.unpack_from(frame)
         at = _START.size + max(length, 0)
@@ -57,7 +57,7 @@ def read_header(frame: bytes, api: Api, flexible: bool, release: tuple[int, ...]
 
 
 def _after_tags(frame: bytes, at: int) -> int:
-    """Past the tagged fields, of which no header knows any."""
+    """Return the position after the tagged fields; no header knows any."""
     count, at = read_varint(frame, at)
     for _ in range(count):
         _, at = read_varint(frame, at)
@@ -69,7 +69,7 @@ def _after_tags(frame: bytes, at: int) -> int:
 
 
 def encode_response(header: Header, body: Fields) -> bytes:
-    """The response to a request: header and body, in the request's version, without the length that goes before it."""
+    """Return the response to a request: header and body, in the request's version, without its length prefix."""
     shape = response_shape(header.api, header.version)
     out = bytearray(_CORRELATION.pack(header.correlation))
     if shape.flexible and header.api is not Api.API_VERSIONS:

@@ -1,11 +1,11 @@
-"""Records on the wire: what a Produce brings made into a batch, and batches made into what a Fetch carries.
+"""Records on the wire: the records of a Produce as a batch, and batches as the records of a Fetch.
 
-A producer's batch is kept as it came, compressed or not; what a broker does not like of it is found here, in Kafka's
-order, with Kafka's error: the framing (`ByteBufferLogInputStream`), one batch of format v2 (`ProduceRequest.
-validateRecords`), its checksum, and what a client may not write (`UnifiedLog.analyzeAndValidateRecords`,
-`LogValidator`). Size, age, missing keys and a LogAppendTime that a producer set are the log's to refuse. Records that
-are not compressed are read, so that nobody who reads them later finds something else than the header says; a wrong
-maximum timestamp is put right, as Kafka does. Compressed ones are believed: Kafka would open them, and count.
+A producer's batch stays as it came, compressed or not. Its errors are found here, in Kafka's order, with Kafka's error
+codes: the framing (`ByteBufferLogInputStream`), one batch of format v2 (`ProduceRequest.validateRecords`), its
+checksum, and content that a client may not write (`UnifiedLog.analyzeAndValidateRecords`, `LogValidator`). The log
+checks size, age, missing keys and a LogAppendTime that a producer set. Uncompressed records are decoded once, so that a
+later reader finds what the header says; a wrong maximum timestamp is corrected, as in Kafka. Compressed ones are not
+checked; Kafka would decompress and count them.
 
 On the way out the bytes of batches are copied once, into the response.
 """
@@ -42,7 +42,7 @@ _LAST_TIME = 2**63 - 1
 class RecordsRefused(Exception):
     """Records that a broker does not append, with the error that it answers.
 
-    `early` when Kafka finds it as it takes the request apart, before it asks who leads the partition.
+    `early`: Kafka finds the error when it parses the request, before it checks the leadership.
     """
 
     def __init__(self, error: ErrorCode, why: str) -> None:
@@ -53,9 +53,9 @@ class RecordsRefused(Exception):
 
 
 def batch_of_producer(data: bytes | None, version: int) -> Batch:
-    """The one batch that a Produce of this version brings for a partition. Raises RecordsRefused.
+    """Return the one batch of a Produce of this version for a partition. Raises RecordsRefused.
 
-    A tail that is too short for a batch is left off, as Kafka does.
+    A tail that is too short for a batch is dropped, as in Kafka.
     """
     try:
         whole = _the_one(data or b"", version)
@@ -79,12 +79,12 @@ def batch_of_producer(data: bytes | None, version: int) -> Batch:
 
 
 def _the_one(data: bytes, version: int) -> bytes:
-    """The bytes of the only batch there is."""
+    """Return the bytes of the only batch."""
     size = _whole(data, 0)
     if not size:
-        raise RecordsRefused(ErrorCode.INVALID_RECORD, "at least one record batch per partition is expected")
+        raise RecordsRefused(ErrorCode.INVALID_RECORD, "a partition needs at least one record batch")
     if data[_MAGIC_AT] != MAGIC:
-        raise RecordsRefused(ErrorCode.INVALID_RECORD, f"a batch has magic {data[_MAGIC_AT]}, {MAGIC} is expected")
+        raise RecordsRefused(ErrorCode.INVALID_RECORD, f"a batch has magic {data[_MAGIC_AT]}, not {MAGIC}")
     if size < HEADER_BYTES:
         raise RecordsRefused(ErrorCode.CORRUPT_MESSAGE, f"a batch of {size} bytes is shorter than its header")
     if data[_ATTRIBUTES_AT + 1] & COMPRESSION_MASK == _ZSTD and version < _ZSTD_SINCE:
@@ -92,18 +92,18 @@ def _the_one(data: bytes, version: int) -> bytes:
             ErrorCode.UNSUPPORTED_COMPRESSION_TYPE, f"zstd needs Produce {_ZSTD_SINCE}, this is {version}"
         )
     if _whole(data, size):
-        raise RecordsRefused(ErrorCode.INVALID_RECORD, "exactly one record batch per partition is expected")
+        raise RecordsRefused(ErrorCode.INVALID_RECORD, "a partition may have one record batch only")
     return data if size == len(data) else data[:size]
 
 
 def _whole(data: bytes, at: int) -> int:
-    """The size of the batch that begins here, 0 when it is not all there; CORRUPT_MESSAGE for what is none."""
+    """Return the size of the batch that begins here, 0 when it is incomplete; CORRUPT_MESSAGE for no batch."""
     left = len(data) - at
     if left < LENGTH_END:
         return 0
     length: int = _LENGTH.unpack_from(data, at + LENGTH_END - _LENGTH.size)[0]
     if length < _SMALLEST:
-        raise RecordsRefused(ErrorCode.CORRUPT_MESSAGE, f"a batch of length {length}, at least {_SMALLEST} is expected")
+        raise RecordsRefused(ErrorCode.CORRUPT_MESSAGE, f"a batch of length {length}, less than {_SMALLEST}")
     if left <= _MAGIC_AT:
         return 0
     if data[at + _MAGIC_AT] > MAGIC:
@@ -112,12 +112,12 @@ def _whole(data: bytes, at: int) -> int:
 
 
 def _check_header(data: bytes) -> None:
-    """What a client may say in a batch's header, and its checksum."""
+    """Check the fields of a batch's header that a client may set, and its checksum."""
     base, _, _, _, crc, attributes, last_delta, _, _, producer, _, sequence, count = HEADER.unpack_from(data)
     if base != 0:
-        raise RecordsRefused(ErrorCode.INVALID_RECORD, f"the base offset is {base}, 0 is expected")
+        raise RecordsRefused(ErrorCode.INVALID_RECORD, f"the base offset is {base}, not 0")
     if crc32c_function()(memoryview(data)[CHECKED_FROM:]) != crc:
-        raise RecordsRefused(ErrorCode.CORRUPT_MESSAGE, "the checksum is not that of the bytes")
+        raise RecordsRefused(ErrorCode.CORRUPT_MESSAGE, "the checksum does not match the bytes")
     if attributes & COMPRESSION_MASK >= _CODECS:
         raise RecordsRefused(ErrorCode.UNKNOWN_SERVER_ERROR, f"compression {attributes & COMPRESSION_MASK} is unknown")
     if count <= 0 or last_delta + 1 != count:
@@ -129,9 +129,9 @@ def _check_header(data: bytes) -> None:
 
 
 class Joined:
-    """The bytes of batches one behind the other, not yet joined: `out += joined` copies them, for the only time.
+    """The bytes of several batches, not yet joined: `out += joined` copies them, for the only time.
 
-    A Fetch of a megabyte would else be copied when its batches are joined and again into the response.
+    A Fetch of a megabyte would otherwise be copied when its batches are joined and again into the response.
     """
 
     __slots__ = ("_pieces", "_size")

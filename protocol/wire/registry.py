@@ -1,4 +1,4 @@
-"""The families of messages, and all that they read: the one place where a new family is named."""
+"""The table of the families of messages: the one place where a new family is listed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from groupsim.protocol.wire.headers import Header
 from groupsim.protocol.wire.serial import Fields
 
 Reader: TypeAlias = Callable[[Fields, Header, Directory], Exchange]
-"""Makes an exchange of the fields of a request; raises Unreadable for what Kafka's own request classes refuse."""
+"""Makes an exchange from the fields of a request; raises Unreadable where Kafka's own request classes refuse."""
 
 _FAMILIES = (
     *(brokers, membership, offsets, groups),
@@ -39,4 +39,4 @@ _FAMILIES = (
 )
 
 READERS: Mapping[Api, Reader] = {api: read for family in _FAMILIES for api, read in family.READERS.items()}
-"""API → its reader. ApiVersions is not among them: it is answered from the table of a profile (`api_versions`)."""
+"""API → its reader. ApiVersions is absent: it is answered from the table of a profile (`api_versions`)."""

@@ -1,7 +1,7 @@
-"""Kafka's message schemas, as kio carries them, made into shapes that `serial` reads and writes by.
+"""Kafka's message schemas from kio, as shapes that `serial` reads and writes by.
 
-A shape is a list of fields in the order of the wire; a field knows its kind, whether it is an array, whether it may be
-null, its tag if it is a tagged one (KIP-482) and its default. Shapes are made when they are first asked for and kept:
+A shape is a list of fields in the order of the wire. A field has its kind, whether it is an array, whether it is
+nullable, its tag if it is a tagged one (KIP-482) and its default. Shapes are made at their first use and stored:
 importing all of Kafka's schemas would take seconds.
 """
 
@@ -22,10 +22,10 @@ from groupsim.protocol.basics import Api
 from groupsim.protocol.messages.releases import VersionRange
 
 REQUIRED: Final = object()
-"""The default of a field that has none."""
+"""The default of a field without one."""
 
 _MS = timedelta(milliseconds=1)
-_NOTHING = {"string": "", "bytes": b"", "bool": False, "uuid": None}  # of a tagged field without a default; else 0
+_NOTHING = {"string": "", "bytes": b"", "bool": False, "uuid": None}  # without a default; else 0
 
 
 @frozen(eq=False)
@@ -52,18 +52,18 @@ class Shape:
 
 @cache
 def request_shape(api: Api, version: int) -> Shape:
-    """The request of an API in one version. Raises LookupError for a version that is not in `known_versions`."""
+    """Return the request of an API in one version. Raises LookupError for a version outside `known_versions`."""
     return _shape(load_request_schema(api, version))
 
 
 @cache
 def response_shape(api: Api, version: int) -> Shape:
-    """The response of an API in one version. Raises LookupError for a version that is not in `known_versions`."""
+    """Return the response of an API in one version. Raises LookupError for a version outside `known_versions`."""
     return _shape(load_response_schema(api, version))
 
 
 def known_versions(api: Api) -> VersionRange:
-    """The versions of an API whose schema there is; Kafka itself dropped older ones in 4.0 (KIP-896)."""
+    """Return the versions of an API with a schema; Kafka itself dropped older ones in 4.0 (KIP-896)."""
     kinds = schema_name_map[api_key_map[api]]
     known = [version for version in kinds if EntityType.request in kinds[version]]
     return VersionRange(min(known), max(known))
@@ -85,14 +85,14 @@ def _field(field: Any) -> Field:
 
 
 def _without_none(kind: Any) -> tuple[Any, bool]:
-    """A type without its None, and whether it had one."""
+    """Return a type without its None, and whether it had one."""
     if get_origin(kind) not in (UnionType, Union):
         return kind, False
     return next(part for part in get_args(kind) if part is not NoneType), True
 
 
 def _default(field: Any, kind: str, parts: Shape | None, tag: int | None) -> Any:
-    """The default as `serial` has values: times as milliseconds, ids as text, parts as dicts."""
+    """Return the default in the form of `serial`: times as milliseconds, ids as text, parts as dicts."""
     if field.default is not MISSING:
         return _plain(field.default)
     if tag is None:

@@ -1,14 +1,14 @@
-"""Bytes to fields and back, by a shape: the rules of Kafka's serialisation, and a guard against hostile bytes.
+"""Decode bytes by a shape, and encode fields: the rules of Kafka's serialisation, and a guard against hostile bytes.
 
-A message is a dict of its fields, with kio's names: parts are dicts, arrays lists (or () for a tagged one that stayed
-away), times milliseconds (-1 stays -1), topic ids 22 characters of base64 (None for the zero id), error codes numbers.
-What is written may have more fields than the version carries (they are left out) and fewer (the schema's default
-stands for them). So the code that makes a response names all that the newest version has, and the shape picks.
+A message is a dict of its fields, with kio's names: parts are dicts, arrays lists (or () for an absent tagged one),
+times milliseconds (-1 stays -1), topic ids 22 characters of base64 (None for the zero id), error codes numbers. A
+message to encode may have more fields than the version (they are left out) and fewer (the schema's defaults replace
+them). So the code that makes a response sets all fields of the newest version, and the shape selects.
 
-kio can read and write too, but its reader reserves memory for as many elements as an array claims to have, which lets
-nine bytes end the process, and refuses tagged fields it does not know, which Kafka skips. Here an array cannot claim
-more elements than there are bytes left, nor all arrays of a message more than `MOST_ELEMENTS`, for an element of four
-bytes takes three hundred once it is read; and what is wrong is said with field and byte.
+kio can read and write too, but its reader reserves memory for as many elements as an array claims to have, so that nine
+bytes end the process, and it refuses unknown tagged fields, which Kafka skips. Here an array cannot claim more elements
+than there are bytes left, nor all arrays of a message more than `MOST_ELEMENTS`, because an element of four bytes takes
+three hundred once it is decoded. An error names the field and the byte.
 The tests hold this module to kio's reader and writer, field by field. Source: `ByteBufferAccessor`, KIP-482.
 """
 
@@ -25,7 +25,7 @@ from groupsim.protocol.wire.exchange import Lengthy, Unreadable
 from groupsim.protocol.wire.schema import REQUIRED, Field, Shape
 
 MOST_ELEMENTS = 1_000_000
-"""How many elements the arrays of one message may have together; ours, Kafka knows only the limit of the frame."""
+"""The limit of elements in all arrays of one message; our own, Kafka has only the limit of the frame."""
 
 Fields: TypeAlias = dict[str, Any]
 """One message, or a part of one."""
@@ -55,7 +55,7 @@ _NUMBERS = {
 
 
 class _Budget:
-    """The elements that a message may have, and those that are left to it."""
+    """The elements that a message may still have."""
 
     __slots__ = ("left", "most")
 
@@ -63,25 +63,25 @@ class _Budget:
         self.left = self.most = most
 
     def take(self, count: int) -> None:
-        """An array claims so many. Raises Lengthy beyond what was allowed for, ValueError beyond what there may be."""
+        """Count the elements of an array. Raises Lengthy above the caller's limit, ValueError above MOST_ELEMENTS."""
         self.left -= count
         if self.left >= 0:
             return
         if self.most < MOST_ELEMENTS and self.most - self.left <= MOST_ELEMENTS:
             raise Lengthy
-        raise ValueError(f"claims {count} elements, a message may have {MOST_ELEMENTS} in all")
+        raise ValueError(f"claims {count} elements, the limit of a message is {MOST_ELEMENTS}")
 
 
-# Of the message being read: a message is read in one go, and what two threads read does not mix.
+# The message being read: it is read without interruption, and each thread has its own.
 _budget: ContextVar[_Budget] = ContextVar("budget")
 
 
 @cache
 def reader(shape: Shape) -> ReadMessage:
-    """What reads one message of this shape: `(bytes, offset, elements) → (fields, offset after it)`.
+    """Return the reader of one message of this shape: `(bytes, offset, elements) → (fields, offset after it)`.
 
-    It raises Unreadable, saying which field and byte, when the bytes are no such message, and Lengthy when its arrays
-    have more elements together than it is given.
+    It raises Unreadable with field and byte when the bytes are no such message, and Lengthy when its arrays have more
+    elements together than the limit.
     """
     read = _read_parts(shape)
 
@@ -94,7 +94,7 @@ def reader(shape: Shape) -> ReadMessage:
 
 @cache
 def _read_parts(shape: Shape) -> Read:
-    """What reads a message, or a part of one."""
+    """Return the reader of a message, or of a part of one."""
     plain = [(field.name, _read_field(field, shape.flexible)) for field in shape.fields if field.tag is None]
     tagged = {field.tag: (field.name, _read_field(field, True)) for field in shape.fields if field.tag is not None}
     absent = {field.name: field.default for field in shape.fields if field.tag is not None}
@@ -111,7 +111,7 @@ def _read_parts(shape: Shape) -> Read:
                 name = "tagged fields"
                 at = _read_tags(data, at, tagged, found)
         except (struct.error, IndexError):
-            raise Unreadable(f"{shape.name}.{name} at byte {start}: the message ends in the middle of it") from None
+            raise Unreadable(f"{shape.name}.{name} at byte {start}: the message ends inside it") from None
         except ValueError as wrong:
             raise Unreadable(f"{shape.name}.{name} at byte {start}: {wrong}") from None
         return found, at
@@ -120,7 +120,7 @@ def _read_parts(shape: Shape) -> Read:
 
 
 def _read_tags(data: bytes, at: int, known: Mapping[int, tuple[str, Read]], found: Fields) -> int:
-    """The tagged fields at the end of a flexible shape; tags that nobody knows are skipped, as Kafka does."""
+    """Read the tagged fields at the end of a flexible shape; unknown tags are skipped, as in Kafka."""
     count, at = read_varint(data, at)
     for _ in range(count):
         tag, at = read_varint(data, at)
@@ -138,7 +138,7 @@ def _read_tags(data: bytes, at: int, known: Mapping[int, tuple[str, Read]], foun
 
 
 def read_varint(data: bytes, at: int) -> tuple[int, int]:
-    """An unsigned number of at most five bytes, seven bits in each. Raises ValueError for a longer one."""
+    """Read an unsigned number of at most five bytes, seven bits in each. Raises ValueError for a longer one."""
     byte = data[at]
     if byte < 0x80:
         return byte, at + 1
@@ -153,7 +153,7 @@ def read_varint(data: bytes, at: int) -> tuple[int, int]:
 
 
 def _read_field(field: Field, flexible: bool) -> Read:
-    """What reads a field."""
+    """Return the reader of a field."""
     element = _read_one(field.kind, field.parts, flexible, field.nullable and not field.array)
     return _read_array(element, flexible, field.nullable) if field.array else element
 
@@ -244,7 +244,7 @@ def _read_text(length: Read, nullable: bool) -> Read:
 
 def _null(nullable: bool, at: int = 0) -> tuple[None, int]:
     if not nullable:
-        raise ValueError("null, which this field cannot be")
+        raise ValueError("null in a field that is not nullable")
     return None, at
 
 
@@ -272,9 +272,9 @@ def _read_array(element: Read, flexible: bool, nullable: bool) -> Read:
 
 @cache
 def writer(shape: Shape) -> Write:
-    """What writes one message of this shape to the end of a buffer: `(bytearray, fields)`.
+    """Return the writer of one message of this shape to the end of a buffer: `(bytearray, fields)`.
 
-    It raises KeyError for a field that is missing and has no default, struct.error for a number out of bounds.
+    It raises KeyError for a missing field without a default, struct.error for a number out of bounds.
     """
     plain = [(f.name, _write_field(f, shape.flexible), f.default) for f in shape.fields if f.tag is None]
     tags = sorted((f for f in shape.fields if f.tag is not None), key=lambda field: field.tag or 0)
@@ -288,14 +288,14 @@ def writer(shape: Shape) -> Write:
             field(out, value)
         if shape.flexible:
             _write_tags(
-                out, [(tag, write, message.get(name, d)) for tag, name, write, d in tagged if _told(message, name, d)]
+                out, [(tag, write, message.get(name, d)) for tag, name, write, d in tagged if _is_set(message, name, d)]
             )
 
     return write
 
 
-def _told(message: Fields, name: str, default: Any) -> bool:
-    """Whether a tagged field says something: one at its default stays away."""
+def _is_set(message: Fields, name: str, default: Any) -> bool:
+    """Whether a tagged field differs from its default; only then is it written."""
     value = message.get(name, default)
     return bool(value != default) and not (default == () and not value)
 
@@ -311,7 +311,7 @@ def _write_tags(out: bytearray, tagged: list[tuple[int, Write, Any]]) -> None:
 
 
 def write_varint(out: bytearray, value: int) -> None:
-    """An unsigned number, seven bits in each byte."""
+    """Write an unsigned number, seven bits in each byte."""
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
         value >>= 7

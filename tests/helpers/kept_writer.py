@@ -37,7 +37,7 @@ def config(folder: Path) -> ClusterConfig:
 
 
 class Client:
-    """Asks brokers one thing after the other."""
+    """AnsweredBy brokers one thing after the other."""
 
     def __init__(self, loop: Any, cluster: Cluster) -> None:
         self.loop = loop

@@ -70,7 +70,7 @@ BAD_INPUT = {
     ("--topic", "a:b"): "write --topic orders:6",
     ("--topic", "no name:1"): "a topic cannot be made: Topic name is invalid",
     ("--topic", "orders:1:4"): "only 3 broker(s) are registered",
-    ("--api-profile", "new"): "expected one of 2.8, 3.9",
+    ("--api-profile", "new"): "write one of 2.8, 3.9",
     ("--api-profile", "5.0"): "or another release from 2.0 to 4.4",
     ("--broker", "group.initial.rebalance.delay=3"): "did you mean group.initial.rebalance.delay.ms",
     ("--set", "run-for=1s"): "--broker KEY=VALUE changes a setting of a bare cluster",

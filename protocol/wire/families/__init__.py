@@ -1,1 +1,1 @@
-"""The families of messages: requests read into ours, and our answers written."""
+"""The families of messages: their requests decoded into ours, and our answers encoded."""

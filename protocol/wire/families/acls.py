@@ -1,6 +1,6 @@
 """CreateAcls, DescribeAcls, DeleteAcls.
 
-An element of a kind that nobody knows (0) is no request: the connection ends. A filter of a newer kind takes nothing.
+An element of an unknown kind (0) is no request: the connection ends. A filter of a newer kind matches no ACL.
 
 Sources: `CreateAclsRequest.validate`, `DescribeAclsResponse.aclsResources`, `DeleteAclsResponse.filterResult`,
 `AclApis`; KIP-140, KIP-290.
@@ -32,7 +32,7 @@ _UNKNOWN = 0
 
 def _create(fields: Fields, header: Header, directory: Directory) -> Exchange:
     acls = tuple([_acl(each, header) for each in fields["creations"]])
-    return one(header, CreateAclsRequest(acls, header.version), _tell_created)
+    return one(header, CreateAclsRequest(acls, header.version), _encode_created)
 
 
 def _acl(fields: Fields, header: Header) -> Acl:
@@ -54,7 +54,7 @@ def _check(header: Header, *codes: int) -> None:
         raise Unreadable(f"{header.api.title} {header.version}: an ACL of an unknown kind")
 
 
-def _tell_created(answer: CreateAclsResponse) -> Fields:
+def _encode_created(answer: CreateAclsResponse) -> Fields:
     results = [{"error_code": error, "error_message": why} for error, why in answer.results]
     return {"throttle_time": 0, "results": results}
 
@@ -74,11 +74,11 @@ def _filter(fields: Fields, header: Header) -> AclFilter:
 
 
 def _describe(fields: Fields, header: Header, directory: Directory) -> Exchange:
-    return one(header, DescribeAclsRequest(_filter(fields, header), header.version), _tell_described)
+    return one(header, DescribeAclsRequest(_filter(fields, header), header.version), _encode_described)
 
 
-def _tell_described(answer: DescribeAclsResponse) -> Fields:
-    """The ACLs under their resources, each where its first one stands."""
+def _encode_described(answer: DescribeAclsResponse) -> Fields:
+    """Return the ACLs under their resources, each at the place of its first one."""
     resources: dict[tuple[int, str, int], list[Fields]] = {}
     for acl in answer.acls:
         resources.setdefault((acl.resource, acl.name, acl.pattern), []).append(_entry(acl))
@@ -104,10 +104,10 @@ def _entry(acl: Acl) -> Fields:
 
 def _delete(fields: Fields, header: Header, directory: Directory) -> Exchange:
     filters = tuple([_filter(each, header) for each in fields["filters"]])
-    return one(header, DeleteAclsRequest(filters, header.version), _tell_deleted)
+    return one(header, DeleteAclsRequest(filters, header.version), _encode_deleted)
 
 
-def _tell_deleted(answer: DeleteAclsResponse) -> Fields:
+def _encode_deleted(answer: DeleteAclsResponse) -> Fields:
     return {"throttle_time": 0, "filter_results": [_deleted(result) for result in answer.results]}
 
 
@@ -131,4 +131,4 @@ READERS: Mapping[Api, Callable[[Fields, Header, Directory], Exchange]] = {
     Api.CREATE_ACLS: _create,
     Api.DELETE_ACLS: _delete,
 }
-"""API → what makes an exchange of a request's fields."""
+"""API → the function that makes an exchange from a request's fields."""

@@ -1,8 +1,8 @@
-"""Where things are: Metadata and FindCoordinator, whose answers need the directory for addresses and ids.
+"""Metadata and FindCoordinator, whose answers need the directory for addresses and ids.
 
-Metadata 0 takes an empty list for all topics, newer versions null, so that empty can mean none; up to version 3 it
-always lets the broker create what it is asked for. From version 12 on topics may be named by id; if one is, names no
-longer count. FindCoordinator asks for several keys from version 4 on, each of which is a request of its own.
+In Metadata 0 an empty list means all topics, in newer versions null, so that empty can mean none; up to version 3 it
+always lets the broker create missing topics. From version 12 on topics may be given by id; if one is, names do not
+count. FindCoordinator names several keys from version 4 on, each of which is a request of its own.
 
 Sources: `MetadataRequest`, `KafkaApis.handleTopicMetadataRequest`; `FindCoordinatorRequest`,
 `KafkaApis.handleFindCoordinatorRequest`; KIP-516, KIP-699.
@@ -44,7 +44,7 @@ _WORDS = {
 
 
 class _Metadata:
-    """One Metadata request: `topics` as it names them, None for all."""
+    """One Metadata request: its `topics`, None for all."""
 
     answered = True
 
@@ -72,7 +72,7 @@ class _Metadata:
         )
 
     def _names(self) -> list[str | None] | None:
-        """The topics to ask the broker for, each once."""
+        """Return the topics to request from the broker, each once."""
         if self._topics is None:
             return None
         if not self._ids:
@@ -83,26 +83,26 @@ class _Metadata:
         return [name for name in found.values() if name is not None]
 
     def response(self, answers: Sequence[Response]) -> bytes:
-        """Brokers and topics; an id below version 12 is invalid, and a topic without name and id trips the broker."""
+        """Return brokers and topics. As in Kafka, ids below version 12, and topics without both, are errors."""
         if not self._valid:
             by_id = self._header.version >= _BY_ID
             return self.refusal(ErrorCode.UNKNOWN_SERVER_ERROR if by_id else ErrorCode.INVALID_REQUEST)
-        told = [answer for answer in answers if isinstance(answer, MetadataResponse)]
+        found = [answer for answer in answers if isinstance(answer, MetadataResponse)]
         unknown = [{"error_code": ErrorCode.UNKNOWN_TOPIC_ID, "name": None, "topic_id": i} for i in self._unknown]
         body = {
             "throttle_time": 0,
-            "brokers": [self._broker(node) for node, _ in told[0].brokers],
+            "brokers": [self._broker(node) for node, _ in found[0].brokers],
             "cluster_id": self._directory.cluster_id,
             "controller_id": self._directory.controller,
             "topics": [{"partitions": (), **topic} for topic in unknown]
-            + [self._topic(topic) for answer in told for topic in answer.topics],
+            + [self._topic(topic) for answer in found for topic in answer.topics],
             "error_code": ErrorCode.NONE,
-            "cluster_authorized_operations": operations_of(told[0].operations, self._header),
+            "cluster_authorized_operations": operations_of(found[0].operations, self._header),
         }
         return encode_response(self._header, body)
 
     def refusal(self, error: ErrorCode) -> bytes:
-        """The error for every topic that was named, and neither brokers nor cluster."""
+        """Return the error for every named topic, without brokers and cluster."""
         topics = [
             {"error_code": error, "name": t["name"] or "", "topic_id": t.get("topic_id"), "partitions": ()}
             for t in self._topics or ()
@@ -126,7 +126,7 @@ class _Metadata:
         }
 
     def _called(self, topic: TopicInfo) -> tuple[str | None, str | None]:
-        """Name and id; what may not be seen is called as it was asked for, and nothing more is told of it."""
+        """Return name and id. An unauthorized topic has only the one of the request, and no other field."""
         topic_id = self._directory.topic_id(topic.name)
         if topic.error is not ErrorCode.TOPIC_AUTHORIZATION_FAILED:
             return topic.name, topic_id
@@ -134,7 +134,7 @@ class _Metadata:
 
 
 def _pieces(names: list[str] | None) -> list[tuple[str, ...] | None]:
-    """The names of topics in pieces; an answer has them sorted, so those of several pieces are sorted before."""
+    """Return the names of topics in pieces; an answer has them sorted, so several pieces are sorted before."""
     if names is None:
         return [None]
     pieces = parts(names)
@@ -163,13 +163,13 @@ def _find(fields: Fields, header: Header, directory: Directory) -> Exchange:
     known = key_type in _COORDINATES
     requests = tuple(FindCoordinatorRequest(key, header.version, key_type) for key in keys) if known else ()
 
-    def said(answers: Sequence[FindCoordinatorResponse], *, in_words: bool) -> Fields:
+    def answer_fields(answers: Sequence[FindCoordinatorResponse], *, in_words: bool) -> Fields:
         if several:
             return {
                 "throttle_time": 0,
                 "coordinators": [place(*pair, in_words) for pair in zip(keys, answers, strict=True)],
             }
-        # one key has its message in words always: that of a success is the name of its error code
+        # a single key always has a message; on success it is the name of its error code
         return {"throttle_time": 0, **place(keys[0], answers[0], True)}
 
     def place(key: str, answer: FindCoordinatorResponse, in_words: bool) -> Fields:
@@ -177,15 +177,15 @@ def _find(fields: Fields, header: Header, directory: Directory) -> Exchange:
         return {"key": key, "error_message": words if in_words else "", **_place(answer, directory)}
 
     def refused(error: ErrorCode) -> Fields:
-        return said([FindCoordinatorResponse(error)] * len(keys), in_words=True)
+        return answer_fields([FindCoordinatorResponse(error)] * len(keys), in_words=True)
 
-    def tell(answers: Sequence[FindCoordinatorResponse]) -> Fields:
+    def encode(answers: Sequence[FindCoordinatorResponse]) -> Fields:
         if known:
-            return said(answers, in_words=False)
+            return answer_fields(answers, in_words=False)
         invalid = [FindCoordinatorResponse(ErrorCode.INVALID_REQUEST)] * len(keys)
-        return said(invalid, in_words=key_type != _SHARE)
+        return answer_fields(invalid, in_words=key_type != _SHARE)
 
-    return Translation(header, requests, tell, refused=refused)
+    return Translation(header, requests, encode, refused=refused)
 
 
 def _place(answer: FindCoordinatorResponse, directory: Directory) -> Fields:
@@ -198,4 +198,4 @@ READERS: Mapping[Api, Callable[[Fields, Header, Directory], Exchange]] = {
     Api.METADATA: _Metadata,
     Api.FIND_COORDINATOR: _find,
 }
-"""API → what makes an exchange of a request's fields."""
+"""API → the function that makes an exchange from a request's fields."""

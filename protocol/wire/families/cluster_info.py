@@ -1,7 +1,7 @@
-"""DescribeCluster: the brokers and where they are.
+"""DescribeCluster: the brokers and their addresses.
 
-Only brokers are told of: who wants the controllers has come to the wrong door. Brokers that are fenced are told to who
-asks for them, since version 2 (KIP-1073).
+Only brokers are listed; a request for controllers is refused. Fenced brokers are listed when the request asks for them,
+since version 2 (KIP-1073).
 
 Sources: `AuthHelper.computeDescribeClusterResponse`, `DescribeClusterRequest.json`; KIP-700, KIP-919.
 """
@@ -29,16 +29,16 @@ def _describe(fields: Fields, header: Header, directory: Directory) -> Exchange:
     )
     kind = fields.get("endpoint_type", _BROKERS)
 
-    def tell(answers: Sequence[DescribeClusterResponse]) -> Fields:
+    def encode(answers: Sequence[DescribeClusterResponse]) -> Fields:
         if kind != _BROKERS:
-            return _wrong_door(kind)
+            return _unsupported_endpoint(kind)
         return _response(request, answers[0], directory)
 
     requests = (request,) if kind == _BROKERS else ()
-    return Translation(header, requests, tell)
+    return Translation(header, requests, encode)
 
 
-def _wrong_door(kind: int) -> Fields:
+def _unsupported_endpoint(kind: int) -> Fields:
     if kind == _CONTROLLERS:
         error = ErrorCode.MISMATCHED_ENDPOINT_TYPE
         why = "The request was sent to an endpoint of type BROKER, but we wanted an endpoint of type CONTROLLER"
@@ -50,12 +50,12 @@ def _wrong_door(kind: int) -> Fields:
 def _response(request: DescribeClusterRequest, answer: DescribeClusterResponse, directory: Directory) -> Fields:
     if answer.error:
         return {"throttle_time": 0, "error_code": answer.error, "cluster_id": "", "brokers": ()}
-    controller, told = directory.controller, [node for node, _ in answer.brokers]
+    controller, nodes = directory.controller, [node for node, _ in answer.brokers]
     return {
         "throttle_time": 0,
         "error_code": ErrorCode.NONE,
         "cluster_id": directory.cluster_id,
-        "controller_id": controller if controller in told else -1,
+        "controller_id": controller if controller in nodes else -1,
         "brokers": [_broker(node, fenced, directory) for node, fenced in answer.brokers],
         "cluster_authorized_operations": answer.operations,
     }
@@ -67,4 +67,4 @@ def _broker(node: int, fenced: bool, directory: Directory) -> Fields:
 
 
 READERS = {Api.DESCRIBE_CLUSTER: _describe}
-"""API → what makes an exchange of a request's fields."""
+"""API → the function that makes an exchange from a request's fields."""

@@ -46,11 +46,11 @@ def _describe(fields: Fields, header: Header, directory: Directory) -> Exchange:
         for part in parts(fields["resources"])
     ]
 
-    def tell(answers: Sequence[DescribeConfigsResponse]) -> Fields:
+    def encode(answers: Sequence[DescribeConfigsResponse]) -> Fields:
         results = [_described(result, requests[0], directory) for answer in answers for result in answer.results]
         return {"throttle_time": 0, "results": results}
 
-    return Translation(header, tuple(requests), tell)
+    return Translation(header, tuple(requests), encode)
 
 
 def _asked(resource: Fields) -> ConfigsAsked:
@@ -83,7 +83,7 @@ def _listening(entry: ConfigEntry, listener: str) -> ConfigEntry:
 
 
 def _entry(entry: ConfigEntry, request: DescribeConfigsRequest) -> Fields:
-    """One setting; synonyms and words are told to those who ask for them."""
+    """Return one setting, with synonyms and documentation if the request asks for them."""
     synonyms = entry.synonyms if request.synonyms else ()
     return {
         "name": entry.name,
@@ -106,7 +106,7 @@ def _alter(fields: Fields, header: Header, directory: Directory) -> Exchange:
         validate_only=fields["validate_only"],
         version=header.version,
     )
-    return one(header, request, _tell_altered)
+    return one(header, request, _encode_altered)
 
 
 def _replace(fields: Fields, header: Header, directory: Directory) -> Exchange:
@@ -115,7 +115,7 @@ def _replace(fields: Fields, header: Header, directory: Directory) -> Exchange:
         validate_only=fields["validate_only"],
         version=header.version,
     )
-    return one(header, request, _tell_altered)
+    return one(header, request, _encode_altered)
 
 
 def _replacement(resource: Fields) -> ConfigsToAlter:
@@ -128,7 +128,7 @@ def _changes(resource: Fields) -> ConfigsToAlter:
     return ConfigsToAlter(resource["resource_type"], resource["resource_name"], tuple(changes))
 
 
-def _tell_altered(answer: IncrementalAlterConfigsResponse | AlterConfigsResponse) -> Fields:
+def _encode_altered(answer: IncrementalAlterConfigsResponse | AlterConfigsResponse) -> Fields:
     results = [
         {"error_code": error, "error_message": why, "resource_type": kind, "resource_name": name}
         for kind, name, error, why in answer.results
@@ -155,4 +155,4 @@ READERS = {
     Api.INCREMENTAL_ALTER_CONFIGS: _alter,
     Api.LIST_CONFIG_RESOURCES: _list,
 }
-"""API → what makes an exchange of a request's fields."""
+"""API → the function that makes an exchange from a request's fields."""

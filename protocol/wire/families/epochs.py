@@ -1,4 +1,4 @@
-"""OffsetForLeaderEpoch: where the epochs of leaders end, for consumers who want to know whether records were lost.
+"""OffsetForLeaderEpoch: the end offsets of leaders' epochs, for consumers that check for lost records.
 
 Sources: `KafkaApis.handleOffsetForLeaderEpochRequest`, `OffsetForLeaderEpochRequest.json`; KIP-320.
 """
@@ -20,7 +20,7 @@ from groupsim.protocol.wire.headers import Header
 from groupsim.protocol.wire.serial import Fields
 from groupsim.protocol.wire.translation import Translation, parts
 
-_DEBUGGING = -2  # who asks in a version without replica ids
+_DEBUGGING = -2  # the sender in a version without replica ids
 
 
 def _epoch_ends(fields: Fields, header: Header, directory: Directory) -> Exchange:
@@ -56,4 +56,4 @@ def _response(answers: Sequence[OffsetForLeaderEpochResponse]) -> Fields:
 
 
 READERS = {Api.OFFSET_FOR_LEADER_EPOCH: _epoch_ends}
-"""API → what makes an exchange of a request's fields."""
+"""API → the function that makes an exchange from a request's fields."""

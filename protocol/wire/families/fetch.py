@@ -1,11 +1,11 @@
-"""Fetch: the batches that a consumer wants, from where it stands.
+"""Fetch: the batches for a consumer, from its positions.
 
-Sessions (KIP-227) are declined, as a Kafka broker does whose cache of them is full: every answer has session id 0, so
-the client names all of its partitions each time. A request that goes on with a session is told that there is none. What
-asks as a replica (a broker of another cluster, say) is told that it is none of this partition's.
+Sessions (KIP-227) are declined, as by a Kafka broker with a full session cache: every answer has session id 0, so the
+client names all of its partitions each time. A request that continues a session is answered that it does not exist. A
+sender with a replica id (a broker of another cluster, say) is answered that it is no replica of the partition.
 
-Topics by id since version 13; an unknown id is answered here. As in Kafka, partitions that do not exist come last, and
-aborted transactions are null for who reads uncommitted.
+Topics have ids since version 13; an unknown id is answered here. As in Kafka, unknown partitions come last, and aborted
+transactions are null for READ_UNCOMMITTED.
 
 Sources: `KafkaApis.handleFetchRequest`, `FetchManager.newContext`, `FetchResponse.toMessage`,
 `Partition.followerReplicaOrThrow`, `FetchRequest.getErrorResponse`.
@@ -30,7 +30,7 @@ from groupsim.protocol.messages.data import (
     LeaderIs,
     PartitionData,
 )
-from groupsim.protocol.wire.by_topic import Topic, asked_topic, grouped
+from groupsim.protocol.wire.by_topic import Topic, grouped, requested_topic
 from groupsim.protocol.wire.endpoints import endpoints
 from groupsim.protocol.wire.exchange import Directory, Exchange
 from groupsim.protocol.wire.headers import Header
@@ -39,10 +39,10 @@ from groupsim.protocol.wire.serial import Fields
 from groupsim.protocol.wire.translation import Translation
 
 FETCH_MAX_BYTES = 57_671_680
-"""The broker's `fetch.max.bytes`: no response gets larger, whatever is asked for."""
+"""The broker's `fetch.max.bytes`: no response gets larger, whatever the request allows."""
 
 _BEGINS, _SESSIONLESS = 0, -1  # epochs of requests that name all their partitions
-_IDS_SINCE = 13  # topics by id; an error of the whole request stands at the top alone
+_IDS_SINCE = 13  # topics by id; an error of the whole request is at the top only
 _LEADER_SINCE = 16
 _MISSING = frozenset(
     {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.TOPIC_AUTHORIZATION_FAILED}
@@ -54,7 +54,7 @@ _NOTHING: Fields = {"aborted_transactions": []}
 
 @frozen
 class _Asked:
-    """One partition of the request, and what is wrong with it if it is not for the broker."""
+    """One partition of the request, with its error if it is not for the broker."""
 
     topic: Topic
     partition: FetchPartition
@@ -71,10 +71,10 @@ def _fetch(fields: Fields, header: Header, directory: Directory) -> Exchange:
         failed = _failed(asked, request)
         return Translation(header, (), lambda _: failed)
 
-    def tell(answers: Sequence[FetchResponse]) -> Fields:
+    def encode(answers: Sequence[FetchResponse]) -> Fields:
         return _response(asked, answers, request, directory)
 
-    return Translation(header, (request,) if request.partitions else (), tell)
+    return Translation(header, (request,) if request.partitions else (), encode)
 
 
 def _request(fields: Fields, header: Header, partitions: tuple[FetchPartition, ...]) -> FetchRequest:
@@ -91,12 +91,12 @@ def _request(fields: Fields, header: Header, partitions: tuple[FetchPartition, .
 
 
 def _partitions(fields: Fields, directory: Directory) -> list[_Asked]:
-    """The partitions in their order; one that is named twice counts once, with what was said last."""
+    """Return the partitions in their order; one that is named twice counts once, with its last entry."""
     found: dict[tuple[Topic, int], _Asked] = {}
     replica = _is_replica(fields)
     nothing = fields["max_bytes"] < 0
     for topic_fields in fields["topics"]:
-        topic = asked_topic(topic_fields, directory, "topic")
+        topic = requested_topic(topic_fields, directory, "topic")
         for part in topic_fields["partitions"]:
             one = FetchPartition(
                 TopicPartition(topic.name or "", part["partition"]),
@@ -111,7 +111,7 @@ def _partitions(fields: Fields, directory: Directory) -> list[_Asked]:
 
 
 def _is_replica(fields: Fields) -> bool:
-    """Whether a broker asks; whoever has a number below 0, a copy in another folder (-3) too, is let read."""
+    """Whether a broker sent the request. Numbers below 0, a copy in another folder (-3) too, may read."""
     state = fields.get("replica_state")
     replica: int = fields.get("replica_id", CONSUMER) if state is None else state["replica_id"]
     return replica >= 0
@@ -136,34 +136,36 @@ def _response(
     found: Mapping[TopicPartition, PartitionData] = {
         data.partition: data for answer in answers for data in answer.partitions
     }
-    told: list[tuple[Topic, PartitionData]] = []
+    pairs: list[tuple[Topic, PartitionData]] = []
     for one in asked:
         name = one.partition.partition
-        told.append((one.topic, PartitionData(name, one.refused) if one.refused else found[name]))
-    told.sort(key=lambda pair: pair[1].error in _MISSING)
-    leaders = [data.current_leader for _, data in told if _tells_leader(data, request.version)]
-    message = _message(error, grouped(((topic, _told(data, request)) for topic, data in told), "topic", "partitions"))
+        pairs.append((one.topic, PartitionData(name, one.refused) if one.refused else found[name]))
+    pairs.sort(key=lambda pair: pair[1].error in _MISSING)
+    leaders = [data.current_leader for _, data in pairs if _has_leader(data, request.version)]
+    message = _message(error, grouped(((topic, _entry(data, request)) for topic, data in pairs), "topic", "partitions"))
     return {**message, "node_endpoints": endpoints(filter(None, leaders), directory)}
 
 
 def _failed(asked: list[_Asked], request: FetchRequest) -> Fields:
-    """What a request is told that the broker trips over: the error at the top, and for each partition that is named."""
+    """Return the answer to a request that fails in the broker: the error at the top, and for each named partition."""
     error = ErrorCode.UNKNOWN_SERVER_ERROR
     if request.version >= _IDS_SINCE:
         return _message(error, ())
-    told = ((one.topic, {**_told(PartitionData(one.partition.partition, error), request), **_NOTHING}) for one in asked)
-    return _message(error, grouped(told, "topic", "partitions"))
+    pairs = (
+        (one.topic, {**_entry(PartitionData(one.partition.partition, error), request), **_NOTHING}) for one in asked
+    )
+    return _message(error, grouped(pairs, "topic", "partitions"))
 
 
 def _message(error: ErrorCode, topics: Sequence[Fields]) -> Fields:
     return {"throttle_time": 0, "error_code": error, "session_id": 0, "responses": topics}
 
 
-def _tells_leader(data: PartitionData, version: int) -> bool:
+def _has_leader(data: PartitionData, version: int) -> bool:
     return version >= _LEADER_SINCE and data.current_leader is not None and data.error in _LEADER_TOLD
 
 
-def _told(data: PartitionData, request: FetchRequest) -> Fields:
+def _entry(data: PartitionData, request: FetchRequest) -> Fields:
     error = data.error
     if error is ErrorCode.KAFKA_STORAGE_ERROR and request.version < _STORAGE_ERROR_SINCE:
         error = ErrorCode.NOT_LEADER_OR_FOLLOWER
@@ -179,14 +181,14 @@ def _told(data: PartitionData, request: FetchRequest) -> Fields:
     }
     if data.diverging is not None:
         fields["diverging_epoch"] = {"epoch": data.diverging.epoch, "end_offset": data.diverging.end_offset}
-    if _tells_leader(data, request.version):
-        leader: LeaderIs = data.current_leader  # type: ignore[assignment]  # asked a line above
+    if _has_leader(data, request.version):
+        leader: LeaderIs = data.current_leader  # type: ignore[assignment]  # checked above
         fields["current_leader"] = {"leader_id": leader.leader, "leader_epoch": leader.epoch}
     return fields
 
 
 def _aborted(data: PartitionData, request: FetchRequest) -> list[Fields] | None:
-    """None where nothing was read, and for who reads uncommitted; a partition that is not there has an empty list."""
+    """Return None for READ_UNCOMMITTED and without data; an unknown partition has an empty list."""
     if data.error in _MISSING:
         return []
     read = not data.error and data.diverging is None and data.preferred_read_replica < 0
@@ -196,4 +198,4 @@ def _aborted(data: PartitionData, request: FetchRequest) -> list[Fields] | None:
 
 
 READERS = {Api.FETCH: _fetch}
-"""API → what makes an exchange of a request's fields."""
+"""API → the function that makes an exchange from a request's fields."""

@@ -1,4 +1,4 @@
-"""What administrators ask about groups: DescribeGroups, ListGroups, DeleteGroups.
+"""Requests of administrators about groups: DescribeGroups, ListGroups, DeleteGroups.
 
 Sources: `DescribeGroupsRequest.json` and its neighbours, the `getErrorResponse` of each; KIP-518, KIP-848, KIP-1043.
 """
@@ -28,10 +28,10 @@ def _describe(fields: Fields, header: Header, directory: Directory) -> Exchange:
     operations = fields.get("include_authorized_operations", False)
     asked = [DescribeGroupsRequest(tuple(part), operations, header.version) for part in parts(fields["groups"])]
 
-    def tell(answers: Sequence[DescribeGroupsResponse]) -> Fields:
+    def encode(answers: Sequence[DescribeGroupsResponse]) -> Fields:
         return {"throttle_time": 0, "groups": [_group(group, header) for answer in answers for group in answer.groups]}
 
-    return Translation(header, tuple(asked), tell)
+    return Translation(header, tuple(asked), encode)
 
 
 def _group(group: DescribedGroup, header: Header) -> Fields:
@@ -61,10 +61,10 @@ def _member(member: DescribedMember) -> Fields:
 def _list(fields: Fields, header: Header, directory: Directory) -> Exchange:
     states, types = fields.get("states_filter", ()), fields.get("types_filter", ())
     request = ListGroupsRequest(tuple(states), tuple(types), header.version)
-    return one(header, request, _tell_list)
+    return one(header, request, _encode_list)
 
 
-def _tell_list(answer: ListGroupsResponse) -> Fields:
+def _encode_list(answer: ListGroupsResponse) -> Fields:
     groups = [
         {
             "group_id": group.group_id,
@@ -80,10 +80,10 @@ def _tell_list(answer: ListGroupsResponse) -> Fields:
 def _delete(fields: Fields, header: Header, directory: Directory) -> Exchange:
     once = list(dict.fromkeys(fields["groups_names"]))  # a group named twice is deleted and answered once
     asked = [DeleteGroupsRequest(tuple(part), header.version) for part in parts(once)]
-    return Translation(header, tuple(asked), _tell_deleted)
+    return Translation(header, tuple(asked), _encode_deleted)
 
 
-def _tell_deleted(answers: Sequence[DeleteGroupsResponse]) -> Fields:
+def _encode_deleted(answers: Sequence[DeleteGroupsResponse]) -> Fields:
     results = (result for answer in answers for result in answer.results)
     return {"throttle_time": 0, "results": [{"group_id": group, "error_code": error} for group, error in results]}
 
@@ -93,4 +93,4 @@ READERS: Mapping[Api, Callable[[Fields, Header, Directory], Exchange]] = {
     Api.LIST_GROUPS: _list,
     Api.DELETE_GROUPS: _delete,
 }
-"""API → what makes an exchange of a request's fields."""
+"""API → the function that makes an exchange from a request's fields."""

@@ -1,7 +1,7 @@
 """ListOffsets: the ends of logs, and offsets by time.
 
-Some timestamps mean ends, each since a version of its own; an older version that names one is told UNSUPPORTED_VERSION,
-a partition that is named twice INVALID_REQUEST. Both are answered here.
+Some timestamps mean ends, each since a version of its own. An older version with one is answered UNSUPPORTED_VERSION, a
+partition that is named twice INVALID_REQUEST. Both are answered here.
 
 Sources: `ReplicaManager.fetchOffset`, `ListOffsetsRequest.duplicatePartitions`, `ListOffsetsRequest.json`.
 """
@@ -42,7 +42,7 @@ SINCE = {
     LATEST_TIERED_TIMESTAMP: 9,
     EARLIEST_PENDING_UPLOAD_TIMESTAMP: 11,
 }
-"""Timestamps that mean ends → the version of ListOffsets that knows them (KIP-734, KIP-405, KIP-1005, KIP-1023)."""
+"""Timestamps that mean ends → the first version of ListOffsets with them (KIP-734, KIP-405, KIP-1005, KIP-1023)."""
 
 
 def _list_offsets(fields: Fields, header: Header, directory: Directory) -> Exchange:
@@ -50,17 +50,17 @@ def _list_offsets(fields: Fields, header: Header, directory: Directory) -> Excha
     times = Counter(one.partition for one in asked)
     refused = {one.partition: _refused(one, times, header.version) for one in asked}
     level = fields.get("isolation_level", READ_UNCOMMITTED)
-    if level not in (READ_UNCOMMITTED, READ_COMMITTED):  # the broker trips over it, before it looks at anything
+    if level not in (READ_UNCOMMITTED, READ_COMMITTED):  # the broker fails on it before any other check
         refused = dict.fromkeys(refused, ErrorCode.UNKNOWN_SERVER_ERROR)
     good = [one for one in asked if not refused[one.partition]]
     requests = [ListOffsetsRequest(tuple(part), level, fields["replica_id"], header.version) for part in parts(good)]
 
-    def tell(answers: Sequence[ListOffsetsResponse]) -> Fields:
+    def encode(answers: Sequence[ListOffsetsResponse]) -> Fields:
         found = {listed.partition: listed for answer in answers for listed in answer.partitions}
-        told = {tp: OffsetListed(tp, error) if error else found[tp] for tp, error in refused.items()}
-        return _response(told.values())
+        listed = {tp: OffsetListed(tp, error) if error else found[tp] for tp, error in refused.items()}
+        return _response(listed.values())
 
-    return Translation(header, tuple(requests) if good else (), tell)
+    return Translation(header, tuple(requests) if good else (), encode)
 
 
 def _asked(topic: str, part: Fields) -> OffsetAsked:
@@ -93,4 +93,4 @@ def _response(listed: Iterable[OffsetListed]) -> Fields:
 
 
 READERS = {Api.LIST_OFFSETS: _list_offsets}
-"""API → what makes an exchange of a request's fields."""
+"""API → the function that makes an exchange from a request's fields."""

@@ -1,4 +1,4 @@
-"""What lies in logs, and goes: DeleteRecords, DescribeLogDirs.
+"""Requests about logs: DeleteRecords, DescribeLogDirs.
 
 Sources: `DeleteRecordsRequest.json`, `DescribeLogDirsRequest.json`; KIP-107, KIP-113, KIP-827.
 """
@@ -26,10 +26,10 @@ def _delete(fields: Fields, header: Header, directory: Directory) -> Exchange:
         for topic in fields["topics"]
         for part in topic["partitions"]
     }
-    return one(header, DeleteRecordsRequest(tuple(offsets.items()), fields["timeout"], header.version), _tell_deleted)
+    return one(header, DeleteRecordsRequest(tuple(offsets.items()), fields["timeout"], header.version), _encode_deleted)
 
 
-def _tell_deleted(answer: DeleteRecordsResponse) -> Fields:
+def _encode_deleted(answer: DeleteRecordsResponse) -> Fields:
     pairs = (
         (
             Topic(partition.topic),
@@ -47,10 +47,10 @@ def _describe(fields: Fields, header: Header, directory: Directory) -> Exchange:
         partitions = tuple(
             [TopicPartition(topic["topic"], number) for topic in topics for number in topic["partitions"]]
         )
-    return one(header, DescribeLogDirsRequest(partitions, header.version), _tell_dirs)
+    return one(header, DescribeLogDirsRequest(partitions, header.version), _encode_dirs)
 
 
-def _tell_dirs(answer: DescribeLogDirsResponse) -> Fields:
+def _encode_dirs(answer: DescribeLogDirsResponse) -> Fields:
     return {"throttle_time": 0, "error_code": answer.error, "results": [_dir(found) for found in answer.dirs]}
 
 
@@ -78,4 +78,4 @@ def _dir(found: LogDir) -> Fields:
 
 
 READERS = {Api.DELETE_RECORDS: _delete, Api.DESCRIBE_LOG_DIRS: _describe}
-"""API → what makes an exchange of a request's fields."""
+"""API → the function that makes an exchange from a request's fields."""

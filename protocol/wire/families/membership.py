@@ -1,7 +1,7 @@
-"""What members send: JoinGroup, SyncGroup, Heartbeat, LeaveGroup.
+"""The requests of members: JoinGroup, SyncGroup, Heartbeat, LeaveGroup.
 
-Sources: `JoinGroupRequest.json` and its neighbours; `JoinGroupResponse` (which protocol name is null in which version),
-`LeaveGroupResponse` (where the error of a single member stands), the `getErrorResponse` of each.
+Sources: `JoinGroupRequest.json` and its neighbours; `JoinGroupResponse` (the version with a nullable protocol name),
+`LeaveGroupResponse` (the place of a single member's error), the `getErrorResponse` of each.
 """
 
 from __future__ import annotations
@@ -44,10 +44,10 @@ def _join(fields: Fields, header: Header, directory: Directory) -> Exchange:
         reason=fields.get("reason"),
         version=header.version,
     )
-    return one(header, request, lambda answer: _tell_join(answer, header))
+    return one(header, request, lambda answer: _encode_join(answer, header))
 
 
-def _tell_join(answer: JoinGroupResponse, header: Header) -> Fields:
+def _encode_join(answer: JoinGroupResponse, header: Header) -> Fields:
     name = answer.protocol_name or (None if header.version >= _NULL_PROTOCOL_NAME else "")
     zero = answer.error and header.release < _GENERATION_OF_REFUSALS
     return {
@@ -81,10 +81,10 @@ def _sync(fields: Fields, header: Header, directory: Directory) -> Exchange:
         assignments=tuple(SyncAssignment(each["member_id"], each["assignment"]) for each in fields["assignments"]),
         version=header.version,
     )
-    return one(header, request, _tell_sync)
+    return one(header, request, _encode_sync)
 
 
-def _tell_sync(answer: SyncGroupResponse) -> Fields:
+def _encode_sync(answer: SyncGroupResponse) -> Fields:
     return {
         "throttle_time": 0,
         "error_code": answer.error,
@@ -102,10 +102,10 @@ def _heartbeat(fields: Fields, header: Header, directory: Directory) -> Exchange
         group_instance_id=fields.get("group_instance_id"),
         version=header.version,
     )
-    return one(header, request, _tell_heartbeat)
+    return one(header, request, _encode_heartbeat)
 
 
-def _tell_heartbeat(answer: HeartbeatResponse) -> Fields:
+def _encode_heartbeat(answer: HeartbeatResponse) -> Fields:
     return {"throttle_time": 0, "error_code": answer.error}
 
 
@@ -113,10 +113,10 @@ def _leave(fields: Fields, header: Header, directory: Directory) -> Exchange:
     members = fields["members"] if header.version >= _SEVERAL_LEAVE else [fields]
     leaving = tuple(LeavingMember(m["member_id"], m.get("group_instance_id"), m.get("reason")) for m in members)
     request = LeaveGroupRequest(fields["group_id"], leaving, header.version)
-    return one(header, request, lambda answer: _tell_leave(answer, header.version))
+    return one(header, request, lambda answer: _encode_leave(answer, header.version))
 
 
-def _tell_leave(answer: LeaveGroupResponse, version: int) -> Fields:
+def _encode_leave(answer: LeaveGroupResponse, version: int) -> Fields:
     error = answer.error
     if version < _SEVERAL_LEAVE and not error and answer.members:
         error = answer.members[0].error
@@ -133,4 +133,4 @@ READERS: Mapping[Api, Callable[[Fields, Header, Directory], Exchange]] = {
     Api.HEARTBEAT: _heartbeat,
     Api.LEAVE_GROUP: _leave,
 }
-"""API → what makes an exchange of a request's fields."""
+"""API → the function that makes an exchange from a request's fields."""

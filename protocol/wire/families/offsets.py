@@ -1,8 +1,8 @@
 """Committed offsets: OffsetCommit, OffsetFetch, OffsetDelete.
 
-From version 10 on commits and fetches name topics by id; what an unknown id asks for is answered UNKNOWN_TOPIC_ID
-here. From version 8 on OffsetFetch asks for several groups, each of which is a request of its own, and whose errors
-stand with the group. Below version 2 it has no place for an error but the partitions.
+From version 10 on commits and fetches have topic ids; an unknown id is answered UNKNOWN_TOPIC_ID here. From version 8
+on OffsetFetch names several groups, each of which is a request of its own, with its error at the group. Below version 2
+only the partitions have a field for an error.
 
 Sources: `OffsetCommitRequest.json`, `OffsetFetchRequest.json`, `OffsetDeleteRequest.json`, the `getErrorResponse` of
 each; KIP-211, KIP-320, KIP-709, KIP-848.
@@ -27,7 +27,7 @@ from groupsim.protocol.messages.group import (
     OffsetToCommit,
 )
 from groupsim.protocol.messages.refusals import refusal
-from groupsim.protocol.wire.by_topic import Topic, as_asked, asked_topic, grouped
+from groupsim.protocol.wire.by_topic import Topic, grouped, in_request_order, requested_topic
 from groupsim.protocol.wire.exchange import Directory, Exchange
 from groupsim.protocol.wire.headers import Header
 from groupsim.protocol.wire.serial import Fields
@@ -41,7 +41,7 @@ _TOPIC_IDS = 10
 
 
 def _commit(fields: Fields, header: Header, directory: Directory) -> Exchange:
-    topics = [(asked_topic(topic, directory, "name"), topic["partitions"]) for topic in fields["topics"]]
+    topics = [(requested_topic(topic, directory, "name"), topic["partitions"]) for topic in fields["topics"]]
     known = [_to_commit(topic.name, item) for topic, items in topics for item in items if topic.name is not None]
     unknown = any(items for topic, items in topics if topic.name is None)
     request = OffsetCommitRequest(
@@ -55,16 +55,16 @@ def _commit(fields: Fields, header: Header, directory: Directory) -> Exchange:
     )
     asked = [(topic, [item["partition_index"] for item in items]) for topic, items in topics]
 
-    def tell(answers: Sequence[OffsetCommitResponse], error: ErrorCode = ErrorCode.UNKNOWN_TOPIC_ID) -> Fields:
+    def encode(answers: Sequence[OffsetCommitResponse], error: ErrorCode = ErrorCode.UNKNOWN_TOPIC_ID) -> Fields:
         results = (result for answer in answers for _, result in answer.partitions)
         errors = (error if topic.name is None else next(results) for topic, numbers in asked for _ in numbers)
-        return {"throttle_time": 0, "topics": as_asked(asked, errors, directory)}
+        return {"throttle_time": 0, "topics": in_request_order(asked, errors, directory)}
 
     return Translation(
         header,
         () if unknown and not known else (request,),
-        tell,
-        refused=lambda error: tell([refusal(request, error)], error),
+        encode,
+        refused=lambda error: encode([refusal(request, error)], error),
     )
 
 
@@ -82,13 +82,13 @@ def _to_commit(topic: str, item: Fields) -> OffsetToCommit:
 
 @frozen
 class _Asked:
-    """One group of an OffsetFetch: topics with the numbers of their partitions, None when all offsets are asked for."""
+    """One group of an OffsetFetch: topics with the numbers of their partitions, None for all offsets."""
 
     group_id: str
     topics: tuple[tuple[Topic, tuple[int, ...]], ...] | None
 
     def request(self, require_stable: bool, version: int) -> OffsetFetchRequest:
-        """The request that reads the offsets of this group."""
+        """Return the request that reads the offsets of this group."""
         return OffsetFetchRequest(self.group_id, self._partitions(), require_stable, version)
 
     def _partitions(self) -> tuple[TopicPartition, ...] | None:
@@ -101,38 +101,38 @@ class _Asked:
 def _fetch(fields: Fields, header: Header, directory: Directory) -> Exchange:
     groups = fields["groups"] if header.version >= _SEVERAL_GROUPS else [fields]
     asked = [_asked(group, directory) for group in groups]
-    # before version 7 nobody could say whether offsets of open transactions matter
+    # versions before 7 have no field for offsets of open transactions
     stable = fields.get("require_stable", False)
     requests = tuple(group.request(stable, header.version) for group in asked)
 
-    def tell(answers: Sequence[OffsetFetchResponse]) -> Fields:
-        told = [_tell_group(*pair, directory, header.version) for pair in zip(asked, answers, strict=True)]
-        top = {"groups": told} if header.version >= _SEVERAL_GROUPS else told[0]
+    def encode(answers: Sequence[OffsetFetchResponse]) -> Fields:
+        groups = [_encode_group(*pair, directory, header.version) for pair in zip(asked, answers, strict=True)]
+        top = {"groups": groups} if header.version >= _SEVERAL_GROUPS else groups[0]
         return {"throttle_time": 0, **top}
 
-    return Translation(header, requests, tell)
+    return Translation(header, requests, encode)
 
 
 def _asked(group: Fields, directory: Directory) -> _Asked:
     topics = group["topics"]
     if topics is None:
         return _Asked(group["group_id"], None)
-    named = ((asked_topic(topic, directory, "name"), tuple(topic["partition_indexes"])) for topic in topics)
+    named = ((requested_topic(topic, directory, "name"), tuple(topic["partition_indexes"])) for topic in topics)
     return _Asked(group["group_id"], tuple(named))
 
 
-def _tell_group(asked: _Asked, answer: OffsetFetchResponse, directory: Directory, version: int) -> Fields:
-    topics = [] if answer.error and version >= _GROUP_ERROR else _told_topics(asked, answer, directory, version)
+def _encode_group(asked: _Asked, answer: OffsetFetchResponse, directory: Directory, version: int) -> Fields:
+    topics = [] if answer.error and version >= _GROUP_ERROR else _requested_topics(asked, answer, directory, version)
     return {"group_id": asked.group_id, "topics": topics, "error_code": answer.error}
 
 
-def _told_topics(asked: _Asked, answer: OffsetFetchResponse, directory: Directory, version: int) -> list[Fields]:
+def _requested_topics(asked: _Asked, answer: OffsetFetchResponse, directory: Directory, version: int) -> list[Fields]:
     if asked.topics is None:
         return _all_topics(answer, directory, version)
     found = iter(answer.offsets)
     return [
         {**topic.fields("name"), "partitions": [_offset(_found(topic, number, found)) for number in numbers]}
-        for topic, numbers in asked.topics  # topic by topic as it was asked, also one that was named twice
+        for topic, numbers in asked.topics  # topic by topic, in the order of the request
     ]
 
 
@@ -144,10 +144,10 @@ def _found(topic: Topic, number: int, found: Iterator[FetchedOffset]) -> Fetched
 
 def _all_topics(answer: OffsetFetchResponse, directory: Directory, version: int) -> list[Fields]:
     topics = {fetched.partition.topic: Topic(fetched.partition.topic) for fetched in answer.offsets}
-    if version >= _TOPIC_IDS:  # a topic that is gone has no id to be told under
+    if version >= _TOPIC_IDS:  # a deleted topic has no id
         topics = {name: Topic(name, found) for name in topics if (found := directory.topic_id(name))}
-    told = [(topics[one.partition.topic], _offset(one)) for one in answer.offsets if one.partition.topic in topics]
-    return grouped(told, "name", "partitions")
+    pairs = [(topics[one.partition.topic], _offset(one)) for one in answer.offsets if one.partition.topic in topics]
+    return grouped(pairs, "name", "partitions")
 
 
 def _offset(fetched: FetchedOffset) -> Fields:
@@ -174,12 +174,12 @@ def _delete(fields: Fields, header: Header, directory: Directory) -> Exchange:
     ]
     request = OffsetDeleteRequest(fields["group_id"], tuple(partitions), header.version)
 
-    def tell(answer: OffsetDeleteResponse) -> Fields:
+    def encode(answer: OffsetDeleteResponse) -> Fields:
         errors = (error for _, error in answer.partitions)
-        topics = [] if answer.error else as_asked(asked, errors, directory)
+        topics = [] if answer.error else in_request_order(asked, errors, directory)
         return {"error_code": answer.error, "throttle_time": 0, "topics": topics}
 
-    return one(header, request, tell)
+    return one(header, request, encode)
 
 
 READERS: Mapping[Api, Callable[[Fields, Header, Directory], Exchange]] = {
@@ -187,4 +187,4 @@ READERS: Mapping[Api, Callable[[Fields, Header, Directory], Exchange]] = {
     Api.OFFSET_FETCH: _fetch,
     Api.OFFSET_DELETE: _delete,
 }
-"""API → what makes an exchange of a request's fields."""
+"""API → the function that makes an exchange from a request's fields."""

@@ -1,9 +1,9 @@
 """Produce: the batches of a producer, one for each partition.
 
-What no broker would append (`records`) goes along with the batches as `Unfit`, for who leads the partition is asked
-before most of it. A topic whose id nobody knows is answered here, without a request if nothing else was asked. A
-partition that is named twice counts once, with what was said last, as in Kafka. With acks=0 nothing is answered; the
-broker closes the connection when something was wrong, after it has appended the rest.
+Records that no broker would append (`records`) go along with the batches as `Unfit`, because the broker checks the
+leadership before most of their errors. A topic with an unknown id is answered here, without a request if nothing else
+is left. A partition that is named twice counts once, with its last entry, as in Kafka. With acks=0 nothing is answered;
+after an error the broker closes the connection, once it has appended the rest.
 
 Source: `KafkaApis.handleProduceRequest`, `ProduceRequest`, `RequestUtils.hasTransactionalRecords`.
 """
@@ -18,7 +18,7 @@ from groupsim.protocol.basics import Api, TopicPartition
 from groupsim.protocol.batch.batch import Batch
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.data import LeaderIs, Produced, ProduceRequest, ProduceResponse, Unfit
-from groupsim.protocol.wire.by_topic import Topic, asked_topic, grouped
+from groupsim.protocol.wire.by_topic import Topic, grouped, requested_topic
 from groupsim.protocol.wire.endpoints import endpoints
 from groupsim.protocol.wire.exchange import Directory, Exchange
 from groupsim.protocol.wire.headers import Header
@@ -32,7 +32,7 @@ _LEADER_SINCE = 10
 
 @define
 class _Asked:
-    """One partition of the request: its batch, or why it is refused."""
+    """One partition of the request, with its batch or its error."""
 
     topic: Topic
     partition: int
@@ -42,7 +42,7 @@ class _Asked:
 
     @property
     def name(self) -> TopicPartition:
-        """The partition as the broker knows it."""
+        """The partition with the name that the broker knows."""
         return TopicPartition(self.topic.name or "", self.partition)
 
 
@@ -62,18 +62,18 @@ def _produce(fields: Fields, header: Header, directory: Directory) -> Exchange:
         unfit=unfit,
     )
 
-    def tell(answers: Sequence[ProduceResponse]) -> Fields:
+    def encode(answers: Sequence[ProduceResponse]) -> Fields:
         produced = {result.partition: result for answer in answers for result in answer.results}
         return _response(asked, produced, header.version, directory)
 
     requests = (request,) if batches or unfit else ()
-    return Translation(header, requests, tell, answered=answered)
+    return Translation(header, requests, encode, answered=answered)
 
 
 def _partitions(topics: list[Fields], version: int, directory: Directory) -> Iterator[_Asked]:
     found: dict[tuple[Topic, int], bytes | None] = {}
     for fields in topics:
-        topic = asked_topic(fields, directory, "name")
+        topic = requested_topic(fields, directory, "name")
         for partition in fields["partition_data"]:
             found[topic, partition["index"]] = partition["records"]
     for (topic, partition), data in found.items():
@@ -90,7 +90,7 @@ def _asked(topic: Topic, partition: int, data: bytes | None, version: int) -> _A
 
 
 def _check_producers(asked: list[_Asked], transactional_id: str | None) -> bool:
-    """Who writes in transactions has to say as whom, and be one producer; else all is refused: True."""
+    """Whether the whole request is refused: transactional records need the transactional id, and one producer."""
     producers = {one.batch.producer_id for one in asked if one.batch is not None and one.batch.is_transactional}
     error = ErrorCode.NONE
     if producers and transactional_id is None:
@@ -112,7 +112,7 @@ def _response(
         leader = result.current_leader if result.error is ErrorCode.NOT_LEADER_OR_FOLLOWER else None
         if leader is not None and version >= _LEADER_SINCE:
             leaders.append(leader)
-        pairs.append((one.topic, _told(result, leader)))
+        pairs.append((one.topic, _entry(result, leader)))
     return {
         "responses": grouped(pairs, "name", "partition_responses"),
         "throttle_time": 0,
@@ -120,7 +120,7 @@ def _response(
     }
 
 
-def _told(result: Produced, leader: LeaderIs | None) -> Fields:
+def _entry(result: Produced, leader: LeaderIs | None) -> Fields:
     fields: Fields = {
         "index": result.partition.partition,
         "error_code": result.error,
@@ -138,4 +138,4 @@ def _told(result: Produced, leader: LeaderIs | None) -> Fields:
 
 
 READERS = {Api.PRODUCE: _produce}
-"""API → what makes an exchange of a request's fields."""
+"""API → the function that makes an exchange from a request's fields."""

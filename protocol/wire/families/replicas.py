@@ -1,4 +1,4 @@
-"""Where leaders and replicas are, and where they shall be: elections, reassignments, topics in pages.
+"""Present and planned leaders and replicas: elections, reassignments, topics in pages.
 
 Sources: `ElectLeadersRequest.json`, `AlterPartitionReassignmentsRequest.json`,
 `ListPartitionReassignmentsRequest.json`, `DescribeTopicPartitionsRequest.json`; KIP-183, KIP-460, KIP-455, KIP-860,
@@ -29,7 +29,7 @@ from groupsim.protocol.wire.translation import one
 
 
 def _partitions(topics: list[Fields] | None, name: str, numbers: str) -> tuple[TopicPartition, ...] | None:
-    """The partitions of a request that lists numbers under names; None for all."""
+    """Return the partitions of a request that lists numbers under names; None for all."""
     if topics is None:
         return None
     return tuple([TopicPartition(topic[name], number) for topic in topics for number in topic[numbers]])
@@ -45,10 +45,10 @@ def _elect(fields: Fields, header: Header, directory: Directory) -> Exchange:
         fields["timeout"],
         header.version,
     )
-    return one(header, request, _tell_elected)
+    return one(header, request, _encode_elected)
 
 
-def _tell_elected(answer: ElectLeadersResponse) -> Fields:
+def _encode_elected(answer: ElectLeadersResponse) -> Fields:
     results = [
         {
             "topic": topic,
@@ -77,10 +77,10 @@ def _reassign(fields: Fields, header: Header, directory: Directory) -> Exchange:
         fields.get("allow_replication_factor_change", True),
         header.version,
     )
-    return one(header, request, _tell_reassigned)
+    return one(header, request, _encode_reassigned)
 
 
-def _tell_reassigned(answer: AlterPartitionReassignmentsResponse) -> Fields:
+def _encode_reassigned(answer: AlterPartitionReassignmentsResponse) -> Fields:
     pairs = (
         (
             Topic(partition.topic),
@@ -99,10 +99,10 @@ def _tell_reassigned(answer: AlterPartitionReassignmentsResponse) -> Fields:
 
 def _list(fields: Fields, header: Header, directory: Directory) -> Exchange:
     partitions = _partitions(fields["topics"], "name", "partition_indexes")
-    return one(header, ListPartitionReassignmentsRequest(partitions, fields["timeout"], header.version), _tell_moves)
+    return one(header, ListPartitionReassignmentsRequest(partitions, fields["timeout"], header.version), _encode_moves)
 
 
-def _tell_moves(answer: ListPartitionReassignmentsResponse) -> Fields:
+def _encode_moves(answer: ListPartitionReassignmentsResponse) -> Fields:
     pairs = (
         (
             Topic(move.partition.topic),
@@ -135,12 +135,12 @@ def _describe(fields: Fields, header: Header, directory: Directory) -> Exchange:
         header.version,
     )
 
-    def tell(answer: DescribeTopicPartitionsResponse) -> Fields:
+    def encode(answer: DescribeTopicPartitionsResponse) -> Fields:
         after = None if answer.next is None else {"topic_name": answer.next[0], "partition_index": answer.next[1]}
         topics = [_topic(topic, directory) for topic in answer.topics]
         return {"throttle_time": 0, "topics": topics, "next_cursor": after}
 
-    return one(header, request, tell)
+    return one(header, request, encode)
 
 
 def _topic(topic: DescribedTopic, directory: Directory) -> Fields:
@@ -174,4 +174,4 @@ READERS = {
     Api.LIST_PARTITION_REASSIGNMENTS: _list,
     Api.DESCRIBE_TOPIC_PARTITIONS: _describe,
 }
-"""API → what makes an exchange of a request's fields."""
+"""API → the function that makes an exchange from a request's fields."""

@@ -1,7 +1,7 @@
-"""What administrators do to topics: CreateTopics, DeleteTopics, CreatePartitions.
+"""Requests of administrators that change topics: CreateTopics, DeleteTopics, CreatePartitions.
 
-Topics to delete are named, or since version 6 known by id; what names neither or both, an id twice or an id that nobody
-knows is answered here, before what the broker says. What may be made of a topic is the controller's to say.
+A request deletes topics by name, or since version 6 by id. Neither or both, an id twice, and an unknown id are answered
+here, before the broker's answer. The controller checks everything else.
 
 Sources: `CreateTopicsRequest.json`, `DeleteTopicsRequest.json`, `CreatePartitionsRequest.json`,
 `ControllerApis.deleteTopics`; KIP-516, KIP-525.
@@ -42,7 +42,7 @@ def _create(fields: Fields, header: Header, directory: Directory) -> Exchange:
         validate_only=fields["validate_only"],
         version=header.version,
     )
-    return one(header, request, _tell_created)
+    return one(header, request, _encode_created)
 
 
 def _new_topic(topic: Fields) -> NewTopic:
@@ -55,7 +55,7 @@ def _new_topic(topic: Fields) -> NewTopic:
     )
 
 
-def _tell_created(answer: CreateTopicsResponse) -> Fields:
+def _encode_created(answer: CreateTopicsResponse) -> Fields:
     return {"throttle_time": 0, "topics": [_created(topic) for topic in answer.topics]}
 
 
@@ -96,29 +96,29 @@ def _delete(fields: Fields, header: Header, directory: Directory) -> Exchange:
         names = list(fields["topic_names"])
     request = DeleteTopicsRequest(topics=tuple(names), timeout_ms=fields["timeout"], version=header.version)
 
-    def tell(answers: Sequence[DeleteTopicsResponse]) -> Fields:
+    def encode(answers: Sequence[DeleteTopicsResponse]) -> Fields:
         deleted = [_deleted(topic, ids) for answer in answers for topic in answer.topics]
         return {"throttle_time": 0, "responses": [*refused, *deleted]}
 
-    return Translation(header, (request,) if names else (), tell)
+    return Translation(header, (request,) if names else (), encode)
 
 
 def _names(topics: list[Fields], directory: Directory, refused: list[Fields]) -> list[str]:
-    """The topics by name, each id once; what is answered here goes to `refused`."""
+    """Return the topics by name, each id once; topics that are answered here go to `refused`."""
     times = Counter((topic["name"], topic["topic_id"]) for topic in topics)
     names: list[str] = []
     for (name, topic_id), count in times.items():
         found = directory.topic_name(topic_id) if name is None and topic_id is not None else name
         why = _objection(name, topic_id, count, found)
         if why is None and found is not None:
-            names += [found] * (1 if name is None else count)  # what a name twice means the controller says
+            names += [found] * (1 if name is None else count)  # the controller answers a name that comes twice
         elif why is not None:
             refused.append({"name": name, "topic_id": topic_id, "error_code": why[0], "error_message": why[1]})
     return names
 
 
 def _objection(name: str | None, topic_id: str | None, times: int, found: str | None) -> tuple[ErrorCode, str] | None:
-    """What is wrong with how a topic is called."""
+    """Return the error in how the request gives a topic."""
     if name is not None:
         both = "You may not specify both topic name and topic id."
         return None if topic_id is None else (ErrorCode.INVALID_REQUEST, both)
@@ -132,7 +132,7 @@ def _objection(name: str | None, topic_id: str | None, times: int, found: str | 
 
 
 def _deleted(topic: DeletedTopic, ids: Mapping[str | None, str]) -> Fields:
-    """One topic. What may not be deleted is called as it was asked for; by its name, too, to who may see it."""
+    """Return one topic. An unauthorized one has the name or id of the request only; its name, if that may be seen."""
     name: str | None = topic.name
     topic_id = topic.topic_id
     if topic.error is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
@@ -156,7 +156,7 @@ def _create_partitions(fields: Fields, header: Header, directory: Directory) -> 
         validate_only=fields["validate_only"],
         version=header.version,
     )
-    return one(header, request, _tell_partitions)
+    return one(header, request, _encode_partitions)
 
 
 def _more(topic: Fields) -> MorePartitions:
@@ -165,7 +165,7 @@ def _more(topic: Fields) -> MorePartitions:
     return MorePartitions(topic["name"], topic["count"], assignment)
 
 
-def _tell_partitions(answer: CreatePartitionsResponse) -> Fields:
+def _encode_partitions(answer: CreatePartitionsResponse) -> Fields:
     results = [{"name": name, "error_code": error, "error_message": why} for name, error, why in answer.topics]
     return {"throttle_time": 0, "results": results}
 
@@ -175,4 +175,4 @@ READERS = {
     Api.DELETE_TOPICS: _delete,
     Api.CREATE_PARTITIONS: _create_partitions,
 }
-"""API → what makes an exchange of a request's fields."""
+"""API → the function that makes an exchange from a request's fields."""

@@ -1,11 +1,11 @@
-"""What transactional producers send, and the markers that brokers send for them.
+"""The requests of transactional producers, and the markers that brokers send for them.
 
-AddPartitionsToTxn has had several transactions in one message since version 4: each becomes a request of its own. Only
-brokers speak those versions; to *verify* a transaction without adding to it (KIP-890) is beyond the coordinator here,
-and is answered UNSUPPORTED_VERSION. An EndTxn of version 5 is taken for one of version 4: the producer keeps its epoch,
-as the feature `transaction.version` is not told to be 2, and clients do not send that version then.
+AddPartitionsToTxn has several transactions in one message since version 4: each becomes a request of its own. Only
+brokers use those versions; the *verification* of a transaction (KIP-890) is not modelled, and is answered
+UNSUPPORTED_VERSION. An EndTxn of version 5 is treated as version 4: the producer keeps its epoch, because the feature
+`transaction.version` 2 is not listed, and clients do not use that version then.
 
-Producers of old versions hear of some errors under other names.
+Producers of old versions get some errors under other names.
 
 Sources: `KafkaApis.handleInitProducerIdRequest` and its neighbours, `AddPartitionsToTxnRequest.getErrorResponse`;
 KIP-98, KIP-447, KIP-890.
@@ -36,7 +36,7 @@ from groupsim.protocol.messages.transactions import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
-from groupsim.protocol.wire.by_topic import Topic, as_asked, errors_by_name, named_partitions
+from groupsim.protocol.wire.by_topic import Topic, errors_by_name, in_request_order, named_partitions
 from groupsim.protocol.wire.exchange import Directory, Exchange
 from groupsim.protocol.wire.headers import Header
 from groupsim.protocol.wire.serial import Fields
@@ -44,12 +44,12 @@ from groupsim.protocol.wire.translation import Translation, one
 
 _BATCHED_SINCE = 4
 _FENCED_SINCE = {Api.INIT_PRODUCER_ID: 4, Api.ADD_PARTITIONS_TO_TXN: 2, Api.ADD_OFFSETS_TO_TXN: 2, Api.END_TXN: 2}
-"""The versions that know PRODUCER_FENCED; older ones are told INVALID_PRODUCER_EPOCH."""
+"""The versions with PRODUCER_FENCED; older ones are answered INVALID_PRODUCER_EPOCH."""
 _LOADING_SINCE = 2  # the version of TxnOffsetCommit whose producers survive COORDINATOR_LOAD_IN_PROGRESS (KAFKA-7296)
 
 
 def _known(error: ErrorCode, header: Header) -> ErrorCode:
-    """The error as a producer of this version knows it."""
+    """Return the error as this version of the request names it."""
     if error is ErrorCode.PRODUCER_FENCED and header.version < _FENCED_SINCE[header.api]:
         return ErrorCode.INVALID_PRODUCER_EPOCH
     return error
@@ -68,7 +68,7 @@ def _init_producer_id(fields: Fields, header: Header, directory: Directory) -> E
     )
     half = (request.producer_id == -1) != (request.producer_epoch == -1)
 
-    def tell(answers: Sequence[InitProducerIdResponse]) -> Fields:
+    def encode(answers: Sequence[InitProducerIdResponse]) -> Fields:
         answer = answers[0] if answers else InitProducerIdResponse(ErrorCode.INVALID_REQUEST)
         return {
             "throttle_time": 0,
@@ -77,7 +77,7 @@ def _init_producer_id(fields: Fields, header: Header, directory: Directory) -> E
             "producer_epoch": answer.producer_epoch,
         }
 
-    return Translation(header, () if half else (request,), tell)
+    return Translation(header, () if half else (request,), encode)
 
 
 # --- AddPartitionsToTxn ------------------------------------------------------------------------------------------
@@ -85,7 +85,7 @@ def _init_producer_id(fields: Fields, header: Header, directory: Directory) -> E
 
 @frozen
 class _Added:
-    """One transaction of an AddPartitionsToTxn; one that is only to be verified is not for the coordinator."""
+    """One transaction of an AddPartitionsToTxn; one for verification only is not for the coordinator."""
 
     request: AddPartitionsToTxnRequest
     verify_only: bool
@@ -96,7 +96,7 @@ def _add_partitions(fields: Fields, header: Header, directory: Directory) -> Exc
     entries = fields["transactions"] if batched else [_single(fields)]
     added = [_added(entry, header.version) for entry in entries]
 
-    def tell(answers: Sequence[AddPartitionsToTxnResponse]) -> Fields:
+    def encode(answers: Sequence[AddPartitionsToTxnResponse]) -> Fields:
         whole = next((answer.error for answer in answers if answer.error), ErrorCode.NONE)
         if whole:
             return _refused_at_the_top(whole)
@@ -107,16 +107,16 @@ def _add_partitions(fields: Fields, header: Header, directory: Directory) -> Exc
         return {**message, "results_by_transaction": results}
 
     requests = tuple([entry.request for entry in added if not entry.verify_only])
-    return Translation(header, requests, tell, refused=_refused_at_the_top if batched else None)
+    return Translation(header, requests, encode, refused=_refused_at_the_top if batched else None)
 
 
 def _refused_at_the_top(error: ErrorCode) -> Fields:
-    """Several transactions that are refused as a whole hear of it there, and of nothing else."""
+    """Return the error of several transactions that are refused as a whole: at the top only."""
     return {"throttle_time": 0, "error_code": error, "results_by_transaction": ()}
 
 
 def _single(fields: Fields) -> Fields:
-    """The one transaction of an old version, as the newer ones write it."""
+    """Return the one transaction of an old version in the form of the newer ones."""
     return {name.removeprefix("v3_and_below_"): value for name, value in fields.items()}
 
 
@@ -156,10 +156,10 @@ def _add_offsets(fields: Fields, header: Header, directory: Directory) -> Exchan
         version=header.version,
     )
 
-    def tell(answer: AddOffsetsToTxnResponse) -> Fields:
+    def encode(answer: AddOffsetsToTxnResponse) -> Fields:
         return {"throttle_time": 0, "error_code": _known(answer.error, header)}
 
-    return one(header, request, tell)
+    return one(header, request, encode)
 
 
 def _end(fields: Fields, header: Header, directory: Directory) -> Exchange:
@@ -171,7 +171,7 @@ def _end(fields: Fields, header: Header, directory: Directory) -> Exchange:
         version=header.version,
     )
 
-    def tell(answer: EndTxnResponse) -> Fields:
+    def encode(answer: EndTxnResponse) -> Fields:
         return {
             "throttle_time": 0,
             "error_code": _known(answer.error, header),
@@ -179,7 +179,7 @@ def _end(fields: Fields, header: Header, directory: Directory) -> Exchange:
             "producer_epoch": answer.producer_epoch,
         }
 
-    return one(header, request, tell)
+    return one(header, request, encode)
 
 
 # --- TxnOffsetCommit ---------------------------------------------------------------------------------------------
@@ -202,11 +202,11 @@ def _commit_offsets(fields: Fields, header: Header, directory: Directory) -> Exc
         (Topic(topic["name"]), [part["partition_index"] for part in topic["partitions"]]) for topic in fields["topics"]
     ]
 
-    def tell(answer: TxnOffsetCommitResponse) -> Fields:
+    def encode(answer: TxnOffsetCommitResponse) -> Fields:
         errors = (_loading(error, header.version) for _, error in answer.results)
-        return {"throttle_time": 0, "topics": as_asked(asked, errors, directory)}
+        return {"throttle_time": 0, "topics": in_request_order(asked, errors, directory)}
 
-    return one(header, request, tell)
+    return one(header, request, encode)
 
 
 def _offset(topic: str, part: Fields) -> OffsetInTxn:
@@ -238,10 +238,10 @@ def _write_markers(fields: Fields, header: Header, directory: Directory) -> Exch
         )
         for marker in fields["markers"]
     ]
-    return one(header, WriteTxnMarkersRequest(tuple(markers), header.version), _tell_markers)
+    return one(header, WriteTxnMarkersRequest(tuple(markers), header.version), _encode_markers)
 
 
-def _tell_markers(answer: WriteTxnMarkersResponse) -> Fields:
+def _encode_markers(answer: WriteTxnMarkersResponse) -> Fields:
     return {
         "markers": [
             {"producer_id": producer, "topics": errors_by_name(results, "partitions")}
@@ -258,4 +258,4 @@ READERS = {
     Api.TXN_OFFSET_COMMIT: _commit_offsets,
     Api.WRITE_TXN_MARKERS: _write_markers,
 }
-"""API → what makes an exchange of a request's fields."""
+"""API → the function that makes an exchange from a request's fields."""

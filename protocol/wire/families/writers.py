@@ -1,4 +1,4 @@
-"""Who writes: DescribeProducers, ListTransactions, DescribeTransactions.
+"""DescribeProducers, ListTransactions, DescribeTransactions.
 
 Sources: `DescribeProducersRequest.json`, `ListTransactionsRequest.json`, `DescribeTransactionsRequest.json`; KIP-664,
 KIP-994, KIP-1152.
@@ -28,10 +28,10 @@ def _producers(fields: Fields, header: Header, directory: Directory) -> Exchange
     asked = [
         TopicPartition(topic["name"], number) for topic in fields["topics"] for number in topic["partition_indexes"]
     ]
-    return one(header, DescribeProducersRequest(tuple(asked), header.version), _tell_producers)
+    return one(header, DescribeProducersRequest(tuple(asked), header.version), _encode_producers)
 
 
-def _tell_producers(answer: DescribeProducersResponse) -> Fields:
+def _encode_producers(answer: DescribeProducersResponse) -> Fields:
     pairs = (
         (
             Topic(found.partition.topic),
@@ -66,10 +66,10 @@ def _list(fields: Fields, header: Header, directory: Directory) -> Exchange:
         fields.get("transactional_id_pattern"),
         header.version,
     )
-    return one(header, request, _tell_listed)
+    return one(header, request, _encode_listed)
 
 
-def _tell_listed(answer: ListTransactionsResponse) -> Fields:
+def _encode_listed(answer: ListTransactionsResponse) -> Fields:
     listed = [
         {"transactional_id": name, "producer_id": producer_id, "transaction_state": state}
         for name, producer_id, state in answer.transactions
@@ -84,10 +84,10 @@ def _tell_listed(answer: ListTransactionsResponse) -> Fields:
 
 def _describe(fields: Fields, header: Header, directory: Directory) -> Exchange:
     request = DescribeTransactionsRequest(tuple(fields["transactional_ids"]), header.version)
-    return one(header, request, _tell_described)
+    return one(header, request, _encode_described)
 
 
-def _tell_described(answer: DescribeTransactionsResponse) -> Fields:
+def _encode_described(answer: DescribeTransactionsResponse) -> Fields:
     return {"throttle_time": 0, "transaction_states": [_transaction(one) for one in answer.transactions]}
 
 
@@ -112,4 +112,4 @@ READERS = {
     Api.LIST_TRANSACTIONS: _list,
     Api.DESCRIBE_TRANSACTIONS: _describe,
 }
-"""API → what makes an exchange of a request's fields."""
+"""API → the function that makes an exchange from a request's fields."""

@@ -32,7 +32,7 @@ from groupsim.protocol.messages.group import (
     TopicInfo,
 )
 from groupsim.protocol.messages.versions import normalise_response
-from groupsim.protocol.wire.by_topic import Topic, as_asked
+from groupsim.protocol.wire.by_topic import Topic, in_request_order
 from tests.helpers.wire_samples import (
     GONE_ID,
     GONE_UUID,
@@ -365,7 +365,7 @@ def test_an_answer_looks_at_each_partition_once_though_some_are_refused() -> Non
 
     numbers = [Number(at) for at in range(300)]
     errors = [ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if at % 2 else ErrorCode.NONE for at in numbers]
-    [orders] = as_asked([(Topic("orders"), numbers)], errors, FakeDirectory())
+    [orders] = in_request_order([(Topic("orders"), numbers)], errors, FakeDirectory())
     assert [each["error_code"] for each in orders["partitions"]] == sorted(errors, reverse=True)
     assert Number.compared <= len(numbers)
 
