@@ -1,13 +1,13 @@
-"""Partition assignors: Kafka's four, one rack-aware example, and the way to a user's own.
+"""Partition assignors: Kafka's four, one rack-aware example, and the interface of a user's own.
 
 Where to read:
 
-    base                                   what all are made of: the interface, steps, errors, orders
+    base                                   the interface, steps, errors and orders that all of them share
     registry                               from a name to an assignor
     range, range_racks, roundrobin         Kafka's simple ones; `sticky/` has the other two
     rack_first                             an example of a custom one
-    validate, blame                        running one for a group; the user's line that a defect comes from
-    dealt                                  what range and roundrobin share
+    validate, blame                        running one for a group; the place of an error in a user's code
+    dealt                                  the result type of range and roundrobin
 """
 
 from groupsim.assignors.base.errors import AssignorError as AssignorError

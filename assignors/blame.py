@@ -1,4 +1,4 @@
-"""Whose line was it? File and line of the user's own code, for errors that an assignor's author can act on."""
+"""The file and line in the user's own code of an error, for the author of an assignor."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ _LIBRARIES = tuple(sysconfig.get_paths()[key] for key in ("stdlib", "platstdlib"
 
 
 class blame:
-    """Turn whatever a user's assignor raises inside into an AssignorError that names its file and line.
+    """Convert any error of a user's assignor into an AssignorError with its file and line.
 
-    A JavaFailure of one of Kafka's own assignors passes: it is a result, not a defect. A ctrl-C gets a note with the
-    place at which it found the assignor. `computing` lists the calls that have not returned, for a caller that watches
-    how long one takes.
+    A JavaFailure of one of Kafka's own assignors passes: it is a result, not a defect. A KeyboardInterrupt gets a note
+    with the place in the assignor. `computing` lists the calls that have not returned, for a caller that watches their
+    duration.
     """
 
     __slots__ = ("assignor",)
@@ -42,7 +42,7 @@ class blame:
         if isinstance(problem, KeyboardInterrupt):
             where = user_frame(problem, _file(type(self.assignor)))
             problem.add_note(f"in assignor {self.assignor.name!r}" + (f" ({where})" if where else ""))
-        # A call of sys.exit() is the assignor's doing, and no end of ours.
+        # A call of sys.exit() in the assignor is its error, and does not end this program.
         if isinstance(problem, (Exception, SystemExit)) and not isinstance(problem, (AssignorError, JavaFailure)):
             assignor = self.assignor
             where = user_frame(problem, _file(type(assignor))) or source_of(type(assignor))
@@ -50,7 +50,7 @@ class blame:
 
 
 def user_frame(problem: BaseException, file: str | None = None) -> str | None:
-    """`file:line` of the innermost frame in `file`; without one, in anything but this package and Python's library."""
+    """Return `file:line` of the innermost frame in `file`; without one, outside this package and Python's library."""
     found = None
     for frame, line in walk_tb(problem.__traceback__):
         at = frame.f_code.co_filename
@@ -62,7 +62,7 @@ def user_frame(problem: BaseException, file: str | None = None) -> str | None:
 
 
 def place_in(frame: FrameType | None, assignor: Assignor) -> str | None:
-    """`file:line` at which a running program stands in the assignor's own file; None where it stands elsewhere."""
+    """Return `file:line` of a running program in the assignor's own file; None when it is elsewhere."""
     file = _file(type(assignor))
     while frame is not None:
         if frame.f_code.co_filename == file:
@@ -72,7 +72,7 @@ def place_in(frame: FrameType | None, assignor: Assignor) -> str | None:
 
 
 def source_of(kind: type) -> str | None:
-    """`file:line` of a class's `assign`, or of the class itself; None when it has no source."""
+    """Return `file:line` of a class's `assign`, or of the class itself; None when it has no source."""
     assign = getattr(kind, "assign", None)
     code = getattr(assign, "__code__", None)
     if code is not None and _is_users(code.co_filename):

@@ -1,8 +1,8 @@
-"""A result kept as slices of topics, from which the partition objects are made when they are first asked for.
+"""An assignment stored as slices of topics, whose partition objects are made at their first use.
 
 `range` and `roundrobin` give a member of each topic every k-th partition between two numbers. Such a slice costs the
-same however long it is, so computing a round depends on topics and members only; what a round costs per partition is
-paid by those who look at partitions.
+same whatever its length, so the cost of a round depends on topics and members only; the cost per partition arises at
+the first read.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from groupsim.assignors.base.common import partitions_of
 from groupsim.protocol.messages.group import TopicPartition
 
-#: A topic, and which of its partitions.
+#: A topic, and a range of its partitions.
 Share = tuple[str, slice]
 
 
 class Dealt(Mapping[str, tuple[TopicPartition, ...]]):
-    """For each member its partitions, in the order of its shares: equal to the dict of tuples, and shown as that."""
+    """For each member its partitions, in the order of its shares: equal to the dict of tuples, and printed as that."""
 
     __slots__ = ("_counts", "_held", "_shares")
 
     def __init__(self, counts: Mapping[str, int], shares: Mapping[str, Sequence[Share]]) -> None:
-        """`counts` has the number of partitions of every topic that occurs in the shares of a member."""
+        """`counts` has the number of partitions of every topic in the shares of a member."""
         self._counts = counts
         self._shares = shares
         self._held: dict[str, tuple[TopicPartition, ...]] | None = None
@@ -43,7 +43,7 @@ class Dealt(Mapping[str, tuple[TopicPartition, ...]]):
         return repr(self._as_dict())
 
     def _as_dict(self) -> dict[str, tuple[TopicPartition, ...]]:
-        # All members at once: whoever asks for one asks for the others too, so a topic's objects are made in one go.
+        # All members at once: a reader of one reads the others too, so a topic's objects are made at once.
         if self._held is None:
             topics = {topic: partitions_of(topic, count) for topic, count in self._counts.items()}
             self._held = {member_id: _expanded(shares, topics) for member_id, shares in self._shares.items()}

@@ -1,8 +1,8 @@
 """`rack-first`: an example of a custom assignor. A partition goes to a member on one of its racks, if there is one.
 
-Kafka's assignors put balance before racks. Someone who pays for traffic between zones may want it the other way round:
-every partition that *can* be read within its rack is, members on one rack share those partitions evenly, and only the
-rest goes to whoever has least. docs/writing-an-assignor.md walks through this file.
+Kafka's assignors put balance before racks. A user who pays for traffic between zones may prefer the opposite: every
+partition that *can* be read within its rack is, members on one rack share those partitions evenly, and only the rest
+goes to the least loaded members. docs/writing-an-assignor.md explains this file.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from groupsim.protocol.messages.group import TopicPartition
 
 
 class RackFirstAssignor(Assignor):
-    """Racks before balance; eager, without memory."""
+    """Racks before balance; eager, without state."""
 
     name = "rack-first"
 
     def assign(self, topics: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription]) -> GroupAssignment:
-        """Each partition to the least loaded subscriber on its racks; without one, to the least loaded subscriber."""
+        """Give each partition to the least loaded subscriber on its racks, or, without one, of all."""
         return self.explain(topics, members, NO_STEPS)
 
     def explain(
         self, topics: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription], steps: Steps
     ) -> GroupAssignment:
-        """The same, with each grant as a step.
+        """Compute the same, with each grant as a step.
 
-        The partitions that nobody is near to are given out last, so that they even out what racks made uneven.
+        Partitions without a subscriber on their racks are given last, so that they even out the differences.
         """
         given: dict[str, list[TopicPartition]] = {member.member_id: [] for member in members}
         nobody_near = []
@@ -51,7 +51,7 @@ class RackFirstAssignor(Assignor):
 def _partitions(
     topics: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription]
 ) -> Iterable[tuple[TopicPartition, frozenset[str], list[MemberSubscription]]]:
-    """All partitions that somebody wants, with the racks of their replicas and their subscribers."""
+    """Return all partitions with subscribers, with the racks of their replicas."""
     for name in sorted({topic for member in members for topic in member.topics}):
         topic = topics.get(name)
         if topic is None:
@@ -68,7 +68,7 @@ def _give(
     given: Mapping[str, list[TopicPartition]],
     steps: Steps,
 ) -> None:
-    """To the candidate that has least; the member id decides between equals."""
+    """Give a partition to the least loaded candidate; the member id decides between equals."""
     taker = min(candidates, key=lambda member: (len(given[member.member_id]), member.member_id))
     if steps:
         steps.give((partition,), taker.member_id, f"it has the fewest, {len(given[taker.member_id])}")

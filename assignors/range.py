@@ -1,8 +1,8 @@
 """`range`: each topic by itself, cut into consecutive ranges, one for each of its members.
 
-n partitions over k members in member order: everyone gets n div k, the first n mod k one more. Over many small topics
-the leftovers always hit the same first members, by design. Topics with the same members and as many partitions give
-the same numbers to the same member (co-partitioning), with racks too (`range_racks`).
+n partitions over k members in member order: each member gets n div k, the first n mod k one more. Over many small
+topics the leftovers always hit the same first members, by design. Topics with the same members and as many partitions
+give the same numbers to the same member (co-partitioning), with racks too (`range_racks`).
 
 Sources: `RangeAssignor`; KIP-881; assignors reference, section 2.
 """
@@ -31,18 +31,18 @@ from groupsim.protocol.messages.group import TopicPartition
 
 
 class RangeAssignor(Assignor):
-    """Kafka's `range`: eager, rack-aware, without memory."""
+    """Kafka's `range`: eager, rack-aware, without state."""
 
     name = "range"
 
     def assign(self, topics: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription]) -> GroupAssignment:
-        """Cut every topic; with racks, lists are sorted, else topics stand in hash map order as in Java."""
+        """Cut every topic; with racks, lists are sorted, else topics are in hash map order as in Java."""
         return self.explain(topics, members, NO_STEPS)
 
     def explain(
         self, topics: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription], steps: Steps
     ) -> GroupAssignment:
-        """The same, with the range of each member in each topic as a step, and with racks each grant."""
+        """Compute the same, with the range of each member in each topic as a step, and with racks each grant."""
         known = existing_topics(topics, members)
         consumers = _consumers(known, members)
         racks = member_racks(members)
@@ -68,7 +68,7 @@ class RangeAssignor(Assignor):
 def _consumers(
     known: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription]
 ) -> Mapping[str, Sequence[str]]:
-    """For each topic its subscribers in member order; topics in the order of `known`."""
+    """Return for each topic its subscribers in member order; topics in the order of `known`."""
     ordered = in_member_order(members)
     if same_topics(members):
         return dict.fromkeys(known, tuple(member.member_id for member in ordered))
@@ -92,7 +92,7 @@ def _cut(topic: str, count: int, consumers: Sequence[str], shares: dict[str, lis
     for place, consumer in enumerate(consumers):
         end = start + quota + (place < extras)
         if start == end:
-            break  # more members than partitions: the rest gets nothing
+            break  # more members than partitions
         shares[consumer].append((topic, slice(start, end)))
         if listened:
             reason = f"member {place + 1} of {len(consumers)}: {quota}{' and one more' if place < extras else ''}"

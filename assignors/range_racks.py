@@ -2,9 +2,9 @@
 
 Topics are grouped by their members (with racks) and number of partitions. In a group of several topics partition p of
 all of them goes to the first member that has room in each and is on a rack of each. A topic alone that passed the rack
-gate gives each member, in order, the lowest partitions on its rack, up to its room. What is left is cut by room alone.
+gate gives each member, in order, the lowest partitions on its rack, up to its room. The rest is cut by room alone.
 
-A member's room in a topic is its quota, plus one while extras remain, less what it has.
+A member's room in a topic is its quota, plus one while extras remain, less its partitions.
 
 Sources: `RangeAssignor.TopicAssignmentState` and the methods around it; KIP-881; assignors reference, section 2.
 """
@@ -20,7 +20,7 @@ from groupsim.protocol.embedded.assignment import TopicMetadata
 
 
 class TopicState:
-    """One topic while it is being cut: what is left of it, who has how much, and who may get more."""
+    """One topic during the cut: its remaining partitions, the members' counts, and the members with room."""
 
     def __init__(
         self, metadata: TopicMetadata, consumers: Sequence[str], racks: Mapping[str, str], steps: Steps
@@ -36,11 +36,11 @@ class TopicState:
         self.quota, self.extras = divmod(metadata.partitions, len(consumers))
         self.left = dict.fromkeys(range(metadata.partitions))
         self.given: dict[str, list[int]] = {consumer: [] for consumer in consumers}
-        # Topics none of whose members has a rack are never placed together: they share one group that holds nothing.
+        # Topics without a member on a rack are never placed together: they share one empty group.
         self.group = (frozenset(self.consumers.items()), metadata.partitions if of_members else 0)
 
     def room(self, consumer: str) -> int:
-        """How many partitions a member may still get."""
+        """Return the number of partitions that a member may still get."""
         return max(0, self.quota + (self.extras > 0) - len(self.given[consumer]))
 
     def matches(self, consumer: str, partition: int) -> bool:
@@ -49,7 +49,7 @@ class TopicState:
         return rack is None or rack in self.racks[partition]
 
     def give(self, consumer: str, partitions: Sequence[int], reason: str) -> None:
-        """Hand partitions over; one grant uses up at most one extra."""
+        """Give partitions to a member; one grant uses up at most one extra."""
         if self._listened:
             every, room = partitions_of(self.topic, self.count), self.room(consumer)
             self._steps.give([every[number] for number in partitions], consumer, f"{reason}, and has room for {room}")
@@ -60,7 +60,7 @@ class TopicState:
             self.extras -= 1
 
     def cut(self, may_get: Callable[[str, int], bool], reason: str) -> None:
-        """In member order, each member gets the lowest remaining partitions it may get, up to its room."""
+        """Give each member, in order, the lowest remaining partitions that it may get, up to its room."""
         for consumer in self.consumers:
             if not self.left:
                 return
@@ -72,7 +72,7 @@ class TopicState:
 
 
 def place_by_rack(states: Sequence[TopicState], steps: Steps) -> None:
-    """Give out all partitions of all topics; called when at least one topic passed the rack gate."""
+    """Give out all partitions of all topics; called when racks matter to at least one topic."""
     groups: dict[tuple[frozenset[tuple[str, str | None]], int], list[TopicState]] = {}
     for state in states:
         groups.setdefault(state.group, []).append(state)
@@ -88,7 +88,7 @@ def place_by_rack(states: Sequence[TopicState], steps: Steps) -> None:
 
 
 def _place_together(states: Sequence[TopicState], count: int, steps: Steps) -> None:
-    """Co-partitioned topics: partition p of all of them to one member that has room for and is on a rack of each."""
+    """Give partition p of all co-partitioned topics to one member with room in each and on a rack of each."""
     candidates = list(states[0].consumers)
     if steps and count:
         steps.stage("RangeAssignor.assignCoPartitionedWithRackMatching")

@@ -1,6 +1,6 @@
-"""From a name to an assignor: built in, by its Java class name, `module:Class`, or registered as an entry point.
+"""The assignor for a name: built in, by its Java class name, `module:Class`, or registered as an entry point.
 
-A distribution registers its own with
+A distribution registers its own assignor with
 
     [project.entry-points."groupsim.assignors"]
     my-name = "my_package.my_module:MyAssignor"
@@ -39,14 +39,14 @@ KAFKAS: dict[str, type[Assignor]] = {
 }
 #: The same by Java class name, as pasted properties have them.
 JAVA_CLASSES: dict[str, type[Assignor]] = {JAVA_PACKAGE + kind.__name__: kind for kind in KAFKAS.values()}
-#: What ships beside them.
+#: The example assignor.
 EXAMPLES: dict[str, type[Assignor]] = {RackFirstAssignor.name: RackFirstAssignor}
 
 
 def resolve(name: str, folder: Path | None = None) -> Assignor:
-    """A new assignor of that name.
+    """Return a new assignor of that name.
 
-    `module:Class` is looked for in `folder` (the present one by default) and then where Python looks. Raises
+    `module:Class` is searched in `folder` (the present one by default) and then on Python's path. Raises
     AssignorError, with the nearest known name when there is one.
     """
     known = KAFKAS.get(name) or JAVA_CLASSES.get(name) or EXAMPLES.get(name)
@@ -61,17 +61,17 @@ def resolve(name: str, folder: Path | None = None) -> Assignor:
 
 
 def instance_of(kind: type[Assignor]) -> Assignor:
-    """A new assignor of a class at hand. Raises AssignorError when it lacks what an assignor needs."""
+    """Return a new assignor of a class. Raises AssignorError when a required attribute is missing."""
     return _make(str(getattr(kind, "name", None) or getattr(kind, "__name__", kind)), kind)
 
 
 def known_names() -> list[str]:
-    """The names that `resolve` knows without being told a module."""
+    """Return the names that `resolve` knows without a module."""
     return [*KAFKAS, *EXAMPLES, *(entry.name for entry in _registered())]
 
 
 def is_kafkas(assignor: Assignor) -> bool:
-    """Whether it is one of Kafka's own, whose results are Kafka's and are not judged."""
+    """Whether it is one of Kafka's own, whose results are not checked."""
     return type(assignor) in KAFKAS.values()
 
 
@@ -84,7 +84,7 @@ def _registered() -> list[EntryPoint]:
 def _unknown(name: str) -> str:
     nearest = get_close_matches(name, [*known_names(), *JAVA_CLASSES], n=1, cutoff=0.5)
     hint = f"did you mean {nearest[0]!r}? Known" if nearest else "known"
-    return f"no such assignor; {hint} are {', '.join(known_names())}; your own goes as module:Class"
+    return f"no such assignor; {hint} are {', '.join(known_names())}; write your own as module:Class"
 
 
 def _load(name: str, folder: Path) -> object:
@@ -112,7 +112,7 @@ def _import_problem(module_name: str, folder: Path, problem: BaseException) -> s
 
 @contextmanager
 def _importing_from(folder: Path) -> Iterator[None]:
-    """Python's path with a folder in front, for the time of one import."""
+    """Put a folder first on Python's path, for the time of one import."""
     sys.path.insert(0, str(folder))
     try:
         yield
@@ -130,7 +130,7 @@ def _load_entry(entry: EntryPoint) -> object:
 
 
 def _make(name: str, kind: object) -> Assignor:
-    """An object of the user's class, if it is one and has what an assignor needs."""
+    """Return an object of the user's class, if it is an assignor with the required attributes."""
     if not isinstance(kind, type) or not issubclass(kind, Assignor):
         what = f"class {kind.__name__}" if isinstance(kind, type) else f"a {type(kind).__name__}"
         text = f"{what} is no assignor; inherit from groupsim.assignors.Assignor"

@@ -1,11 +1,11 @@
-"""`roundrobin`: all partitions of all topics, dealt to the members as around a table.
+"""`roundrobin`: all partitions of all topics, given to the members in turn.
 
 Partitions are sorted by topic and number, members in member order form a ring, and a cursor moves on by one after each
 partition, past members that do not subscribe to its topic. It is never reset between topics, so with equal
 subscriptions counts differ by at most one; with differing ones the skipping can make them very uneven.
 
-Here a whole topic is dealt at once: its k subscribers in ring order, beginning with the first at or behind the cursor,
-take every k-th partition each. That costs the same however many members have to be skipped.
+Here a whole topic is given out at once: its k subscribers in ring order, beginning with the first at or after the
+cursor, take every k-th partition each. That costs the same however many members have to be skipped.
 
 Sources: `RoundRobinAssignor`; assignors reference, section 3.
 """
@@ -34,18 +34,18 @@ from groupsim.protocol.messages.group import TopicPartition
 
 
 class RoundRobinAssignor(Assignor):
-    """Kafka's `roundrobin`: eager, without racks, without memory."""
+    """Kafka's `roundrobin`: eager, without racks, without state."""
 
     name = "roundrobin"
 
     def assign(self, topics: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription]) -> GroupAssignment:
-        """Deal the partitions out; a member's list stands in the order in which it was dealt."""
+        """Give out the partitions; a member's list is in the order of the grants."""
         return self.explain(topics, members, NO_STEPS)
 
     def explain(
         self, topics: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription], steps: Steps
     ) -> GroupAssignment:
-        """The same, with each partition as a step, and the members that were skipped for it."""
+        """Compute the same, with each partition as a step, and the members that were skipped for it."""
         known = existing_topics(topics, members)
         ring = in_member_order(members)
         seats = _seats(ring)
@@ -70,7 +70,7 @@ class RoundRobinAssignor(Assignor):
 
 
 def _seats(ring: Sequence[MemberSubscription]) -> Mapping[str, Sequence[int]]:
-    """For each topic the places in the ring that subscribe to it, ascending."""
+    """Return for each topic the places in the ring that subscribe to it, ascending."""
     if same_topics(ring):
         return dict.fromkeys(ring[0].topics if ring else (), range(len(ring)))
     seats: dict[str, list[int]] = {}
@@ -83,7 +83,7 @@ def _seats(ring: Sequence[MemberSubscription]) -> Mapping[str, Sequence[int]]:
 def _deal(
     topic: str, partitions: int, seats: Sequence[int], cursor: int, hands: Sequence[list[Share]]
 ) -> Sequence[int]:
-    """Deal one topic to the subscribers at `seats`, the first at or behind `cursor`; returns who took, in order."""
+    """Give one topic to the subscribers at `seats`, the first at or after `cursor`; return the takers, in order."""
     count = len(seats)
     first = bisect_left(seats, cursor) % count
     takers = seats[first : first + partitions]
@@ -101,7 +101,7 @@ def _report(
     ring: Sequence[MemberSubscription],
     steps: Steps,
 ) -> None:
-    """The partitions of a topic, one by one, as `takers` get them by turns."""
+    """Report the partitions of a topic, one by one, as `takers` get them in turn."""
     for partition, seat in zip(partitions, cycle(takers)):
         passed = [ring[place % len(ring)].member_id for place in _between(cursor, seat, len(ring))]
         reason = f"next in the ring; past {in_line(passed)}, not subscribed" if passed else "next in the ring"

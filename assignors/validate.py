@@ -1,7 +1,7 @@
-"""Running an assignor for a group, and checking what a user's own one returns.
+"""Run an assignor for a group, and check the result of a user's own one.
 
-Kafka's own assignors are not judged: their results are Kafka's, defects included. A custom one that raises or returns
-nonsense is a defect of the user's code, and is reported with its file and line.
+The results of Kafka's own assignors are not checked: they are Kafka's, defects included. A custom one that raises or
+returns an invalid result is a defect of the user's code, and is reported with its file and line.
 
 Sources: `ConsumerCoordinator.onLeaderElected`, `validateCooperativeAssignment`; KIP-429; assignors reference,
 section 8.
@@ -30,17 +30,17 @@ def run_assignor(
     as_kafka: bool = False,
     steps: Steps = NO_STEPS,
 ) -> GroupAssignment:
-    """Let the assignor compute, and check the result of a custom one.
+    """Run the assignor, and check the result of a custom one.
 
     `protocol` is the one in use: under COOPERATIVE a partition may not be taken from one member and given to another
     in one round. `as_kafka` checks only that the result has the right types, as the Java compiler would. `steps` gets
-    the steps of an assignor that explains itself; those of a custom one must add up to its result.
+    the steps of an assignor that explains itself; those of a custom one must lead to its result.
 
-    Raises AssignorError (custom: raised, or returned nonsense) and JavaFailure (Kafka's own, where Kafka throws).
+    Raises AssignorError (custom: raised, or an invalid result) and JavaFailure (Kafka's own, where Kafka throws).
     """
     kafkas = is_kafkas(assignor)
     with blame(assignor):
-        # A user's own must not change what the leader encodes and the result is judged by.
+        # A user's own assignor must not change the leader's input.
         given = (topics, members) if kafkas else (MappingProxyType(topics), tuple(members))
         result = assignor.explain(*given, steps) if steps and explains(assignor) else assignor.assign(*given)
     if kafkas:
@@ -58,7 +58,7 @@ def run_assignor(
 
 
 def explains(assignor: Assignor) -> bool:
-    """Whether an assignor has an `explain` of its own, which belongs to the `assign` that it runs."""
+    """Whether an assignor has an `explain` of its own, for the `assign` that it runs."""
     for kind in type(assignor).__mro__:
         if "explain" in vars(kind):
             return kind is not Assignor
@@ -74,9 +74,9 @@ def judge(
     members: Sequence[MemberSubscription],
     protocol: RebalanceProtocol = RebalanceProtocol.EAGER,
 ) -> AssignorError | None:
-    """What is senseless in a custom assignor's result of the right types; None when nothing is, or when it is Kafka's.
+    """Return the error in a custom assignor's result of the right types; None for a valid one, or for Kafka's own.
 
-    For a caller that goes on with such a result as the Java client would (`run_assignor(..., as_kafka=True)`).
+    For a caller that continues with such a result as the Java client would (`run_assignor(..., as_kafka=True)`).
     """
     if is_kafkas(assignor):
         return None
@@ -87,7 +87,7 @@ def judge(
 
 
 def _other_steps(result: GroupAssignment, steps: Steps) -> str | None:
-    """What the steps of a custom assignor say and its result does not; an assignor may report notes alone."""
+    """Return the contradiction between a custom assignor's steps and its result; notes alone contradict nothing."""
     if all(step.does in ("note", "set aside", "stop") for step in steps):
         return None
     try:
@@ -107,7 +107,7 @@ def _listed(partitions: Sequence[TopicPartition]) -> str:
 
 
 def _wrong_type(result: object) -> str | None:
-    """What a compiler would have refused; nothing that the user's code returned is taken for granted."""
+    """Return the first wrong type in the result, as a compiler would; no attribute is assumed to exist."""
     if not isinstance(result, GroupAssignment):
         return f"returned {_kind(result)}; return a GroupAssignment"
     by_member: object = result.partitions
@@ -138,7 +138,7 @@ def _is_partition(value: object) -> bool:
 def _nonsense(
     result: GroupAssignment, topics: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription]
 ) -> str | None:
-    """What is wrong with the content: the first thing found, in the order of the result."""
+    """Return the first error in the content, in the order of the result."""
     wanted = {member.member_id: frozenset(member.topics) for member in members}
     taken: dict[TopicPartition, str] = {}
     for member, partitions in result.partitions.items():
@@ -163,7 +163,7 @@ def _wrong_partition(
         return f"which does not subscribe to that topic (it does to {', '.join(sorted(wanted)) or 'none'})"
     topic = topics.get(partition.topic)
     if topic is None:
-        return "a topic that the metadata does not know"
+        return "a topic that is not in the metadata"
     if not 0 <= partition.partition < topic.partitions:
         return f"a partition that does not exist (the topic has {topic.partitions})"
     return None
@@ -177,7 +177,7 @@ def _twice(partition: TopicPartition, member: str, taken: Mapping[TopicPartition
 
 
 def _moved_in_one_round(result: GroupAssignment, members: Sequence[MemberSubscription]) -> str | None:
-    """A partition that one member gets and another one has to give up: nobody would have stopped reading it yet."""
+    """Return the error of a partition that one member gets and another has yet to give up: both would read it."""
     owner = {partition: member.member_id for member in members for partition in member.owned}
     for member_id, partitions in result.partitions.items():
         for partition in partitions:

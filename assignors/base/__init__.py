@@ -1,9 +1,9 @@
-"""What every assignor is made of.
+"""The modules that every assignor uses.
 
 Where to read:
 
-    interface      what an assignor is
+    interface      the interface of an assignor
     steps          the steps of an assignment, for explanations
-    errors         its defects
+    errors         errors of assignors
     common, racks  what the built-in ones share
 """

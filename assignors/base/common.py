@@ -1,4 +1,4 @@
-"""What the built-in assignors share: which topics count, the order of members, and partitions as objects.
+"""Code that the built-in assignors share: the relevant topics, the order of members, and partitions as objects.
 
 Sources: `AbstractPartitionAssignor` (`assign`, `MemberInfo`); KIP-345 (static members); assignors reference, section 1.
 """
@@ -14,7 +14,7 @@ from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscri
 from groupsim.protocol.javahash import JavaHashMap, java_set_order, java_string_key
 from groupsim.protocol.messages.group import TopicPartition
 
-#: Partition objects kept for the next round, over all topics; beyond this the cache starts anew.
+#: The most partition objects in the cache, over all topics; beyond this the cache is emptied.
 _KEPT_PARTITIONS = 1 << 18
 
 #: Longer lists of names are shortened in explanations.
@@ -24,12 +24,12 @@ _new = tuple.__new__  # a named tuple without its Python-level constructor: a mi
 
 
 def in_hash_order(members: Sequence[MemberSubscription]) -> list[MemberSubscription]:
-    """The members as the leader's `HashMap`, filled in JoinGroup order, yields them."""
+    """Return the members in the iteration order of the leader's `HashMap`, filled in JoinGroup order."""
     return list(JavaHashMap((member.member_id, member) for member in members).values())
 
 
 def in_member_order(members: Iterable[MemberSubscription]) -> list[MemberSubscription]:
-    """Static members by instance id, then dynamic ones by member id (range and roundrobin, KIP-345)."""
+    """Return static members by instance id, then dynamic ones by member id (range and roundrobin, KIP-345)."""
     return sorted(members, key=_member_order)
 
 
@@ -40,7 +40,7 @@ def _member_order(member: MemberSubscription) -> tuple[bool, bytes]:
 
 
 def note_order(ordered: Sequence[MemberSubscription], steps: Steps) -> None:
-    """Report the order of members that `range` and `roundrobin` use, and where it comes from."""
+    """Report the order of members that `range` and `roundrobin` use, and its rule."""
     steps.stage("MemberInfo.compareTo")
     static = [f"{one.member_id} ({one.instance_id})" for one in ordered if one.instance_id is not None]
     dynamic = [one.member_id for one in ordered if one.instance_id is None]
@@ -51,27 +51,27 @@ def note_order(ordered: Sequence[MemberSubscription], steps: Steps) -> None:
 
 
 def in_line(names: Sequence[str]) -> str:
-    """Some names as part of a sentence, e.g. `c1, c2`, with the number of those that are left out."""
+    """Return names as part of a sentence, e.g. `c1, c2`, with the number of omitted ones."""
     return ", ".join(names) if len(names) <= _MOST_NAMES else f"{', '.join(names[:10])} and {len(names) - 10} more"
 
 
 def spread(result: GroupAssignment) -> str:
-    """The fewest and the most partitions that a member holds, e.g. `2 to 4`."""
+    """Return the fewest and the most partitions of a member, e.g. `2 to 4`."""
     counts = [len(held) for held in result.partitions.values()] or [0]
     return f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{counts[0]} each"
 
 
 def same_topics(members: Sequence[MemberSubscription]) -> bool:
-    """Whether all members name the same topics in the same order: the usual case, for which much is simpler."""
+    """Whether all members name the same topics in the same order: the usual case, which is much simpler."""
     return all(member.topics == members[0].topics for member in members)
 
 
 def existing_topics(
     topics: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription]
 ) -> dict[str, TopicMetadata]:
-    """The subscribed topics that have partitions, in Java's hash map order; `members` in JoinGroup order.
+    """Return the subscribed topics that have partitions, in Java's hash map order; `members` in JoinGroup order.
 
-    This is the filter that Kafka applies before any built-in assignor runs: an unknown topic is left out silently.
+    Kafka applies this filter before any built-in assignor runs: an unknown topic is left out silently.
     """
     if same_topics(members):
         subscribed = dict.fromkeys(members[0].topics if members else ())
@@ -88,7 +88,7 @@ def existing_topics(
 
 
 def partitions_of(topic: str, count: int) -> tuple[TopicPartition, ...]:
-    """All partitions of a topic, ascending; the same objects again at the next call, as long as they fit the cache."""
+    """Return all partitions of a topic, ascending; the same objects at every call, as long as they fit the cache."""
     found = _kept.get(topic, count)
     if found is None:
         found = tuple(partitions_numbered(topic, range(count)))
@@ -97,7 +97,7 @@ def partitions_of(topic: str, count: int) -> tuple[TopicPartition, ...]:
 
 
 def partitions_numbered(topic: str, numbers: Iterable[int]) -> list[TopicPartition]:
-    """Some partitions of a topic."""
+    """Return some partitions of a topic."""
     # Nothing here can be garbage, but the collector would look through all of it again and again: half of the time.
     collecting = gc.isenabled()
     gc.disable()
@@ -109,7 +109,7 @@ def partitions_numbered(topic: str, numbers: Iterable[int]) -> list[TopicPartiti
 
 
 class _Kept:
-    """Partition objects of earlier calls, within a bound. What is kept changes no result, only the time it takes."""
+    """A bounded cache of partition objects. It changes no result, only the time to compute it."""
 
     def __init__(self) -> None:
         self._by_topic: dict[tuple[str, int], tuple[TopicPartition, ...]] = {}
@@ -134,12 +134,12 @@ _kept = _Kept()
 
 
 def forget_partitions() -> None:
-    """Drop the partition objects kept for the next round (for measurements)."""
+    """Empty the cache of partition objects (for measurements)."""
     _kept.clear()
 
 
 def group_assignment(
     members: Sequence[MemberSubscription], given: Mapping[str, Iterable[TopicPartition]]
 ) -> GroupAssignment:
-    """The result in input order, with an empty tuple for a member that got nothing."""
+    """Return the result in input order, with an empty tuple for a member without partitions."""
     return GroupAssignment({member.member_id: tuple(given.get(member.member_id, ())) for member in members})

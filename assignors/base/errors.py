@@ -1,13 +1,13 @@
-"""What can go wrong with an assignor, said so that its author finds the place."""
+"""The errors of an assignor, with the place in its author's code."""
 
 from __future__ import annotations
 
 
 class AssignorError(Exception):
-    """An assignor could not be found, raised, or returned nonsense.
+    """An assignor could not be found, raised, or returned an invalid result.
 
     `assignor` is the name as the user gave it or the assignor's own, `where` the user's file and line ("file:line")
-    when it is known, `problem` what was wrong and what to do about it. A raised exception is the `__cause__`.
+    when it is known, `problem` the error with its remedy. A raised exception is the `__cause__`.
     """
 
     def __init__(self, assignor: str, problem: str, where: str | None = None) -> None:
@@ -23,7 +23,7 @@ ENDLESS_LOOP = "endless loop"
 
 
 class JavaFailure(Exception):
-    """A built-in assignor met input on which Kafka's own class throws, or never returns.
+    """A built-in assignor got input for which Kafka's own class throws, or never returns.
 
     `java` is the exception's class name, or ENDLESS_LOOP.
     """

@@ -1,7 +1,7 @@
-"""What an assignor is: the interface between a consumer and its partition assignor, built-in or the user's own.
+"""The interface between a consumer and its partition assignor, built-in or the user's own.
 
-The consumer asks `user_data` for what goes into its next subscription, tells `on_assignment` what it got, and, when
-it is the leader of its group, calls `assign`. An assignor object belongs to one consumer and may keep state between
+The consumer calls `user_data` for the bytes of its next subscription, `on_assignment` with its new assignment, and,
+when it is the leader of its group, `assign`. An assignor object belongs to one consumer and may have state between
 calls. It must be deterministic: no clock, no `random`, no iteration over a set, or the same seed gives two traces.
 
 Sources: `ConsumerPartitionAssignor`; KIP-429 (rebalance protocols); assignors reference, sections 1 and 8.
@@ -19,7 +19,7 @@ from groupsim.protocol.messages.group import TopicPartition
 
 
 class RebalanceProtocol(IntEnum):
-    """How members give partitions up: all before they join, or only those that move (KIP-429)."""
+    """The way in which members revoke partitions: all before they join, or only the moved ones (KIP-429)."""
 
     EAGER = 0
     COOPERATIVE = 1
@@ -37,26 +37,26 @@ class Assignor(ABC):
     def assign(self, topics: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription]) -> GroupAssignment:
         """Give every partition of the subscribed topics to a member that subscribes to it.
 
-        `topics` is what the leader's metadata knows (a subscribed topic may be missing), `members` come in the order
-        of the JoinGroup response; both are read-only. Every member must be a key of the result, with an empty tuple
-        when it gets nothing.
+        `topics` is the leader's metadata (a subscribed topic may be missing), `members` are in the order of the
+        JoinGroup response; both are read-only. Every member must be a key of the result, with an empty tuple when it
+        gets no partition.
         """
 
     def explain(
         self, topics: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription], steps: Steps
     ) -> GroupAssignment:
-        """Compute what `assign` computes and report each step to `steps` (`groupsim assign --explain`).
+        """Compute the same result as `assign` and report each step to `steps` (`groupsim assign --explain`).
 
-        Optional: this one reports nothing. An assignor that defines it computes here and lets `assign` call it with
+        Optional: this default reports nothing. An assignor that defines it computes here and lets `assign` call it with
         NO_STEPS, so that there is one computation. A subclass that replaces `assign` alone explains nothing.
         """
         return self.assign(topics, members)
 
     def user_data(self, topics: Sequence[str]) -> bytes | None:
-        """Bytes for the next subscription to `topics`, which the leader finds in `MemberSubscription.user_data`."""
+        """Return bytes for the next subscription to `topics`, for the leader: `MemberSubscription.user_data`."""
         return None
 
-    def on_assignment(  # noqa: B027 (most assignors remember nothing)
+    def on_assignment(  # noqa: B027 (most assignors have no state)
         self, partitions: Sequence[TopicPartition], generation: int
     ) -> None:
-        """Called on every member when it got its assignment, after revocations and before the listener."""
+        """Take this member's new assignment; called after revocations and before the listener."""

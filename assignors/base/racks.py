@@ -1,4 +1,4 @@
-"""When replicas' racks matter to an assignment, and who sits where (KIP-881).
+"""The racks of members and replicas, and the test whether they matter to an assignment (KIP-881).
 
 Racks are used only if some member has one, some replica is on a member's rack, and not every partition has replicas
 on all racks (then any placement is as good as another). Replicas without a rack are ignored; an empty rack is none.
@@ -24,7 +24,7 @@ def member_racks(members: Iterable[MemberSubscription]) -> dict[str, str]:
 
 
 def replica_racks(topic: TopicMetadata) -> list[frozenset[str]]:
-    """For each partition the racks of its replicas; nothing is known of those beyond `topic.racks`."""
+    """Return for each partition the racks of its replicas; partitions beyond `topic.racks` have none."""
     # Most partitions share a few sets, so each distinct one is built once.
     made: dict[tuple[str, ...], frozenset[str]] = {}
     found = []
@@ -37,7 +37,7 @@ def replica_racks(topic: TopicMetadata) -> list[frozenset[str]]:
 
 
 def racks_matter(of_members: Collection[str], of_partitions: Mapping[str, list[frozenset[str]]]) -> bool:
-    """The rack gate, over the member racks and the replica racks of some topics (by topic name)."""
+    """Whether racks matter, for these member racks and the replica racks of some topics (by topic name)."""
     if not of_members:
         return False
     distinct = {racks for partitions in of_partitions.values() for racks in partitions}
@@ -48,7 +48,7 @@ def racks_matter(of_members: Collection[str], of_partitions: Mapping[str, list[f
 
 
 class GroupRacks:
-    """Who is on which rack, for the whole group, as the sticky assignors see it; all empty when the gate is closed."""
+    """The racks of the whole group, as the sticky assignors use them; all empty when racks do not matter."""
 
     def __init__(self, known: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription]) -> None:
         of_members = member_racks(members)
@@ -59,7 +59,7 @@ class GroupRacks:
         self._members_on = Counter(self.of_member.values())
 
     def of_partition(self, partition: TopicPartition) -> frozenset[str]:
-        """The racks of a partition's replicas; none for a partition that the topic does not have."""
+        """Return the racks of a partition's replicas; none for an unknown partition."""
         topic, number = partition
         racks = self._of_partition.get(topic, [])
         return racks[number] if 0 <= number < len(racks) else NO_RACKS
@@ -70,5 +70,5 @@ class GroupRacks:
         return rack is not None and rack not in self.of_partition(partition)
 
     def members_near(self, partition: TopicPartition) -> int:
-        """How many members sit on the racks of a partition's replicas."""
+        """Return the number of members on the racks of a partition's replicas."""
         return sum(self._members_on[rack] for rack in self.of_partition(partition))

@@ -1,6 +1,6 @@
 """The steps of an assignment, as the algorithm itself reports them while it computes.
 
-An assignor calls the methods of a `Steps` at the places where it decides. `NO_STEPS` is one that keeps nothing and is
+An assignor calls the methods of a `Steps` at the places where it decides. `NO_STEPS` stores nothing and is
 false: `assign` computes with it, and a report that costs something stands behind `if steps:`. So the explanation comes
 from the code that computes the assignment, and `replayed` gives that assignment back from the steps alone.
 
@@ -23,9 +23,9 @@ Does: TypeAlias = Literal["note", "keep", "give", "move", "set aside", "withhold
 class Step:
     """One decision.
 
-    `member` has the `partitions` from now on (keep, give, move) or does not get them in this round (withhold); `giver`
-    had them until now, and `counts` are how many partitions both held before (move). `undo` takes back all moves. The
-    others change nothing. `reason` is a sentence for a reader, the whole of it for `note` and `stop`.
+    `member` owns the `partitions` from now on (keep, give, move) or does not get them in this round (withhold); `giver`
+    owned them until now, and `counts` are the numbers of partitions of both before (move). `undo` takes back all moves.
+    The others change nothing. `reason` is a sentence for a reader, for `note` and `stop` the whole step.
     """
 
     stage: str
@@ -38,14 +38,14 @@ class Step:
 
 
 class Steps:
-    """Collects the steps of one assignment, each with the stage that it belongs to."""
+    """Collects the steps of one assignment, each with its stage."""
 
     def __init__(self) -> None:
         self._steps: list[Step] = []
         self._stage = ""
 
     def __bool__(self) -> bool:
-        """Whether anything that is reported is kept."""
+        """Whether steps are stored."""
         return True
 
     def __iter__(self) -> Iterator[Step]:
@@ -53,44 +53,44 @@ class Steps:
         return iter(self._steps)
 
     def stage(self, name: str) -> None:
-        """What is reported from now on belongs to this stage: the class or method that decides."""
+        """Set the stage of the following steps: the class or method that decides."""
         self._stage = name
 
     def note(self, text: str, partitions: Iterable[TopicPartition] = ()) -> None:
-        """Something that a reader should know; it changes nothing. Partitions are listed behind the text."""
+        """Report a fact that changes nothing. Partitions are listed after the text."""
         self._add("note", text, partitions)
 
     def keep(self, partitions: Sequence[TopicPartition], member: str, reason: str) -> None:
-        """A member keeps partitions that it had; without partitions there is no step."""
+        """Report that a member keeps partitions; without partitions there is no step."""
         if partitions:
             self._add("keep", reason, partitions, member)
 
     def give(self, partitions: Sequence[TopicPartition], member: str, reason: str) -> None:
-        """A member gets partitions; without partitions there is no step."""
+        """Report that a member gets partitions; without partitions there is no step."""
         if partitions:
             self._add("give", reason, partitions, member)
 
     def set_aside(self, partitions: Sequence[TopicPartition], reason: str) -> None:
-        """Partitions have no owner for now, or take no part in what follows; without partitions there is no step."""
+        """Report partitions without an owner for now, or outside the following steps; without partitions no step."""
         if partitions:
             self._add("set aside", reason, partitions)
 
     def move(
         self, partition: TopicPartition, giver: str, member: str, reason: str, counts: tuple[int, int] | None = None
     ) -> None:
-        """A partition goes from one member to another; `counts` are how many both held before."""
+        """Report the move of a partition between members; `counts` are the numbers of partitions of both before."""
         self._add("move", reason, (partition,), member, giver, counts)
 
     def withhold(self, partition: TopicPartition, member: str, reason: str) -> None:
-        """A member that was to get a partition does not get it in this round."""
+        """Report that a member does not get its partition in this round."""
         self._add("withhold", reason, (partition,), member)
 
     def undo(self, reason: str) -> None:
-        """All moves so far are taken back."""
+        """Report that all moves so far are undone."""
         self._add("undo", reason)
 
     def stop(self, reason: str) -> None:
-        """Why a stage, or all of it, ends here."""
+        """Report the end of a stage, or of the whole assignment, with the reason."""
         self._add("stop", reason)
 
     def _add(
@@ -106,16 +106,16 @@ class Steps:
 
 
 class _NoSteps(Steps):
-    """Keeps nothing."""
+    """Stores nothing."""
 
     def __bool__(self) -> bool:
         return False
 
     def stage(self, name: str) -> None:
-        """Keep nothing."""
+        """Store nothing."""
 
     def _add(self, *_: object) -> None:
-        """Keep nothing."""
+        """Store nothing."""
 
 
 #: For an assignment without an explanation.
@@ -123,7 +123,7 @@ NO_STEPS: Steps = _NoSteps()
 
 
 def replayed(steps: Iterable[Step]) -> dict[str, list[TopicPartition]]:
-    """The partitions that members hold after these steps. Raises ValueError where one contradicts those before it."""
+    """Return the partitions of each member after these steps. Raises ValueError for a contradiction."""
     held: dict[str, list[TopicPartition]] = {}
     before_moves: dict[str, list[TopicPartition]] | None = None
     for step in steps:

@@ -8,18 +8,18 @@ moves nothing. With c the owner of the partition visited:
 
 *Balanced* means: no partition could move to a subscriber that has room and holds at least two fewer than its owner.
 
-Kafka asks *balanced* before each visit and rebuilds a map of all partitions each time. Only a move can change the
-answer, and a visit without a move changes nothing, so here
+Kafka checks *balanced* before each visit and rebuilds a map of all partitions each time. Only a move can change the
+result, and a visit without a move changes nothing, so here
 
-* the answer is kept until the next move, and "no" comes with a witness, a topic that is out of balance, which is
-  tried first the next time;
+* the result is stored until the next move, and "no" includes a topic that is out of balance, which is checked first the
+  next time;
 * for each topic we count how many of its partitions each member holds. The heaviest holder and the lightest
-  subscriber tell whether anything of the topic can move at all; if not, its partitions are passed over together.
+  subscriber decide whether a partition of the topic can move at all; if not, its partitions are skipped together.
 
-With stale claims the moves can go round in circles for ever, because a substitute (`moves`) may be taken from
-somebody other than c. Kafka's class then never returns (seen with kafka-clients 4.0.0); we notice it and say so.
+With stale claims the moves can repeat in a cycle for ever, because a substitute (`moves`) may be taken from a member
+other than c. Kafka's class then never returns (seen with kafka-clients 4.0.0); we detect the cycle and report it.
 
-(Kafka also looks at racks here, but only to choose between two ways of doing the same; we do not.)
+(Kafka also checks racks here, but only to choose between two ways to the same result; we do not.)
 
 Sources: `GeneralAssignmentBuilder.performReassignments`, `isBalanced`, `reassignPartition`; assignors reference, 4.3.
 """
@@ -36,12 +36,12 @@ from groupsim.assignors.sticky.moves import Moves
 from groupsim.assignors.sticky.state import State
 from groupsim.protocol.messages.group import TopicPartition
 
-# A reassignment ends after a handful of passes; only one that does not is watched.
+# A reassignment ends after a handful of passes; only a longer one is checked for cycles.
 _SUSPICIOUS_PASSES = 256
 
 
 def imbalance(counts: Iterable[int]) -> int:
-    """Kafka's balance score: the sum of the differences between all pairs of counts; 0 is perfect."""
+    """Return Kafka's balance score: the sum of the differences between all pairs of counts; 0 is perfect."""
     ordered = sorted(counts)
     return sum(count * (2 * place - len(ordered) + 1) for place, count in enumerate(ordered))
 
@@ -65,7 +65,7 @@ class Balance:
         ]
 
     def reassign(self, places: Iterable[int]) -> bool:
-        """Passes over the partitions until nothing moves; returns whether anything did."""
+        """Pass over the partitions until none moves; return whether any did."""
         runs = [(topic, list(run)) for topic, run in groupby(places, key=self._state.topic_of.__getitem__)]
         passes = 0
         while self._pass(runs):
@@ -77,7 +77,7 @@ class Balance:
         return passes > 0
 
     def _why_over(self) -> str:
-        """Why the passes are over, as a sentence."""
+        """Return the reason for the end of the passes, as a sentence."""
         if not self._known_balanced:
             return "a pass moved nothing"
         load = self._state.load
@@ -86,9 +86,9 @@ class Balance:
         return "balanced: no member can get a partition from one that holds two more"
 
     def _watch_for_circles(self, passes: int) -> None:
-        """Raise when partitions move in circles: the owners and the memory of moves are as they were before.
+        """Raise when partitions move in a cycle: the owners and the stored moves are as they were before.
 
-        One earlier moment is kept to compare with, a later one each time the number of passes has doubled.
+        One earlier state is stored for the comparison, and replaced each time the number of passes has doubled.
         """
         now = (tuple(self._state.owner), self._moves.snapshot())
         if now == self._earlier:
@@ -98,7 +98,7 @@ class Balance:
             self._earlier = now
 
     def _pass(self, runs: Sequence[tuple[int, Sequence[int]]]) -> bool:
-        """One pass over the partitions, by topic; returns whether it moved anything."""
+        """Make one pass over the partitions, by topic; return whether any moved."""
         moved = False
         for topic, places in runs:
             if self.balanced():
@@ -113,7 +113,7 @@ class Balance:
         return self._known_balanced
 
     def _visit(self, topic: int, places: Sequence[int]) -> bool:
-        """Visit partitions of one topic until the group is balanced; returns whether one moved."""
+        """Visit partitions of one topic until the group is balanced; return whether one moved."""
         if self._is_stuck(topic):
             return False
         moved = False
@@ -157,25 +157,25 @@ class Balance:
             reason = f"{name} subscribes to {partition.topic} and has the fewest"
         self._steps.move(partition, state.ids[giver], name, reason, (state.load.count[giver], state.load.count[to]))
 
-    # --- what the literal variant does differently -------------------------------------------------------------------
+    # --- differences of the literal variant -------------------------------------------------------------------
 
     def _limit(self, topic: int) -> int:
-        """An owner that holds more than this may give a partition of the topic away."""
+        """Return the count above which an owner may give away a partition of the topic."""
         lightest = self._state.load.lightest(self._state.subscriber_set[topic])
         return self._state.count(-1 if lightest is None else lightest) + 1
 
     def _is_stuck(self, topic: int) -> bool:
-        """Whether no partition of the topic can move as things are."""
+        """Whether no partition of the topic can move now."""
         return topic not in self._with_previous and self._most_held(topic) <= self._limit(topic)
 
     def _most_held(self, topic: int) -> int:
-        """The count of the most loaded holder of a partition of the topic."""
+        """Return the count of the most loaded holder of a partition of the topic."""
         load = self._state.load
         heaviest = load.heaviest(self._holders[topic])
         return 0 if heaviest is None else load.count[heaviest]
 
     def _better_owner(self, place: int, limit: int) -> int | None:
-        """Who should get a partition: its previous owner, the least loaded subscriber, or nobody."""
+        """Return the member that should get a partition: its previous owner, the least loaded subscriber, or None."""
         state = self._state
         count = state.load.count[state.owner[place]]
         previous = self._previous.get(place)
@@ -197,11 +197,11 @@ class Balance:
         count = self._state.load.count
         lightest = self._state.load.lightest(self._state.subscriber_set[topic])
         if lightest is None or count[lightest] == self._most_possible[lightest]:
-            return False  # another subscriber may still have room: the full search will tell
+            return False  # another subscriber may still have room: the full search decides
         return self._most_held(topic) > count[lightest] + 1
 
     def _find_witness(self) -> int | None:
-        """A topic of which somebody with room could take a partition from one who holds two more."""
+        """Return a topic with a partition that a member with room could take from an owner of two more."""
         load, wanted = self._state.load, self._state.wanted
         most_held: dict[int, int] = {}
         for member in load.ascending():
@@ -219,10 +219,10 @@ class Balance:
 
 
 class LiteralBalance(Balance):
-    """The same, step by step as Kafka does it: for groups that claim partitions their topics do not have.
+    """The same, step by step as in Kafka: for groups that claim partitions which their topics do not have.
 
-    There a partition can be held twice and a member can be full of phantoms, and nothing short of the literal
-    algorithm gives the same result (or the same NullPointerException).
+    There a partition can be held twice and a member can hold unknown partitions, and only the literal algorithm gives
+    the same result (or the same NullPointerException).
     """
 
     def _limit(self, topic: int) -> int:

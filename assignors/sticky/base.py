@@ -1,7 +1,7 @@
-"""The body that `sticky` and `cooperative-sticky` share: take in the claims, then one of two algorithms.
+"""The common part of `sticky` and `cooperative-sticky`: read the claims, then run one of two algorithms.
 
 When all subscriptions are equal, quotas decide (`uniform`); otherwise partitions are moved until no move helps
-(`general`). Both are Kafka's to the letter, defects included, because users meet them: docs/fidelity.md.
+(`general`). Both follow Kafka exactly, defects included, because users meet them: docs/fidelity.md.
 
 Sources: `AbstractStickyAssignor`; assignors reference, section 4.
 """
@@ -25,38 +25,38 @@ Given = dict[str, list[TopicPartition]]
 
 
 class StickyBase(Assignor):
-    """What both sticky assignors do; they differ in where claims come from and in what is held back."""
+    """The common part of both; they differ in the source of claims and in the withheld partitions."""
 
     def __init__(self) -> None:
         # Never reset, as in Kafka: after a group starts again at generation 1 all claims count as old (10.8).
         self._newest = NO_GENERATION
-        #: Whether quotas decide when all subscriptions are equal (since Kafka 2.6; librdkafka has the other way alone).
+        #: Whether quotas decide for equal subscriptions (since Kafka 2.6; librdkafka has the general algorithm only).
         self.has_quotas = True
-        #: After `assign`: partitions that change hands in this round, and who is to get them; None when the
-        #: subscriptions differed, because that algorithm does not say.
+        #: After `assign`: partitions that change their owner in this round, with the new one; None when the
+        #: subscriptions differed, because that algorithm does not provide them.
         self.transferring: dict[TopicPartition, str] | None = None
 
     @abstractmethod
     def claim(self, member: MemberSubscription) -> Claim:
-        """What a member says it owned, and in which generation."""
+        """Return a member's claimed partitions, and their generation."""
 
     def assign(self, topics: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription]) -> GroupAssignment:
-        """Give out all partitions, moving as few as balance allows.
+        """Give out all partitions, with as few moves as balance allows.
 
-        Raises JavaFailure on input on which Kafka's class throws.
+        Raises JavaFailure on input for which Kafka's class throws.
         """
         return self.explain(topics, members, NO_STEPS)
 
     def explain(
         self, topics: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription], steps: Steps
     ) -> GroupAssignment:
-        """The same, with claims, what is kept, each grant, each move and the reason for the end as steps."""
+        """Compute the same, with claims, kept partitions, each grant, each move and the reason for the end as steps."""
         claims = [self.claim(member) for member in in_hash_order(members)]
         known = existing_topics(topics, members)
         return group_assignment(members, self.place(known, claims, steps))
 
     def place(self, known: Mapping[str, TopicMetadata], claims: Sequence[Claim], steps: Steps = NO_STEPS) -> Given:
-        """The assignment by member id; `known` topics and `claims` in hash map order."""
+        """Return the assignment by member id; `known` topics and `claims` in hash map order."""
         self._newest = max(self._newest, *(claim.generation for claim in claims), NO_GENERATION)
         if steps:
             steps.stage("AbstractStickyAssignor.allSubscriptionsEqual")
@@ -77,7 +77,7 @@ class StickyBase(Assignor):
 
 
 def _note_claims(claims: Sequence[Claim], known: Container[str], steps: Steps) -> None:
-    """The claims of each member, in the order in which they are taken in."""
+    """Report the claims of each member, in the order in which they are read."""
     steps.note(f"members in the order of the leader's hash map: {in_line([one.member.member_id for one in claims])}")
     for claim in claims:
         if claim.partitions:
@@ -89,7 +89,7 @@ def _note_claims(claims: Sequence[Claim], known: Container[str], steps: Steps) -
 
 
 def _note_path(equal: bool, has_quotas: bool, racks: bool, steps: Steps) -> None:
-    """Which algorithm runs, and whether racks count."""
+    """Report the algorithm, and whether racks matter."""
     if equal:
         steps.note("all subscriptions are equal, so quotas decide: constrained assignment")
     elif has_quotas:

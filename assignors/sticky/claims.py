@@ -1,13 +1,13 @@
-"""First pass of the sticky assignors: are all subscriptions equal, and who owns what.
+"""First pass of the sticky assignors: check whether all subscriptions are equal, and decide the owners.
 
 Members are taken in hash map order. The first with a non-empty topic list sets the standard that the later ones are
-compared with, so an empty list seen *before* it counts as equal (a defect of Kafka's that we keep; assignors reference
+compared with, so an empty list seen *before* it counts as equal (a defect of Kafka, as there; assignors reference
 10.1). A partition claimed by several members goes by generation:
 
     this member's generation vs the previous claimant's    effect
-    equal      nobody owns it; it is remembered as contested, and this member is the claimant from now on
+    equal      no member owns it; it counts as contested, and this member is the claimant from now on
     higher     this member owns it
-    lower      it stays where it is
+    lower      the owner stays
 
 The previous claimant's generation is read from its *subscription field* while this member's own is the decoded one;
 for `sticky` members of old clients, which carry it in the user data only, the two differ (10.6).
@@ -32,7 +32,7 @@ NO_GENERATION = -1
 
 @frozen
 class Claim:
-    """What one member says it owned, and in which generation (-1: none given)."""
+    """The partitions that one member claims, and their generation (-1: none)."""
 
     member: MemberSubscription
     partitions: tuple[TopicPartition, ...]
@@ -41,7 +41,7 @@ class Claim:
 
 @frozen
 class Owned:
-    """Who owns what once the claims are settled: `by_member` in hash map order, topics that do not exist left out."""
+    """The owners after all claims: `by_member` in hash map order, without unknown topics."""
 
     by_member: dict[str, list[TopicPartition]]
     contested: frozenset[TopicPartition]
@@ -60,7 +60,7 @@ def equal_subscriptions(claims: Sequence[Claim]) -> bool:
 
 
 def settle(claims: Sequence[Claim], known: Container[str], steps: Steps = NO_STEPS) -> Owned:
-    """Decide who owns what among the topics in `known`; `claims` in hash map order."""
+    """Decide the owners of the topics in `known`; `claims` in hash map order."""
     claimed: defaultdict[str, set[int]] = defaultdict(set)
     for claim in claims:
         for topic, number in claim.partitions:
@@ -72,7 +72,7 @@ def settle(claims: Sequence[Claim], known: Container[str], steps: Steps = NO_STE
 
 
 def _settle_conflicts(claims: Sequence[Claim], known: Container[str], steps: Steps) -> Owned:
-    """The rule of the table above, partition by partition."""
+    """Apply the table above, partition by partition."""
     owned: dict[str, dict[TopicPartition, None]] = {claim.member.member_id: {} for claim in claims}
     claimant: dict[TopicPartition, MemberSubscription] = {}
     contested: set[TopicPartition] = set()
@@ -109,7 +109,7 @@ def _note_conflict(partition: TopicPartition, claim: Claim, other: str, theirs: 
 
 
 def of_generation(generation: int) -> str:
-    """A generation as part of a sentence."""
+    """Return a generation as part of a sentence."""
     return "no generation" if generation == NO_GENERATION else f"generation {generation}"
 
 

@@ -1,7 +1,7 @@
-"""`cooperative-sticky`: the sticky assignment in two steps, so that nobody stops for what does not move.
+"""`cooperative-sticky`: the sticky assignment in two rounds, so that consumption of unmoved partitions goes on.
 
-Claims are the partitions a member still owns when it joins. A partition that changes hands is given to nobody in this
-round: its owner revokes it and joins again, and in the follow-up round, in which nobody claims it, it is given out.
+Claims are the partitions that a member still owns when it joins. A partition that changes its owner is withheld in this
+round: its owner revokes it and joins again, and the follow-up round, without a claim to it, gives it out.
 
 Sources: `CooperativeStickyAssignor`; KIP-429; assignors reference, section 6.
 """
@@ -20,7 +20,7 @@ from groupsim.protocol.embedded.assignment import MemberSubscription, TopicMetad
 from groupsim.protocol.embedded.sticky_data import decode_generation, encode_generation
 from groupsim.protocol.messages.group import TopicPartition
 
-_encoded = lru_cache(maxsize=64)(encode_generation)  # a group's members say the same
+_encoded = lru_cache(maxsize=64)(encode_generation)  # a group's members send the same
 
 
 class CooperativeStickyAssignor(StickyBase):
@@ -32,26 +32,26 @@ class CooperativeStickyAssignor(StickyBase):
     def __init__(self) -> None:
         super().__init__()
         self._generation = NO_GENERATION
-        #: After `assign`: the partitions that nobody gets in this round, and who is to get them in the next.
+        #: After `assign`: the withheld partitions of this round, with their owners of the next.
         self.withheld: dict[TopicPartition, str] = {}
 
     def user_data(self, topics: Sequence[str]) -> bytes | None:
-        """The generation of the last assignment, for leaders that do not know the subscription's own field."""
+        """Return the generation of the last assignment, for leaders that ignore the subscription's own field."""
         return _encoded(self._generation)
 
     def on_assignment(self, partitions: Sequence[TopicPartition], generation: int) -> None:
-        """Remember the generation; the partitions travel in the subscription."""
+        """Store the generation; the partitions are in the subscription."""
         self._generation = generation
 
     def claim(self, member: MemberSubscription) -> Claim:
-        """The subscription's owned partitions, with its generation or else the one in the user data."""
+        """Return the subscription's owned partitions, with its generation or else the one in the user data."""
         generation = member.generation
         if generation is None or generation < 0:
             generation = decode_generation(member.user_data)
         return Claim(member, member.owned, NO_GENERATION if generation is None else generation)
 
     def place(self, known: Mapping[str, TopicMetadata], claims: Sequence[Claim], steps: Steps = NO_STEPS) -> Given:
-        """The sticky assignment without the partitions that change hands."""
+        """Return the sticky assignment without the partitions that change their owner."""
         given = super().place(known, claims, steps)
         self.withheld = _moving(claims, given) if self.transferring is None else self.transferring
         for partition, member in self.withheld.items():
@@ -74,7 +74,7 @@ class CooperativeStickyAssignor(StickyBase):
 
 
 def _moving(claims: Sequence[Claim], given: Given) -> dict[TopicPartition, str]:
-    """Partitions that a member gets without owning them and some member owns without getting them."""
+    """Return the partitions that a member gets without owning them and some member owns without getting them."""
     added: dict[TopicPartition, str] = {}
     revoked: set[TopicPartition] = set()
     for claim in claims:

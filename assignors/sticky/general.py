@@ -1,12 +1,12 @@
 """The sticky assignment when subscriptions differ: keep, give out, then move while a move helps.
 
-1. Members keep what they own, but for topics they no longer subscribe to and partitions off their rack.
+1. Members keep their partitions, except of topics they no longer subscribe to and off their rack.
 2. The rest is given out, topics with few subscribers first, each partition to the least loaded subscriber.
 3. What cannot move is set aside: topics with one subscriber, members that hold nothing else.
 4. Partitions move from more to less loaded members (`balance`), first the newly given ones alone, then all.
    If that did not improve the balance of an existing assignment, it is undone.
 
-The result is Kafka's, choice by choice; the data structures are not (`balance` says what replaced what).
+The result is Kafka's, choice by choice; the data structures are not (`balance` names the differences).
 
 Source: `AbstractStickyAssignor.GeneralAssignmentBuilder` (KIP-54, KAFKA-12675); assignors reference, section 4.3.
 """
@@ -52,7 +52,7 @@ class GeneralAssignment:
         self._revocation_needed = False
 
     def run(self) -> dict[str, list[TopicPartition]]:
-        """Partitions by member id. Raises JavaFailure where Kafka throws NullPointerException."""
+        """Return partitions by member id. Raises JavaFailure where Kafka throws NullPointerException."""
         state = self._state
         self._keep()
         left = self._unassigned()
@@ -89,7 +89,7 @@ class GeneralAssignment:
         self._steps.set_aside([tp for tp in lost if tp.topic in wanted], f"no replica is on the rack of {member}")
 
     def _unassigned(self) -> list[int]:
-        """What nobody kept, in the order of the partitions' numbers."""
+        """Return the partitions that no member kept, in the order of their numbers."""
         state = self._state
         counts = {topic: state.size(number) for number, topic in enumerate(state.topics)}
         kept = numbers_by_topic((state.partitions[place] for held in state.held for place in held), counts)
@@ -215,7 +215,7 @@ class GeneralAssignment:
         return imbalance(counts[m] for m, takes_part in enumerate(self._state.takes_part) if takes_part)
 
     def _previous_owners(self) -> dict[int, int]:
-        """For each partition the newest of its claimants of an earlier generation, subscribed or not (10.2)."""
+        """Return for each partition the newest claimant of an earlier generation, subscribed or not (10.2)."""
         self._steps.stage(f"{_BUILDER}.prepopulateCurrentAssignments")
         state = self._state
         found: dict[int, tuple[int, int]] = {}

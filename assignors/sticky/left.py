@@ -1,8 +1,8 @@
-"""Which partitions are still to be given out, in the order in which a sticky assignor gives them.
+"""The partitions without an owner, in the order in which a sticky assignor gives them out.
 
-Kafka walks two sorted lists side by side, all partitions and the kept ones, and steps the second when both agree. A
-kept partition that the topic does not have (it was recreated with fewer) is never met: from there on the walk takes
-every kept partition for unassigned and gives it out a second time. We keep that (assignors reference, 10.4).
+Kafka walks two sorted lists side by side, all partitions and the kept ones, and advances the second when both agree. A
+kept partition that the topic does not have (it was recreated with fewer) is never reached: from there on every kept
+partition counts as unassigned and is given out a second time, here too (assignors reference, 10.4).
 
 Sources: `getUnassignedPartitions` of both builders in `AbstractStickyAssignor`.
 """
@@ -15,7 +15,7 @@ from groupsim.protocol.messages.group import TopicPartition
 
 
 def numbers_by_topic(partitions: Iterable[TopicPartition], topics: Iterable[str]) -> dict[str, set[int]]:
-    """The numbers of partitions, by topic; every one of `topics` has an entry."""
+    """Return the numbers of partitions, by topic; every one of `topics` has an entry."""
     numbers: dict[str, set[int]] = {topic: set() for topic in topics}
     for topic, number in partitions:
         numbers[topic].add(number)
@@ -23,7 +23,7 @@ def numbers_by_topic(partitions: Iterable[TopicPartition], topics: Iterable[str]
 
 
 def left_over(counts: Mapping[str, int], kept: Mapping[str, Set[int]]) -> Iterator[tuple[str, range | list[int]]]:
-    """For each topic, in the order of `counts`, the numbers of its partitions that nobody kept, ascending."""
+    """Return for each topic, in the order of `counts`, the numbers of its partitions that no member kept, ascending."""
     stuck = False
     for topic, count in counts.items():
         held = kept[topic]

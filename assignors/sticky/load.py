@@ -1,7 +1,7 @@
-"""Members by how many partitions they hold, least first: Java's `TreeSet` ordered by (size, member id).
+"""Members by their number of partitions, fewest first: Java's `TreeSet` ordered by (size, member id).
 
 A member is a number, its place among the ids in Java's string order, so that an entry is one integer: count times the
-number of members, plus the member. The entries are kept in one sorted list.
+number of members, plus the member. The entries are one sorted list.
 
 Source: `AbstractStickyAssignor.SubscriptionComparator`; assignors reference, section 4.3.
 """
@@ -16,7 +16,7 @@ _Best: TypeAlias = Callable[[Iterable[int]], int]
 
 
 class Load:
-    """Counts of partitions held, and the order that follows from them."""
+    """Counts of partitions, and the order of members by them."""
 
     def __init__(self, counts: Sequence[int]) -> None:
         self.count = list(counts)
@@ -27,25 +27,25 @@ class Load:
         return self.count[member] * self._members + member
 
     def add(self, member: int, partitions: int) -> None:
-        """A participating member holds so many more (or fewer) partitions."""
+        """Add partitions to (or subtract them from) the count of a participating member."""
         entry = self._entry(member)
         del self._order[bisect_left(self._order, entry)]
         insort(self._order, entry + partitions * self._members)
         self.count[member] += partitions
 
     def add_all(self, members: Iterable[int]) -> None:
-        """Each of the members, as often as it is named, holds one more; cheaper than one by one."""
+        """Add one to each of the members, as often as it is named; cheaper than one by one."""
         for member in members:
             self.count[member] += 1
         self._order = sorted(self._entry(entry % self._members) for entry in self._order)
 
     def drop(self, members: Iterable[int]) -> None:
-        """Take members out of the order; their counts stay known."""
+        """Remove members from the order; their counts stay."""
         gone = {self._entry(member) for member in members}
         self._order = [entry for entry in self._order if entry not in gone]
 
     def restore(self, counts: Sequence[int]) -> None:
-        """Go back to earlier counts, with the members that take part now."""
+        """Restore earlier counts, with the members that take part now."""
         members = [entry % self._members for entry in self._order]
         self.count = list(counts)
         self._order = sorted(map(self._entry, members))
@@ -64,19 +64,19 @@ class Load:
         return len(self._order)
 
     def ascending(self) -> list[int]:
-        """The members, least loaded first, as the order is now."""
+        """Return the members, least loaded first, in the present order."""
         return [entry % self._members for entry in self._order]
 
     def lightest(self, among: Collection[int]) -> int | None:
-        """The first member of the order that is in `among`."""
+        """Return the first member of the order that is in `among`."""
         return self._first(self._order, among, min)
 
     def heaviest(self, among: Collection[int]) -> int | None:
-        """The last member of the order that is in `among`."""
+        """Return the last member of the order that is in `among`."""
         return self._first(reversed(self._order), among, max)
 
     def _first(self, entries: Iterable[int], among: Collection[int], best: _Best) -> int | None:
-        # Walking the order meets a member of `among` after members / len(among) steps on average; asking each of
+        # Walking the order meets a member of `among` after members / len(among) steps on average; checking each of
         # `among` costs len(among). The smaller one wins.
         members = self._members
         if len(among) ** 2 < members:

@@ -1,10 +1,10 @@
-"""The memory of moves that keeps two members from exchanging partitions of one topic.
+"""The stored moves, which keep two members from exchanging partitions of one topic.
 
-Moves made so far are kept per topic as pairs (from, to) with the partitions moved. When a partition is to move from f
+Moves so far are stored per topic as pairs (from, to) with the partitions moved. When a partition is to move from f
 to `to` although some partition of its topic moved from `to` to f before, that one moves back instead. A partition
 that moves again has one merged move, none when it returns to where it began.
 
-Which of several partitions moves back is decided by the order of a Java hash set of partitions.
+The order of a Java hash set of partitions decides which of several partitions moves back.
 
 Source: `AbstractStickyAssignor.PartitionMovements`; assignors reference, section 4.3.
 """
@@ -27,7 +27,7 @@ class Moves:
         self._of_topic: dict[str, dict[_Pair, JavaHashMap[TopicPartition, None]]] = {}
 
     def instead_of(self, partition: TopicPartition, owner: int, to: int) -> TopicPartition:
-        """The partition to move in place of this one, which `owner` holds; mostly this one itself."""
+        """Return the partition to move in place of this one, which `owner` holds; usually this one itself."""
         by_pair = self._of_topic.get(partition.topic)
         if not by_pair:
             return partition
@@ -36,7 +36,7 @@ class Moves:
         return next(iter(back)) if back else partition
 
     def record(self, partition: TopicPartition, owner: int, to: int) -> None:
-        """The partition moves from `owner` to `to`."""
+        """Store the move of a partition from `owner` to `to`."""
         earlier = self._of_partition.pop(partition, None)
         if earlier is not None:
             self._forget(partition, earlier)
@@ -48,7 +48,7 @@ class Moves:
         by_pair.setdefault((owner, to), JavaHashMap())[partition] = None
 
     def snapshot(self) -> frozenset[tuple[TopicPartition, _Pair]]:
-        """All moves remembered, to compare two moments."""
+        """Return all stored moves, to compare two states."""
         return frozenset(self._of_partition.items())
 
     def _forget(self, partition: TopicPartition, pair: _Pair) -> None:

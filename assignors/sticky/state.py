@@ -1,8 +1,8 @@
-"""The state of the general sticky algorithm: members and partitions as numbers, who holds what.
+"""The state of the general sticky algorithm: members and partitions as numbers, and the owners.
 
 Members are numbered in the order of their ids, topics by (subscribers, name), and partitions run through the topics in
 that order, which is the order in which the algorithm treats them. Claims to partitions that a topic does not have get
-numbers behind all others: they are kept, and count, but are never given out (assignors reference, 10.4).
+numbers after all others: they stay with their member, and count, but are never given out (assignors reference, 10.4).
 
 Source: `AbstractStickyAssignor.GeneralAssignmentBuilder`; assignors reference, section 4.3.
 """
@@ -23,10 +23,10 @@ NOBODY = -1
 
 
 class State:
-    """Members, topics and partitions by number, and the assignment as it stands.
+    """Members, topics and partitions by number, and the present assignment.
 
-    `held[m]` lists partitions in Java's order (removal closes the gap, additions go to the end); `owner[p]` is who got
-    the partition last. They agree but for the phantoms of a shrunken topic, which can have a partition held twice.
+    `held[m]` lists partitions in Java's order (removal closes the gap, additions go to the end); `owner[p]` is the last
+    receiver. They agree except for partitions that a smaller topic no longer has, which can be held twice.
     """
 
     def __init__(self, known: Mapping[str, TopicMetadata], claims: Sequence[Claim]) -> None:
@@ -43,7 +43,7 @@ class State:
                 subscribers[topic].append(member)
         self.topics = sorted(known, key=lambda topic: (len(subscribers[topic]), java_string_key(topic)))
         self.topic_number = {topic: number for number, topic in enumerate(self.topics)}
-        #: By topic: who subscribes (twice, who names it twice), and the same as a set.
+        #: By topic: its subscribers (twice for a member that names it twice), and the same as a set.
         self.subscribers = [subscribers[topic] for topic in self.topics]
         self.subscriber_set = [frozenset(members) for members in self.subscribers]
         #: By member: its topics that exist, in its own order.
@@ -68,7 +68,7 @@ class State:
         self._phantoms: dict[TopicPartition, int] = {}
 
     def place(self, partition: TopicPartition) -> int:
-        """The number of a partition of a known topic; a phantom gets one of its own."""
+        """Return the number of a partition of a known topic; an unknown partition gets a number of its own."""
         topic = self.topic_number[partition[0]]
         number = self.start[topic] + partition[1]
         if partition[1] >= 0 and number < self.start[topic + 1]:
@@ -81,12 +81,12 @@ class State:
         return self._phantoms[partition]
 
     def size(self, topic: int) -> int:
-        """How many partitions a topic has."""
+        """Return the number of partitions of a topic."""
         return self.start[topic + 1] - self.start[topic]
 
     @property
     def has_phantoms(self) -> bool:
-        """Whether somebody claims partitions that their topic does not have."""
+        """Whether a member claims partitions that their topic does not have."""
         return bool(self._phantoms)
 
     def contested(self, topic: int) -> bool:
@@ -94,20 +94,20 @@ class State:
         return len(self.subscribers[topic]) >= 2
 
     def most_possible(self, member: int) -> int:
-        """How many partitions a member could hold: all of its topics."""
+        """Return the number of partitions that a member could hold: all of its topics."""
         wanted = self.wanted[member]
         if len(wanted) == len(self.topics):
             return self.total  # as Kafka counts, also when a topic is named twice and another one not at all
         return sum(self.size(topic) for topic in wanted)
 
     def count(self, member: int) -> int:
-        """How many partitions a participating member holds. Raises JavaFailure for one that was set aside."""
+        """Return the count of a participating member. Raises JavaFailure for one that was set aside."""
         if member == NOBODY or not self.takes_part[member]:
             raise JavaFailure("java.lang.NullPointerException", "the member does not take part in the reassignment")
         return self.load.count[member]
 
     def hand_over(self, place: int, to: int) -> int:
-        """Move a partition to another member; returns who held it."""
+        """Move a partition to another member; return the former owner."""
         giver = self.owner[place]
         self.held[giver].remove(place)
         self.held[to].append(place)

@@ -1,6 +1,6 @@
-"""`sticky`: as balanced as roundrobin, and moving as little as that allows; eager.
+"""`sticky`: as balanced as roundrobin, with as few moves as that allows; eager.
 
-A member finds its past in its own user data: the list it last received and that generation. It therefore also claims
+A member's user data contains its last assignment and that generation. It therefore also claims
 partitions of topics that it has unsubscribed from meanwhile.
 
 Sources: `StickyAssignor`; KIP-54, KIP-341; assignors reference, section 5.
@@ -27,14 +27,14 @@ class StickyAssignor(StickyBase):
         self._last: tuple[tuple[TopicPartition, ...], int] | None = None
 
     def user_data(self, topics: Sequence[str]) -> bytes | None:
-        """The last assignment and its generation (schema v1); None before the first."""
+        """Return the last assignment and its generation (schema v1); None before the first."""
         return None if self._last is None else encode_sticky_user_data(*self._last)
 
     def on_assignment(self, partitions: Sequence[TopicPartition], generation: int) -> None:
-        """Remember it for the next subscription."""
+        """Store the assignment for the next subscription."""
         self._last = (tuple(partitions), generation)
 
     def claim(self, member: MemberSubscription) -> Claim:
-        """What the user data says; nothing when it is missing or unreadable."""
+        """Return the claims in the user data; none when it is missing or unreadable."""
         read = decode_sticky_user_data(member.user_data) if member.user_data else None
         return Claim(member, *read) if read is not None else Claim(member, (), NO_GENERATION)

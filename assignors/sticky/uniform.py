@@ -1,12 +1,12 @@
 """The sticky assignment when all subscriptions are equal: quotas, no search.
 
-P partitions over M members: everyone gets lo = P div M, and `want` = P mod M members get one more (hi). Members keep
-what they own up to their quota; what is left goes first to members on the partition's rack, then around the table.
+P partitions over M members: each member gets lo = P div M, and `want` = P mod M members get one more (hi). Members keep
+their partitions up to their quota; the rest goes first to members on the partition's rack, then to members in turn.
 Three lists describe the state: *under* (fewer than lo), *exact* (lo, and may take one more), and `over`, how many hold
-hi already. Which of several over-full members keeps its extra is decided by hash map order; the rest by member id.
+hi already. Hash map order decides which over-full member keeps its extra; the member id decides the rest.
 
 The algorithm is `AbstractStickyAssignor.ConstrainedAssignmentBuilder` (KAFKA-9987, KIP-881); assignors reference,
-section 4.2. Kafka walks the table partition by partition; here a run of full rounds is dealt in one slice per member.
+section 4.2. Kafka gives partition by partition; here a run of full rounds is one slice per member.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _BUILDER = "ConstrainedAssignmentBuilder"
 
 
 class UniformAssignment:
-    """One run over one group. `assignment` is by member id; `transferring` maps partitions to who waits for them."""
+    """One run over one group. `assignment` is by member id; `transferring` maps partitions to their new owners."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class UniformAssignment:
         self.transferring: dict[TopicPartition, str] = {}
 
     def run(self) -> None:
-        """Compute; raises JavaFailure where Kafka throws IllegalStateException (claims beyond a topic's partitions)."""
+        """Compute. Raises JavaFailure where Kafka throws IllegalStateException (claims beyond a topic's partitions)."""
         steps = self._steps
         steps.stage(f"{_BUILDER}.assignOwnedPartitions")
         if self._listened:
@@ -88,7 +88,7 @@ class UniformAssignment:
     # --- keeping -----------------------------------------------------------------------------------------------
 
     def _valid_claims(self, member: str, owned: Iterable[TopicPartition]) -> list[TopicPartition]:
-        """What a member may keep, by number, then topic; what is off its rack it gives up."""
+        """Return the partitions that a member may keep, by number, then topic; it gives up those off its rack."""
         if self._racks.used:
             mismatch = self._racks.mismatch
             off_rack = [partition for partition in owned if mismatch(member, partition)]
@@ -113,7 +113,7 @@ class UniformAssignment:
         return found
 
     def _keep(self, member: str, owned: list[TopicPartition]) -> None:
-        """Keep what fits the quota and put the member on its list."""
+        """Keep partitions within the quota and put the member on its list."""
         keep = len(owned)
         if keep < self._lo:
             self._under.append(member)
@@ -143,7 +143,7 @@ class UniformAssignment:
         self._steps.note(f"{self._total} partitions for {members} members make {self._lo} each{more}")
 
     def _note_left(self, left: Sequence[TopicPartition]) -> None:
-        """What is to be given out, in that order, and who may get it."""
+        """Report the partitions without an owner, in order, and the members with room."""
         self._steps.note(f"{len(left)} without an owner" + (", given out in this order" if left else ""), left)
         if self._under:
             below = [f"{member} ({len(self.assignment[member])})" for member in self._under]
@@ -152,7 +152,7 @@ class UniformAssignment:
             self._steps.note(f"with {self._lo}, and perhaps one more: {in_line(self._exact)}")
 
     def _unassigned(self) -> list[TopicPartition]:
-        """What nobody kept, by topic, then number."""
+        """Return the partitions that no member kept, by topic, then number."""
         counts = {topic: self._known[topic].partitions for topic in self._place}
         kept = numbers_by_topic(chain.from_iterable(self.assignment.values()), counts)
         left: list[TopicPartition] = []
@@ -166,7 +166,7 @@ class UniformAssignment:
     # --- filling -----------------------------------------------------------------------------------------------
 
     def _fill_by_rack(self, left: Sequence[TopicPartition]) -> list[TopicPartition]:
-        """Give partitions to members on one of their racks while quotas last; returns those without a taker."""
+        """Give partitions to members on one of their racks while quotas last; return those without a taker."""
         waiting = []
         cursor = 0
         for partition in left:
@@ -184,7 +184,7 @@ class UniformAssignment:
         return waiting
 
     def _near(self, members: Sequence[str], start: int, partition: TopicPartition) -> int | None:
-        """The first place, cyclically from `start`, of a member on one of the partition's racks."""
+        """Return the first place, cyclically from `start`, of a member on one of the partition's racks."""
         racks = self._racks.of_partition(partition)
         if not racks:
             return None
@@ -197,7 +197,7 @@ class UniformAssignment:
         return None
 
     def _give_under(self, place: int, partition: TopicPartition) -> int:
-        """Give to a member of *under*; returns where the search for the next one begins."""
+        """Give to a member of *under*; return the start of the next search."""
         member = self._under[place]
         if self._listened:
             self._report_near(partition, member, f"next of those below {self._lo}")
@@ -212,7 +212,7 @@ class UniformAssignment:
         return (place + step) % len(self._under) if self._under else 0
 
     def _give_exact(self, place: int, partition: TopicPartition) -> None:
-        """Give to a member of *exact*, which is full by that."""
+        """Give to a member of *exact*, which is then full."""
         if self._listened:
             self._report_near(partition, self._exact[place], f"first of those that may hold {self._hi}")
         hand = self.assignment[self._exact[place]]
@@ -227,7 +227,7 @@ class UniformAssignment:
         self._steps.give((partition,), member, f"a replica is on its rack {self._racks.of_member[member]}; {why}")
 
     def _fill(self, left: Sequence[TopicPartition]) -> None:
-        """Around the table, then one each to the members of *exact*."""
+        """Give to members in turn, then one each to the members of *exact*."""
         at = 0
         while self._under and at < len(left):
             at = self._deal_rounds(left, at)
@@ -241,7 +241,7 @@ class UniformAssignment:
             raise JavaFailure("java.lang.IllegalStateException", "We haven't reached the expected number of members")
 
     def _deal_rounds(self, left: Sequence[TopicPartition], at: int) -> int:
-        """As many rounds as nobody of *under* gets full in but the last; returns where the rest begins."""
+        """Give rounds until a member of *under* would be full before the last; return the start of the rest."""
         seats = len(self._under)
         rounds = min(self._lo - len(self.assignment[member]) for member in self._under)
         dealt = left[at : at + rounds * seats]
@@ -255,7 +255,7 @@ class UniformAssignment:
         return at + len(dealt)
 
     def _note_transfers(self, kept: Mapping[str, int]) -> None:
-        """Partitions that go to a member while another one gave them up, or that several claimed."""
+        """Return partitions that go to a member while another one gave them up, or that several claimed."""
         given_up, contested = self._given_up, self._owned.contested
         if not given_up and not contested:
             return
