@@ -6,8 +6,8 @@ Where to read:
     registry                               from a name to an assignor
     range, range_racks, roundrobin         Kafka's simple ones; `sticky/` has the other two
     rack_first                             an example of a custom one
-    validate, blame                        running one for a group; the place of an error in a user's code
-    dealt                                  the result type of range and roundrobin
+    validate, error_location               running one for a group; the place of an error in a user's code
+    partition_slices                       the result type of range and roundrobin
 """
 
 from groupsim.assignors.base.errors import AssignorError as AssignorError

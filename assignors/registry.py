@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from groupsim.assignors.base.errors import AssignorError
 from groupsim.assignors.base.interface import Assignor, RebalanceProtocol
-from groupsim.assignors.blame import source_of, user_frame
+from groupsim.assignors.error_location import source_of, user_frame
 from groupsim.assignors.rack_first import RackFirstAssignor
 from groupsim.assignors.range import RangeAssignor
 from groupsim.assignors.roundrobin import RoundRobinAssignor

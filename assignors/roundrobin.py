@@ -27,7 +27,7 @@ from groupsim.assignors.base.common import (
 )
 from groupsim.assignors.base.interface import Assignor
 from groupsim.assignors.base.steps import NO_STEPS, Steps
-from groupsim.assignors.dealt import Dealt, Share
+from groupsim.assignors.partition_slices import Dealt, Share
 from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 from groupsim.protocol.javahash import java_sorted
 from groupsim.protocol.messages.group import TopicPartition

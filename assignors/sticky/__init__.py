@@ -6,5 +6,5 @@ Where to read:
     claims                                 the owners of partitions
     uniform                                quotas, where all subscriptions are equal
     general, balance, state, moves         the search for a balance elsewhere
-    left, load                             partitions without an owner; members by their number of partitions
+    unassigned_partitions, load            partitions without an owner; members by their number of partitions
 """

@@ -22,8 +22,8 @@ from groupsim.assignors.base.racks import GroupRacks
 from groupsim.assignors.base.steps import NO_STEPS, Steps
 from groupsim.assignors.sticky.balance import Balance, LiteralBalance, imbalance
 from groupsim.assignors.sticky.claims import Claim, Owned, of_generation
-from groupsim.assignors.sticky.left import left_over, numbers_by_topic
 from groupsim.assignors.sticky.state import State
+from groupsim.assignors.sticky.unassigned_partitions import left_over, numbers_by_topic
 from groupsim.protocol.embedded.assignment import TopicMetadata
 from groupsim.protocol.messages.group import TopicPartition
 

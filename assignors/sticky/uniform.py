@@ -20,7 +20,7 @@ from groupsim.assignors.base.errors import JavaFailure
 from groupsim.assignors.base.racks import GroupRacks
 from groupsim.assignors.base.steps import NO_STEPS, Steps
 from groupsim.assignors.sticky.claims import NO_GENERATION, Owned, of_generation
-from groupsim.assignors.sticky.left import left_over, numbers_by_topic
+from groupsim.assignors.sticky.unassigned_partitions import left_over, numbers_by_topic
 from groupsim.protocol.embedded.assignment import TopicMetadata
 from groupsim.protocol.javahash import java_sorted
 from groupsim.protocol.messages.group import TopicPartition

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from groupsim.assignors.base.errors import AssignorError
 from groupsim.assignors.base.interface import Assignor, RebalanceProtocol
-from groupsim.assignors.blame import blame, source_of
+from groupsim.assignors.error_location import blame, source_of
 from groupsim.assignors.sticky.base import StickyBase
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.randomness import Stream

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupsim.assignors import RangeAssignor, RoundRobinAssignor, dealt
-from groupsim.assignors.dealt import Dealt
+from groupsim.assignors import RangeAssignor, RoundRobinAssignor, partition_slices
+from groupsim.assignors.partition_slices import Dealt
 from groupsim.protocol.embedded.assignment import GroupAssignment
 from groupsim.protocol.messages.group import TopicPartition
 from tests.helpers.assignor_groups import member, parts, random_members, random_topics, topics
@@ -59,13 +59,13 @@ def test_it_travels_to_another_process() -> None:
 def test_partitions_are_made_when_they_are_first_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """Neither assignor makes an object to compute a round; later looks find the first one's tuples."""
     made: list[str] = []
-    original = dealt.partitions_of
+    original = partition_slices.partitions_of
 
     def counted(topic: str, count: int) -> Sequence[TopicPartition]:
         made.append(topic)
         return original(topic, count)
 
-    monkeypatch.setattr(dealt, "partitions_of", counted)
+    monkeypatch.setattr(partition_slices, "partitions_of", counted)
     for kind in (RangeAssignor, RoundRobinAssignor):
         held = kind().assign(topics(t=4), [member("m1", "t"), member("m2", "t")]).partitions
         assert (list(held), len(held), made) == (["m1", "m2"], 2, [])
