@@ -17,7 +17,7 @@ _OURS = str(Path(__file__).resolve().parent)
 _LIBRARIES = tuple(sysconfig.get_paths()[key] for key in ("stdlib", "platstdlib"))
 
 
-class blame:
+class locate_errors:
     """Convert any error of a user's assignor into an AssignorError with its file and line.
 
     A JavaFailure of one of Kafka's own assignors passes: it is a result, not a defect. A KeyboardInterrupt gets a note
@@ -26,7 +26,7 @@ class blame:
     """
 
     __slots__ = ("assignor",)
-    computing: ClassVar[list[blame]] = []
+    computing: ClassVar[list[locate_errors]] = []
 
     def __init__(self, assignor: Assignor) -> None:
         self.assignor = assignor

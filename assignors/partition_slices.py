@@ -16,7 +16,7 @@ from groupsim.protocol.messages.group import TopicPartition
 Share = tuple[str, slice]
 
 
-class Dealt(Mapping[str, tuple[TopicPartition, ...]]):
+class PartitionSlices(Mapping[str, tuple[TopicPartition, ...]]):
     """For each member its partitions, in the order of its shares: equal to the dict of tuples, and printed as that."""
 
     __slots__ = ("_counts", "_held", "_shares")

@@ -23,7 +23,7 @@ from groupsim.assignors.base.common import (
 from groupsim.assignors.base.interface import Assignor
 from groupsim.assignors.base.racks import member_racks
 from groupsim.assignors.base.steps import NO_STEPS, Steps
-from groupsim.assignors.partition_slices import Dealt, Share
+from groupsim.assignors.partition_slices import PartitionSlices, Share
 from groupsim.assignors.range_racks import TopicState, place_by_rack
 from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 from groupsim.protocol.javahash import java_string_key
@@ -59,7 +59,7 @@ class RangeAssignor(Assignor):
         shares: dict[str, list[Share]] = {member.member_id: [] for member in members}
         for topic, ids in consumers.items():
             _cut(topic, counts[topic], ids, shares, steps)
-        result = GroupAssignment(Dealt(counts, shares))
+        result = GroupAssignment(PartitionSlices(counts, shares))
         if steps:
             steps.stop(f"every topic is cut, each by itself: members hold {spread(result)}")
         return result

@@ -27,7 +27,7 @@ from groupsim.assignors.base.common import (
 )
 from groupsim.assignors.base.interface import Assignor
 from groupsim.assignors.base.steps import NO_STEPS, Steps
-from groupsim.assignors.partition_slices import Dealt, Share
+from groupsim.assignors.partition_slices import PartitionSlices, Share
 from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 from groupsim.protocol.javahash import java_sorted
 from groupsim.protocol.messages.group import TopicPartition
@@ -63,7 +63,7 @@ class RoundRobinAssignor(Assignor):
             if listened:
                 _report(partitions_of(topic, counts[topic]), takers, cursor, ring, steps)
             cursor = takers[(counts[topic] - 1) % len(takers)] + 1
-        result = GroupAssignment(Dealt(counts, shares))
+        result = GroupAssignment(PartitionSlices(counts, shares))
         if steps:
             steps.stop(f"no partition is left; counts play no part: members hold {spread(result)}")
         return result

@@ -15,7 +15,7 @@ from types import MappingProxyType
 from groupsim.assignors.base.errors import AssignorError
 from groupsim.assignors.base.interface import Assignor, RebalanceProtocol
 from groupsim.assignors.base.steps import NO_STEPS, Steps, replayed
-from groupsim.assignors.error_location import blame, source_of
+from groupsim.assignors.error_location import locate_errors, source_of
 from groupsim.assignors.registry import is_kafkas
 from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 from groupsim.protocol.messages.group import TopicPartition
@@ -39,7 +39,7 @@ def run_assignor(
     Raises AssignorError (custom: raised, or an invalid result) and JavaFailure (Kafka's own, where Kafka throws).
     """
     kafkas = is_kafkas(assignor)
-    with blame(assignor):
+    with locate_errors(assignor):
         # A user's own assignor must not change the leader's input.
         given = (topics, members) if kafkas else (MappingProxyType(topics), tuple(members))
         result = assignor.explain(*given, steps) if steps and explains(assignor) else assignor.assign(*given)

@@ -108,7 +108,7 @@ def partitions_numbered(topic: str, numbers: Iterable[int]) -> list[TopicPartiti
             gc.enable()
 
 
-class _Kept:
+class _PartitionCache:
     """A bounded cache of partition objects. It changes no result, only the time to compute it."""
 
     def __init__(self) -> None:
@@ -130,7 +130,7 @@ class _Kept:
         self._total = 0
 
 
-_kept = _Kept()
+_kept = _PartitionCache()
 
 
 def forget_partitions() -> None:

@@ -23,7 +23,7 @@ from groupsim.assignors.base.steps import NO_STEPS, Steps
 from groupsim.assignors.sticky.balance import Balance, LiteralBalance, imbalance
 from groupsim.assignors.sticky.claims import Claim, Owned, of_generation
 from groupsim.assignors.sticky.state import State
-from groupsim.assignors.sticky.unassigned_partitions import left_over, numbers_by_topic
+from groupsim.assignors.sticky.unassigned_partitions import numbers_by_topic, unassigned
 from groupsim.protocol.embedded.assignment import TopicMetadata
 from groupsim.protocol.messages.group import TopicPartition
 
@@ -75,13 +75,13 @@ class GeneralAssignment:
             kept = [tp for tp in owned if tp[0] in topics and not (off_rack and mismatch(member_id, tp))]
             self._revocation_needed |= len(kept) < len(owned)
             if self._listened:
-                self._report_kept(claim, owned, kept)
+                self._report_claimed(claim, owned, kept)
             state.held[member] = [state.place(tp) for tp in kept]
             for place in state.held[member]:
                 state.owner[place] = member
         state.load.restore([len(held) for held in state.held])
 
-    def _report_kept(self, claim: Claim, owned: Sequence[TopicPartition], kept: Sequence[TopicPartition]) -> None:
+    def _report_claimed(self, claim: Claim, owned: Sequence[TopicPartition], kept: Sequence[TopicPartition]) -> None:
         member, wanted = claim.member.member_id, claim.member.topics
         self._steps.keep(kept, member, f"claimed with {of_generation(claim.generation)}")
         lost = [tp for tp in owned if tp not in kept]
@@ -93,7 +93,7 @@ class GeneralAssignment:
         state = self._state
         counts = {topic: state.size(number) for number, topic in enumerate(state.topics)}
         kept = numbers_by_topic((state.partitions[place] for held in state.held for place in held), counts)
-        starts = zip(state.start, left_over(counts, kept))
+        starts = zip(state.start, unassigned(counts, kept))
         return [start + number for start, (_, numbers) in starts for number in numbers]
 
     # --- step 2: give out --------------------------------------------------------------------------------------

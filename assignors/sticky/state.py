@@ -19,7 +19,7 @@ from groupsim.protocol.embedded.assignment import TopicMetadata
 from groupsim.protocol.javahash import java_sorted, java_string_key
 from groupsim.protocol.messages.group import TopicPartition
 
-NOBODY = -1
+NO_OWNER = -1
 
 
 class State:
@@ -50,7 +50,7 @@ class State:
         self.wanted = [[self.topic_number[topic] for topic in wanted[m]] for m in range(len(self.ids))]
         self._lay_out(known)
         self.held: list[list[int]] = [[] for _ in self.ids]
-        self.owner: list[int] = [NOBODY] * self.total
+        self.owner: list[int] = [NO_OWNER] * self.total
         self.load = Load([0] * len(self.ids))
         self.takes_part = [True] * len(self.ids)
 
@@ -77,7 +77,7 @@ class State:
             self._phantoms[partition] = len(self.partitions)
             self.partitions.append(partition)
             self.topic_of.append(topic)
-            self.owner.append(NOBODY)
+            self.owner.append(NO_OWNER)
         return self._phantoms[partition]
 
     def size(self, topic: int) -> int:
@@ -102,7 +102,7 @@ class State:
 
     def count(self, member: int) -> int:
         """Return the count of a participating member. Raises JavaFailure for one that was set aside."""
-        if member == NOBODY or not self.takes_part[member]:
+        if member == NO_OWNER or not self.takes_part[member]:
             raise JavaFailure("java.lang.NullPointerException", "the member does not take part in the reassignment")
         return self.load.count[member]
 

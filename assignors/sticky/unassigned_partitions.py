@@ -22,7 +22,7 @@ def numbers_by_topic(partitions: Iterable[TopicPartition], topics: Iterable[str]
     return numbers
 
 
-def left_over(counts: Mapping[str, int], kept: Mapping[str, Set[int]]) -> Iterator[tuple[str, range | list[int]]]:
+def unassigned(counts: Mapping[str, int], kept: Mapping[str, Set[int]]) -> Iterator[tuple[str, range | list[int]]]:
     """Return for each topic, in the order of `counts`, the numbers of its partitions that no member kept, ascending."""
     stuck = False
     for topic, count in counts.items():

@@ -20,7 +20,7 @@ from groupsim.assignors.base.errors import JavaFailure
 from groupsim.assignors.base.racks import GroupRacks
 from groupsim.assignors.base.steps import NO_STEPS, Steps
 from groupsim.assignors.sticky.claims import NO_GENERATION, Owned, of_generation
-from groupsim.assignors.sticky.unassigned_partitions import left_over, numbers_by_topic
+from groupsim.assignors.sticky.unassigned_partitions import numbers_by_topic, unassigned
 from groupsim.protocol.embedded.assignment import TopicMetadata
 from groupsim.protocol.javahash import java_sorted
 from groupsim.protocol.messages.group import TopicPartition
@@ -80,7 +80,7 @@ class UniformAssignment:
             left = self._fill_by_rack(left)
         steps.stage(f"{_BUILDER}.assignRoundRobin")
         self._fill(left)
-        self._note_transfers(kept)
+        self._record_transfers(kept)
         if self._listened:
             each = f"{self._lo} or {self._hi}" if self._want else str(self._lo)
             steps.stop(f"no partition is left, and every member holds {each}")
@@ -129,9 +129,9 @@ class UniformAssignment:
         self.assignment[member] = owned[:keep]
         self._given_up.update(dict.fromkeys(owned[keep:], member))
         if self._listened:
-            self._report_kept(member, owned, keep)
+            self._report_claimed(member, owned, keep)
 
-    def _report_kept(self, member: str, owned: Sequence[TopicPartition], keep: int) -> None:
+    def _report_claimed(self, member: str, owned: Sequence[TopicPartition], keep: int) -> None:
         since = of_generation(self._generations.get(member, NO_GENERATION))
         self._steps.keep(owned[:keep], member, f"claimed with {since}; {keep} of at most {self._hi}")
         full = f", as {self._want} hold {self._hi} already" if keep < self._hi else ""
@@ -156,7 +156,7 @@ class UniformAssignment:
         counts = {topic: self._known[topic].partitions for topic in self._place}
         kept = numbers_by_topic(chain.from_iterable(self.assignment.values()), counts)
         left: list[TopicPartition] = []
-        for topic, numbers in left_over(counts, kept):
+        for topic, numbers in unassigned(counts, kept):
             if len(numbers) == counts[topic]:
                 left.extend(partitions_of(topic, counts[topic]))
             else:
@@ -254,7 +254,7 @@ class UniformAssignment:
         self._under = [member for member in self._under if len(self.assignment[member]) < self._lo]
         return at + len(dealt)
 
-    def _note_transfers(self, kept: Mapping[str, int]) -> None:
+    def _record_transfers(self, kept: Mapping[str, int]) -> None:
         """Return partitions that go to a member while another one gave them up, or that several claimed."""
         given_up, contested = self._given_up, self._owned.contested
         if not given_up and not contested:

@@ -18,7 +18,7 @@ from typing import Any, NoReturn
 
 from groupsim.assignors.base.errors import AssignorError
 from groupsim.assignors.base.interface import Assignor, RebalanceProtocol
-from groupsim.assignors.error_location import blame, source_of
+from groupsim.assignors.error_location import locate_errors, source_of
 from groupsim.assignors.sticky.base import StickyBase
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.randomness import Stream
@@ -121,7 +121,7 @@ class Ownership:
     def _blame(self, assignor: Assignor, problem: BaseException) -> NoReturn:
         """Say what an assignor has raised, and raise that; only here, for nearly all of them never do."""
         try:
-            with blame(assignor):
+            with locate_errors(assignor):
                 raise problem
         except AssignorError as error:
             raise report(self._member, error) from error

@@ -21,7 +21,7 @@ from groupsim.assignors import (
     resolve,
     run_assignor,
 )
-from groupsim.assignors.error_location import blame
+from groupsim.assignors.error_location import locate_errors
 from groupsim.assignors.registry import known_names
 from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 from tests.helpers.assignor_groups import member, parts, problems, random_members, random_topics, shown, topics
@@ -152,9 +152,9 @@ def test_what_it_returns_is_traced_to_its_assign(folder: Path) -> None:
 
 
 def test_blame_covers_the_other_methods_too(folder: Path) -> None:
-    """Whatever is called inside `blame` and raises becomes an AssignorError with a place."""
+    """Whatever is called inside `locate_errors` and raises becomes an AssignorError with a place."""
     assignor = resolve(mine(folder, "Greedy"), folder)
-    with pytest.raises(AssignorError, match="raised AttributeError"), blame(assignor):
+    with pytest.raises(AssignorError, match="raised AttributeError"), locate_errors(assignor):
         assignor.no_such_thing  # type: ignore[attr-defined] # noqa: B018
 
 
@@ -188,7 +188,7 @@ NONSENSE: list[tuple[object, str]] = [
     (gives(a="u-0", b=""), r"gave u-0 to member 'a', which does not subscribe to that topic \(it does to gone, t\)"),
     (gives(a="", b="elsewhere-0"), r"gave elsewhere-0 to member 'b', which does not subscribe to that topic \(it does"),
     (gives(a="t-7", b=""), r"gave t-7 to member 'a', a partition that does not exist \(the topic has 2\)"),
-    (gives(a="gone-0", b=""), "gave gone-0 to member 'a', a topic that the metadata does not know"),
+    (gives(a="gone-0", b=""), "gave gone-0 to member 'a', a topic that is not in the metadata"),
     (gives(a="t-0 t-1"), "left out member 'b'; every member needs an entry"),
     (GroupAssignment({"a": (), "b": ()}, {"a": "text"}), "user_data of member 'a' is a str"),  # type: ignore[dict-item]
     (GroupAssignment({"a": (), "b": ()}, {"c": b""}), "gave user_data to 'c'"),

@@ -10,15 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groupsim.assignors import RangeAssignor, RoundRobinAssignor, partition_slices
-from groupsim.assignors.partition_slices import Dealt
+from groupsim.assignors.partition_slices import PartitionSlices
 from groupsim.protocol.embedded.assignment import GroupAssignment
 from groupsim.protocol.messages.group import TopicPartition
 from tests.helpers.assignor_groups import member, parts, random_members, random_topics, topics
 
 
-def some() -> Dealt:
+def some() -> PartitionSlices:
     """Two topics for one member, in the order of its shares, and nothing for the other."""
-    return Dealt({"t": 5, "a": 3}, {"m2": [("t", slice(0, 5, 2)), ("a", slice(1, 3))], "m1": []})
+    return PartitionSlices({"t": 5, "a": 3}, {"m2": [("t", slice(0, 5, 2)), ("a", slice(1, 3))], "m1": []})
 
 
 AS_DICT = {"m2": parts("t-0 t-2 t-4 a-1 a-2"), "m1": ()}

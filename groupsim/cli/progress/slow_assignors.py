@@ -12,7 +12,7 @@ from types import FrameType
 
 from rich.text import Text
 
-from groupsim.assignors.error_location import blame, place_in
+from groupsim.assignors.error_location import locate_errors, place_in
 from groupsim.cli.terminal import Terminal
 
 PATIENCE_S = 5.0
@@ -46,11 +46,11 @@ class _Watch:
     """The handler of the alarm: a call that it finds twice has taken longer than the time between two alarms."""
 
     def __init__(self) -> None:
-        self._seen: blame | None = None
-        self._named: blame | None = None
+        self._seen: locate_errors | None = None
+        self._named: locate_errors | None = None
 
     def __call__(self, _: int, frame: FrameType | None) -> None:
-        call = blame.computing[-1] if blame.computing else None
+        call = locate_errors.computing[-1] if locate_errors.computing else None
         if call is not None and call is self._seen and call is not self._named:
             self._named = call
             where = place_in(frame, call.assignor)
