@@ -1,15 +1,15 @@
-"""What will happen, in order: a row and a heap for the near future, and buckets for the rest.
+"""Scheduled entries in order: a row and a heap for the near future, and buckets for the rest.
 
-One heap of everything would do, and did; but its comparisons were half of the cost of an event, and grew with the
-number of members, each of whom has timers seconds away. So time is cut into buckets of 16 ms, and the events of later
-ones lie unsorted in a list per bucket. When the turn of a bucket comes, its list is sorted, which costs much less than
-taking as many off a heap: it is the `row`, from whose end the next is taken. What is pushed into the present bucket
-after that lies in `near`, a small heap. The next event is the earlier of the two first ones, so that the order is
+A single heap would be enough; but its comparisons were half of the cost of an event, and grew with the number of
+members, which all have timers seconds away. So time is cut into buckets of 16 ms, and the entries of later buckets are
+an unsorted list per bucket. When a bucket becomes the present one, its list is sorted, which costs much less than
+taking as many off a heap: it is the `row`, from whose end the next entry is taken. Entries pushed into the present
+bucket after that are in `near`, a small heap. The next entry is the earlier of the two first ones, so that the order is
 exactly that of one heap.
 
-The members of a group beat in step, since all of them got their assignment at the same time: of ten thousand, every
-event falls into one bucket, and `near` would be that one heap again. So a crowded bucket is split, when its turn comes,
-into buckets of 8 µs; until it is over, what falls into it goes there too.
+The members of a group send their heartbeats in step, because all of them got their assignment at the same time: with
+ten thousand, every event falls into one bucket, and `near` would be that one heap again. So a crowded bucket is split
+into buckets of 8 µs when it becomes the present one; until it is over, new entries of it go there too.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from heapq import heapify, heappop, heappush
 from groupsim.eventloop.heap import LIFE, WHEN, Entry, number_of
 
 BUCKET_US = 1 << 14  # a message's latency stays within a bucket or crosses into the next
-CROWD = 1_500  # split a bucket with more entries than this: fewer, and each would have a bucket of its own
+CROWD = 1_500  # split a bucket with more entries than this: with fewer, each would have a bucket of its own
 _BUCKET = -BUCKET_US  # as masks: they round a time down to where its bucket begins
 _SMALL_BUCKET_US = 1 << 3
 _SMALL_BUCKET = -_SMALL_BUCKET_US
@@ -27,7 +27,7 @@ _COMPACT_FROM = 1_000
 
 
 class Agenda:
-    """Entries by time, class and ticket. Hot paths look into `row`, `near` and `near_until_us` themselves."""
+    """Entries by time, class and ticket. Hot paths read `row`, `near` and `near_until_us` directly."""
 
     __slots__ = ("_buckets", "_compact_at", "_later", "_split_until_us", "near", "near_until_us", "row", "taken_back")
 
@@ -42,7 +42,7 @@ class Agenda:
         self._compact_at = _COMPACT_FROM
 
     def push(self, entry: Entry) -> None:
-        """Add an entry, wherever it belongs."""
+        """Add an entry at its place."""
         when = entry[WHEN]
         if when < self.near_until_us:
             heappush(self.near, entry)
@@ -60,7 +60,7 @@ class Agenda:
             bucket.append(entry)
 
     def advance(self) -> bool:
-        """Make the next bucket the present one, when nothing is left of it; False when there is none."""
+        """Make the next bucket the present one, when that is used up; return False when there is none."""
         while self._later and not self.row:  # compaction may have left a bucket empty
             begin = heappop(self._later)
             entries = self._buckets.pop(begin)
@@ -81,14 +81,14 @@ class Agenda:
             self.push_later(entry[WHEN], entry)
 
     def first(self) -> Entry | None:
-        """The entry that comes first, still in its place."""
+        """Return the first entry, without removing it."""
         row, near = self.row, self.near
         if near:
             return near[0] if not row or near[0] < row[-1] else row[-1]
         return self.row[-1] if row or self.advance() else None
 
     def take_back(self, entry: Entry) -> None:
-        """Make an entry do nothing; once most of them do nothing, throw those out. Nothing happens if it has run."""
+        """Make an entry do nothing; remove such entries once they are the majority. Nothing happens if it has run."""
         backlog = entry[LIFE].backlog
         if backlog and entry in backlog:
             backlog.remove(entry)
@@ -98,7 +98,7 @@ class Agenda:
             self._compact()
 
     def _compact(self) -> None:
-        """Throw out what was taken back or belongs to the dead; in place, because the kernel holds these."""
+        """Remove cancelled entries and those of crashed hosts; in place, because the kernel holds the lists."""
         taken_back = self.taken_back
         for entries in (self.row, self.near, *self._buckets.values()):
             entries[:] = [entry for entry in entries if number_of(entry) not in taken_back and not entry[LIFE].dead]

@@ -1,4 +1,4 @@
-"""Async functions that have nothing to wait for, run in the middle of an event."""
+"""Run an async function that never waits, in the middle of an event."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any, TypeVar
 T = TypeVar("T")
 
 
-def at_once(story: Coroutine[Any, Any, T]) -> T:
-    """Run a story that has nothing to wait for, here and now, in the middle of an event; returns what it returns.
+def run_without_waiting(coroutine: Coroutine[Any, Any, T]) -> T:
+    """Run a coroutine that never waits, here and now, in the middle of an event; return its result.
 
-    Raises RuntimeError when it waits all the same.
+    Raises RuntimeError when it does wait.
     """
     try:
-        story.send(None)
+        coroutine.send(None)
     except StopIteration as done:
         found: T = done.value
         return found
-    story.close()
-    name = getattr(story, "__qualname__", repr(story))
+    coroutine.close()
+    name = getattr(coroutine, "__qualname__", repr(coroutine))
     raise RuntimeError(f"{name} was run as an event, and has to wait")

@@ -1,8 +1,8 @@
-"""Python's search for garbage in cycles, while a run lasts.
+"""Python's garbage collector during a run.
 
-A run keeps millions of small objects alive (a hundred for each member of a group) and makes few cycles. With its own
-thresholds Python walks through all of them again and again: of the CPU time in which a group of ten thousand forms that
-is 60 %, with the thresholds below 20 %.
+A run holds millions of small objects (a hundred for each member of a group) and makes few cycles. With its own
+thresholds Python visits all of them again and again: that is 60 % of the CPU time in which a group of ten thousand
+forms, and below 20 % with these thresholds.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _COLLECT = (200_000, 20, 20)  # thresholds while a run lasts: Python's own are 7
 
 @contextmanager
 def patient_collector() -> Iterator[None]:
-    """Let Python look for garbage in cycles more rarely inside this block.
+    """Let Python's garbage collector run more rarely inside this block.
 
-    Put it around more than the run, as a sweep does, and what is told of the run is made and dropped in the same peace.
+    Put it around more than the run, as a sweep does: then the results of the run are built and dropped under it, too.
     """
     before = gc.get_threshold()
-    if before[0]:  # 0: somebody switched it off
+    if before[0]:  # 0: it is switched off
         gc.set_threshold(*(max(pair) for pair in zip(before, _COLLECT, strict=True)))
     try:
         yield

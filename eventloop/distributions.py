@@ -1,4 +1,4 @@
-"""Distributions as people write them in a scenario file."""
+"""The notation of distributions in a scenario file."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ EXAMPLES = {
 def parse_distribution(text: str | int | Distribution) -> Distribution:
     """Read a distribution: a duration alone (``12s``), or one of `EXAMPLES`.
 
-    Raises `ValueError` that says what is wrong and gives an example.
+    Raises `ValueError` with the error and an example.
     """
     if isinstance(text, Distribution):
         return text
     call = _CALL.fullmatch(text) if isinstance(text, str) else None
     if call is None and isinstance(text, str) and "(" in text and ")" not in text:
-        # what YAML leaves of {length: uniform(1s, 20s)}
+        # the rest that YAML leaves of {length: uniform(1s, 20s)}
         raise ValueError(f"{text!r}: the closing `)` is missing; inside {{…}} a comma ends a value, so quote the whole")
     if call is None:
         return constant(parse_duration(text))
@@ -73,7 +73,7 @@ def _examples() -> str:
 
 
 class _Arguments:
-    """The text between the parentheses, taken apart; what was not asked for is an error."""
+    """The text between the parentheses, split; an unused argument is an error."""
 
     def __init__(self, name: str, text: str) -> None:
         self.name = name
@@ -89,7 +89,7 @@ class _Arguments:
                 self.named[key] = parse_duration(value)
 
     def take(self, *names: str) -> list[int]:
-        """The arguments of these names, in place or by name, all of them needed and no other."""
+        """Return the arguments of these names, by position or by name; all are required and no other is allowed."""
         values = dict(zip(names, self.places, strict=False))
         for key, value in self.named.items():
             if key in values:

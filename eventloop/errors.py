@@ -1,10 +1,10 @@
-"""What can go wrong with a run as a whole, and how several errors become one."""
+"""Errors of a run as a whole, and the reduction of several errors to one."""
 
 from __future__ import annotations
 
 
 class EventLoopError(RuntimeError):
-    """A run cannot go on; the message says when, who, and what to do."""
+    """A run cannot go on; the message gives the time, the tasks, and the remedy."""
 
 
 class DeadlockError(EventLoopError):
@@ -12,7 +12,7 @@ class DeadlockError(EventLoopError):
 
 
 class StandstillError(EventLoopError):
-    """Virtual time stood still for too many events; the message names the callbacks that go round."""
+    """Virtual time stood still for too many events; the message names the repeated callbacks."""
 
 
 class SchedulingError(EventLoopError):
@@ -20,7 +20,7 @@ class SchedulingError(EventLoopError):
 
 
 def single(error: BaseException) -> BaseException:
-    """The one error of a group: a KeyboardInterrupt if there is one, else the first that is an Exception."""
+    """Return the one error of a group: a KeyboardInterrupt if there is one, else the first Exception."""
     if not isinstance(error, BaseExceptionGroup):
         return error
     leaves = [single(part) for part in error.exceptions]

@@ -1,10 +1,10 @@
-"""What lies in the heap: entries, and the lives they belong to.
+"""The entries of the heap, and the lives of hosts they belong to.
 
 An entry is a plain tuple (when_us, rank, serial, callback, argument, cause, life), so that the heap compares entries
 in C: when, rank, serial decide, and no two entries have all three in common. The rank is the class within the instant
-in its high bits and the ticket below; the serial is 0 but where a ticket was given and may be used again. The entry is
-its own handle: anything with a name would double the cost of `call_at`. An entry never changes, for hardly any is ever
-taken back; the agenda keeps a list of those that are, by the number that is theirs alone (`number_of`).
+in its high bits and the ticket below; the serial is 0 unless a ticket was given and may be used again. The entry is
+its own handle: an object with names would double the cost of `call_at`. An entry never changes, because hardly any is
+taken back; the agenda lists those that are, by their unique number (`number_of`).
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ TIMER_RANK: Final = RANKS[Order.TIMER]
 
 
 class Life:
-    """One incarnation of a host, as the heap sees it: may what belongs to it run?
+    """One incarnation of a host, as the heap uses it: whether its entries may run.
 
-    `held` is the one question on the hot path. Held and `dead`: its entries are dropped. Held and not dead (paused):
+    `held` is the one check on the hot path. Held and `dead`: the entries are dropped. Held and not dead (paused):
     they wait in `backlog`, in the order they came due.
     """
 
@@ -43,36 +43,36 @@ class Life:
         self.backlog: list[Entry] = []
 
     def stop(self, *, dead: bool = False) -> None:
-        """Nothing that belongs to it runs from now on: for a while, or ever again."""
+        """Stop running the entries of this life: for a while, or for good."""
         self.held = True
         self.dead = dead
         if dead:
             self.backlog.clear()
 
     def hold(self, entry: Entry) -> None:
-        """Keep a due entry for later, or drop it."""
+        """Store a due entry for later, or drop it."""
         if not self.dead:
             self.backlog.append(entry)
 
 
 Entry = tuple[int, int, int, Callback, Any, int, Life]
 
-FREE = Life("")  # what belongs to no host; never held
+FREE = Life("")  # of entries without a host; never held
 
 
 def number_of(entry: Entry) -> int:
-    """A number that no other entry of a run has: each ticket is drawn once, and stands in a rank or is a serial."""
+    """Return a number that no other entry of a run has: each ticket is drawn once, and is in a rank or is a serial."""
     return entry[SERIAL] or entry[RANK]
 
 
 def due_us(handle: Handle) -> int:
-    """When that is due which was scheduled and has this handle."""
+    """Return the time at which the entry with this handle is due."""
     return cast(Entry, handle)[WHEN]
 
 
 def release(sleeper: Any) -> None:
-    """Let one task run: the callback of every entry that wakes, starts or cancels a story.
+    """Let one task run: the callback of every entry that wakes, starts or cancels a task.
 
-    The drivers know it by identity, because after it control has to go back to trio.
+    The drivers recognise it by identity, because after it control has to return to trio.
     """
     sleeper.go()

@@ -1,4 +1,4 @@
-"""A machine or process whose doings can be paused, or killed, as one."""
+"""A machine or process that can be paused, or crashed, as a whole."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from groupsim.eventloop.heap import MESSAGE_RANK, RANKS, Callback, Entry, Life
 from groupsim.eventloop.interface import Handle, Order
-from groupsim.eventloop.tasks import Story, Waiter
+from groupsim.eventloop.tasks import SimTask, Waiter
 
 if TYPE_CHECKING:
     from groupsim.eventloop.loop import Loop
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 class Host:
     """One host. Everything it schedules belongs to its present life; a crash ends that life, `start` begins the next.
 
-    Paused: what comes due waits, and at `resume` runs in the order in which it came due, ahead of everything else of
-    that instant. Crashed: timers and messages are dropped, its stories are cancelled in the order they were started.
+    Paused: due entries wait, and at `resume` run in the order in which they came due, before everything else of that
+    instant. Crashed: timers and messages are dropped, its tasks are cancelled in the order they were started.
     """
 
-    __slots__ = ("_loop", "_stories", "incarnation", "life", "name")
+    __slots__ = ("_loop", "_tasks", "incarnation", "life", "name")
 
     def __init__(self, loop: Loop, name: str) -> None:
         self.name = name
         self.incarnation = 0
         self._loop = loop
         self.life = Life(name)  # the present one; a crash ends it for good
-        self._stories: dict[Story, None] = {}  # in the order they were started
+        self._tasks: dict[SimTask, None] = {}  # in the order they were started
 
     @property
     def paused(self) -> bool:
-        """Whether it stands still."""
+        """Whether it is paused."""
         return self.life.held and not self.life.dead
 
     @property
@@ -42,11 +42,11 @@ class Host:
 
     @property
     def held_back(self) -> int:
-        """How many due events a pause holds back."""
+        """The number of due events that a pause holds back."""
         return len(self.life.backlog)
 
     def call_at(self, when_us: int, callback: Callback, arg: Any = None, *, order: Order = Order.TIMER) -> Handle:
-        """As `Loop.call_at`, in this life of the host; written out, for one call less on the way of every timer."""
+        """Schedule like `Loop.call_at`, in this life of the host; inlined, to save one call for every timer."""
         loop = self._loop
         if when_us < loop.now_us:
             return loop._schedule(when_us, callback, arg, order, self.life)
@@ -71,9 +71,9 @@ class Host:
             loop = self._loop
             life.hold((loop.now_us, MESSAGE_RANK + loop.ticket(), 0, callback, arg, loop.trace.cause, life))
 
-    def start_soon(self, story: Callable[..., Awaitable[None]], *args: Any, name: str) -> Story:
-        """Start a story; its first step waits for its turn among the tasks of this instant."""
-        task = Story(self._loop, story, args, name, self.life, self._stories)
+    def start_soon(self, function: Callable[..., Awaitable[None]], *args: Any, name: str) -> SimTask:
+        """Start a task; its first step waits for its turn among the tasks of this instant."""
+        task = SimTask(self._loop, function, args, name, self.life, self._tasks)
         if self.alive:
             task.start()
         else:
@@ -88,12 +88,12 @@ class Host:
         await waiter.park()
 
     def pause(self) -> None:
-        """Stand still, as in a long garbage collection; nothing happens if it does already or is not alive."""
+        """Stop, as in a long garbage collection; nothing happens if it is paused already or not alive."""
         if not self.life.held:
             self.life.stop()
 
     def resume(self) -> None:
-        """Go on: what came due meanwhile runs now, in the order it came due."""
+        """Continue: entries that came due meanwhile run now, in the order they came due."""
         life = self.life
         if not self.paused:
             return
@@ -103,16 +103,16 @@ class Host:
             self._loop._agenda.push(entry)  # with its old due time, and so in its place
 
     def crash(self) -> None:
-        """Drop its timers and messages and cancel its stories, in the order they were started."""
+        """Drop its timers and messages and cancel its tasks, in the order they were started."""
         life = self.life
         if life.dead:
             return
         life.stop(dead=True)
-        for story in list(self._stories):
-            story.cancel()
+        for task in list(self._tasks):
+            task.cancel()
 
     def start(self) -> None:
-        """Bring a crashed host back, as a new incarnation; nothing happens when it is alive."""
+        """Start a crashed host again, as a new incarnation; nothing happens when it is alive."""
         if self.life.dead:
             self.incarnation += 1
             self.life = Life(self.name)

@@ -1,10 +1,10 @@
-"""What every room may ask of the event loop: one small interface, two drivers (virtual and real time).
+"""The event loop as every room uses it: one small interface, two drivers (virtual and real time).
 
 Two kinds of activity exist, and only these:
 
 * an **event**: a plain callback that runs at an instant (`call_at`). It may not wait. Heartbeats of a quiet group,
   timers, messages on a wire are events.
-* a **story**: an async function in a task of its own (`Host.start_soon`). It may wait, with this module's `Event`,
+* a **task**: an async function (`Host.start_soon`). It may wait, with this module's `Event`,
   `Queue`, `sleep`, `timeout`, never with trio's.
 
 Within one instant the order is: cancellations, messages, append results, timers, tasks; within one class by ticket
@@ -37,7 +37,7 @@ class Order(IntEnum):
 
 
 class Handle(Protocol):
-    """A scheduled event; keep it to cancel it. It says nothing else: an object with properties would cost too much."""
+    """A scheduled event, for `cancel`. It has no other attribute: an object with properties would cost too much."""
 
 
 class Event(Protocol):
@@ -58,14 +58,14 @@ class Queue(Protocol, Generic[T]):
 
 
 class Timeout(Protocol):
-    """What `timeout` yields: whether the time ran out before the block ended."""
+    """The result of `timeout`: whether the time ran out before the block ended."""
 
     @property
     def expired(self) -> bool: ...
 
 
 class Task(Protocol):
-    """A running story."""
+    """A running task."""
 
     name: str
 
@@ -86,29 +86,29 @@ class EventLoop(Protocol):
         """Run `callback(arg)` at `when_us` (now, if that has passed)."""
 
     def message_at(self, when_us: int, callback: Callback, arg: Any, life: Life) -> None:
-        """As `Host.call_at` for a message; shorter, for what is not in the past and is never taken back.
+        """Schedule a message like `Host.call_at`; shorter, for a time not in the past and an event without `cancel`.
 
-        Who sends often keeps the life and does not look for the host: of ten thousand hosts none is in the processor's
-        caches when its turn comes, but the life is needed anyway.
+        A frequent sender holds the life and does not look up the host: with ten thousand hosts none is in the
+        processor's caches when it is needed, but the life is needed anyway.
         """
 
     def timer_at(self, when_us: int, callback: Callback, arg: Any, life: Life) -> Handle:
-        """As `Host.call_at` for a timer; shorter, for what is not in the past."""
+        """Schedule a timer like `Host.call_at`; shorter, for a time not in the past."""
 
     def set_in_place(self, when_us: int, ticket: int, callback: Callback, arg: Any) -> Handle:
-        """Set a timer of no host, not in the past, whose place within the instant is that of a ticket drawn earlier."""
+        """Set a timer of no host, not in the past, at the place of an earlier ticket within the instant."""
 
     def cancel(self, handle: Handle) -> None:
-        """Take a scheduled event back; nothing happens if it has run or was cancelled before."""
+        """Cancel a scheduled event; nothing happens if it has run or was cancelled before."""
 
     def ticket(self) -> int:
-        """Draw the next rank; a timer that moves lazily keeps the rank it drew when it was logically set."""
+        """Draw the next rank; a timer that moves lazily uses the rank from the time when it was logically set."""
 
     def host(self, name: str) -> Host:
-        """The host of that name, made on first use."""
+        """Return the host of that name, created at the first use."""
 
     def stream(self, purpose: str, entity: str = "", incarnation: int = 0) -> Stream:
-        """The random stream of (seed, purpose, entity, incarnation), from its beginning."""
+        """Return the random stream of (seed, purpose, entity, incarnation), from its beginning."""
 
     def event(self) -> Event: ...
     def queue(self) -> Queue[Any]: ...
@@ -116,21 +116,21 @@ class EventLoop(Protocol):
     async def sleep(self, us: int) -> None: ...
 
     def timeout(self, us: int) -> AbstractContextManager[Timeout]:
-        """Cancel the block after `us`; look at `.expired` afterwards."""
+        """Cancel the block after `us`; check `.expired` afterwards."""
 
     async def until(self, predicate: Callable[[], bool], timeout_us: int | None = None) -> bool:
-        """Wait until `predicate()` holds, looked at after every event; False when the time ran out first."""
+        """Wait until `predicate()` holds, checked after every event; return False when the time ran out first."""
 
 
 class Life(Protocol):
-    """One life of a host, from its start to its crash. What is scheduled in it does not run once it is over."""
+    """One life of a host, from its start to its crash. Entries of a finished life do not run."""
 
     dead: bool
     held: bool
 
 
 class Host(Protocol):
-    """A machine or process: what it does can be paused (a long GC) or killed as one.
+    """A machine or process: it can be paused (a long GC) or crashed as a whole.
 
     While paused, due timers and arriving messages queue up and run, in order, at `resume`; so its tasks stand still
     too, because only they could wake them. `crash` cancels its tasks and timers and starts a new incarnation.
@@ -151,7 +151,7 @@ class Host(Protocol):
     def deliver(self, callback: Callback, arg: Any) -> None:
         """Run `callback(arg)` now, or at `resume` when paused; drop it when the host is not alive."""
 
-    def start_soon(self, story: Callable[..., Awaitable[None]], *args: Any, name: str) -> Task: ...
+    def start_soon(self, function: Callable[..., Awaitable[None]], *args: Any, name: str) -> Task: ...
     async def sleep(self, us: int) -> None:
         """Sleep on this host's clock: a pause delays the wake-up."""
 
@@ -159,4 +159,4 @@ class Host(Protocol):
     def resume(self) -> None: ...
     def crash(self) -> None: ...
     def start(self) -> None:
-        """Bring a crashed host back, as a new incarnation."""
+        """Start a crashed host again, as a new incarnation."""

@@ -1,4 +1,4 @@
-"""The loop that both drivers share: the heap, hosts, stories, waiting, and the one failure of a run."""
+"""The loop that both drivers share: the heap, hosts, tasks, waiting, and the one failure of a run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from groupsim.eventloop.host import Host
 from groupsim.eventloop.interface import Handle, Order
 from groupsim.eventloop.randomness import Stream
 from groupsim.eventloop.sync import Event, Queue, Timeout
-from groupsim.eventloop.tasks import Story, Waiter
+from groupsim.eventloop.tasks import SimTask, Waiter
 from groupsim.eventloop.trace.trace import OFF, Trace
 from groupsim.eventloop.units import show_us
 
@@ -25,7 +25,7 @@ T = TypeVar("T")
 class Loop:
     """Clock, heap, randomness and trace of one run. `VirtualLoop` and `RealTimeLoop` drive it."""
 
-    # In virtual time nothing lies in the past. In real time it may, and keeps its place before what is due later.
+    # In virtual time no entry is in the past. In real time it may be, and runs before later entries.
     late_is_now = True
     _nursery: trio.Nursery
 
@@ -44,8 +44,8 @@ class Loop:
         self.ticket: Callable[[], int] = itertools.count(1).__next__
         self._agenda = Agenda()
         self._hosts: dict[str, Host] = {}
-        self._stories: dict[Story, None] = {}
-        self._by_task: dict[trio.lowlevel.Task, Story] = {}
+        self._tasks: dict[SimTask, None] = {}
+        self._by_trio_task: dict[trio.lowlevel.Task, SimTask] = {}
         self._waiting: dict[Waiter, None] = {}
         self._watchers: list[Waiter] = []
 
@@ -53,7 +53,7 @@ class Loop:
 
     def call_at(self, when_us: int, callback: Callback, arg: Any = None, *, order: Order = Order.TIMER) -> Handle:
         """Run `callback(arg)` at `when_us` (now, if that has passed)."""
-        # As `_schedule`, in place: this is the hottest path of all.
+        # As `_schedule`, inlined: this is the hottest path of all.
         if when_us < self.now_us:
             return self._schedule(when_us, callback, arg, order, FREE)
         entry: Entry = (when_us, RANKS[order] + self.ticket(), 0, callback, arg, self.trace.cause, FREE)
@@ -64,10 +64,10 @@ class Loop:
             agenda.push_later(when_us, entry)
         return entry
 
-    # These two as well are written out, and are two, for one call less on the way of every message and heartbeat.
+    # These two are inlined as well, and are two, to save one call for every message and heartbeat.
 
     def message_at(self, when_us: int, callback: Callback, arg: Any, life: Any) -> None:
-        """A message arrives: `callback(arg)` in this life (`heap.Life`), at `when_us`, which is not in the past."""
+        """Schedule a message: `callback(arg)` in this life (`heap.Life`), at `when_us`, which is not in the past."""
         entry: Entry = (when_us, MESSAGE_RANK + self.ticket(), 0, callback, arg, self.trace.cause, life)
         agenda = self._agenda
         if when_us < agenda.near_until_us:
@@ -76,7 +76,7 @@ class Loop:
             agenda.push_later(when_us, entry)
 
     def timer_at(self, when_us: int, callback: Callback, arg: Any, life: Any) -> Handle:
-        """A timer: `callback(arg)` in this life (`heap.Life`), at `when_us`, which is not in the past."""
+        """Schedule a timer: `callback(arg)` in this life (`heap.Life`), at `when_us`, which is not in the past."""
         entry: Entry = (when_us, TIMER_RANK + self.ticket(), 0, callback, arg, self.trace.cause, life)
         agenda = self._agenda
         if when_us < agenda.near_until_us:
@@ -92,7 +92,7 @@ class Loop:
         return entry
 
     def cancel(self, handle: Handle) -> None:
-        """Take a scheduled event back; nothing happens if it has run or was cancelled before."""
+        """Cancel a scheduled event; nothing happens if it has run or was cancelled before."""
         self._agenda.take_back(cast(Entry, handle))
 
     def _schedule(self, when_us: int, callback: Callback, arg: Any, order: int, life: Life) -> Entry:
@@ -102,56 +102,56 @@ class Loop:
         self._agenda.push(entry)
         return entry
 
-    def _release_soon(self, sleeper: Waiter | Story, order: int, life: Life) -> Entry:
+    def _release_soon(self, sleeper: Waiter | SimTask, order: int, life: Life) -> Entry:
         return self._schedule(self.now_us, release, sleeper, order, life)
 
     def _release_at(self, when_us: int, sleeper: Waiter, life: Life) -> Entry:
         return self._schedule(when_us, release, sleeper, Order.TASK, life)
 
-    # -- hosts, stories, luck -----------------------------------------------------------------------------------
+    # -- hosts, tasks, randomness ---------------------------------------------------------------------------------
 
     def host(self, name: str) -> Host:
-        """The host of that name, made on first use."""
+        """Return the host of that name, created at the first use."""
         host = self._hosts.get(name)
         if host is None:
             host = self._hosts[name] = Host(self, name)
         return host
 
-    def start_soon(self, story: Callable[..., Awaitable[None]], *args: Any, name: str) -> Story:
-        """Start a story that belongs to no host."""
-        task = Story(self, story, args, name, FREE)
+    def start_soon(self, function: Callable[..., Awaitable[None]], *args: Any, name: str) -> SimTask:
+        """Start a task that belongs to no host."""
+        task = SimTask(self, function, args, name, FREE)
         task.start()
         return task
 
     def stream(self, purpose: str, entity: str = "", incarnation: int = 0) -> Stream:
-        """The random stream of (seed, purpose, entity, incarnation), from its beginning."""
+        """Return the random stream of (seed, purpose, entity, incarnation), from its beginning."""
         return Stream(self.seed, purpose, entity, incarnation)
 
     # -- waiting ------------------------------------------------------------------------------------------------
 
     def event(self) -> Event:
-        """A new flag, down."""
+        """Return a new flag that is not set."""
         return Event(self)
 
     def queue(self) -> Queue[Any]:
-        """A new empty queue."""
+        """Return a new empty queue."""
         return Queue(self)
 
     async def sleep(self, us: int) -> None:
-        """Sleep for `us` (of the clock of the host whose story this is)."""
+        """Sleep for `us` (of the clock of the host whose task this is)."""
         waiter = Waiter(self, "a sleep to end")
         waiter.entry = self._release_at(self.now_us + us, waiter, waiter.life)
         await waiter.park()
 
     def timeout(self, us: int) -> Timeout:
-        """Cancel the block after `us`; look at `.expired` afterwards."""
+        """Cancel the block after `us`; check `.expired` afterwards."""
         return Timeout(self, us)
 
     async def until(self, predicate: Callable[[], bool], timeout_us: int | None = None) -> bool:
-        """Wait until `predicate()` holds, looked at after every event; False when the time ran out first.
+        """Wait until `predicate()` holds, checked after every event; return False when the time ran out first.
 
-        The story goes on right after the event that made it hold, before anything else of that instant. The
-        predicate must only look. What it raises is raised here.
+        The task continues right after the event that made it hold, before anything else of that instant. The predicate
+        must not change anything. Its exceptions are raised here.
         """
         if predicate():
             return True
@@ -177,7 +177,7 @@ class Loop:
         waiter.wake(False)
 
     def _release_watcher(self) -> bool:
-        """Release the first story whose predicate holds; the others are looked at when it has had its turn."""
+        """Release the first task whose predicate holds; the others are checked after its step."""
         for waiter in self._watchers:
             if not waiter.life.held and self._holds(waiter):
                 self._watchers.remove(waiter)
@@ -194,14 +194,14 @@ class Loop:
         return bool(waiter.value)
 
     def _my_life(self) -> Life:
-        """The life of the host whose story runs now."""
-        story = self._by_task.get(trio.lowlevel.current_task())
-        return FREE if story is None else story.life
+        """The life of the host whose task runs now."""
+        task = self._by_trio_task.get(trio.lowlevel.current_task())
+        return FREE if task is None else task.life
 
     # -- the run ------------------------------------------------------------------------------------------------
 
     def fail(self, error: BaseException, where: str) -> None:
-        """End the run with `error`, as its one failure: every story is cancelled, in the order they were started."""
+        """End the run with `error`, as its one failure: every task is cancelled, in the order they were started."""
         if self.failure is None:
             error.add_note(f"at {show_us(self.now_us)} of the run, in {where}")
             self.failure = error
@@ -210,18 +210,18 @@ class Loop:
             self.failure.add_note(f"and while the run was being ended, in {where}: {error!r}")
 
     def _close(self) -> None:
-        for story in list(self._stories):
-            story.cancel()
+        for task in list(self._tasks):
+            task.cancel()
 
-    async def _tell(self, main: Callable[..., Awaitable[T]]) -> T:
-        """Run `main(loop)` as the first story; when it ends, the others are cancelled."""
-        story = Story(self, main, (self,), "main", FREE)
-        self._stories[story] = None
-        result = await story.tell()
+    async def _run_main(self, main: Callable[..., Awaitable[T]]) -> T:
+        """Run `main(loop)` as the first task; when it ends, the others are cancelled."""
+        task = SimTask(self, main, (self,), "main", FREE)
+        self._tasks[task] = None
+        result = await task.run()
         self._close()
         return cast(T, result)
 
 
 def name_of(function: Callable[..., object]) -> str:
-    """What to call a function in a message."""
+    """Return the name of a function for a message."""
     return getattr(function, "__qualname__", None) or repr(function)

@@ -1,9 +1,9 @@
-"""The check that is always on: no pass of trio's scheduler may step two tasks, or their order would be luck.
+"""The check that is always on: no pass of trio's scheduler may step two tasks, or their order would be random.
 
-A pass steps everything that became runnable since the pass before. In a virtual run that is what the kernel released
-in its turn, or else what the task of the pass before made runnable in its step (the last story of a nursery wakes the
-one that waits for its end). So it is enough to count, per turn and per step. Trio's hooks before and after a pass
-would say the same, but each hook costs more than the rest of the kernel's work for a wake-up, so there is one only.
+A pass steps every task that became runnable since the pass before. In a virtual run that is the task that the kernel
+released, or else the one that the task of the pass before made runnable in its step (the last task of a nursery wakes
+the one that waits for its end). So it is enough to count, per turn and per step. Trio's hooks before and after a pass
+would give the same answer, but each hook costs more than the rest of the kernel's work for a wake-up, so there is one.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class OneTaskPerPass(trio.abc.Instrument):
         self._on = False
 
     def begin(self) -> None:
-        """Start to look; called in the first step of the main task."""
+        """Start to check; called in the first step of the main task."""
         root = trio.lowlevel.current_root_task()
         self._main = trio.lowlevel.current_task()
         self._system = root.child_nurseries[0] if root is not None else None
@@ -34,16 +34,16 @@ class OneTaskPerPass(trio.abc.Instrument):
         self._on = True
 
     def end(self) -> None:
-        """Stop to look: the run is over."""
+        """Stop to check: the run is over."""
         self._on = False
 
     def begin_turn(self) -> None:
-        """The kernel begins a turn: nothing is runnable."""
+        """Begin a turn of the kernel: no task is runnable."""
         self.scheduled = self._by = None
         self._in_turn = True
 
     def end_turn(self) -> None:
-        """The kernel gives control back to trio."""
+        """End a turn: the kernel returns control to trio."""
         self._in_turn = False
 
     def task_scheduled(self, task: trio.lowlevel.Task) -> None:
@@ -55,13 +55,13 @@ class OneTaskPerPass(trio.abc.Instrument):
         elif self._on:
             self._second(task)
         if task is self._by:
-            self._by = None  # a checkpoint: whatever this task does next it does in another step
+            self._by = None  # a checkpoint: the task continues in another step
 
     def _look_who(self) -> None:
-        """In a step, whoever steps; another one than last time means another pass."""
+        """Store the task of this step; another one than last time means another pass."""
         try:
             stepping = trio.lowlevel.current_task()
-        except RuntimeError:  # between steps: trio's own deadlines and input, which join what the kernel released
+        except RuntimeError:  # between steps: trio's own deadlines and input, which belong to the same pass
             stepping = None
         if stepping is not None and stepping is not self._by:
             self._by = stepping
@@ -74,8 +74,8 @@ class OneTaskPerPass(trio.abc.Instrument):
         self.scheduled = task
         if not self._is_system(first):
             self._complain(
-                f"tasks {first.name!r} and {task.name!r} became runnable at once: their order would be luck; start "
-                "stories with a host's start_soon, and let them wait with the event loop's Event, Queue and sleep"
+                f"tasks {first.name!r} and {task.name!r} became runnable at once, in a random order; start "
+                "tasks with a host's start_soon, and let them wait with the event loop's Event, Queue and sleep"
             )
 
     def _is_system(self, task: trio.lowlevel.Task) -> bool:

@@ -1,11 +1,11 @@
 """Durations drawn at random, computed in integers alone.
 
-A distribution is its inverse (quantile) function: a word of 64 bits is a probability, and the table says which
-duration belongs to it. Tables are made once with exact decimals and read with integer interpolation, so that a draw is
-the same on every platform: no libm, no floats. One draw takes one word (a constant takes none).
+A distribution is its inverse (quantile) function: a word of 64 bits is a probability, and the table gives its duration.
+Tables are made once with exact decimals and read with integer interpolation, so that a draw is the same on every
+platform: no libm, no floats. One draw takes one word (a constant takes none).
 
 The table of `exponential` and `lognormal` has 128 steps of which the last eight (a sixteenth of all draws) are replaced
-by a finer table of the same kind, and so on, six tables deep: the tail is as fine as the rest. It ends at the quantile
+by a finer table of the same kind, six tables deep: the tail is as fine as the rest. It ends at the quantile
 1 - 2**-28, the longest duration these two can give (19.4 times the mean of an exponential one). Quantiles between the
 points are at most 0.1 % too long.
 """
@@ -34,7 +34,7 @@ _STEPS = 128
 _CUT = 120  # from this step on, 15/16, a table gives way to the next
 _LEVELS = 6
 
-# Standard normal quantiles at the percentiles `lognormal` takes.
+# Standard normal quantiles at the percentiles of `lognormal`.
 NORMAL_AT = {
     "p90": Decimal("1.281551565544600466965103329448743"),
     "p95": Decimal("1.644853626951472714863848907991632"),
@@ -49,23 +49,23 @@ class Distribution:
     spec: str
 
     def draw(self, stream: Stream) -> int:
-        """The next duration, in µs."""
+        """Return the next duration, in µs."""
         raise TypeError("a bare Distribution has no table: use constant, uniform, exponential, lognormal, percentiles")
 
     def draws(self, stream: Stream, count: int) -> list[int]:
-        """The next so many durations, as `draw` gives them one by one."""
+        """Return the next so many durations, the same as from `draw`."""
         draw = self.draw
         return [draw(stream) for _ in range(count)]
 
     def ahead(self, stream: Stream, count: int) -> array[int]:
-        """The next so many durations, 64 bits each; `count` is a multiple of `WORDS_IN_BLOCK`.
+        """Return the next so many durations, 64 bits each; `count` is a multiple of `WORDS_IN_BLOCK`.
 
-        For a stream that is drawn from in no other way.
+        For a stream that has no other use.
         """
         return array("Q", self.draws(stream, count))
 
     def quantile(self, word: int) -> int:
-        """The duration that belongs to the probability `word` / 2**64."""
+        """Return the duration of the probability `word` / 2**64."""
         return self.draw(_OneWord(word))
 
     def __str__(self) -> str:
@@ -73,7 +73,7 @@ class Distribution:
 
 
 class _OneWord(Stream):
-    """A stream that says one given word for ever."""
+    """A stream that repeats one given word."""
 
     __slots__ = ()
 
@@ -84,7 +84,7 @@ class _OneWord(Stream):
 
 @frozen
 class Constant(Distribution):
-    """Always the same; takes no word."""
+    """Always the same duration; takes no word."""
 
     us: int
 
@@ -107,7 +107,7 @@ class Uniform(Distribution):
         return [low + (word * width >> _WORD_BITS) for word in islice(stream.words, count)]
 
     def ahead(self, stream: Stream, count: int) -> array[int]:
-        # All at once, because latencies of messages are drawn so: the words as one long integer. A product takes two
+        # All at once, for the latencies of messages: the words as one long integer. A product takes two
         # words' room, so that every second word is multiplied at a time; its upper half is what `draw` shifts down.
         even, odd, lows = _lanes(count, self.low_us)
         words = int.from_bytes(b"".join(islice(stream.blocks, count // WORDS_IN_BLOCK)), "little")
@@ -120,7 +120,7 @@ class Uniform(Distribution):
 
 @lru_cache(maxsize=64)
 def _lanes(count: int, low: int) -> tuple[int, int, int]:
-    """Of so many words in one integer: all bits of every second from the first, of the others; and `low` in each."""
+    """Return masks over so many words in one integer: every second word, the others, and `low` in each."""
     even = sum(_MASK_64 << at for at in range(0, count * _WORD_BITS, 2 * _WORD_BITS))
     return even, even << _WORD_BITS, sum(low << at for at in range(0, count * _WORD_BITS, _WORD_BITS))
 
@@ -141,7 +141,7 @@ class Tabled(Distribution):
         return low + ((table[step + 1] - low) * ((word >> 25) & _LOW_32) >> 32)
 
     def draws(self, stream: Stream, count: int) -> list[int]:
-        # `draw` in place.
+        # `draw`, inlined.
         body, found = self.levels[0], []
         for word in islice(stream.words, count):
             step, table = word >> 57, body
@@ -152,7 +152,7 @@ class Tabled(Distribution):
         return found
 
     def _from_tail(self, word: int) -> tuple[tuple[int, ...], int, int]:
-        """Go down: what remains of the word above 15/16, times sixteen, is the place in the next table."""
+        """Go to the next table: the rest of the word above 15/16, times sixteen, is the place in it."""
         level, step = 0, _CUT
         while step >= _CUT and level < _LEVELS - 1:
             level += 1
@@ -176,24 +176,24 @@ class Percentiles(Distribution):
 
 
 def constant(us: int) -> Distribution:
-    """Always `us` microseconds. Raises ValueError for less than none."""
+    """Return the distribution of one duration of `us` microseconds. Raises ValueError for a negative one."""
     _not_negative(us)
     return Constant(_words(us), us)
 
 
 def uniform(low_us: int, high_us: int) -> Distribution:
-    """Every µs from `low_us` to `high_us`, both included. Raises ValueError for what is no such range."""
+    """Return every µs from `low_us` to `high_us`, both included. Raises ValueError for an invalid range."""
     _not_negative(low_us)
     if high_us < low_us:
-        raise ValueError(f"uniform: the upper end {_words(high_us)} lies below the lower end {_words(low_us)}")
+        raise ValueError(f"uniform: the upper end {_words(high_us)} is below the lower end {_words(low_us)}")
     if high_us >> _WORD_BITS - 1:
-        raise ValueError(f"uniform: nothing takes {_words(high_us)}; the longest there is are 292,000 years")
+        raise ValueError(f"uniform: {_words(high_us)} is too long; the longest duration is 292,000 years")
     return Uniform(f"uniform({_words(low_us)}, {_words(high_us)})", low_us, high_us - low_us + 1)
 
 
 @lru_cache(maxsize=256)
 def exponential(mean_us: int) -> Distribution:
-    """Exponential with this mean: the waiting time of what happens at random at a constant rate."""
+    """Return the exponential distribution with this mean: the waiting time of random events at a constant rate."""
     _not_negative(mean_us)
     points = [_round(value * mean_us) for value in _unit_exponential()]
     return Tabled(f"exponential(mean={_words(mean_us)})", _levels(points))
@@ -201,7 +201,7 @@ def exponential(mean_us: int) -> Distribution:
 
 @lru_cache(maxsize=256)
 def lognormal(median_us: int, upper_us: int, percentile: str = "p95") -> Distribution:
-    """Lognormal by its median and one upper percentile: `p90`, `p95` or `p99`.
+    """Return the lognormal distribution by its median and one upper percentile: `p90`, `p95` or `p99`.
 
     Raises ValueError unless 0 < median <= that percentile.
     """
@@ -214,10 +214,10 @@ def lognormal(median_us: int, upper_us: int, percentile: str = "p95") -> Distrib
 
 
 def percentiles(points: dict[Decimal, int], *, least_us: int = 0, most_us: int | None = None) -> Distribution:
-    """Straight lines between percentiles: {50: µs, 99: µs}; from `least_us` at 0 to `most_us` at 100.
+    """Return straight lines between percentiles {50: µs, 99: µs}; from `least_us` at 0 to `most_us` at 100.
 
-    Without `most_us` the highest percentile given is the longest duration too. Raises ValueError where a percentile is
-    none, or a higher one shorter.
+    Without `most_us` the highest given percentile is the longest duration too. Raises ValueError for an invalid
+    percentile, or when a higher one is shorter.
     """
     if not points or not all(0 < percent < 100 for percent in points):
         raise ValueError("percentiles: give at least one between p0 and p100, such as p50=1ms")
@@ -239,7 +239,7 @@ def _not_negative(us: int) -> None:
 
 
 def _words(us: int) -> str:
-    """A duration in the largest unit that needs no fraction, as `parse_distribution` reads it."""
+    """Return a duration in the largest unit without a fraction, as `parse_distribution` reads it."""
     for unit, size in (("h", 3_600_000_000), ("m", 60_000_000), ("s", 1_000_000), ("ms", 1_000)):
         if us and us % size == 0:
             return f"{us // size}{unit}"
@@ -251,7 +251,7 @@ def _round(value: Decimal) -> int:
 
 
 def _upper_tails() -> Iterator[Decimal]:
-    """1 - p at the points of the tables, from p = 0 on; the very last is where they end."""
+    """Yield 1 - p at the points of the tables, from p = 0 on; the last one is their end."""
     for level in range(_LEVELS):
         last = level == _LEVELS - 1
         for step in range(_STEPS if last else _CUT):
@@ -261,12 +261,12 @@ def _upper_tails() -> Iterator[Decimal]:
 
 @lru_cache(maxsize=1)
 def _unit_exponential() -> tuple[Decimal, ...]:
-    """The quantiles of the exponential with mean 1: -ln(1 - p). Decimal's ln is correctly rounded everywhere."""
+    """Return the quantiles of the exponential with mean 1: -ln(1 - p). Decimal's ln is correctly rounded everywhere."""
     return tuple(-_EXACT.ln(upper) for upper in _upper_tails())
 
 
 def _normal_quantiles() -> Iterator[Decimal]:
-    """The standard normal's at the points of the tables, from p = 1/128 on; its lower half mirrors the upper."""
+    """Yield the standard normal's at the points of the tables, from p = 1/128 on; its lower half mirrors the upper."""
     for value in reversed(BODY[1:]):
         yield Decimal(-value) / SCALE
     for value in (*BODY[: _CUT - _STEPS // 2], *TAIL):

@@ -9,12 +9,12 @@ Block n (0, 1, 2 …) is
 
     blake2b-512( key ‖ n as eight bytes, little-endian )
 
-and gives eight words of 64 bits, little-endian, in order. The key stands in the message rather than in blake2b's own
+and gives eight words of 64 bits, little-endian, in order. The key is in the message rather than in blake2b's own
 key block, which costs one compression per block instead of two. Python's `random` is not used: its methods have
 changed between versions, and libm differs between platforms.
 
-A stream belongs to (seed, purpose, entity, incarnation), so two runs that differ in one setting see the same luck
-everywhere else: latency has a stream per connection, processing time one by partition, ids one per entity.
+A stream belongs to (seed, purpose, entity, incarnation), so two runs that differ in one setting have the same random
+words everywhere else: latency has a stream per connection, processing time one by partition, ids one per entity.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _key(seed: int, purpose: str, entity: str, incarnation: int) -> bytes:
 
 @lru_cache(maxsize=64)
 def _begin(seed: int, purpose: str) -> bytes:
-    """With what the keys of many streams begin."""
+    """Return the common beginning of the keys of many streams."""
     return _TAG + _part(str(seed)) + _part(purpose)
 
 
@@ -67,9 +67,9 @@ def _blocks(seed: int, purpose: str, entity: str, incarnation: int) -> Iterator[
 class Stream:
     """The random words of one (seed, purpose, entity, incarnation), from the beginning.
 
-    `word()` gives the next word, an integer of 64 bits; `words` goes on with the same, for who takes several. Both are
-    in C but for the making of a block, because a draw is on the path of every message. `blocks` gives the bytes of
-    whole blocks, for who draws from this stream in no other way.
+    `word()` returns the next word, an integer of 64 bits; `words` iterates over the same words. Both are in C except
+    for the making of a block, because every message draws. `blocks` yields the bytes of whole blocks, for a stream that
+    has no other use.
     """
 
     __slots__ = ("blocks", "word", "words")
@@ -84,7 +84,7 @@ class Stream:
         self.word = self.words.__next__
 
     def below(self, bound: int) -> int:
-        """A uniform integer in [0, bound), without bias (multiply, and draw again in the rare uneven part).
+        """Return a uniform integer in [0, bound), without bias (multiply, and draw again in the rare uneven part).
 
         Raises ValueError for a bound outside 1 … 2**64.
         """
@@ -98,11 +98,11 @@ class Stream:
         return product >> 64
 
     def chance(self, ppm: int) -> bool:
-        """True with `ppm` parts in a million."""
+        """Return True with `ppm` parts in a million."""
         return self.below(MILLION) < ppm
 
     def choice(self, items: Sequence[T]) -> T:
-        """One of `items`, each as likely as the next. Raises ValueError when there are none."""
+        """Return one of `items`, all equally likely. Raises ValueError when there are none."""
         if not items:
             raise ValueError("choice(): nothing to choose from")
         return items[self.below(len(items))]

@@ -1,14 +1,14 @@
 """Real time: the same loop, driven by one ordinary trio task on the monotonic clock.
 
-It is for serving sockets (`streams`), whose stories also wait for trio's own input and output. What comes from the heap
-keeps the heap's order (the contract tests run on both drivers); what comes from outside (`from_outside`) comes when it
-comes, so that nothing here is deterministic.
+It serves sockets (`streams`), whose tasks also wait for trio's own input and output. Entries of the heap have the
+heap's order (the contract tests run on both drivers); calls from outside (`from_outside`) come at any time, so that
+nothing here is deterministic.
 
-A computation that takes long and touches nothing of the run (a message of a hundred thousand entries, read or written)
-would hold up everybody; `aside` has it done in a thread, while the loop goes on.
+A long computation that reads nothing of the run (a message of a hundred thousand entries, decoded or encoded) would
+delay every connection; `aside` runs it in a thread, while the loop goes on.
 
-A simulation ends with its first error. A server may be told to go on instead (`on_error`): a callback or a story that
-raises is reported, and the others go on.
+A simulation ends with its first error. A server may continue instead (`on_error`): the error of a callback or a task is
+reported, and the others go on.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ T = TypeVar("T")
 P = ParamSpec("P")
 
 _CALLBACKS_PER_TURN = 1_000
-# A story that was moved on by a socket is no event of the heap, so `until` looks again at least this often.
+# A task that a socket woke is no event of the heap, so `until` checks again at least this often.
 _LOOK_EVERY_US = 5 * MS_US
 # How long the loop waits for the interpreter, after each call of the system, while a thread computes; Python's own
 # 5 ms would make tens of milliseconds for one request.
@@ -59,7 +59,7 @@ class _RingingAgenda(Agenda):
 class RealTimeLoop(Loop):
     """A loop in real time; one loop serves one run. `now_us` counts from when it was made, beginning at `origin_us`.
 
-    `on_error(error, where)`, when set, is told of what callbacks and stories raise, and the run goes on.
+    `on_error(error, where)`, when set, is called with the errors of callbacks and tasks, and the run goes on.
     """
 
     late_is_now = False
@@ -78,7 +78,7 @@ class RealTimeLoop(Loop):
         return (time.monotonic_ns() - self._zero_ns) // 1_000
 
     def from_outside(self, call: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """Carry out what a socket brought: nothing in the run is its cause, and whoever waits `until` looks at once."""
+        """Run the call of a socket: no event of the run is its cause; tasks that wait with `until` check at once."""
         self.trace.cause = 0
         try:
             return call(*args, **kwargs)
@@ -87,10 +87,10 @@ class RealTimeLoop(Loop):
                 self._ring()
 
     def aside(self, compute: Callable[[], Any], done: Callable[[Any], None]) -> None:
-        """Have something long computed in a thread, one after the other; `done` is called with what comes of it.
+        """Compute something long in a thread, one computation after the other, and call `done` with its end.
 
-        That is the result, or the Exception raised. `compute` may read only what nobody changes meanwhile. What is not
-        done when the run ends is left.
+        That is the result, or the Exception raised. `compute` may read only data that does not change meanwhile.
+        Computations that are not done at the end of the run are abandoned.
         """
         self.start_soon(self._aside, compute, done, name="a computation aside")
 
@@ -104,7 +104,7 @@ class RealTimeLoop(Loop):
         self.from_outside(done, result)
 
     def fail(self, error: BaseException, where: str) -> None:
-        """End the run with `error`, or report it, when `on_error` is set and it is no order to stop."""
+        """End the run with `error`, or report it, when `on_error` is set and `error` does not stop the program."""
         if self.on_error is not None and isinstance(error, Exception):
             self.on_error(error, where)
         else:
@@ -123,7 +123,7 @@ class RealTimeLoop(Loop):
         raise error
 
     async def _root(self, main: Callable[[RealTimeLoop], Awaitable[T]]) -> T:
-        # The driver outlives the stories: they are released by it even when they are cancelled.
+        # The driver outlives the tasks: they are released by it even when they are cancelled.
         async with trio.open_nursery() as outer:
             async with trio.open_nursery() as self._nursery:
                 outer.start_soon(self._drive)
@@ -134,13 +134,13 @@ class RealTimeLoop(Loop):
         return result
 
     def _ring(self) -> None:
-        """Wake the driver: there is a new first thing to do."""
+        """Wake the driver: there is a new first entry."""
         if self._bell is not None:
             self._bell.set()
 
-    @trio.lowlevel.enable_ki_protection  # ctrl-C goes to the main story, through the heap
+    @trio.lowlevel.enable_ki_protection  # ctrl-C goes to the main task, through the heap
     async def _drive(self) -> None:
-        """Run what is due; after a release, let the released task step before anything else."""
+        """Run due entries; after a release, let the released task step before anything else."""
         while True:
             if self._turn():
                 await trio.lowlevel.checkpoint()
@@ -198,5 +198,5 @@ def run_realtime(main: Callable[[RealTimeLoop], Awaitable[T]], *, seed: int = 0,
 
 
 def origin_of(epoch_ms: int) -> int:
-    """The origin, in µs, of a run whose time 0 is `epoch_ms` (ms since 1970), so that now is the wall clock's now."""
+    """Return the origin, in µs, of a run whose time 0 is `epoch_ms` (ms since 1970): its time is the wall clock's."""
     return time.time_ns() // 1_000 - epoch_ms * 1_000

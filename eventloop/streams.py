@@ -1,17 +1,17 @@
-"""TCP in real time: listening sockets and connections, as callbacks, so that no other room needs to know trio.
+"""TCP in real time: listening sockets and connections as callbacks, so that no other room needs trio.
 
-Who listens is told of every new connection and gives back its `Receiver`; from then on bytes come as calls of
-`received`, and what is written leaves in the order it was written. Nothing here waits: `write` hands the bytes to the
-kernel at once, and what the kernel does not take stays with the connection until it does (`unsent`; `drained` is
-called when all of it has gone). Who cannot keep up says `pause`, and nothing is read until `resume`: the far end's
-bytes stay in the kernel then, and TCP slows it down.
+A listener calls `accepted` with every new connection, which returns its `Receiver`; from then on bytes come as calls of
+`received`, and written bytes leave in their order. Nothing here waits: `write` gives the bytes to the kernel at once,
+and the rest stays with the connection until the kernel takes it (`unsent`; `drained` is called when all of it has
+gone). A receiver that cannot keep up calls `pause`, and nothing is read until `resume`: the peer's bytes stay in the
+kernel then, and TCP slows it down.
 
-Each listening socket, and each connection, has one story of the loop for reading, and one more while bytes are
-unsent; they are cancelled with all the others when the run ends. A socket's own troubles (a reset, a far end that is
-gone) end that connection and are told by `ended`; an error in a receiver ends its connection too, and is handed to
-whoever opened the listener. Nothing a far end does can end the run.
+Each listening socket, and each connection, has one task of the loop for reading, and one more while bytes are unsent;
+they are cancelled with all the others when the run ends. An error of a socket (a reset, a closed peer) ends that
+connection and calls `ended`; an error in a receiver ends its connection too, and is passed to the `on_error` of the
+listener. No action of a peer can end the run.
 
-A listener whose port must stay its own while it takes nobody (`shut`: connections are refused) keeps a bound socket
+A listener that refuses connections but keeps its port (`shut`) has a bound socket
 that does not listen.
 """
 
@@ -39,20 +39,20 @@ _END = "the client closed the connection"
 
 
 class Receiver(Protocol):
-    """Who is told what becomes of a connection."""
+    """The owner of a connection, called with its events."""
 
     def received(self, data: bytes) -> None:
-        """Bytes have come."""
+        """Take bytes."""
 
     def drained(self) -> None:
-        """All that was written has been handed to the kernel, after some of it had to wait."""
+        """Take notice that all written bytes are with the kernel, after some of them had to wait."""
 
     def ended(self, reason: str) -> None:
-        """The connection is gone, by the far end's doing or by an error; not told to who closes it himself."""
+        """Take notice of the end of the connection, by the peer or an error; not called after a `close` of our own."""
 
 
 class TcpStream:
-    """One connection; `peer` is the far end's address and port, `active_us` when bytes last moved."""
+    """One connection; `peer` is the peer's address and port, `active_us` when bytes last moved."""
 
     __slots__ = (
         "_closing",
@@ -78,7 +78,7 @@ class TcpStream:
         on_error: Callable[[Exception, str], None],
         siblings: dict[TcpStream, None],
     ) -> None:
-        """`siblings` are the connections of a listener that are open: this one adds and removes itself."""
+        """`siblings` are the open connections of a listener: this one adds and removes itself."""
         self._loop = loop
         self._socket = sock
         self._receiver: Receiver | None = None
@@ -110,7 +110,7 @@ class TcpStream:
     # --- writing -----------------------------------------------------------------------------------------------
 
     def write(self, data: bytes) -> None:
-        """Send bytes, now or when the kernel takes them; dropped when the connection is gone."""
+        """Send bytes, now or when the kernel takes them; dropped when the connection is closed."""
         if not self.open:
             return
         sent = 0
@@ -131,7 +131,7 @@ class TcpStream:
                 self._loop.start_soon(self._flush, name=f"write {self.peer[0]}:{self.peer[1]}")
 
     async def _flush(self) -> None:
-        """Hand over what the kernel did not take at once."""
+        """Send the bytes that the kernel did not take at once."""
         try:
             while self._unsent and self._receiver is not None:
                 await trio.lowlevel.wait_writable(self._socket)
@@ -148,7 +148,7 @@ class TcpStream:
             self._guarded(self._receiver.drained)
 
     def _send_some(self) -> None:
-        """One send; the views that have gone are dropped."""
+        """Send once; drop the views that have gone."""
         try:
             sent = self._socket.send(self._unsent[0])
         except (BlockingIOError, InterruptedError):
@@ -173,7 +173,7 @@ class TcpStream:
             self._resumed.set()
 
     async def _read(self) -> None:
-        """Read until the far end closes, or we do."""
+        """Read until either side closes."""
         try:
             while self._receiver is not None:
                 if not self._reading:
@@ -202,17 +202,17 @@ class TcpStream:
         self._guarded(receiver.received, data)
 
     def _guarded(self, call: Callable[..., None], *args: object) -> None:
-        """Tell the receiver something; an error of his ends this connection and nothing else."""
+        """Call the receiver; its error ends this connection and nothing else."""
         try:
             self._loop.from_outside(call, *args)
         except Exception as error:
             self.on_error(error, f"connection of {self.peer[0]}:{self.peer[1]}")
-            self._lost("an error here")
+            self._lost("an error in this process")
 
     # --- the end -----------------------------------------------------------------------------------------------
 
     def close(self) -> None:
-        """Close once all that was written has gone, at most ten seconds from now; nothing more is read."""
+        """Close after all written bytes have gone, at most ten seconds from now; nothing more is read."""
         if not self.open:
             return
         self.pause()
@@ -223,7 +223,7 @@ class TcpStream:
             self._shut()
 
     def abort(self) -> None:
-        """Close at once; the far end sees a reset."""
+        """Close at once; the peer sees a reset."""
         if self._gone:
             return
         try:
@@ -242,7 +242,7 @@ class TcpStream:
                 self.on_error(error, f"end of the connection of {self.peer[0]}:{self.peer[1]}")
 
     def _shut(self) -> None:
-        """Close the socket and let its stories end."""
+        """Close the socket and let its tasks end."""
         self._gone = True
         self._receiver = None
         self._siblings.pop(self, None)
@@ -254,7 +254,7 @@ class TcpStream:
 
 
 class Listener:
-    """A port of ours. `accepted` is called with every new connection; it gives back the receiver, or None to refuse."""
+    """A port. `accepted` is called with every new connection; it returns the receiver, or None to refuse."""
 
     def __init__(
         self,
@@ -266,9 +266,9 @@ class Listener:
         *,
         backlog: int = 512,
     ) -> None:
-        """Bind and listen. `port` 0 takes any free one; `on_error` hears of errors in receivers, with where.
+        """Bind and listen. `port` 0 takes any free one; `on_error` is called with errors in receivers, and the place.
 
-        Raises OSError when the address cannot be had.
+        Raises OSError when the address is not available.
         """
         self._loop = loop
         self._accepted = accepted
@@ -295,7 +295,7 @@ class Listener:
         return sock
 
     def listen(self) -> None:
-        """Take connections (again); nothing happens when it does already."""
+        """Accept connections (again); nothing happens when it does already."""
         if self.listening or self._socket is None:
             return
         self._socket.listen(self._backlog)
@@ -303,14 +303,14 @@ class Listener:
         self._loop.start_soon(self._accept, self._socket, name=f"accept at {self.host}:{self.port}")
 
     def shut(self) -> None:
-        """Refuse connections, and keep the port; `listen` opens it again. Raises OSError when somebody took it."""
+        """Refuse connections, and keep the port; `listen` opens it again. Raises OSError when it was taken."""
         if not self.listening or self._socket is None:
             return
         self._let_go(self._socket)
         self._socket = self._bound()
 
     def close(self) -> None:
-        """Give the port up."""
+        """Release the port."""
         if self._socket is not None:
             self._let_go(self._socket)
             self._socket = None
@@ -331,13 +331,13 @@ class Listener:
         except trio.ClosedResourceError:
             pass
         finally:
-            if sock is self._socket and self.listening:  # the run is over, for those, too, whose story never began
+            if sock is self._socket and self.listening:  # the run is over, also for tasks that never began
                 self.close()
                 for stream in tuple(self._streams):
                     stream.abort()
 
     def _accept_some(self, sock: socket.socket) -> bool:
-        """Take what waits, a few at a time; False when there are no more files to be had."""
+        """Accept the waiting connections, a few at a time; return False when no file descriptor is left."""
         for _ in range(_ACCEPTS_PER_TURN):
             if sock is not self._socket or not self.listening:
                 return True
@@ -354,12 +354,12 @@ class Listener:
         return True
 
     def _begin(self, sock: socket.socket) -> None:
-        """Hand a new connection over."""
+        """Pass on a new connection."""
         try:
             sock.setblocking(False)
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             connection = TcpStream(self._loop, sock, self._on_error, self._streams)
-        except OSError:  # reset before we looked at it
+        except OSError:  # reset before it was accepted
             sock.close()
             return
         try:
@@ -374,11 +374,11 @@ class Listener:
 
 
 def _peer(sock: socket.socket) -> tuple[str, int]:
-    """Address and port of the far end. Raises OSError when it is gone."""
+    """Return address and port of the peer. Raises OSError when it is closed."""
     name = sock.getpeername()
     return str(name[0]), int(name[1])
 
 
 def _words(error: BaseException) -> str:
-    """Why a socket failed, for the log."""
+    """Return the reason for which a socket failed, for the log."""
     return (error.strerror if isinstance(error, OSError) else None) or type(error).__name__

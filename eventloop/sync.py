@@ -1,4 +1,4 @@
-"""What stories wait with: `Event`, `Queue`, `Timeout`. The wake-up of each waiter is a heap entry of its own."""
+"""The waits of tasks: `Event`, `Queue`, `Timeout`. The wake-up of each waiter is a heap entry of its own."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Event:
                 waiter.wake()
 
     def clear(self) -> None:
-        """Lower the flag; who was woken stays awake."""
+        """Lower the flag; tasks that were woken stay awake."""
         self._set = False
 
     def is_set(self) -> bool:
@@ -59,9 +59,9 @@ class Event:
 
 
 class Queue(Generic[T]):
-    """First in, first out, without a bound. An item is handed to the one who has waited longest.
+    """First in, first out, without a bound. An item goes to the task that has waited longest.
 
-    A getter that is cancelled after an item was handed to it, and before it ran, puts the item back in front.
+    A getter that is cancelled after it was given an item, and before it ran, puts the item back in front.
     """
 
     __slots__ = ("_getters", "_items", "_loop")

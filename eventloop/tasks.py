@@ -1,6 +1,6 @@
-"""Stories (async functions in tasks of their own) and how they wait.
+"""Tasks (async functions) and their waits.
 
-A story never becomes runnable by itself. It parks, and everything that moves it on (a wake-up, its start, its
+A task never becomes runnable by itself. It parks, and everything that continues it (a wake-up, its start, its
 cancellation) is an entry in the heap with the callback `release`, so that the kernel lets one task run at a time, in
 the order of the heap.
 """
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Waiter:
-    """One wait of one task: what for, since when, and the entry that will end it."""
+    """One wait of one task: its reason, its beginning, and the entry that will end it."""
 
     # Defaults of the class: a wait sets only what it needs.
     entry: Entry | None = None
@@ -35,12 +35,12 @@ class Waiter:
     def __init__(self, loop: Loop, what: str) -> None:
         self.loop = loop
         self.what = what
-        self.task = task = trio.lowlevel.current_task()
-        self.story = story = loop._by_task.get(task)
-        self.life = FREE if story is None else story.life
+        self.trio_task = trio_task = trio.lowlevel.current_task()
+        self.task = task = loop._by_trio_task.get(trio_task)
+        self.life = FREE if task is None else task.life
 
     async def park(self) -> Any:
-        """Wait to be released; returns the value it was woken with, or raises."""
+        """Wait to be released; return the value of the wake-up, or raise."""
         waiting = self.loop._waiting
         self.since_us = self.loop.now_us
         waiting[self] = None
@@ -52,7 +52,7 @@ class Waiter:
         return self.value
 
     def wake(self, value: Any = None) -> None:
-        """Queue the release of this task at this instant, behind whatever is due before it."""
+        """Queue the release of this task at this instant, after everything that is due before it."""
         if self.entry is None and self.raise_cancel is None and self in self.loop._waiting:
             self.value = value
             self.entry = self.loop._release_soon(self, Order.TASK, self.life)
@@ -61,27 +61,27 @@ class Waiter:
         """Hand the task to trio; only a driver calls this."""
         del self.loop._waiting[self]
         self.entry = None  # or the two would keep each other alive until the garbage collector comes
-        trio.lowlevel.reschedule(self.task)
+        trio.lowlevel.reschedule(self.trio_task)
 
     def _abort(self, raise_cancel: Callable[[], Any]) -> trio.lowlevel.Abort:
-        """Trio wants the task cancelled: that too waits for its turn in the heap, and outruns a wake-up."""
+        """Take trio's request to cancel the task: it is an entry of the heap, too, and comes before a wake-up."""
         if self.raise_cancel is None:
             self.raise_cancel = raise_cancel
             if self.entry is not None:
                 self.loop.cancel(self.entry)
             if self.forget is not None:
                 self.forget(self)
-            # A cancellation is the loop's doing, not the host's: a pause does not hold it.
+            # A cancellation belongs to the loop, not to the host: a pause does not hold it.
             self.entry = self.loop._release_soon(self, Order.CANCEL, FREE)
         return trio.lowlevel.Abort.FAILED
 
     def __str__(self) -> str:
-        name = "a task" if self.story is None else str(self.story)
+        name = "a task" if self.task is None else str(self.task)
         return f"{name} waits for {self.what} since {show_us(self.since_us)}"
 
 
-class Story:
-    """A running story, and the `Task` that rooms hold of it."""
+class SimTask:
+    """A running async function, which other rooms use as a `Task`."""
 
     __slots__ = ("_args", "_function", "_loop", "_scope", "_siblings", "_start", "done", "life", "name")
 
@@ -92,7 +92,7 @@ class Story:
         args: tuple[Any, ...],
         name: str,
         life: Life,
-        siblings: dict[Story, None] | None = None,
+        siblings: dict[SimTask, None] | None = None,
     ) -> None:
         self.name = name
         self.life = life
@@ -106,7 +106,7 @@ class Story:
 
     def start(self) -> None:
         """Queue its first step."""
-        self._loop._stories[self] = self._siblings[self] = None
+        self._loop._tasks[self] = self._siblings[self] = None
         self._start = self._loop._release_soon(self, Order.TASK, self.life)
 
     def go(self) -> None:
@@ -114,26 +114,26 @@ class Story:
         self._start = None
         self._loop._nursery.start_soon(self.tell, name=self.name)
 
-    async def tell(self) -> Any:
+    async def run(self) -> Any:
         """Run to the end. An error ends the whole run, as its one failure."""
-        task = trio.lowlevel.current_task()
-        self._loop._by_task[task] = self
+        trio_task = trio.lowlevel.current_task()
+        self._loop._by_trio_task[trio_task] = self
         try:
             with self._scope:
                 return await self._function(*self._args)
         except Exception as error:
             self._loop.fail(single(error), str(self))
         finally:
-            del self._loop._by_task[task]
+            del self._loop._by_trio_task[trio_task]
             self._finish()
 
     def _finish(self) -> None:
         self.done = True
-        self._loop._stories.pop(self, None)
+        self._loop._tasks.pop(self, None)
         self._siblings.pop(self, None)
 
     def cancel(self) -> None:
-        """End it where it waits; a story that has not begun never begins."""
+        """End it at its present wait; a task that has not begun never begins."""
         if self.done:
             return
         if self._start is not None:
@@ -143,4 +143,4 @@ class Story:
             self._scope.cancel()
 
     def __str__(self) -> str:
-        return f"story {self.name!r}" + (f" on {self.life.name}" if self.life.name else "")
+        return f"task {self.name!r}" + (f" on {self.life.name}" if self.life.name else "")

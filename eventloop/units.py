@@ -1,4 +1,4 @@
-"""Units of virtual time: integers of microseconds, and the words people write for them."""
+"""Units of virtual time: integers of microseconds, and the notation of durations."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _REMEDY = "write a number with a unit, such as 300ms, 45s, 2m, 1h or 1m30s"
 
 
 def ms(number: int) -> int:
-    """Milliseconds as microseconds."""
+    """Return milliseconds as microseconds."""
     return number * MS_US
 
 
 def seconds(number: int | float | Decimal | str) -> int:
-    """Seconds as microseconds; a fraction is taken by its decimal digits, so that 0.1 is exactly 100,000."""
+    """Return seconds as microseconds; a fraction is taken by its decimal digits, so that 0.1 is exactly 100,000."""
     return int(Decimal(str(number)) * SECOND_US)
 
 
@@ -48,29 +48,29 @@ _BANDWIDTH = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*((?:[kMG]?B|[kMG]bit)/s)\s*
 
 
 def parse_bandwidth(text: object) -> int:
-    """Bytes a second of a bandwidth as people write it: ``300 kB/s``, ``1.5 MB/s``, ``1 Gbit/s``.
+    """Return the bytes a second of a bandwidth such as ``300 kB/s``, ``1.5 MB/s``, ``1 Gbit/s``.
 
-    Prefixes are powers of 1,000. Raises `ValueError`, naming the remedy, for anything else.
+    Prefixes are powers of 1,000. Raises `ValueError`, with the remedy, for anything else.
     """
     match = _BANDWIDTH.fullmatch(text) if isinstance(text, str) else None
     if match is None:
-        raise ValueError(f"expected a bandwidth such as 300 kB/s, 10 MB/s or 1 Gbit/s, found `{text}`")
+        raise ValueError(f"`{text}` is no bandwidth; write for example 300 kB/s, 10 MB/s or 1 Gbit/s")
     found = Decimal(match[1]) * _BANDWIDTHS[match[2]]
     if found < 1 or found != int(found):
-        raise ValueError(f"`{text}` is no whole number of bytes a second, and at least one")
+        raise ValueError(f"`{text}` is not a whole number of bytes a second, at least one")
     return int(found)
 
 
 def show_bandwidth(per_second: int) -> str:
-    """Bytes a second in the largest unit in which they are a whole number: ``300 kB/s``."""
+    """Return bytes a second in the largest unit in which they are a whole number: ``300 kB/s``."""
     unit = next(name for name in ("GB/s", "MB/s", "kB/s", "B/s") if per_second % _BANDWIDTHS[name] == 0)
     return f"{per_second // _BANDWIDTHS[unit]:,} {unit}"
 
 
 def parse_duration(text: str | int) -> int:
-    """Microseconds of a duration as people write it: ``300ms``, ``45s``, ``2m``, ``1h``, ``1m30s``, ``0``.
+    """Return the microseconds of a duration such as ``300ms``, ``45s``, ``2m``, ``1h``, ``1m30s``, ``0``.
 
-    Raises `ValueError`, naming the remedy, for anything else: a bare number has no unit (Kafka's own ``*.ms``
+    Raises `ValueError`, with the remedy, for anything else: a bare number has no unit (Kafka's own ``*.ms``
     settings are read elsewhere), time has no sign here, and nothing is finer than a microsecond.
     """
     if text == 0 and not isinstance(text, bool):
@@ -84,12 +84,12 @@ def parse_duration(text: str | int) -> int:
 
 
 def as_us(duration: int | str) -> int:
-    """Microseconds: a number of them as it is, text as `parse_duration` reads it. Raises ValueError as that does."""
+    """Return microseconds: an int is taken as it is, text as by `parse_duration`, with its ValueError."""
     return parse_duration(duration) if isinstance(duration, str) else duration
 
 
 def _parts(text: str) -> list[tuple[str, str]]:
-    """Cut ``1m30s`` into its numbers and units; ``0`` alone needs no unit."""
+    """Split ``1m30s`` into its numbers and units; ``0`` alone needs no unit."""
     stripped = text.strip().lower()
     if stripped == "0":
         return []
@@ -108,7 +108,7 @@ def _part_us(text: str, number: str, unit: str) -> Decimal:
 
 
 def show_us(us: int) -> str:
-    """A time in seconds with milliseconds, ``3.000 s``; with microseconds where there are any, ``3.000125 s``."""
+    """Return a time in seconds with milliseconds, ``3.000 s``, or with microseconds, ``3.000125 s``."""
     sign, us = ("-", -us) if us < 0 else ("", us)
     whole, rest = divmod(us, SECOND_US)
     fraction = f"{rest // MS_US:03d}" if rest % MS_US == 0 else f"{rest:06d}"

@@ -2,35 +2,35 @@
 
 Why. trio shuffles the tasks that are runnable at once, and the switch that stops it is private. So this module makes
 sure that never two are. trio asks its clock how long to sleep exactly when no task is runnable; our clock answers
-"not at all", but before it does it takes a *turn*, and in a turn it decides what happens next.
+"not at all", but before that it takes a *turn*, in which it decides what happens next.
 
-The heap (`agenda.py`) holds everything that will happen, ordered by (time, class within the instant, ticket). A turn
-pops entries. A plain callback runs in place, and the turn goes on. An entry that moves a story on (its start, its
+The heap (`agenda.py`) holds all scheduled entries, ordered by (time, class within the instant, ticket). A turn
+pops entries. A plain callback runs in place, and the turn goes on. An entry that continues a task (its start, its
 wake-up, its cancellation) has the callback `release`; it makes one task runnable, and the turn is over. trio then
-steps that task; the task parks again, or ends, and trio asks its clock again. So what triggers what is:
+steps that task; the task parks again, or ends, and trio asks its clock again. The triggers are:
 
     call_at ──> heap ──> turn ──> callback ──> call_at, Event.set, Queue.put, Host.crash ... ──> heap
                           │
-                          └────> release ──> trio steps the story until it parks ──> heap, and the next turn
+                          └────> release ──> trio steps the task until it parks ──> heap, and the next turn
 
-Rules that follow:
+The rules that follow from it:
 
-* A story never wakes another directly. `Event.set` with ten waiters makes ten entries, which run one by one.
-* To cancel a story is to ask trio; trio asks the waiting task to abort; the task says "not yet" and queues an entry of
-  class CANCEL. Trio keeps the tasks of a nursery in a set, so nothing here cancels a nursery: stories are cancelled
+* A task never wakes another directly. `Event.set` with ten waiters makes ten entries, which run one by one.
+* To cancel a task is to ask trio; trio asks the waiting task to abort; the task says "not yet" and queues an entry of
+  class CANCEL. Trio has the tasks of a nursery in a set, so nothing here cancels a nursery: tasks are cancelled
   one after the other, in the order they were started.
-* When a story starts another, that too is an entry; and when the last story ends, trio wakes the main task, alone.
-* A callback that raises would escape through trio's own loop. It is caught here, kept as the run's one failure, and
-  every story is cancelled; the main task raises it when all have unwound.
-* trio has no deadlines here: its floats round, and what trio wakes by itself joins whatever the kernel released. A
-  deadline ends the run, with what to use instead. `OneTaskPerPass` watches for every other way to wake two at once.
-* A turn ends after a thousand callbacks even when it released nobody: between turns trio delivers ctrl-C.
-* Time that stands still for a million events is a loop; its callbacks are named. An empty heap with somebody waiting
-  is a deadlock; the waiting are named.
+* When a task starts another, that too is an entry; and when the last task ends, trio wakes the main task, alone.
+* A callback that raises would escape through trio's own loop. It is caught here, stored as the run's one failure, and
+  every task is cancelled; the main task raises it when all have unwound.
+* trio has no deadlines here: its floats round, and a task that trio wakes by itself would join the released one. A
+  deadline ends the run, with the remedy. `OneTaskPerPass` detects every other way to wake two at once.
+* A turn ends after a thousand callbacks even when it released no task: between turns trio delivers ctrl-C.
+* Time that stands still for a million events is a loop; its callbacks are named. An empty heap with waiting tasks
+  is a deadlock; the tasks are named.
 * Entries that were taken back, or whose host is dead, are skipped and do not move the clock. Entries of a paused host
   are put aside in the order they came due, and go back into the heap, with their old due times, when it resumes.
 * The ambient cause of the trace is stored in each entry and is back in place when the entry runs; as nothing else runs
-  between a release and the step it leads to, the story finds it there.
+  between a release and the step it leads to, the task finds it there.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ class VirtualLoop(Loop, trio.abc.Clock):
         self._running = False
         self._still = 0
         self._still_limit = standstill_events
-        self._still_named = standstill_events - _NAMED_EVENTS  # from then on who goes round is noted
+        self._still_named = standstill_events - _NAMED_EVENTS  # from then on callbacks are recorded
         self._going_round: dict[str, None] = {}
         self._check = OneTaskPerPass(self._refuse)
 
@@ -82,7 +82,7 @@ class VirtualLoop(Loop, trio.abc.Clock):
         """Nothing to start: virtual time begins at 0."""
 
     def current_time(self) -> float:
-        """Virtual time in seconds, for whoever asks trio."""
+        """Return virtual time in seconds, for callers of trio's clock."""
         return self.now_us / 1e6
 
     def deadline_to_sleep_time(self, deadline: float) -> float:
@@ -142,13 +142,13 @@ class VirtualLoop(Loop, trio.abc.Clock):
                     row = agenda.row
                 entry = row.pop()
             when, rank, serial, callback, arg, cause, life = entry
-            if taken_back and (serial or rank) in taken_back:  # `number_of`, in place
+            if taken_back and (serial or rank) in taken_back:  # `number_of`, inlined
                 taken_back.remove(serial or rank)
                 continue
             if life.held:
                 life.hold(entry)
                 continue
-            if when > now:  # or than what a callback has come to: nothing is due before that
+            if when > now:  # or than the time that a callback has reached: no entry is due before it
                 self.now_us = now = when
                 self._still = 0
             else:
@@ -167,12 +167,12 @@ class VirtualLoop(Loop, trio.abc.Clock):
                 return None
 
     def _nothing_left(self) -> None:
-        """No event is due and no task can run. Somebody waits, or trio would have ended the run."""
+        """Handle the end of all events: no task can run. A task waits, or trio would have ended the run."""
         if self.failure is None:
             error = DeadlockError(self._deadlock_report())
             self.fail(error, "the event loop")
         elif self._waiting:
-            # The run is being ended, and a story shields itself and waits again, for something that cannot come.
+            # The run is ending, and a task shields itself and waits again, for an event that cannot come.
             waiter = next(iter(self._waiting))
             waiter.error = DeadlockError(f"the run has ended ({self.failure!r}); nothing will wake this wait")
             waiter.go()
@@ -184,7 +184,7 @@ class VirtualLoop(Loop, trio.abc.Clock):
         lines = [f"nothing can happen any more at {show_us(self.now_us)}: no event is due, and these wait:"]
         lines += [f"  {waiter}" for waiter in self._waiting]
         if not self._waiting:
-            lines.append("  a task inside trio itself; stories wait with the event loop's Event, Queue and sleep only")
+            lines.append("  a task inside trio itself; tasks wait with the event loop's Event, Queue and sleep only")
         for host in self._hosts.values():
             if host.paused:
                 lines.append(
@@ -193,11 +193,11 @@ class VirtualLoop(Loop, trio.abc.Clock):
         return "\n".join(lines)
 
     def _stands_still(self, callback: Callback, arg: object) -> None:
-        """Note who goes round; at the limit, end the run and name them."""
+        """Record the callbacks; at the limit, end the run and name them."""
         self._going_round[f"{arg}" if callback is release else f"callback {name_of(callback)}"] = None
         if self._still == self._still_limit:
             names = "\n".join(f"  {name}" for name in self._going_round)
-            text = f"virtual time stands still at {show_us(self.now_us)} since {self._still} events; these go round:"
+            text = f"virtual time stands still at {show_us(self.now_us)} since {self._still} events; repeated:"
             self.fail(StandstillError(f"{text}\n{names}"), "the event loop")
 
     def _refuse(self, what: str) -> None:
@@ -213,9 +213,9 @@ def run_virtual(
     trace: Trace | None = None,
     standstill_events: int = STANDSTILL_EVENTS,
 ) -> T:
-    """Run `main(loop)` in virtual time and return its result; other stories are cancelled when it ends.
+    """Run `main(loop)` in virtual time and return its result; other tasks are cancelled when it ends.
 
-    Raises the run's one failure: what a story or a callback raised (with a note that says when and where), or
+    Raises the run's one failure: the error of a task or a callback (with a note of its time and place), or
     `DeadlockError`, `StandstillError`, `SchedulingError`, `KeyboardInterrupt`.
     """
     return VirtualLoop(seed, trace, standstill_events=standstill_events).run(main)

@@ -1,8 +1,8 @@
-"""The trace: its events, what emits them, and where they end.
+"""The trace: its events, their emission, and its sinks.
 
 Where to read:
 
     events            the one class of events, and the closed list of kinds
-    trace             what rooms see of it: `emit`, levels, the ambient cause
-    sinks, jsonlines  JSON Lines, Parquet, a list; and the way back
+    trace             the interface for rooms: `emit`, levels, the ambient cause
+    sinks, jsonlines  JSON Lines, Parquet, a list; and reading them
 """

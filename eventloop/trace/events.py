@@ -1,11 +1,11 @@
 """The trace's one event class, and the closed list of its kinds.
 
-Everything that happens in a run is one `TraceEvent` with the columns below; a kind says which of them it fills
-(`KINDS`) and which keys stand in `payload`. The terminal timeline, the invariants, the report, the Spark tables, the
+Everything that happens in a run is one `TraceEvent` with the columns below; `KINDS` gives the columns that a kind fills
+and the keys of its `payload`. The terminal timeline, the invariants, the report, the Spark tables, the
 written logs and the pytest assertions read these events and nothing else.
 
-`cause` is the `seq` of the event that brought this one about: "who did it" is answered by following it. 0 means no
-cause (the scenario itself began it). `span` ties a begin to its end.
+`cause` is the `seq` of the event that caused this one: following it answers "what caused this?". 0 means no
+cause (the scenario itself). `span` connects a begin to its end.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ SCHEMA_VERSION = 1
 
 
 class Kind(StrEnum):
-    """What happened. The value is what stands in the trace."""
+    """The kind of an event. The value is its name in the trace."""
 
-    # the scenario's own doings (host: whom it concerns)
+    # actions of the scenario (host: the one concerned)
     RUN_STARTED = "run.started"  # payload: scenario, seed, schema, version
     RUN_ENDED = "run.ended"  # payload: heartbeats: {member host: count of quiet heartbeats answered}; where there are
     #   brokers to fetch from, fetches: {member host: sent, empty, waited_us}
@@ -51,7 +51,7 @@ class Kind(StrEnum):
     REQUEST_DROPPED = "request.dropped"  # host: the broker; parked for ever or answered into a dead connection; reason
 
     # the coordinator (host: the broker)
-    GROUP_STATE = "group.state"  # from, to, reason, generation (the group's, after), member (whose doing);
+    GROUP_STATE = "group.state"  # from, to, reason, generation (the group's, after), member (its cause);
     #   to PreparingRebalance: payload: client_reason (the client's own words), cause_code (ADD_MEMBER ...)
     #   to CompletingRebalance: payload: members, leader, protocol, static
     #   to Stable: payload: leader
@@ -98,7 +98,7 @@ class Kind(StrEnum):
     POLL_EXPIRED = "poll.expired"  # max.poll.interval.ms ran out; payload: limit_us
     SESSION_EXPIRED = "session.expired"  # the client's own session timer: it only looks for the coordinator again
     PLUGIN_ERROR = "plugin.error"  # an assignor or callback of the user's raised or returned nonsense; reason
-    # the cluster's logs and who leads them (host: the broker, or the controller)
+    # the logs and leaders of the cluster (host: the broker, or the controller)
     BROKER_FENCED = "broker.fenced"  # host: the controller; reason; payload: node
     BROKER_UNFENCED = "broker.unfenced"  # host: the controller; payload: node, epoch
     PARTITION_LEADER = "partition.leader"  # host: the controller; topic, partition; from, to: node ids as text ("-1":
@@ -123,16 +123,16 @@ class Kind(StrEnum):
 class TraceEvent(NamedTuple):
     """One row of the trace. Columns in schema order; None means the kind does not fill it (docs/traces.md).
 
-        seq, t_us         its number, from 1; virtual time since the start
-        kind, host        what happened; at which process, `broker-0` or a member's
+    seq, t_us         its number, from 1; virtual time since the start
+        kind, host        its kind; the process of it, `broker-0` or a member's
         group, member, generation, topic, partition    of the group; member is the id that the coordinator gave
         api, correlation, error    of a request or response; Kafka's name of the error, None for none
-        from_, to, reason    old and new state, and why in words (for timers their name)
-        span              ties a begin to its end
-        cause             `seq` of the event that brought this one about; 0 for none
-        payload           what else the kind carries
+        from_, to, reason    old and new state, and the reason as text (for timers their name)
+        span              connects a begin to its end
+        cause             `seq` of the event that caused this one; 0 for none
+        payload           the kind's other data
 
-    A tuple, not an attrs class: a run makes tens of thousands, and a frozen attrs class of so many fields takes nine
+    A tuple, not an attrs class: a run creates tens of thousands, and a frozen attrs class of so many fields takes nine
     times as long to make.
     """
 

@@ -34,7 +34,7 @@ class _EventLogger(structlog.BoundLoggerBase):
 def event_writer(
     file: TextIO, row: Callable[[TraceEvent], dict[str, Any]], to_json: Callable[[Any], str]
 ) -> Callable[[TraceEvent], None]:
-    """A function that writes events to `file` as rows of JSON, through a structlog logger of its own."""
+    """Return a function that writes events to `file` as rows of JSON, through a structlog logger of its own."""
 
     def row_of_event(_logger: WrappedLogger, _method: str, event_dict: EventDict) -> EventDict:
         return row(event_dict["event"])

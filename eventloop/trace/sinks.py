@@ -1,4 +1,4 @@
-"""Where traces end: JSON Lines, Parquet, a list; and the way back.
+"""The sinks of a trace: JSON Lines, Parquet, a list; and reading them.
 
 JSON Lines: one event per line, the columns in schema order, columns that are null left out, keys of the payload
 sorted, UTF-8, each line ended by a line feed; so equal runs give equal bytes. Parquet: the same columns, by names that
@@ -41,7 +41,7 @@ _PARQUET_ROWS = 65_536
 
 
 class Sink(Protocol):
-    """What a trace can be written to."""
+    """A destination of a trace."""
 
     def __call__(self, event: TraceEvent) -> None: ...
     def close(self) -> None: ...
@@ -49,7 +49,7 @@ class Sink(Protocol):
 
 
 class MemorySink:
-    """Keeps events in `events`, a list."""
+    """Stores events in `events`, a list."""
 
     def __init__(self) -> None:
         self.events: list[TraceEvent] = []
@@ -73,7 +73,7 @@ class _File:
 
     @contextmanager
     def whole_or_gone(self) -> Iterator[None]:
-        """The last of it is written in this block: then it has its name; if that fails (a full disk) it is gone."""
+        """Finish the file in this block: it gets its name at the end, or is removed on an error (a full disk)."""
         try:
             yield
             os.replace(self.temporary, self.path)
@@ -108,7 +108,7 @@ class _Closing:
 
 
 def row(event: TraceEvent) -> dict[str, Any]:
-    """The columns of an event in schema order, nulls left out, the payload's keys sorted."""
+    """Return the columns of an event in schema order, nulls left out, the payload's keys sorted."""
     columns: dict[str, Any] = {
         name: value for name, value in zip(COLUMNS, _values(event), strict=True) if value is not None
     }
@@ -125,7 +125,7 @@ _PLAIN = frozenset({type(None), bool, int, float, str})
 
 
 def plain(value: Any) -> Any:
-    """A value as JSON knows it, mappings sorted by key. Raises `TypeError` for what has no order or no JSON form."""
+    """Convert a value to JSON's types, mappings sorted by key. Raises `TypeError` without an order or a JSON form."""
     if type(value) in _PLAIN:
         return value
     if isinstance(value, int):
@@ -136,14 +136,14 @@ def plain(value: Any) -> Any:
         return {str(key): plain(value[key]) for key in sorted(value, key=str)}
     if isinstance(value, (list, tuple)):
         return [plain(item) for item in value]
-    raise TypeError(f"{value!r} ({type(value).__name__}) cannot stand in a trace's payload: use str, int, list, dict")
+    raise TypeError(f"{value!r} ({type(value).__name__}) cannot be in a trace's payload: use str, int, list, dict")
 
 
 class JsonLinesSink(_Closing):
     """Writes JSON Lines to a path (atomically: it appears at `close`) or to an open text file (left open)."""
 
     def __init__(self, target: Path | str | TextIO) -> None:
-        from groupsim.eventloop.trace.jsonlines import event_writer  # structlog: only for who writes a file
+        from groupsim.eventloop.trace.jsonlines import event_writer  # structlog: only when a file is written
 
         self._file: _File | None = None
         if isinstance(target, (str, Path)):
@@ -167,7 +167,7 @@ class JsonLinesSink(_Closing):
     def abort(self) -> None:
         """Leave no file behind."""
         if self._file is not None and not self._stream.closed:
-            with suppress(OSError):  # what is buffered has no room either
+            with suppress(OSError):  # the buffered data has no room either
                 self._stream.close()
             self._file.discard()
 
@@ -177,7 +177,7 @@ def _pyarrow() -> tuple[Any, Any]:
         import pyarrow
         import pyarrow.parquet
     except ImportError as error:
-        raise RuntimeError("Parquet needs pyarrow: pip install 'groupsim[parquet]', or write .jsonl") from error
+        raise RuntimeError("Parquet needs pyarrow: run `pip install 'groupsim[parquet]'`, or write .jsonl") from error
     return pyarrow, pyarrow.parquet
 
 
@@ -286,7 +286,7 @@ def _event(path: Path, number: int, columns: Any) -> TraceEvent:
 
 
 def _wrong(columns: Any) -> str:
-    """Why a line is no event."""
+    """Return the reason for which a line is no event."""
     if not isinstance(columns, dict):
         return f"a line is an object of columns, this is a {type(columns).__name__}"
     strange = [name for name in columns if name not in COLUMNS]

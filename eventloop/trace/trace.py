@@ -1,9 +1,9 @@
-"""The trace as rooms see it: a cheap question, one `emit`, and the ambient cause.
+"""The trace as rooms use it: a cheap check, one `emit`, and the ambient cause.
 
-The cause of what happens now is the `seq` of the event that brought it about. The loop saves it with everything that
-is scheduled and brings it back when that runs, and a story inherits it from what woke it; so a room need only say
-`trace.begin(trace.emit(...))` where one event is the reason of all that follows. Whether the trace is on changes
-nothing in the run: nothing here is drawn from the loop's tickets or its randomness.
+The cause of the present events is the `seq` of the event that caused them. The loop stores it with every entry and
+restores it when the entry runs, and a task inherits it from its wake-up; so a room need only call
+`trace.begin(trace.emit(...))` where one event causes all that follows. Whether the trace is on changes
+nothing in the run: nothing here uses the loop's tickets or its randomness.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from groupsim.eventloop.trace.events import Kind, TraceEvent
 
 Subscriber = Callable[[TraceEvent], object]
 
-# An event is made past its class's own `__new__`, whose defaults nobody needs here: half the cost.
+# An event is made past its class's own `__new__`, whose defaults are not needed here: half the cost.
 _new = tuple.__new__
 
 
@@ -33,24 +33,24 @@ OFF, NORMAL, FULL = Level.OFF, Level.NORMAL, Level.FULL
 
 
 class HasNow(Protocol):
-    """Whatever tells the time: a loop."""
+    """A clock: a loop."""
 
     @property
     def now_us(self) -> int: ...
 
 
 class _Unattached:
-    """The clock of a trace that belongs to no loop yet."""
+    """The clock of a trace without a loop."""
 
     now_us = 0
 
 
 class Trace:
-    """Events of one run, in order, handed to whoever subscribed.
+    """Events of one run, in order, passed to the subscribers.
 
-    `level` says how much is wanted, `kinds` narrows it to some kinds. Of those in `counted` nobody is told: they are
-    not wanted, but who would have told of them says how many there were (`pass_over`), so that all others have the
-    numbers they have otherwise. `cause` is the ambient cause, `heartbeats` whether quiet heartbeats are listed too.
+    `level` is the extent of the trace, `kinds` restricts it to some kinds. Events of the kinds in `counted` are not
+    emitted: their emitters report their number only (`pass_over`), so that all other events have the same `seq` as
+    otherwise. `cause` is the ambient cause, `heartbeats` whether quiet heartbeats are listed too.
     """
 
     __slots__ = (
@@ -68,8 +68,8 @@ class Trace:
     )
 
     wants: Callable[[Kind], bool]
-    """Whether an event of this kind would be kept; ask before you build one. The set's own method: it is asked at every
-    step of every request, and mostly says no."""
+    """Whether events of this kind are stored; check before you build one. The set's own method: every step of every
+    request calls it, and mostly gets False."""
 
     def __init__(
         self, level: Level = Level.NORMAL, *, kinds: Iterable[Kind] | None = None, counted: Iterable[Kind] = ()
@@ -87,7 +87,7 @@ class Trace:
         self._subscribers: list[tuple[Subscriber, frozenset[Kind] | None]] = []
 
     def attach(self, clock: HasNow) -> None:
-        """Take the time from `clock` from now on; the loop does this when it is made."""
+        """Use the time of `clock` from now on; the loop does this when it is created."""
         self._clock = clock
 
     @property
@@ -100,26 +100,26 @@ class Trace:
         self.wants = kinds.__contains__
 
     def will_want(self, kind: Kind) -> bool:
-        """As `wants`, for who asks once and for all: also while the trace is muted."""
+        """Like `wants`, but ignores muting; for callers that cache the result."""
         return kind in self._chosen
 
     @property
-    def told(self) -> int:
-        """How many events there were so far, those that are only counted included."""
+    def total(self) -> int:
+        """The number of events so far, those that are only counted included."""
         return self._seq
 
     def pass_over(self, kind: Kind, count: int) -> None:
-        """So many events of a kind that is not wanted: they are counted, if that is. None may be a cause."""
+        """Count so many events of a kind that is not emitted, if it is counted. None of them may be a cause."""
         if kind in self._counted:
             self._seq += count
 
     def subscribe(self, subscriber: Subscriber, kinds: Iterable[Kind] | None = None) -> None:
-        """Hand every event from now on (of `kinds` only, if given) to `subscriber`, in order of subscription."""
+        """Pass every event from now on (of `kinds` only, if given) to `subscriber`, in order of subscription."""
         self._subscribers.append((subscriber, None if kinds is None else frozenset(kinds)))
 
     @contextmanager
     def muted(self) -> Iterator[None]:
-        """Tell nothing of what happens in this block: it belongs to the time before the run."""
+        """Emit nothing in this block: it belongs to the time before the run."""
         before = self._wanted, self._counted
         self._want(frozenset())
         self._counted = frozenset()
@@ -130,19 +130,19 @@ class Trace:
             self._want(wanted)
 
     def close(self) -> None:
-        """The run is over: let go of the subscribers, so that what they kept does not live as long as the loop.
+        """End the run: drop the subscribers, so that the events they store do not live as long as the loop.
 
-        Loop, hosts and members hold each other, so they stay until the garbage collector comes; the events need not.
+        Loop, hosts and members hold each other until the garbage collector runs; the events need not.
         """
         self._subscribers.clear()
 
     def begin(self, seq: int) -> None:
-        """Make event `seq` the cause of what follows in this callback or story; 0 (not wanted) changes nothing."""
+        """Make event `seq` the cause of what follows in this callback or task; 0 (not emitted) changes nothing."""
         if seq:
             self.cause = seq
 
     def span(self) -> int:
-        """A fresh number that ties a begin to its end; 0 when the trace is off."""
+        """Return a fresh number that connects a begin to its end; 0 when the trace is off."""
         if self._wanted:
             self._spans += 1
         return self._spans
@@ -168,8 +168,8 @@ class Trace:
     ) -> int:
         """Add an event and return its `seq`; 0, and nothing happens, when its kind is not wanted.
 
-        `cause` is the ambient one unless given. What stands in `payload` must not be changed afterwards. Who tells much
-        gives the columns by position, in the order of the trace: by name they take several times as long.
+        `cause` is the ambient one unless given. `payload` must not be changed afterwards. Frequent emitters
+        give the columns by position, in the order of the trace: by name they take several times as long.
         """
         if kind not in self._wanted:
             return 0
@@ -196,10 +196,10 @@ class Trace:
         partition: tuple[str, int],
         payload: Mapping[str, Any],
     ) -> None:
-        """As `emit`, for what is told of every record: what all such events have, by position, at half the cost.
+        """Emit like `emit`, for the events of every record: their columns by position, at half the cost.
 
-        `partition` is topic and number. It says again what `emit` does instead of calling it: the call with its
-        eighteen arguments is what it saves.
+        `partition` is topic and number. It repeats the body of `emit` instead of calling it: the call with its
+        eighteen arguments is the saving.
         """
         if kind not in self._wanted:
             return

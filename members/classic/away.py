@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from groupsim.assignors.base.interface import RebalanceProtocol
-from groupsim.eventloop.at_once import at_once
+from groupsim.eventloop.at_once import run_without_waiting
 from groupsim.eventloop.interface import Order
 from groupsim.members.classic.stages import Stage
 from groupsim.members.failures import ClientFailure
@@ -56,7 +56,7 @@ class UpToCallbacks(Away):
             try:
                 rest = self._group.joining.step()
                 if rest is not None:
-                    at_once(rest)
+                    run_without_waiting(rest)
             except ClientFailure as failure:
                 member.fail(failure)
 

@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from groupsim.eventloop.at_once import at_once
+from groupsim.eventloop.at_once import run_without_waiting
 from groupsim.eventloop.interface import Order
 from groupsim.eventloop.trace.events import Kind
 from groupsim.members.behaviour import Behaviour, CommitPolicy, ProcessingTimes
@@ -187,7 +187,7 @@ class Rounds:
             self._looking = True
             try:
                 found = self._look()
-                self._found = at_once(found) if isinstance(found, Coroutine) else found
+                self._found = run_without_waiting(found) if isinstance(found, Coroutine) else found
             except Exception as raised:
                 self._raised = raised
             self._looking = False

@@ -172,7 +172,7 @@ def run_scenario(
             keep(event)
         reader.flush()
         by = None if keep_events else telling
-        raise Interrupted(Run(events, (), INTERRUPTED, seed, scenario, trace.told, snapshots, by), error) from None
+        raise Interrupted(Run(events, (), INTERRUPTED, seed, scenario, trace.total, snapshots, by), error) from None
     trace.close()
     for sink in sinks:
         sink.close()
@@ -183,7 +183,7 @@ def run_scenario(
         found = _judge(scenario, evidence)
     code = WELL if all(one.holds for one in found) else EXPECTATION_FAILED
     by = telling if checks or not keep_events else None
-    return Run(events, found, code, seed, scenario, trace.told, snapshots, by)
+    return Run(events, found, code, seed, scenario, trace.total, snapshots, by)
 
 
 def _judge(scenario: Scenario, evidence: Evidence) -> tuple[Judged, ...]:
@@ -201,7 +201,7 @@ def _follow(growth: Growth, stages: list[Stage], stage: Stage) -> None:
 def _ends(stage: Stage, trace: Trace, now_us: int) -> Iterator[TraceEvent]:
     """The events that make a trace of what happened so far one of a finished run."""
     for number, (kind, payload) in enumerate(((Kind.LOG_ENDS, _log_ends(stage)), (Kind.RUN_ENDED, _counted(stage)))):
-        yield TraceEvent(trace.told + 1 + number, now_us, kind, payload=payload)
+        yield TraceEvent(trace.total + 1 + number, now_us, kind, payload=payload)
 
 
 def repeat_command(scenario: Scenario, seed: int) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Generator
 
 import pytest
 
-from groupsim.eventloop.at_once import at_once
+from groupsim.eventloop.at_once import run_without_waiting
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 
 
@@ -18,7 +18,7 @@ class Waits:
 
 
 def test_what_has_nothing_to_wait_for_runs_at_once() -> None:
-    """A story that never waits is run in the middle of an event; one that waits is refused, and named."""
+    """A task that never waits is run in the middle of an event; one that waits is refused, and named."""
     seen: list[str] = []
 
     async def told() -> str:
@@ -29,8 +29,8 @@ def test_what_has_nothing_to_wait_for_runs_at_once() -> None:
         return "never"
 
     async def main(loop: VirtualLoop) -> None:
-        loop.call_at(5, lambda _: seen.append(at_once(told())))
-        loop.call_at(7, lambda _: seen.append(at_once(waits())))
+        loop.call_at(5, lambda _: seen.append(run_without_waiting(told())))
+        loop.call_at(7, lambda _: seen.append(run_without_waiting(waits())))
         await loop.sleep(10)
 
     with pytest.raises(RuntimeError, match=r"waits was run as an event, and has to wait"):

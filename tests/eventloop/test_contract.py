@@ -227,7 +227,7 @@ def test_a_paused_host_stands_still(run: Run) -> None:
 
         async def sleeper() -> None:
             await host.sleep(ms(3))
-            seen.append("story")
+            seen.append("task")
 
         host.start_soon(sleeper, name="sleeper")
         host.pause()
@@ -242,8 +242,8 @@ def test_a_paused_host_stands_still(run: Run) -> None:
         await loop.sleep(ms(20))
 
     run(main)
-    # The story had not begun when the host was paused, so its sleep begins at resume.
-    assert seen == ["timer", "message", "delivered", "story"]
+    # The task had not begun when the host was paused, so its sleep begins at resume.
+    assert seen == ["timer", "message", "delivered", "task"]
 
 
 def test_deliver_runs_at_once(run: Run) -> None:
@@ -258,23 +258,23 @@ def test_deliver_runs_at_once(run: Run) -> None:
 
 
 def test_a_crash_drops_timers_and_cancels_stories_in_start_order(run: Run) -> None:
-    """A crashed host's timers never run and its stories end in the order they were started; then it can start anew."""
+    """A crashed host's timers never run and its tasks end in the order they were started; then it can start anew."""
     seen: list[str] = []
 
     async def main(loop: EventLoop) -> None:
         host = loop.host("a")
         assert host is loop.host("a")
 
-        async def story(name: str) -> None:
+        async def task(name: str) -> None:
             try:
                 await loop.event().wait()
             finally:
                 seen.append(name)
 
-        tasks = [host.start_soon(story, name, name=name) for name in "cab"]
+        tasks = [host.start_soon(task, name, name=name) for name in "cab"]
         host.call_at(loop.now_us + ms(4), seen.append, "timer")
         await loop.sleep(ms(2))
-        unborn = host.start_soon(story, "unborn", name="unborn")
+        unborn = host.start_soon(task, "unborn", name="unborn")
         host.crash()
         host.deliver(seen.append, "delivered to the dead")
         host.call_at(loop.now_us, seen.append, "scheduled by the dead")
@@ -294,11 +294,11 @@ def test_a_crash_drops_timers_and_cancels_stories_in_start_order(run: Run) -> No
 
 
 def test_a_cancelled_story_ends_where_it_waits(run: Run) -> None:
-    """`Task.cancel` ends a story; one that has not begun never begins; nothing else stops."""
+    """`Task.cancel` ends a task; one that has not begun never begins; nothing else stops."""
     seen: list[str] = []
 
     async def main(loop: EventLoop) -> None:
-        async def story(name: str) -> None:
+        async def task(name: str) -> None:
             seen.append(f"{name} begins")
             try:
                 await loop.event().wait()
@@ -306,9 +306,9 @@ def test_a_cancelled_story_ends_where_it_waits(run: Run) -> None:
                 seen.append(f"{name} ends")
 
         host = loop.host("a")
-        one = host.start_soon(story, "one", name="one")
+        one = host.start_soon(task, "one", name="one")
         await loop.sleep(ms(1))
-        two = host.start_soon(story, "two", name="two")
+        two = host.start_soon(task, "two", name="two")
         two.cancel()
         one.cancel()
         one.cancel()
@@ -321,7 +321,7 @@ def test_a_cancelled_story_ends_where_it_waits(run: Run) -> None:
 
 
 def test_an_error_in_a_story_ends_the_run(run: Run) -> None:
-    """What a story raises, run raises, with a note of when and in which story; other stories unwind in start order."""
+    """What a task raises, run raises, with a note of when and in which task; other tasks unwind in start order."""
     seen: list[str] = []
 
     async def main(loop: EventLoop) -> None:
@@ -346,7 +346,7 @@ def test_an_error_in_a_story_ends_the_run(run: Run) -> None:
     with pytest.raises(LookupError, match="broken") as caught:
         run(main)
     assert seen == ["main", "b", "a"]
-    assert "story 'culprit' on m7" in caught.value.__notes__[0]
+    assert "task 'culprit' on m7" in caught.value.__notes__[0]
 
 
 def test_an_error_in_a_callback_ends_the_run(run: Run) -> None:
@@ -365,7 +365,7 @@ def test_an_error_in_a_callback_ends_the_run(run: Run) -> None:
 
 
 def test_a_group_of_errors_becomes_one(run: Run) -> None:
-    """A story that raises an exception group ends the run with one error out of it."""
+    """A task that raises an exception group ends the run with one error out of it."""
 
     async def main(loop: EventLoop) -> None:
         raise ExceptionGroup("several", [ExceptionGroup("inner", [LookupError("first")]), ValueError("second")])
@@ -375,18 +375,18 @@ def test_a_group_of_errors_becomes_one(run: Run) -> None:
 
 
 def test_the_end_of_main_ends_the_others(run: Run) -> None:
-    """When main returns, the stories that still wait are cancelled, in start order."""
+    """When main returns, the tasks that still wait are cancelled, in start order."""
     seen: list[int] = []
 
     async def main(loop: EventLoop) -> str:
-        async def story(n: int) -> None:
+        async def task(n: int) -> None:
             try:
                 await loop.sleep(ms(100_000))
             finally:
                 seen.append(n)
 
         for n in range(5):
-            loop.host(f"h{5 - n}").start_soon(story, n, name=f"story {n}")
+            loop.host(f"h{5 - n}").start_soon(task, n, name=f"task {n}")
         await loop.sleep(ms(2))
         return "result"
 
@@ -395,7 +395,7 @@ def test_the_end_of_main_ends_the_others(run: Run) -> None:
 
 
 def test_the_cause_follows_what_was_scheduled(run: Run) -> None:
-    """An event's cause is the one that was ambient when it was scheduled; a story inherits it from what woke it."""
+    """An event's cause is the one that was ambient when it was scheduled; a task inherits it from what woke it."""
     sink = MemorySink()
     trace = Trace(Level.NORMAL)
     trace.subscribe(sink)
@@ -416,7 +416,7 @@ def test_the_cause_follows_what_was_scheduled(run: Run) -> None:
         loop.call_at(loop.now_us + ms(2), act, "b")
         await flag.wait()
         await loop.sleep(ms(1))
-        trace.emit(Kind.WARNING, reason="story")
+        trace.emit(Kind.WARNING, reason="task")
 
     run(main, trace=trace)
     assert [(event.seq, event.reason, event.cause) for event in sink.events] == [
@@ -424,7 +424,7 @@ def test_the_cause_follows_what_was_scheduled(run: Run) -> None:
         (2, "b", 0),
         (3, "a", 1),
         (4, "b", 2),
-        (5, "story", 2),
+        (5, "task", 2),
     ]
 
 

@@ -141,7 +141,7 @@ def test_the_normal_percentiles(name: str, probability: str) -> None:
     [
         ("exponetial(mean=2ms)", "did you mean 'exponential'"),
         ("uniform(5ms)", "uniform takes low, high"),
-        ("uniform(5ms, 1ms)", "lies below the lower end"),
+        ("uniform(5ms, 1ms)", "is below the lower end"),
         ("uniform(1ms, 2ms, 3ms)", "uniform takes low, high"),
         ("uniform(1ms, low=2ms)", "low is given twice"),
         ("exponential(mean=2)", "'2' is not a duration"),

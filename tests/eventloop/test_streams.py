@@ -77,13 +77,13 @@ class Bench:
         return data
 
 
-def bench(story: Callable[[Bench], Awaitable[None]]) -> None:
-    """Run a story with a bench."""
+def bench(task: Callable[[Bench], Awaitable[None]]) -> None:
+    """Run a task with a bench."""
 
     async def main(loop: RealTimeLoop) -> None:
         made = Bench(loop)
         try:
-            await story(made)
+            await task(made)
         finally:
             made.listener.close()
 
@@ -93,21 +93,21 @@ def bench(story: Callable[[Bench], Awaitable[None]]) -> None:
 def test_what_is_written_arrives() -> None:
     """Bytes come as they were sent, and the answer goes back; the end of the client is told."""
 
-    async def story(made: Bench) -> None:
+    async def task(made: Bench) -> None:
         client, echo = await made.connect()
         client.send(b"hello")
         assert await made.read(client, 5) == b"hello"
         client.close()
         assert await made.loop.until(lambda: echo.end is not None, PATIENCE_US)
 
-    bench(story)
+    bench(task)
 
 
 def test_what_the_kernel_does_not_take_waits_in_order() -> None:
     """A big piece leaves as the client reads it, whole and in order; then `drained` is called."""
     big = bytes(range(256)) * 80_000
 
-    async def story(made: Bench) -> None:
+    async def task(made: Bench) -> None:
         client, echo = await made.connect()
         echo.stream.write(big)
         echo.stream.write(b"end")
@@ -117,13 +117,13 @@ def test_what_the_kernel_does_not_take_waits_in_order() -> None:
         assert echo.stream.unsent == 0
         client.close()
 
-    bench(story)
+    bench(task)
 
 
 def test_nothing_is_read_while_paused() -> None:
     """What is sent to a paused connection stays in the kernel until `resume`."""
 
-    async def story(made: Bench) -> None:
+    async def task(made: Bench) -> None:
         client, echo = await made.connect()
         echo.stream.pause()
         client.send(b"later")
@@ -133,13 +133,13 @@ def test_nothing_is_read_while_paused() -> None:
         assert await made.read(client, 5) == b"later"
         client.close()
 
-    bench(story)
+    bench(task)
 
 
 def test_an_error_in_a_receiver_ends_its_connection_alone() -> None:
     """A receiver that raises loses its connection, the error is handed over, others go on."""
 
-    async def story(made: Bench) -> None:
+    async def task(made: Bench) -> None:
         client, _ = await made.connect()
         other, _ = await made.connect()
         client.send(b"break")
@@ -150,13 +150,13 @@ def test_an_error_in_a_receiver_ends_its_connection_alone() -> None:
         client.close()
         other.close()
 
-    bench(story)
+    bench(task)
 
 
 def test_abort_resets_and_close_does_not() -> None:
     """`abort` is seen as a reset at once; `close` as an end, after all that was written."""
 
-    async def story(made: Bench) -> None:
+    async def task(made: Bench) -> None:
         client, echo = await made.connect()
         echo.stream.abort()
         assert await made.read(client, 1) == b"<reset>"
@@ -167,13 +167,13 @@ def test_abort_resets_and_close_does_not() -> None:
         client.close()
         other.close()
 
-    bench(story)
+    bench(task)
 
 
 def test_a_shut_listener_refuses_and_keeps_its_port() -> None:
     """While shut, connections are refused; `listen` opens the same port again."""
 
-    async def story(made: Bench) -> None:
+    async def task(made: Bench) -> None:
         port = made.listener.port
         made.listener.shut()
         with pytest.raises(ConnectionRefusedError):
@@ -188,7 +188,7 @@ def test_a_shut_listener_refuses_and_keeps_its_port() -> None:
         assert await made.read(client, 4) == b"back"
         client.close()
 
-    bench(story)
+    bench(task)
 
 
 def test_the_end_of_the_run_closes_everything() -> None:

@@ -120,7 +120,7 @@ def test_stories_and_events_of_one_instant() -> None:
 
 
 def test_cancellations_come_first() -> None:
-    """A story cancelled by a message is unwound before the timers of that instant run, and before its own wake-up."""
+    """A task cancelled by a message is unwound before the timers of that instant run, and before its own wake-up."""
     seen: list[str] = []
 
     async def main(loop: EventLoop) -> None:
@@ -165,7 +165,7 @@ def test_nested_timeouts_end_separately() -> None:
 
 
 def test_a_pause_delays_sleep_and_timeout_of_its_stories() -> None:
-    """A story of a paused host wakes, and its timeout runs out, only at resume, though others woke it before."""
+    """A task of a paused host wakes, and its timeout runs out, only at resume, though others woke it before."""
     seen: list[tuple[str, int]] = []
 
     async def main(loop: EventLoop) -> None:
@@ -184,8 +184,8 @@ def test_a_pause_delays_sleep_and_timeout_of_its_stories() -> None:
             await flag.wait()
             seen.append(("waiter", loop.now_us))
 
-        for story in (sleeper, limited, waiter):
-            host.start_soon(story, name=story.__name__)
+        for task in (sleeper, limited, waiter):
+            host.start_soon(task, name=task.__name__)
         loop.call_at(10, lambda _: host.pause())
         loop.call_at(20, lambda _: flag.set())
         loop.call_at(500, lambda _: host.resume())
@@ -196,7 +196,7 @@ def test_a_pause_delays_sleep_and_timeout_of_its_stories() -> None:
 
 
 def test_a_crash_ends_a_paused_host() -> None:
-    """Crashing a paused host drops what it held back, and cancels stories that were already woken."""
+    """Crashing a paused host drops what it held back, and cancels tasks that were already woken."""
     seen: list[str] = []
 
     async def main(loop: EventLoop) -> None:
@@ -258,7 +258,7 @@ def test_many_cancelled_events_are_thrown_out() -> None:
 
 
 def test_the_deadlock_report_names_who_waits() -> None:
-    """When nothing can happen any more, the run ends with the time, every waiting story, and hosts that are paused."""
+    """When nothing can happen any more, the run ends with the time, every waiting task, and hosts that are paused."""
 
     async def main(loop: EventLoop) -> None:
         async def consume() -> None:
@@ -274,14 +274,14 @@ def test_the_deadlock_report_names_who_waits() -> None:
         run_virtual(main)
     report = str(caught.value)
     assert "nothing can happen any more at 0.003 s" in report
-    assert "story 'main' waits for until test_the_deadlock_report" in report
+    assert "task 'main' waits for until test_the_deadlock_report" in report
     assert "since 0.003 s" in report
-    assert "story 'poll loop' on m1 waits for an item of a queue since 0.000 s" in report
+    assert "task 'poll loop' on m1 waits for an item of a queue since 0.000 s" in report
     assert "host m2 is paused, and holds back 1 due events" in report
 
 
 def test_a_shielded_wait_does_not_hang_a_dead_run() -> None:
-    """A story that shields itself and waits again while the run is being ended gets an error instead of hanging."""
+    """A task that shields itself and waits again while the run is being ended gets an error instead of hanging."""
 
     async def main(loop: EventLoop) -> None:
         try:
@@ -317,7 +317,7 @@ def test_time_that_stands_still_ends_the_run() -> None:
 
 
 def test_a_story_that_never_lets_time_pass_is_named() -> None:
-    """A story that sleeps for nothing for ever is named too."""
+    """A task that sleeps for nothing for ever is named too."""
 
     async def main(loop: EventLoop) -> None:
         async def spin() -> None:
@@ -327,7 +327,7 @@ def test_a_story_that_never_lets_time_pass_is_named() -> None:
         loop.host("m1").start_soon(spin, name="busy")
         await loop.sleep(seconds(1))
 
-    with pytest.raises(StandstillError, match="story 'busy' on m1"):
+    with pytest.raises(StandstillError, match="task 'busy' on m1"):
         run_virtual(main, standstill_events=2_000)
 
 
@@ -347,7 +347,7 @@ def test_two_tasks_in_one_pass_fail_the_run() -> None:
 
 
 def test_trio_events_that_wake_two_fail_the_run() -> None:
-    """A trio.Event that wakes two stories at once fails the run."""
+    """A trio.Event that wakes two tasks at once fails the run."""
 
     async def main(loop: EventLoop) -> None:
         flag = trio.Event()
@@ -372,7 +372,7 @@ def test_trio_deadlines_fail_the_run() -> None:
 
 
 def test_ctrl_c_in_a_busy_loop_of_callbacks_unwinds() -> None:
-    """SIGINT while callbacks follow each other for ever reaches main as KeyboardInterrupt, and the stories unwind."""
+    """SIGINT while callbacks follow each other for ever reaches main as KeyboardInterrupt, and the tasks unwind."""
     seen: list[str] = []
 
     async def main(loop: EventLoop) -> None:
@@ -381,13 +381,13 @@ def test_ctrl_c_in_a_busy_loop_of_callbacks_unwinds() -> None:
                 signal.raise_signal(signal.SIGINT)
             loop.call_at(loop.now_us + 1, again, n + 1)
 
-        async def story() -> None:
+        async def task() -> None:
             try:
                 await loop.event().wait()
             finally:
-                seen.append("story")
+                seen.append("task")
 
-        loop.host("a").start_soon(story, name="story")
+        loop.host("a").start_soon(task, name="task")
         again(0)
         try:
             await loop.sleep(seconds(3600))
@@ -396,18 +396,18 @@ def test_ctrl_c_in_a_busy_loop_of_callbacks_unwinds() -> None:
 
     with pytest.raises(KeyboardInterrupt):
         run_virtual(main)
-    assert seen == ["main", "story"]
+    assert seen == ["main", "task"]
 
 
 def test_ctrl_c_in_a_story_unwinds() -> None:
-    """SIGINT while a story computes is one KeyboardInterrupt at the edge of the run."""
+    """SIGINT while a task computes is one KeyboardInterrupt at the edge of the run."""
 
     async def main(loop: EventLoop) -> None:
-        async def story() -> None:
+        async def task() -> None:
             signal.raise_signal(signal.SIGINT)
             await loop.sleep(1)
 
-        loop.host("a").start_soon(story, name="story")
+        loop.host("a").start_soon(task, name="task")
         await loop.sleep(1_000)
 
     with pytest.raises(KeyboardInterrupt):
@@ -415,7 +415,7 @@ def test_ctrl_c_in_a_story_unwinds() -> None:
 
 
 def test_a_failed_assertion_in_a_story_keeps_its_words() -> None:
-    """pytest.fail in a callback or an assert in a story surface as themselves."""
+    """pytest.fail in a callback or an assert in a task surface as themselves."""
 
     async def main(loop: EventLoop) -> None:
         loop.call_at(5, lambda _: pytest.fail("seen in a callback"))
@@ -426,7 +426,7 @@ def test_a_failed_assertion_in_a_story_keeps_its_words() -> None:
 
 
 def test_an_error_keeps_its_cause() -> None:
-    """`raise … from …` in a story keeps its cause at the edge of the run."""
+    """`raise … from …` in a task keeps its cause at the edge of the run."""
 
     async def main(loop: EventLoop) -> None:
         raise LookupError("outer") from KeyError("inner")
@@ -474,12 +474,12 @@ def test_event_objects_leave_no_cycles_behind() -> None:
     """A wait leaves nothing for the garbage collector: the waiting list and the table of tasks are empty afterwards."""
 
     async def main(loop: VirtualLoop) -> tuple[int, int, int]:
-        async def story() -> None:
+        async def task() -> None:
             await loop.sleep(5)
 
         for n in range(10):
-            loop.host("a").start_soon(story, name=str(n))
+            loop.host("a").start_soon(task, name=str(n))
         await loop.sleep(10)
-        return len(loop._waiting), len(loop._by_task), len(loop._stories)
+        return len(loop._waiting), len(loop._by_trio_task), len(loop._tasks)
 
     assert run_virtual(main) == (0, 1, 1)

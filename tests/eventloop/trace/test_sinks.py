@@ -140,7 +140,7 @@ def test_structlog_stays_as_the_user_left_it() -> None:
 @pytest.mark.parametrize("value", [{1, 2}, b"bytes", object()])
 def test_payloads_without_an_order_are_refused(value: object) -> None:
     """A set, bytes or any object in a payload is an error that says what may stand there."""
-    with JsonLinesSink(io.StringIO()) as sink, pytest.raises(TypeError, match="cannot stand in a trace's payload"):
+    with JsonLinesSink(io.StringIO()) as sink, pytest.raises(TypeError, match="cannot be in a trace's payload"):
         sink(TraceEvent(1, 0, Kind.WARNING, payload={"x": [value]}))
 
 

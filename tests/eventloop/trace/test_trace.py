@@ -84,7 +84,7 @@ def test_kinds_that_are_only_counted_leave_their_numbers_free() -> None:
     with trace.muted():
         trace.pass_over(Kind.RECORD_APPENDED, 7)
     trace.emit(Kind.WARNING)
-    assert ([event.seq for event in sink.events], trace.told) == ([1, 5], 5)
+    assert ([event.seq for event in sink.events], trace.total) == ([1, 5], 5)
 
 
 def test_spans_are_fresh_numbers() -> None:
