@@ -6,7 +6,7 @@ Where to read:
     virtual                                virtual time on trio, and why a run is the same every time
     heap, agenda                           scheduled entries, and their order
     loop, host, tasks, sync                the common part of both drivers: tasks, hosts that pause or crash, waiting
-    at_once                                an async function without a wait, run within an event
+    immediate                              an async function without a wait, run within an event
     one_task                               the check that one task runs at a time
     realtime, streams, signals             the same loop on the wall's clock, with sockets
     collector                              rarer runs of Python's garbage collector during a run

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from groupsim.assignors.base.interface import RebalanceProtocol
-from groupsim.eventloop.at_once import run_without_waiting
+from groupsim.eventloop.immediate import run_without_waiting
 from groupsim.eventloop.interface import Order
 from groupsim.members.classic.stages import Stage
 from groupsim.members.failures import ClientFailure

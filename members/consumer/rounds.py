@@ -30,7 +30,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from groupsim.eventloop.at_once import run_without_waiting
+from groupsim.eventloop.immediate import run_without_waiting
 from groupsim.eventloop.interface import Order
 from groupsim.eventloop.trace.events import Kind
 from groupsim.members.behaviour import Behaviour, CommitPolicy, ProcessingTimes

@@ -6,7 +6,7 @@ from collections.abc import Generator
 
 import pytest
 
-from groupsim.eventloop.at_once import run_without_waiting
+from groupsim.eventloop.immediate import run_without_waiting
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 
 
