@@ -112,7 +112,7 @@ class SimTask:
     def go(self) -> None:
         """Hand the new task to trio; only a driver calls this."""
         self._start = None
-        self._loop._nursery.start_soon(self.tell, name=self.name)
+        self._loop._nursery.start_soon(self.run, name=self.name)
 
     async def run(self) -> Any:
         """Run to the end. An error ends the whole run, as its one failure."""
