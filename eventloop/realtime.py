@@ -127,7 +127,7 @@ class RealTimeLoop(Loop):
         async with trio.open_nursery() as outer:
             async with trio.open_nursery() as self._nursery:
                 outer.start_soon(self._drive)
-                result = await self._tell(main)
+                result = await self._run_main(main)
             outer.cancel_scope.cancel()
         if self.failure is not None:
             raise self.failure

@@ -114,7 +114,7 @@ class VirtualLoop(Loop, trio.abc.Clock):
         try:
             async with trio.open_nursery() as self._nursery:
                 self._running = True
-                result = await self._tell(main)
+                result = await self._run_main(main)
         finally:
             # From here on trio winds itself down, with tasks of its own that are not ours to judge.
             self._running = False
