@@ -17,7 +17,7 @@ told = (for n in $$(seq 8 8 1800); do sleep 8; echo "  ... $$n s"; done) & ticks
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types floors unit coverage coverage-all slow spark cross-checks hashes conformance conformance-walk interop interop-short peer-suites twins hostile walks bench site clean
+.PHONY: help demo test check lint types floors unit coverage coverage-all slow spark cross-checks hashes conformance conformance-walk interop interop-short peer-suites twins hostile walks bench site wheel clean
 
 help:            ## this list
 	@awk -F ':[^#]*## *' '/^[a-z-]+:[^#]*##/ { printf "%-14s %s\n", $$1, $$2 }' Makefile
@@ -131,6 +131,14 @@ bench: $(VENV)/.dev  ## benchmarks, each beside its peer in the same run
 site: $(VENV)/.dev  ## the documentation site in .build/site, strictly: a broken link or anchor is an error
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "site: .build/site/index.html"
+
+wheel: $(VENV)/.dev  ## sdist and wheel in .build/dist, and the demo from the wheel in an environment of its own
+	@rm -rf .build/dist .build/wheel-venv
+	@$(BIN)/python -m build --outdir .build/dist . >/dev/null
+	@$(BIN)/python -m venv .build/wheel-venv
+	@.build/wheel-venv/bin/python -m pip install -q --disable-pip-version-check -c constraints.txt .build/dist/*.whl
+	@cd .build && wheel-venv/bin/groupsim run demo
+	@ls .build/dist
 
 clean:
 	rm -rf $(VENV) .build build *.egg-info .coverage .mypy_cache .pytest_cache .ruff_cache
