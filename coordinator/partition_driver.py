@@ -157,15 +157,13 @@ class PartitionDriver:
         if self.shard.closed:
             return
         if self._trace.wants(_APPEND_DONE):
-            seq = self._trace.emit(
-                _APPEND_DONE,
-                self._host.name,
-                topic=OFFSETS_TOPIC,
-                partition=self.partition,
-                error=None if error is None else error.name,
-                payload={"append": effect.append_id},
+            # fmt: off
+            self._trace.cause = self._trace.emit(
+                _APPEND_DONE, self._host.name, None, None, None, OFFSETS_TOPIC, self.partition,
+                None, None, None if error is None else error.name,
+                None, None, None, None, None, {"append": effect.append_id},
             )
-            self._trace.begin(seq)
+            # fmt: on
         self._carry_out(self.shard.append_done(effect.append_id, error, self._loop.now_us))
 
     # --- effects -----------------------------------------------------------------------------------------------------

@@ -110,7 +110,9 @@ class GroupCoordinator(CoordinatorRuntime):
 
     def _route(self, call: Call, group_id: str, fresh_id: str = "") -> None:
         """Give the request to the driver of the group's partition; `fresh_id` is for a JoinGroup without an id."""
-        driver = self._driver_of(group_id)
+        self._hand_to(self._driver_of(group_id), call, fresh_id)
+
+    def _hand_to(self, driver: PartitionDriver | None, call: Call, fresh_id: str = "") -> None:
         if driver is not None and driver.active:
             driver.handle(Arrival(call, call.client_id, call.client_host, fresh_id), call.request)
         else:
@@ -130,12 +132,14 @@ class GroupCoordinator(CoordinatorRuntime):
     # --- membership --------------------------------------------------------------------------------------------------
 
     def _heartbeat(self, call: Call) -> None:
-        request: HeartbeatRequest = call.request  # type: ignore[assignment]
-        driver = self._driver_of(request.group_id)
-        if request.group_id and self._unavailable(driver) is ErrorCode.COORDINATOR_LOAD_IN_PROGRESS:
+        group_id: str = call.request.group_id  # type: ignore[union-attr]
+        driver = self._driver_of(group_id)
+        if not group_id:
+            call.answer(refusal(call.request, ErrorCode.INVALID_GROUP_ID))
+        elif driver is not None and not driver.active and self.config.differences.loading_has_its_own_error:
             call.answer(ALIVE)  # no session ends while the partition loads
         else:
-            self._of_group(call)
+            self._hand_to(driver, call)
 
     def _join(self, call: Call) -> None:
         request = call.request
@@ -172,7 +176,7 @@ class GroupCoordinator(CoordinatorRuntime):
 
     def _commit(self, call: Call) -> None:
         request: OffsetCommitRequest | TxnOffsetCommitRequest = call.request  # type: ignore[assignment]
-        requested = tuple(entry.partition for entry in request.offsets)
+        requested = tuple([entry.partition for entry in request.offsets])
         refused = self._refused(requested)
         if not requested:
             call.answer(refusal(request, ErrorCode.NONE))  # as in `KafkaApis`: the coordinator creates no group
@@ -243,9 +247,10 @@ class GroupCoordinator(CoordinatorRuntime):
         counts: dict[str, int] = {}
         refused = {}
         for tp in partitions:
-            if tp.topic not in counts:
-                counts[tp.topic] = self._metadata.partition_count(tp.topic) or 0
-            if not 0 <= tp.partition < counts[tp.topic]:
+            topic, number = tp
+            if topic not in counts:
+                counts[topic] = self._metadata.partition_count(topic) or 0
+            if not 0 <= number < counts[topic]:
                 refused[tp] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return refused
 

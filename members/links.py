@@ -161,12 +161,11 @@ class Links:
         trace.cause = before
 
     def _say_sent(self, link: Connection, node: int, request: Request) -> int:
-        return self._member.say(
-            _SENT,
-            api=_TITLES[request.API],
-            correlation=link.next_correlation,
-            payload={"to": node, "version": request.version, **_details(request)},
-        )
+        payload = {"to": node, "version": request.version}
+        describe = _DETAILS.get(type(request))
+        if describe is not None:
+            payload.update(describe(request))
+        return self._member.say(_SENT, api=_TITLES[request.API], correlation=link.next_correlation, payload=payload)
 
     def answered(self, link: Connection) -> None:
         """An answer came over a connection: what failed before is forgotten."""
@@ -237,6 +236,7 @@ def say_outcome(
     member: Member, request: Request, correlation: int, outcome: Outcome, sent_us: int | None = None
 ) -> int:
     """Emit the answer to a request, or that there is none; returns the event's seq."""
+    took = None if sent_us is None else {"took_us": member.loop.now_us - sent_us}
     if isinstance(outcome, Disconnected):
         return member.say(
             Kind.REQUEST_FAILED,
@@ -244,7 +244,7 @@ def say_outcome(
             correlation=correlation,
             error="TIMED_OUT" if outcome.timed_out else "DISCONNECTED",
             reason=outcome.reason,
-            payload=_took(member, sent_us),
+            payload=took,
         )
     error = error_in(outcome)
     return member.say(
@@ -252,12 +252,8 @@ def say_outcome(
         api=_TITLES[request.API],
         correlation=correlation,
         error=error.name if error else None,
-        payload=_took(member, sent_us),
+        payload=took,
     )
-
-
-def _took(member: Member, sent_us: int | None) -> dict[str, Any] | None:
-    return None if sent_us is None else {"took_us": member.now_us - sent_us}
 
 
 def _join_details(request: JoinGroupRequest) -> dict[str, Any]:
@@ -307,8 +303,4 @@ _DETAILS: dict[type, Callable[[Any], dict[str, Any]]] = {
     HeartbeatRequest: _heartbeat_details,
 }
 
-
-def _details(request: Request) -> dict[str, Any]:
-    """What of a request stands in the payload of its event."""
-    describe = _DETAILS.get(type(request))
-    return describe(request) if describe else {}
+"""What of a request stands in the payload of its event, beside where it goes and its version."""

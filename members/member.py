@@ -224,10 +224,7 @@ class Member:
 
         A library's main thread sees to all of them at once. Source: `ConsumerCoordinator.poll`, false until it is over.
         """
-        membership = self.membership
-        if not (membership.rejoin_needed or membership.under_way):
-            return False
-        return self.subscription.active and self.pace.poll_begins_with_group
+        return self.membership.rebalances and self.subscription.active and self.pace.poll_begins_with_group
 
     def tell(self, error: str, reason: str) -> None:
         """The application is told, among its records, and goes on."""

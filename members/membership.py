@@ -114,6 +114,11 @@ class Membership(Protocol):
         ...
 
     @property
+    def rebalances(self) -> bool:
+        """Whether a rebalance is wanted or in the works."""
+        ...
+
+    @property
     def busy(self) -> bool:
         """Whether user code of a rebalance runs."""
         ...

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TypeGuard
 
 from attrs import define
@@ -113,17 +114,17 @@ class CountedOffsets:
         What takes longer than `within_ms` has failed, though its records stay.
         """
         part = self._parts[partition]
-        error = part.failures.popleft() if part.failures else None
+        error, now = part.failures.popleft() if part.failures else None, self._loop.now_us
         if error is None:
-            part.appended.append((self._loop.now_us, len(part.records)))
+            part.appended.append((now, len(part.records)))
             part.records.extend(records)
             if len(part.records) >= part.tidy:
                 part.compact()
-        due = self._loop.now_us + part.draws.next()
+        due = now + part.draws.next()
         if due < part.last_us:
             due = part.last_us
         part.last_us = due
-        late = None if within_ms is None else self._loop.now_us + 1_000 * within_ms
+        late = None if within_ms is None else now + 1_000 * within_ms
         pending = _Pending(host, due, error, done, late)
         part.pending.append(pending)
         if part.held or (late is not None and due > late):
@@ -208,10 +209,7 @@ class BrokerOffsets:
 
     def __init__(self, log: CountedOffsets, host: Host) -> None:
         self._log = log
-        self._host = host
-
-    def append(self, partition: int, records: Sequence[Record], done: Done, within_ms: int | None = None) -> None:
-        self._log.append(self._host, partition, records, done, within_ms)
+        self.append = partial(log.append, host)
 
     def read(self, partition: int) -> Sequence[Record]:
         return self._log.read(partition)

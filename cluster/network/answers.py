@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from groupsim.protocol.messages.group import (
+    NO_GENERATION,
     Api,
     FindCoordinatorRequest,
     LeaveGroupRequest,
     Request,
-    Response,
 )
 
 TITLES: dict[Api, str] = {api: api.title for api in Api}
@@ -21,15 +21,14 @@ def group_of(request: Request) -> str | None:
     return getattr(request, "group_id", None)
 
 
-def member_of(request: Request) -> str | None:
-    """The member id a request carries; None when it carries none (a first join, a commit from outside)."""
+def columns_of(request: Request) -> tuple[str | None, str | None, int | None]:
+    """The group, the member id and the generation that a request carries.
+
+    Each is None where it carries none (a first join, a commit from outside), or several.
+    """
+    member: str | None = getattr(request, "member_id", None)
     if type(request) is LeaveGroupRequest:
         ids = [leaving.member_id for leaving in request.members]
-        return (ids[0] or None) if len(ids) == 1 else None
-    return getattr(request, "member_id", None) or None
-
-
-def generation_of(message: Request | Response) -> int | None:
-    """The generation a message carries, None when it carries none."""
-    generation: int | None = getattr(message, "generation_id", None)
-    return generation if generation is not None and generation >= 0 else None
+        member = ids[0] if len(ids) == 1 else None
+    generation: int = getattr(request, "generation_id", NO_GENERATION)
+    return group_of(request), member or None, generation if generation >= 0 else None

@@ -163,8 +163,8 @@ class Connection(Polling):
     # --- the client's end ------------------------------------------------------------------------------------
 
     def send(self, request: Request, on_done: Callable[[Outcome], None], timeout_us: int) -> int:
-        now = self._loop.now_us
-        correlation = self._ids.draw()
+        now, ids = self._loop.now_us, self._ids
+        ids.last = correlation = ids.last + 1
         if not self.open:
             self.client.call_at(now, on_done, Disconnected("the connection is closed"), order=_MESSAGE)
             return correlation
@@ -204,7 +204,8 @@ class Connection(Polling):
         if not self.up or self._life.dead:
             return
         now = self._loop.now_us
-        flight = (self._ids.draw(), request, on_done, now + timeout_us, self)
+        self._ids.last = correlation = self.next_correlation
+        flight = (correlation, request, on_done, now + timeout_us, self)
         if self._oldest is None:
             self._oldest = flight
         else:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
-from groupsim.cluster.network.answers import TITLES, generation_of, group_of, member_of
+from groupsim.cluster.network.answers import TITLES, columns_of
 from groupsim.eventloop.interface import EventLoop, Host
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.messages.cluster import (
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from groupsim.cluster.network.connection import Connection
 
 Payload = dict[str, object]
+Columns = tuple[str | None, str | None, int | None]
 
 MACHINERY: frozenset[type] = frozenset(
     {
@@ -74,55 +75,48 @@ class Endpoint(ABC):
         """Say that a request has arrived; all that follows from it has this for its cause."""
         call.took_us = self._loop.now_us
         if self._trace.wants(_RECEIVED):
-            request = call.request
             sender: Payload = {"from": call.host_name, "client_id": call.client_id}
-            self._note(_RECEIVED, call, member_of(request), generation_of(request), None, sender)
+            self._note(_RECEIVED, call, columns_of(call.request), None, sender)
 
     def note_answer(self, call: Line, response: Response) -> None:
         """Say what is answered, and how long the request was in the broker's hands."""
         trace, request = self._trace, call.request
         if not trace.wants(_ANSWERED):
             return
-        error, generation = error_in(response), generation_of(response)
-        if generation is None:
-            generation = generation_of(request)
-        member = member_of(request) or getattr(response, "member_id", None) or None
+        error, columns = error_in(response), columns_of(request)
         quiet = type(request) is HeartbeatRequest and not trace.heartbeats
         waited = 0 if quiet else self._loop.now_us - call.took_us
         payload: Payload = {"to": call.host_name, "waited_us": waited} if waited else {"to": call.host_name}
-        if response.__class__ is JoinGroupResponse and response.members:
-            payload["members"] = len(response.members)
-        self._note(_ANSWERED, call, member, generation, error.name if error else None, payload)
+        if response.__class__ is JoinGroupResponse:
+            group, member, generation = columns
+            answered = response.generation_id if response.generation_id >= 0 else generation
+            columns = group, member or response.member_id or None, answered
+            if response.members:
+                payload["members"] = len(response.members)
+        self._note(_ANSWERED, call, columns, error.name if error else None, payload)
 
-    def _note(
-        self, kind: Kind, call: Line, member: str | None, generation: int | None, error: str | None, payload: Payload
-    ) -> None:
-        """Emit an event about the request in hand, and make it the cause of what follows."""
-        request, trace = call.request, self._trace
-        trace.begin(
-            trace.emit(
-                kind,
-                self.host.name,
-                group_of(request),
-                member,
-                generation,
-                api=TITLES[request.API],
-                correlation=call.correlation,
-                error=error,
-                payload=payload,
-            )
+    def _note(self, kind: Kind, call: Line, columns: Columns, error: str | None, payload: Payload) -> None:
+        """Emit an event about the request in hand, of a kind that is wanted, and make it the cause of what follows."""
+        trace, title = self._trace, TITLES[call.request.API]
+        group, member, generation = columns
+        # fmt: off
+        trace.cause = trace.emit(
+            kind, self.host.name, group, member, generation, None, None, title, call.correlation, error,
+            None, None, None, None, None, payload,
         )
+        # fmt: on
 
     def note_dropped(self, call: Line, reason: str) -> None:
         """Say that the answer to a request reaches nobody."""
         request = call.request
         if type(request) in MACHINERY and not self._trace.heartbeats:
             return
+        group, member, _ = columns_of(request)
         self._trace.emit(
             Kind.REQUEST_DROPPED,
             host=self.host.name,
-            group=group_of(request),
-            member=member_of(request),
+            group=group,
+            member=member,
             api=TITLES[request.API],
             correlation=call.correlation,
             reason=reason,

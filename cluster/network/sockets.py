@@ -39,11 +39,6 @@ class Correlations:
     def __init__(self) -> None:
         self.last = 0  #: the last id that was drawn
 
-    def draw(self) -> int:
-        """The next id."""
-        self.last = drawn = self.last + 1
-        return drawn
-
 
 class Wire:
     """How long things take on a connection: segments, and requests in the hands of the broker."""

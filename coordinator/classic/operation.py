@@ -68,10 +68,10 @@ class Operation:
 
         Up to 3.9 such an answer did not wait (`GroupCoordinator.scala`).
         """
-        if self.differences.answers_wait_for_writes:
-            self.reply_when_written(call, request, response)
-        else:
+        if self.purgatory.idle or not self.differences.answers_wait_for_writes:
             self.reply(call, response)
+        else:
+            self.purgatory.hold(self, call, request, response)
 
     def reply_when_written(self, call: CallToken, request: Request, response: Response) -> None:
         """Answer once everything appended so far in this partition is committed; at once when nothing is under way."""

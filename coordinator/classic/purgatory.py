@@ -78,20 +78,15 @@ class Waiting:
 class Purgatory:
     """The appends under way in one partition, and the answers and callbacks that wait for them."""
 
-    __slots__ = ("_in_flight", "_last_id", "_waiting", "idle", "timer_name")
+    __slots__ = ("_in_flight", "_waiting", "idle", "last_id", "timer_name")
 
     def __init__(self, partition: int) -> None:
         self.timer_name = f"write-timeout-{partition}"
-        self._last_id = 0
+        self.last_id = 0  #: the id of the newest append; 0 before the first
         self._in_flight: deque[Append] = deque()
         #: Whether no append is under way. A field, because every heartbeat reads it.
         self.idle = True
         self._waiting: deque[Waiting] = deque()
-
-    @property
-    def last_id(self) -> int:
-        """The id of the newest append; 0 before the first."""
-        return self._last_id
 
     @property
     def in_flight(self) -> Iterable[Append]:
@@ -105,21 +100,21 @@ class Purgatory:
         self, op: Operation, records: tuple[Record, ...], then: Then | None, within_ms: int | None = None
     ) -> Append:
         """Start an append; `then` is called at its end. `within_ms` is set for an append with acks=-1."""
-        self._last_id += 1
-        effect = Append(self._last_id, records, within_ms)
+        self.last_id += 1
+        effect = Append(self.last_id, records, within_ms)
         self._in_flight.append(effect)
         self.idle = False
         if then is not None:
-            self._wait(op, Waiting(self._last_id, self._deadline(op), then=then))
+            self.after(op, then)
         return effect
 
     def hold(self, op: Operation, call: CallToken, request: Request, response: Response) -> None:
         """Hold an answer until the newest append is committed."""
-        self._wait(op, Waiting(self._last_id, self._deadline(op), call, request, response))
+        self._wait(op, Waiting(self.last_id, self._deadline(op), call, request, response))
 
     def after(self, op: Operation, then: Then) -> None:
         """Call `then` once the newest append is committed, or has failed."""
-        self._wait(op, Waiting(self._last_id, self._deadline(op), then=then))
+        self._wait(op, Waiting(self.last_id, self._deadline(op), then=then))
 
     def finish(self, op: Operation, append_id: int, error: ErrorCode | None) -> None:
         """Handle the end of an append, and of all that waits for it.

@@ -13,6 +13,8 @@ Source: `AbstractCoordinator.HeartbeatThread`, `Heartbeat`; classic-protocol ref
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from groupsim.eventloop.trace.events import Kind
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
 REBALANCING = "group is already rebalancing"
 _REBALANCE = HeartbeatResponse(error=ErrorCode.REBALANCE_IN_PROGRESS)  # who is to join again has a session
 _BACKOFF = "heartbeat-backoff"  # what its luck is drawn for
+_BEFORE_SENDING = SessionCheck.BEFORE_SENDING  # looked up once: members of an enumeration are found slowly
 
 
 class Heartbeat:
@@ -74,7 +77,7 @@ class Heartbeat:
     )
 
     _request: HeartbeatRequest  # made with each generation, as its callback is
-    _on_answer: _Sent
+    _on_answer: Callable[[Outcome], None]
 
     def __init__(self, member: Member, group: ClassicMembership) -> None:
         settings = member.settings
@@ -183,11 +186,6 @@ class Heartbeat:
 
     # -- one after the other -------------------------------------------------------------------------------------
 
-    def _stir(self) -> None:
-        stirred = self._member.links.stirred
-        if stirred is not None:
-            stirred()
-
     def _send_owed(self) -> None:
         """What was owed goes out now, and not once more when a failure of the last one has been waited for."""
         self._cancel()
@@ -214,13 +212,12 @@ class Heartbeat:
             return
         if not self._may_go():
             return
-        if not member.coordinator.known:
+        coordinator = member.coordinator
+        if not coordinator.known:
             self.owed = True
-            member.coordinator.ensure()
-            return
-        link = member.coordinator.link
-        if link is not None:
-            self._send(link)
+            coordinator.ensure()
+        elif coordinator.link is not None:
+            self._send(coordinator.link)
 
     def _may_go(self) -> bool:
         """Check the session first; whether one is to be sent, or owed, all the same."""
@@ -229,7 +226,9 @@ class Heartbeat:
         return True
 
     def _send(self, link: Connection) -> None:
-        self._stir()
+        stirred = self._member.links.stirred
+        if stirred is not None:
+            stirred()
         now = self.last_sent_us = self._loop.now_us
         self._handle = self._loop.timer_at(now + self._interval_us, _due, self, self._life)
         self._unanswered += 1
@@ -247,17 +246,15 @@ class Heartbeat:
 
         It only makes the client look for the coordinator again: the broker alone expels.
         """
-        member = self._member
-        counts = self._session_check is SessionCheck.BEFORE_SENDING or (
-            self._session_check is SessionCheck.WHILE_UNANSWERED and self._unanswered
-        )
-        if not self.enabled or not counts or member.now_us < self.blocked_until_us:
+        now, check = self._loop.now_us, self._session_check
+        counts = check is _BEFORE_SENDING or (check is SessionCheck.WHILE_UNANSWERED and self._unanswered)
+        if not self.enabled or not counts or now < self.blocked_until_us:
             return
         deadline = self._alive_us + self._session_us
-        if member.now_us >= deadline:
+        if now >= deadline:
             self._session_over()
-        elif self._watches_session and deadline < member.now_us + self._interval_us:
-            member.host.call_at(deadline, self._look_at_session)
+        elif deadline < now + self._interval_us and self._watches_session:
+            self._member.host.call_at(deadline, self._look_at_session)
 
     @property
     def _watches_session(self) -> bool:
@@ -274,7 +271,7 @@ class Heartbeat:
     def _renew(self) -> None:
         """Make the request and the answer's callback of the present generation (it changes only while disabled)."""
         self._request = heartbeat_request(self._member)
-        self._on_answer = _Sent(self, self._member.generation)
+        self._on_answer = partial(self.answered, self._member.generation)
 
     def _again(self, wait_us: int) -> None:
         """Set the next heartbeat anew; its phase counts from now."""
@@ -288,8 +285,10 @@ class Heartbeat:
             self._member.host.cancel(handle)
 
     def answered(self, sent: Generation, outcome: Outcome) -> None:
-        """A heartbeat that was sent in this generation has an outcome."""
-        self._stir()
+        """A heartbeat that was sent in this generation, which may be over, has an outcome."""
+        stirred = self._member.links.stirred
+        if stirred is not None:
+            stirred()
         self._unanswered = 0
         if outcome.__class__ is HeartbeatResponse and not outcome.error:
             self._alive_us = self._loop.now_us
@@ -374,19 +373,6 @@ class Heartbeat:
 
     def _try_again(self) -> None:
         """Send the same again, where a library does so."""
-
-
-class _Sent:
-    """The heartbeats of one generation: called with their answers, which may come when that generation is over."""
-
-    __slots__ = ("_generation", "_heartbeat")
-
-    def __init__(self, heartbeat: Heartbeat, generation: Generation) -> None:
-        self._heartbeat = heartbeat
-        self._generation = generation
-
-    def __call__(self, outcome: Outcome) -> None:
-        self._heartbeat.answered(self._generation, outcome)
 
 
 _due = Heartbeat.due  # as a plain function, which names whose it is by its argument

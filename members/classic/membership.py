@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from groupsim.members.interfaces import Outcome
     from groupsim.members.membership import Membership
 
-_JOINED = Stage.JOINED  # looked up once: members of an enumeration are found slowly
+_IDLE, _JOINED = Stage.IDLE, Stage.JOINED  # looked up once: members of an enumeration are found slowly
 
 
 class ClassicMembership:
@@ -127,6 +127,11 @@ class ClassicMembership:
     @property
     def under_way(self) -> bool:
         return self.joining.under_way
+
+    @property
+    def rebalances(self) -> bool:
+        joining = self.joining
+        return joining.rejoin_needed or joining.stage is not _IDLE
 
     @property
     def busy(self) -> bool:

@@ -7,8 +7,6 @@ Source: classic-protocol reference, section 5.
 
 from __future__ import annotations
 
-from typing import TypeVar
-
 from groupsim.members.failures import ClientFailure
 from groupsim.members.member import Member
 from groupsim.protocol.messages.group import (
@@ -20,13 +18,10 @@ from groupsim.protocol.messages.group import (
     LeavingMember,
     OffsetCommitRequest,
     OffsetToCommit,
-    Request,
     SyncAssignment,
     SyncGroupRequest,
 )
 from groupsim.protocol.messages.versions import normalise_request
-
-R = TypeVar("R", bound=Request)
 
 #: The longest reason a client sends (KIP-800).
 LONGEST_REASON = 255
@@ -52,7 +47,7 @@ def join_request(member: Member, protocols: tuple[JoinProtocol, ...], reason: st
             fatal=True,
         )
     # fmt: off
-    return carried(JoinGroupRequest(
+    return normalise_request(JoinGroupRequest(
         member.group, settings.session_timeout_ms, settings.rebalance_timeout_ms, member.generation.member_id,
         settings.group_instance_id, _CONSUMER, protocols, reason[:LONGEST_REASON], version,
     ))
@@ -63,7 +58,7 @@ def sync_request(member: Member, assignments: tuple[SyncAssignment, ...]) -> Syn
     """SyncGroup of the present generation; the leader's carries everybody's assignment."""
     generation = member.generation
     # fmt: off
-    return carried(SyncGroupRequest(
+    return normalise_request(SyncGroupRequest(
         member.group, generation.id, generation.member_id, member.settings.group_instance_id,
         _CONSUMER, generation.protocol, assignments, member.version(_SYNC_GROUP),
     ))
@@ -73,31 +68,18 @@ def sync_request(member: Member, assignments: tuple[SyncAssignment, ...]) -> Syn
 def heartbeat_request(member: Member) -> HeartbeatRequest:
     """Heartbeat of the present generation."""
     generation, instance, version = member.generation, member.settings.group_instance_id, member.version(_HEARTBEAT)
-    return carried(HeartbeatRequest(member.group, generation.id, generation.member_id, instance, version))
+    return normalise_request(HeartbeatRequest(member.group, generation.id, generation.member_id, instance, version))
 
 
 def leave_request(member: Member, reason: str) -> LeaveGroupRequest:
     """LeaveGroup of this member alone, by member id (Java sends no instance id here)."""
     said = reason[:LONGEST_REASON] if member.profile.leaving.with_reason else None
     leaving = LeavingMember(member.generation.member_id, None, said)
-    return carried(LeaveGroupRequest(member.group, (leaving,), version=member.version(Api.LEAVE_GROUP)))
+    return normalise_request(LeaveGroupRequest(member.group, (leaving,), version=member.version(Api.LEAVE_GROUP)))
 
 
 def commit_request(member: Member, offsets: tuple[OffsetToCommit, ...]) -> OffsetCommitRequest:
     """OffsetCommit under the present generation; without a membership (`assign()`) with generation -1 and no ids."""
-    generation = member.generation
-    return carried(
-        OffsetCommitRequest(
-            group_id=member.group,
-            offsets=offsets,
-            generation_id=generation.id,
-            member_id=generation.member_id,
-            group_instance_id=member.settings.group_instance_id if generation.member_id else None,
-            version=member.version(_OFFSET_COMMIT),
-        )
-    )
-
-
-def carried(request: R) -> R:
-    """The request with what its version can carry."""
-    return normalise_request(request)  # type: ignore[return-value]
+    number, member_id, _ = member.generation
+    instance, version = member.settings.group_instance_id if member_id else None, member.version(_OFFSET_COMMIT)
+    return normalise_request(OffsetCommitRequest(member.group, offsets, number, member_id, instance, -1, version))

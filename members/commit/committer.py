@@ -99,7 +99,7 @@ class Committer:
 
     def _arm(self, wait_us: int) -> None:
         self.stop()
-        self._timer = self._member.host.call_at(self._member.now_us + wait_us, self._due)
+        self._timer = self._member.host.call_at(self._member.loop.now_us + wait_us, self._due)
 
     def _due(self, _: Any) -> None:
         """The interval has passed; the commit itself is `poll`'s, so it waits for the application to come back."""

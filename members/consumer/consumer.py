@@ -135,7 +135,7 @@ class Consumer:
         member = self._member
         if member is None or member.state is not ClientState.STABLE:
             return False
-        return not (member.membership.under_way or member.membership.rejoin_needed)
+        return not member.membership.rebalances
 
     @property
     def subscription(self) -> tuple[str, ...] | str | None:

@@ -220,12 +220,12 @@ class Rounds:
 
     def _is_peaceful(self) -> bool:
         """Whether a poll would find nothing to do but to return records."""
-        member, membership = self._member, self._membership
+        member = self._member
         if member.behaviour is not self._judged:
             self._judge(member.behaviour)
         return (
             self._plain
-            and not (membership.rejoin_needed or membership.under_way)
+            and not self._membership.rebalances
             and len(member.fetcher.positions) == len(member.ownership.owned)
             and member.subscription.active
         )

@@ -19,7 +19,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import lru_cache
-from typing import Any, TypeVar, cast, get_args, get_type_hints
+from operator import attrgetter
+from typing import Any, NamedTuple, TypeVar, cast, get_args, get_type_hints
 
 from attrs import evolve, fields, frozen, has, resolve_types
 
@@ -241,15 +242,17 @@ def _types(message: type) -> Mapping[str, Any]:
 # --- Normalising -----------------------------------------------------------------------------------------------
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Request)
 
 
-def normalise_request(request: Request) -> Request:
+def normalise_request(request: R) -> R:
     """Return the request as its receiver reads it, given its version.
 
     Returns the same object when nothing changes. Raises ProtocolError when the version cannot express the
     request at all: several members in LeaveGroup 0-2, all partitions in OffsetFetch 0-1.
     """
-    if _untouched(request.__class__, request.version):
+    lacking = _lacking(request.__class__, request.version)
+    if lacking is None or (lacking.read is not None and lacking.read(request) == lacking.absent):
         return request
     return _normalise(request, request.version)
 
@@ -260,7 +263,8 @@ def normalise_response(response: Response, version: int) -> Response:
     Returns the same object when nothing changes. For OffsetFetch 0-1 an error of the whole group is repeated on
     the partitions that the response lists.
     """
-    if _untouched(response.__class__, version):
+    lacking = _lacking(response.__class__, version)
+    if lacking is None or (lacking.read is not None and lacking.read(response) == lacking.absent):
         return response
     return _normalise(response, version)
 
@@ -314,13 +318,26 @@ def _parts_change(kind: Any, version: int) -> bool:
     return _is_part(part) and bool(_plan(cast(type, part), version))
 
 
-def _cannot_change(message: type, version: int) -> bool:
-    """Whether a version cannot change a message at all."""
-    return version >= _RULES.get(message, _NO_RULE)[0] and not _plan(message, version)
+class _Lacking(NamedTuple):
+    """The value `absent` that `read` returns for a message its version does not change; None: the fields are compared."""
+
+    read: Callable[[Any], Any] | None
+    absent: Any
+
+
+def _read_from(message: type, version: int) -> _Lacking | None:
+    """Return how to see that a version changes nothing in a message; None when it never changes one."""
+    plan, below = _plan(message, version), _RULES.get(message, _NO_RULE)[0]
+    if not plan and version >= below:
+        return None
+    if version < below or any(carried is None for _, carried in plan):
+        return _Lacking(None, None)
+    absent = [carried.absent for _, carried in plan if carried is not None]
+    return _Lacking(attrgetter(*(name for name, _ in plan)), absent[0] if len(absent) == 1 else tuple(absent))
 
 
 # Frequent messages cost one look-up. No limit: with one, every look-up would be recorded.
-_untouched: Callable[[Any, int], bool] = lru_cache(maxsize=None)(_cannot_change)
+_lacking: Callable[[Any, int], _Lacking | None] = lru_cache(maxsize=None)(_read_from)
 
 
 # Each takes the original message, the message with the fields of its version, and the version.

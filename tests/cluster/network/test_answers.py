@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from groupsim.cluster.network.answers import generation_of, group_of, member_of
+from groupsim.cluster.network.answers import columns_of, group_of
 from groupsim.protocol.messages.group import (
     FindCoordinatorRequest,
     HeartbeatRequest,
@@ -18,11 +18,11 @@ def test_columns_of_requests() -> None:
     """Group, member and generation are read off any request that has them."""
     assert group_of(FindCoordinatorRequest("g")) == "g"
     assert group_of(MetadataRequest()) is None
-    assert member_of(JoinGroupRequest("g", 1)) is None
-    assert member_of(LeaveGroupRequest("g", (LeavingMember("m"),))) == "m"
-    assert member_of(LeaveGroupRequest("g", (LeavingMember("m"), LeavingMember("n")))) is None
-    assert generation_of(HeartbeatRequest("g", 4, "m")) == 4
-    assert generation_of(OffsetCommitRequest("g", ())) is None
+    assert columns_of(JoinGroupRequest("g", 1)) == ("g", None, None)
+    assert columns_of(LeaveGroupRequest("g", (LeavingMember("m"),))) == ("g", "m", None)
+    assert columns_of(LeaveGroupRequest("g", (LeavingMember("m"), LeavingMember("n")))) == ("g", None, None)
+    assert columns_of(HeartbeatRequest("g", 4, "m")) == ("g", "m", 4)
+    assert columns_of(OffsetCommitRequest("g", ())) == ("g", None, None)
 
 
 def test_a_transactional_id_is_no_group() -> None:
