@@ -71,7 +71,8 @@ class Agenda:
             else:
                 self._split(begin, entries)
                 continue
-            entries.sort(reverse=True)
+            if len(entries) > 1:
+                entries.sort(reverse=True)
             self.row = entries
         return bool(self.row)
 

@@ -130,6 +130,7 @@ class OffsetsTopic:
         log = self._replicas.log(where)
         if log is None:
             raise LoadFailed(f"{where}: this broker has no replica of it")
-        found = to_records(everything(log), partition)
+        empty = log.start_offset == log.end_offset  # as most are
+        found = () if empty else to_records(everything(log), partition)
         self._next[partition] = log.end_offset
         return found

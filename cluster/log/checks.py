@@ -26,7 +26,10 @@ def check_batch(batch: Batch, config: LogConfig, now_ms: int) -> None:
             f"the batch has {batch.size} bytes, max.message.bytes is {config.max_message_bytes}",
         )
     if not config.log_append_time:
-        _check_time(batch, config, now_ms)
+        first_ms = batch.timestamp_ms
+        late = first_ms != NO_TIMESTAMP and now_ms - first_ms > config.message_timestamp_before_max_ms
+        if late or batch.max_timestamp_ms - now_ms > config.message_timestamp_after_max_ms:
+            raise _out_of_time(batch, config, now_ms)
     elif batch.attributes & LOG_APPEND_TIME:
         raise LogRefused(ErrorCode.INVALID_TIMESTAMP, "a producer's batch says LogAppendTime", told=_TIME)
     if config.compact and not batch.is_control and batch.records is not None:
@@ -42,18 +45,15 @@ def check_total(batches: Sequence[Batch], config: LogConfig) -> None:
         )
 
 
-def _check_time(batch: Batch, config: LogConfig, now_ms: int) -> None:
-    ahead = batch.max_timestamp_ms - now_ms
-    behind = now_ms - batch.timestamp_ms if batch.timestamp_ms != NO_TIMESTAMP else 0
+def _out_of_time(batch: Batch, config: LogConfig, now_ms: int) -> LogRefused:
+    ahead, behind = batch.max_timestamp_ms - now_ms, now_ms - batch.timestamp_ms
     if ahead > config.message_timestamp_after_max_ms:
         text = f"a timestamp lies {ahead} ms ahead of the broker's clock; message.timestamp.after.max.ms is "
         text += f"{config.message_timestamp_after_max_ms}"
-    elif behind > config.message_timestamp_before_max_ms:
+    else:
         text = f"a timestamp lies {behind} ms behind the broker's clock; message.timestamp.before.max.ms is "
         text += f"{config.message_timestamp_before_max_ms}"
-    else:
-        return
-    raise LogRefused(ErrorCode.INVALID_TIMESTAMP, text, told=_TIME, records=_out_of_range(batch, config, now_ms))
+    return LogRefused(ErrorCode.INVALID_TIMESTAMP, text, told=_TIME, records=_out_of_range(batch, config, now_ms))
 
 
 def _out_of_range(batch: Batch, config: LogConfig, now_ms: int) -> tuple[tuple[int, str], ...]:

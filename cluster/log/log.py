@@ -90,8 +90,8 @@ class PartitionLog:
         kept = self._number(HIGH_WATERMARK_CHECKPOINT, 0)
         self.high_watermark = min(max(kept, self.start_offset), self.end_offset)
         text = store.read_checkpoint(epoch_cache.CHECKPOINT)
-        self._epochs = epoch_cache.parse(text) if text else EpochCache()
-        if self._epochs.truncate_from_end(self.end_offset) | self._epochs.truncate_from_start(self.start_offset):
+        self._epochs = epochs = epoch_cache.parse(text) if text else EpochCache()
+        if text and epochs.truncate_from_end(self.end_offset) | epochs.truncate_from_start(self.start_offset):
             self._keep_epochs()
         self._load_producers()
 
@@ -110,7 +110,7 @@ class PartitionLog:
             self.store.write_checkpoint(producers.CHECKPOINT, "")
             offset, self.producers = -1, ProducerStates()
         for segment in self.store.segments:
-            if segment.next_offset > offset:
+            if segment.size and segment.next_offset > offset:
                 for batch in segment.batches(max(offset, 0)):
                     if batch.producer_id >= 0:
                         self.producers.take(batch)

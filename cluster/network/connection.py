@@ -27,7 +27,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from groupsim.cluster.network.endpoint import MACHINERY, is_unanswered
+from groupsim.cluster.network.endpoint import MACHINERY
 from groupsim.cluster.network.latency import BLOCK, Draws
 from groupsim.cluster.network.link_faults import SILENT, Condition
 from groupsim.cluster.network.long_polls import NEVER as _NEVER
@@ -170,12 +170,13 @@ class Connection(Polling):
             return correlation
         deadline = now + timeout_us
         if request.__class__ in _OF_RECORDS:
-            if is_unanswered(request):
+            if request.__class__ is FetchRequest:
+                if request.renewed:
+                    self._long_poll = LongPoll(self, correlation, now, request, timeout_us)
+                    deadline = _NEVER
+            elif request.acks == 0:  # type: ignore[union-attr]  # no answer is ever sent to it
                 self._post((correlation, request, on_done, deadline, self), now)
                 return correlation
-            if request.__class__ is FetchRequest and request.renewed:
-                self._long_poll = LongPoll(self, correlation, now, request, timeout_us)
-                deadline = _NEVER
         flight = (correlation, request, on_done, deadline, self)
         if self._oldest is None:
             self._oldest = flight

@@ -19,7 +19,7 @@ from groupsim.protocol.messages.cluster import (
     MetadataLogRequest,
 )
 from groupsim.protocol.messages.data import FetchRequest, ProduceRequest
-from groupsim.protocol.messages.group import HeartbeatRequest, JoinGroupResponse, Request, Response
+from groupsim.protocol.messages.group import HeartbeatRequest, JoinGroupResponse, Response
 from groupsim.protocol.messages.response_errors import error_in
 
 if TYPE_CHECKING:
@@ -122,8 +122,3 @@ class Endpoint(ABC):
             reason=reason,
             payload={"from": call.host_name},
         )
-
-
-def is_unanswered(request: Request) -> bool:
-    """Whether no answer is ever sent to a request: Produce with acks=0."""
-    return type(request) is ProduceRequest and request.acks == 0

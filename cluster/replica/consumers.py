@@ -81,11 +81,11 @@ class ParkedFetch:
 
     def look_at(self, hosted: Hosted) -> None:
         """Something changed in one of its partitions: is that enough?"""
-        asked, request = self._watched[hosted], self._request
+        asked, request, log = self._watched[hosted], self._request, hosted.log
         if _refusal(self._station, request, asked):
             self.expire()
             return
-        limit = visible(hosted, request.isolation_level)
+        limit = log.last_stable_offset if request.isolation_level == READ_COMMITTED else log.high_watermark
         if asked.fetch_offset > limit:
             self.expire()  # the log was cut: the consumer has to know
         elif asked.fetch_offset < limit:
@@ -93,10 +93,10 @@ class ParkedFetch:
                 if asked.max_bytes > 0:
                     self.expire()
                 return
-            if segment_base(hosted.log.store.segments, limit - 1) > self._segments[hosted]:
+            if segment_base(log.store.segments, limit - 1) > self._segments[hosted]:
                 self.expire()  # what lies behind a roll is the next fetch's: this one has all that it can get
                 return
-            size = hosted.log.bytes_between(asked.fetch_offset, limit)
+            size = log.bytes_between(asked.fetch_offset, limit)
             self._available[hosted] = min(size, asked.max_bytes)
             if sum(self._available.values()) >= self._enough:
                 self.expire()
@@ -176,12 +176,6 @@ def read_all(station: Station, request: FetchRequest) -> list[PartitionData]:
     return found
 
 
-def visible(hosted: Hosted, isolation_level: int) -> int:
-    """The offset below which a consumer may read."""
-    log = hosted.log
-    return log.last_stable_offset if isolation_level == READ_COMMITTED else log.high_watermark
-
-
 def _refusal(station: Station, request: FetchRequest, asked: FetchPartition) -> ErrorCode:
     leader_only = request.version < FROM_FOLLOWERS_SINCE
     return station.refusal(asked.partition, asked.current_leader_epoch, leader_only=leader_only)
@@ -210,7 +204,8 @@ def _read(
         parted = _parted(hosted, asked)
         if parted is not None:
             return parted
-    limit = visible(hosted, request.isolation_level)
+    stable = log.last_stable_offset
+    limit = stable if request.isolation_level == READ_COMMITTED else log.high_watermark
     try:
         batches = log.read(asked.fetch_offset, max_bytes, up_to=limit, at_least_one=at_least_one)
     except OffsetOutOfRange:
@@ -221,7 +216,7 @@ def _read(
     aborted: tuple[tuple[int, int], ...] = ()
     if batches and request.isolation_level == READ_COMMITTED:
         aborted = log.aborted(asked.fetch_offset, batches[-1].next_offset)
-    return PartitionData(name, _NONE, log.high_watermark, log.last_stable_offset, log.start_offset, batches, aborted)
+    return PartitionData(name, _NONE, log.high_watermark, stable, log.start_offset, batches, aborted)
 
 
 def _parted(hosted: Hosted, asked: FetchPartition) -> PartitionData | None:

@@ -257,7 +257,8 @@ class Rounds:
             self._member.commits.forsaken.clear()
             self._under_way = True
             self._records, self._next = records, 0
-            self._say(_DELIVERED, records)
+            for found in records:
+                self._say(_DELIVERED, found)
             return True
         return False
 
@@ -305,7 +306,8 @@ class Rounds:
     def deliver(self, records: tuple[Fetched, ...]) -> None:
         """`poll` has returned these."""
         self._member.commits.forsaken.clear()
-        self._say(_DELIVERED, records)
+        for found in records:
+            self._say(_DELIVERED, found)
 
     def processing_us(self, found: Fetched) -> int:
         """How long the handler takes for a range of records."""
@@ -335,19 +337,17 @@ class Rounds:
         member = self._member
         if self.workers is None or not self.workers.take(found):
             member.commits.finish(found.partition, found.base + found.count)
-            self._say(_PROCESSED, (found,))
+            self._say(_PROCESSED, found)
         if self._between_batches:
             self._enter_poll()
             self._membership.polled()
             self._leave_poll()
 
-    def _say(self, kind: Kind, records: tuple[Fetched, ...]) -> None:
-        member, generation, emit = self._member, self._member.generation, self._emit
-        host, group, member_id = self._host.name, member.group, generation.member_id or None
-        number = generation.id if generation.id >= 0 else None
-        for found in records:
-            said = {"base": found.base, "count": found.count}
-            emit(kind, host, group, member_id, number, found.partition, said)
+    def _say(self, kind: Kind, found: Fetched) -> None:
+        member = self._member
+        number, member_id, _ = member.generation
+        said, generation = {"base": found.base, "count": found.count}, number if number >= 0 else None
+        self._emit(kind, self._host.name, member.group, member_id or None, generation, found.partition, said)
 
 
 # As plain functions: a bound method for every round would be one more object to make.

@@ -299,7 +299,7 @@ class Lane:
         if share is None or share.due_us > now_us or self.wants_memory:
             return
         count = share.traffic.end(share.number, now_us) - share.taken
-        last = share.traffic.due_us(share.number, share.taken + count - 1)
+        last = share.due_us if count == 1 else share.traffic.due_us(share.number, share.taken + count - 1)
         first_us, last_us = max(share.due_us, accepted_us), max(last or 0, accepted_us)
         share.taken += self.append(count, share.value_length, first_us, last_us)
         share.look()

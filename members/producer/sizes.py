@@ -24,6 +24,7 @@ def record_bytes(offset_delta: int, key_length: int, value_length: int, time_del
     return varint_size(body) + body
 
 
+@lru_cache(maxsize=1 << 12)
 def serialized_bytes(key_length: int, value_length: int) -> int:
     """What `send` holds against `max.request.size` and `buffer.memory`: a batch of this record at its largest.
 

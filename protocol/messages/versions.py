@@ -319,7 +319,7 @@ def _parts_change(kind: Any, version: int) -> bool:
 
 
 class _Lacking(NamedTuple):
-    """The value `absent` that `read` returns for a message its version does not change; None: the fields are compared."""
+    """What `read` returns for a message that its version does not change; without `read` the fields are compared."""
 
     read: Callable[[Any], Any] | None
     absent: Any
