@@ -41,15 +41,13 @@ _SENT, _RECEIVED = Kind.REQUEST_SENT, Kind.RESPONSE_RECEIVED
 class Links:
     """All connections of one process."""
 
-    __slots__ = ("_any", "_failing", "_in_flight", "_member", "_open", "stirred")
+    __slots__ = ("_any", "_failing", "_in_flight", "_member", "_open")
 
     def __init__(self, member: Member) -> None:
         self._member = member
         self._open: dict[tuple[int, str], Connection] = {}
         self._failing: dict[tuple[int, str], _Reconnect] = {}
         self._in_flight: dict[_Pending, Connection] = {}
-        #: Called after whatever comes over a connection, while somebody waits for that (`commit_before`).
-        self.stirred: Callable[[], None] | None = None
         luck = member.loop.stream("bootstrap", member.host.name, member.host.incarnation)
         self._any = luck.below(len(member.transport.bootstrap))
 
@@ -226,7 +224,7 @@ class _Pending:
             links.answered(self._link)
         if lost or trace.wants(_RECEIVED):
             trace.begin(say_outcome(member, self._request, self.correlation, outcome, self._sent_us))
-        stirred = links.stirred
+        stirred = member.stirred
         self._on_done(outcome)
         if stirred is not None:
             stirred()

@@ -101,6 +101,7 @@ class Member:
         "settings",
         "started_us",
         "state",
+        "stirred",
         "subscription",
         "trace",
         "transport",
@@ -149,6 +150,8 @@ class Member:
         self.request_timeout_us = profile.pace.timeout_ms(settings.request_timeout_ms) * MS_US
         self.started_us = loop.now_us
         self.wake = SharedWake(loop) if profile.pace.rebalances_apart else Wake(loop)
+        #: Called after whatever comes over a connection, while a commit waits for that (`commit/before_rebalance.py`).
+        self.stirred: Callable[[], None] | None = None
         self._backoffs: dict[str, Backoff] = {}
         self.closing = False
         self.failure: ClientFailure | None = None

@@ -226,7 +226,7 @@ class Heartbeat:
         return True
 
     def _send(self, link: Connection) -> None:
-        stirred = self._member.links.stirred
+        stirred = self._member.stirred
         if stirred is not None:
             stirred()
         now = self.last_sent_us = self._loop.now_us
@@ -286,7 +286,7 @@ class Heartbeat:
 
     def answered(self, sent: Generation, outcome: Outcome) -> None:
         """A heartbeat that was sent in this generation, which may be over, has an outcome."""
-        stirred = self._member.links.stirred
+        stirred = self._member.stirred
         if stirred is not None:
             stirred()
         self._unanswered = 0

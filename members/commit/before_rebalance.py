@@ -73,7 +73,7 @@ class CommitBefore:
     def _rest(self, until_us: int) -> None:
         member = self._member
         self._rests = True
-        member.links.stirred = member.wake.set
+        member.stirred = member.wake.set
         member.fetcher.come_back()
         self._timer = member.host.call_at(until_us, self._wake)
 
@@ -83,7 +83,7 @@ class CommitBefore:
 
     def _rest_no_more(self) -> None:
         self._rests = False
-        self._member.links.stirred = None
+        self._member.stirred = None
         timer, self._timer = self._timer, None
         if timer is not None:
             self._member.host.cancel(timer)

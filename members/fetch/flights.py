@@ -228,8 +228,8 @@ class Flights:
         if self._by_node.get(flight.node) is not flight:
             return
         del self._by_node[flight.node]
-        if self._member.links.stirred is not None:
-            self._member.links.stirred()
+        if self._member.stirred is not None:
+            self._member.stirred()
         if isinstance(outcome, FetchResponse) and not outcome.error:
             self._member.links.answered(flight.link)
             self._count(flight, outcome)

@@ -113,9 +113,9 @@ class Pushes(Flights):
         del self._under_way[flight]
         if self._by_node.get(flight.node) is flight:
             del self._by_node[flight.node]
-        links = self._member.links
-        if links.stirred is not None:
-            links.stirred()
+        links, stirred = self._member.links, self._member.stirred
+        if stirred is not None:
+            stirred()
         if isinstance(outcome, FetchResponse) and not outcome.error:
             links.answered(flight.link)
             self._empty += not any(data.batches or data.error for data in outcome.partitions)
