@@ -4,7 +4,8 @@
 
 Ours: real consumers, connections with a latency per segment, a broker, the coordinator's core with its session
 timers, in a quiet group: no records, the poll blocked in one long wait. Measured from the moment the group is stable.
-With the trace `off`, `normal` (quiet heartbeats counted) and `full` (each listed, sent, received and answered).
+With the trace `off`, `normal` (quiet heartbeats counted) and `full` (each listed, sent, received and answered); and
+with Kafka's `default` settings, the trace `normal`: then the 0.6 OffsetCommits that fall on a heartbeat count with it.
 
 SimPy's toy has none of that: one process per member that waits three seconds, sends (a latency), has the coordinator
 move its session deadline (a dictionary), and waits for the answer (a latency). `lean` writes the latencies as timeouts
@@ -39,7 +40,7 @@ from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 
 HEARTBEATS = 200_000
 SIZES = (100, 1_000, 10_000)
-LEVELS = ("off", "normal", "full")
+LEVELS = ("off", "normal", "full", "default")
 LAYERS = ("bare heap", "event loop", "simpy lean", "simpy messages", "off")
 
 
@@ -52,7 +53,7 @@ def ours(members: int, level: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
 
     async def main(loop: VirtualLoop) -> None:
-        cluster, consumers = group(loop, members)
+        cluster, consumers = group(loop, members, properties={"enable.auto.commit": level == "default"})
         await loop.sleep(30 * SECOND_US)
         snapshot = cluster.snapshot("group")
         assert snapshot is not None
@@ -65,7 +66,7 @@ def ours(members: int, level: str) -> dict[str, Any]:
         count = sum(consumer.heartbeats for consumer in consumers) - before
         found.update(who=level, members=members, heartbeats=count, cpu=cpu, rate=count / cpu)
 
-    run_virtual(main, trace=tracing(level))
+    run_virtual(main, trace=tracing("normal" if level == "default" else level))
     return found
 
 
