@@ -60,7 +60,7 @@ def delete_group_with_open_txn(patch: Patcher) -> None:
             Patches(undo).setattr(OffsetView, "held", lambda self, group_id: {})
             look(partition)
 
-    patch.setattr(retention, "look", mutant)
+    patch.setattr(retention, "cleanup", mutant)
 
 
 def txn_rebalance_code(patch: Patcher) -> None:
