@@ -69,9 +69,18 @@ app_run.register(app)
 @app.command("diff")
 @guarded
 def diff(
-    left: Annotated[str, typer.Argument(help="A scenario, or a trace (.jsonl, .parquet).", metavar="A")],
-    right: Annotated[
-        str | None, typer.Argument(help="Another; without it, A with what --set changes.", metavar="B")
+    sources: Annotated[
+        list[str],
+        typer.Argument(
+            help="Two scenarios or traces (.jsonl, .parquet); one, with what --set changes; with --git files.",
+            metavar="A [B] | FILE…",
+        ),
+    ],
+    revision: Annotated[
+        str | None,
+        typer.Option(
+            "--git", help="What a rollout costs with the files here instead of this revision's.", metavar="REV"
+        ),
     ] = None,
     group: Annotated[str | None, typer.Option("--group", help="Only this group.", metavar="GROUP")] = None,
     seed: Seed = 0,
@@ -81,15 +90,23 @@ def diff(
 ) -> None:
     """Compare two runs with the same luck: where they first part, and what it changed.
 
+    With `--git` the files are what `groupsim init` reads, or a scenario: a rollout of both versions runs, and the
+    answer is Markdown for a pull request. `--set` answers questions of the draft, for both.
+
     Examples:
 
     - `groupsim diff rollout.yaml rollout-static.yaml --seed 7`
+    - `groupsim diff --git main deployment.yaml application.yml`
     - `groupsim diff demo --set groups.g1.properties.session.timeout.ms=10000`
     - `groupsim diff before.jsonl after.jsonl`
     """
     from groupsim.cli.commands import diff as diff_command
 
-    raise typer.Exit(diff_command.diff(left, right, seed, setting or [], as_json, group))
+    if revision is not None:
+        from groupsim.cli.drafting.pull_request import diff_git
+
+        raise typer.Exit(diff_git(revision, sources, seed, setting or [], as_json))
+    raise typer.Exit(diff_command.diff(*diff_command.pair(sources), seed, setting or [], as_json, group))
 
 
 @app.command("describe")

@@ -12,6 +12,7 @@ from typing import Any
 from attrs import frozen
 
 from groupsim.cli.scenario_source import load, written
+from groupsim.scenarios.language.document import Document
 from groupsim.scenarios.loading.canonical import canonical_json, parse
 
 WORDS = ("name", "title", "shows", "source", "known", "expect")  # what a run does not depend on
@@ -31,12 +32,17 @@ def differences(left: str, right: str, settings: list[str]) -> tuple[Difference,
 
     Raises ScenarioError, and OSError for properties that cannot be read.
     """
-    return tuple(_between(_said(left, []), _said(right, settings), ()))
+    for source, changes in ((left, []), (right, settings)):
+        load(source, changes)  # a canonical form is of what is a scenario: judged first, and before anything runs
+    return between(written(left, []), written(right, settings))
 
 
-def _said(source: str, settings: list[str]) -> dict[str, Any]:
-    load(source, settings)  # a canonical form is of what is a scenario: judged first, and before anything runs
-    document, name = written(source, settings)
+def between(left: tuple[Document, str], right: tuple[Document, str]) -> tuple[Difference, ...]:
+    """The same for two documents that are scenarios, each with the name it has when it gives itself none."""
+    return tuple(_between(_said(*left), _said(*right), ()))
+
+
+def _said(document: Document, name: str) -> dict[str, Any]:
     data: dict[str, Any] = parse(canonical_json(document, name))
     return {key: value for key, value in data.items() if key not in WORDS}
 

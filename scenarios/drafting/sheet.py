@@ -8,7 +8,7 @@ import textwrap
 from collections.abc import Iterable
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from groupsim.scenarios.drafting.facts import Fact
 from groupsim.scenarios.drafting.guesses import GUESSES
@@ -21,10 +21,11 @@ ASK, NOTE = "# ? ", "# "
 
 @frozen
 class Question:
-    """A question of the draft, and the line that it stands in."""
+    """A question of the draft, the line that it stands in, and the line of the guess that it is about, if one is."""
 
     line: int
     text: str
+    guess: str = ""
 
 
 @define
@@ -93,16 +94,19 @@ def scalar(value: object) -> str:
 
 
 def questions_of(text: str) -> tuple[Question, ...]:
-    """The questions of a draft; what follows on further lines belongs to them."""
+    """The questions of a draft; what follows on further lines belongs to them, then comes the guess."""
     found: list[Question] = []
-    further = False
+    here = False  # whether the line before belongs to a question
     for number, line in enumerate(text.splitlines(), 1):
         words = line.strip()
-        if words.startswith(ASK.strip()):
-            found.append(Question(number, words.removeprefix(ASK.strip()).strip()))
-        elif further and words.startswith("#   "):
-            found[-1] = Question(found[-1].line, f"{found[-1].text} {words.lstrip('# ')}")
-        further = words.startswith(ASK.strip()) or (further and words.startswith("#   "))
+        if words.startswith(ASK):
+            found.append(Question(number, words.removeprefix(ASK)))
+        elif here and words.startswith("#   "):
+            found[-1] = evolve(found[-1], text=f"{found[-1].text} {words.lstrip('# ')}")
+        elif here and not words.startswith("#"):
+            guess = words.split("  # ")[0].removeprefix("- ")
+            found[-1] = evolve(found[-1], guess="" if guess.endswith(":") else guess)
+        here = words.startswith(ASK) or (here and words.startswith("#   "))
     return tuple(found)
 
 

@@ -96,13 +96,13 @@ def _pre_stop(container: Node) -> Fact[str] | None:
 def _first_probe(probe: Node | None) -> Fact[int] | None:
     if probe is None:
         return None
-    said = probe.number_at("initialDelaySeconds")
-    return said or Fact(0, probe.place, "readinessProbe")
+    written = probe.number_at("initialDelaySeconds")
+    return written or Fact(0, probe.place, "readinessProbe")
 
 
 def _seconds(probe: Node | None, key: str, default: int) -> int:
-    said = probe.number_at(key) if probe is not None else None
-    return said.value if said is not None else default
+    written = probe.number_at(key) if probe is not None else None
+    return written.value if written is not None else default
 
 
 def _mounts(template: Node) -> Iterator[str]:

@@ -10,7 +10,7 @@ from groupsim.scenarios.loading.python_api import Draft, scenario
 from groupsim.scenarios.runtime.runner import Run
 
 
-def three_racks(**said: object) -> Draft:
+def three_racks(**keys: object) -> Draft:
     """Three brokers in racks a, b and c; member m-1 is in rack a, m-2 in no rack."""
     return (
         scenario("racks", run_for="60s")
@@ -18,7 +18,7 @@ def three_racks(**said: object) -> Draft:
         .broker(version="4.1")
         .topic("t", partitions=3, replication=3, rate="5/s")
         .group("g", members={"m-1": {"properties": {"client.rack": "a"}}, "m-2": {}})
-        .at("20s").cut_racks(racks=["a", "b"], for_="15s", **said)
+        .at("20s").cut_racks(racks=["a", "b"], for_="15s", **keys)
     )  # fmt: skip
 
 
@@ -50,18 +50,18 @@ def test_the_rack_without_the_controllers_loses_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("said", "words"),
+    ("keys", "words"),
     [
         ({"racks": ["a", "d"]}, "no broker is in a rack `d`"),
         ({"racks": ["a", "a"]}, "is no pair"),
         ({"racks": ["a", "b"], "controller": "c"}, "is neither of the two racks"),
     ],
 )
-def test_racks_that_make_no_cut_are_refused(said: dict[str, object], words: str) -> None:
+def test_racks_that_make_no_cut_are_refused(keys: dict[str, object], words: str) -> None:
     """Unknown racks, one rack twice and a controller elsewhere are errors before anything runs."""
     draft = scenario("s", run_for="9s").cluster(racks=["a", "b", "c"]).topic("t").group("g", members=1)
     with pytest.raises(ScenarioError, match=words):
-        draft.at("1s").cut_racks(for_="1s", **said).run()
+        draft.at("1s").cut_racks(for_="1s", **keys).run()
 
 
 def test_brokers_go_one_after_the_other_when_all_is_in_sync() -> None:

@@ -17,6 +17,13 @@ from groupsim.cli.terminal import Terminal
 from groupsim.eventloop.trace.events import TraceEvent
 
 
+def pair(sources: list[str]) -> tuple[str, str | None]:
+    """The two that are compared; None where one is changed by `--set`. Raises Trouble for more than two."""
+    if len(sources) > 2:
+        raise Trouble(f"{len(sources)} scenarios to compare", "name two; files of a deployment go with --git REV")
+    return sources[0], sources[1] if len(sources) > 1 else None
+
+
 def diff(
     left: str, right: str | None, seed: int, settings: list[str], wants_json: bool, group: str | None = None
 ) -> int:

@@ -112,6 +112,6 @@ def document(draft: Draft) -> dict[str, Any]:
             {"group": group.id, "named": group.fact is not None, "workloads": [pods.name for pods in group.pods]}
             for group in draft.plan.groups
         ],
-        "questions": [{"line": one.line, "text": one.text} for one in draft.questions],
+        "questions": [{"line": one.line, "text": one.text, "guess": one.guess} for one in draft.questions],
         "left_out": list(draft.plan.left_out),
     }

@@ -146,6 +146,12 @@ def _essence(event: TraceEvent) -> tuple[Any, ...]:
     return event.t_us, event.kind, *where, event.api, event.error, event.from_, event.to, event.reason
 
 
+def rows_of(left: Story, right: Story) -> dict[str, tuple[Row, ...]]:
+    """The figures of both runs by group, each group alone."""
+    formed = list(dict.fromkeys(one.group for story in (left, right) for one in story.groups))
+    return {name: tuple(_rows(left, right, bundles((name,), name))) for name in formed}
+
+
 def _rows(left: Story, right: Story, shown: Sequence[Bundle]) -> Iterable[Row]:
     one, other = figures(left, shown), figures(right, shown)
     several = len(shown) > 1 or any(bundle.fleet for bundle in shown)
