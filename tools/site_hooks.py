@@ -3,6 +3,8 @@
 - CONTRIBUTING.md and CHANGELOG.md become pages of the site; the JSON Schemas of scenario and experiment files become
   files at its root.
 - A link to a file outside docs/ leads to the repository, at the address `extra.repository` of mkdocs.yml.
+- A test that a page names is shown by its words, and leads to its file.
+- A link whose text is the name of a file shows the words of the name.
 - A mermaid diagram, which only a code host draws, is replaced by the picture of the same states (tools/draw_states.py).
 """
 
@@ -20,6 +22,8 @@ LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 MERMAID = re.compile(r"^```mermaid\n.*?^```$", re.MULTILINE | re.DOTALL)
 FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 WIDE = {"how-a-rebalance-works.md"}  # as wide as the screen, for two players beside each other
+TESTED = re.compile(r"`(tests/[\w/]+\.py)::test_(\w+)`")
+NAMED = re.compile(r"\[(?:docs/)?([\w-]+)\.md\](?=\()")
 NESTED = re.compile(r"^  (?=- )", re.MULTILINE)
 PICTURE = "![States of a classic group and the causes that lead from one to the next](pictures/states.svg)"
 
@@ -48,7 +52,19 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     if page.file.src_uri in WIDE:
         page.meta["hide"] = ["navigation", "toc"]
     repository = config["extra"]["repository"]
-    return nested(MERMAID.sub(PICTURE, relinked(markdown, page.file.src_uri, repository, files.src_uris)))
+    worded = NAMED.sub(lambda found: f"[{found[1].replace('-', ' ')}]", markdown)
+    linked = relinked(worded, page.file.src_uri, repository, files.src_uris)
+    return nested(tested(MERMAID.sub(PICTURE, linked), repository))
+
+
+def tested(markdown: str, repository: str) -> str:
+    """The page with each test that it names as words that lead to its file: a path breaks where a cell is narrow."""
+
+    def link(found: re.Match[str]) -> str:
+        file, name = found[1], found[2]
+        return f'[{name.replace("_", " ")}]({repository}/blob/main/{file} "{file}::test_{name}")'
+
+    return TESTED.sub(link, markdown)
 
 
 def nested(markdown: str) -> str:

@@ -72,6 +72,12 @@ def test_a_link_leads_to_a_page_of_the_site_or_to_the_repository(name: str, link
     assert site_hooks.relinked(f"[text]({link})", name, "https://host/groupsim", known) == f"[text]({expected})"
 
 
+def test_a_test_is_shown_by_its_words() -> None:
+    """A test that a page names leads to its file, with its path as the title of the link."""
+    shown = '[no heartbeat](https://host/groupsim/blob/main/tests/a/test_b.py "tests/a/test_b.py::test_no_heartbeat")'
+    assert site_hooks.tested("`tests/a/test_b.py::test_no_heartbeat`", "https://host/groupsim") == shown
+
+
 def test_inner_lists_are_indented_for_the_site_and_listings_are_not() -> None:
     """Two spaces nest a list on a code host, four do on the site; YAML in a listing keeps its own."""
     assert site_hooks.nested("- a\n  - b\n```yaml\nx:\n  - y\n```\n") == "- a\n    - b\n```yaml\nx:\n  - y\n```\n"
