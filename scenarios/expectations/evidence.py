@@ -100,7 +100,7 @@ class Evidence:
     @cached_property
     def lag_course(self) -> LagCourse:
         """The lag at any instant that a check asks for."""
-        return LagCourse.of(self.events) if self.events else LagCourse(self._telling.facts)
+        return LagCourse.of(self.events) if self.events else LagCourse(self._telling.ended)
 
     def watched(self, check: Check) -> Any:
         """What a check has watched: whatever its `watch` returned, after all events."""

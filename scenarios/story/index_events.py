@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from groupsim.eventloop.trace.events import Kind, TraceEvent
@@ -14,32 +14,14 @@ from groupsim.scenarios.story.rebalances.hindrances import is_given_up, is_pendi
 from groupsim.scenarios.story.rebalances.rollouts import rolled, settle
 from groupsim.scenarios.story.rebalances.zookeeper_rounds import member_state, process_ended
 from groupsim.scenarios.story.records.accounts import sum_up
-from groupsim.scenarios.story.records.course import Course
 from groupsim.scenarios.story.records.deliveries import delivered, placed, processed
 from groupsim.scenarios.story.records.fetches import Fetches
 from groupsim.scenarios.story.records.leader_log import LOG_KINDS
-from groupsim.scenarios.story.records.log_growth import Growth
 
 Reader = Callable[[Facts, TraceEvent], None]
 
 STEPS = 1 << 17
 """As many steps may wait to be summed up."""
-
-
-def gather(events: Iterable[TraceEvent], course: Course | None = None) -> Facts:
-    """Sort the events of one trace, which come in the order of their numbers, into facts; `course` keeps its steps."""
-    listed = events if isinstance(events, Sequence) else list(events)
-    facts = Facts(growth_of(listed))
-    facts.books.course = course
-    read(facts, listed)
-    finish(facts)
-    return facts
-
-
-def growth_of(events: Sequence[TraceEvent]) -> Growth:
-    """What the end of a trace says of how counted logs grew."""
-    ends = next((event for event in reversed(events) if event.kind is Kind.LOG_ENDS), None)
-    return Growth((ends.payload or {}).get("growth") if ends is not None else None, known=True)
 
 
 def read(facts: Facts, events: Iterable[TraceEvent]) -> None:

@@ -16,7 +16,7 @@ from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.facts import Facts, GroupFacts, HostFacts
 from groupsim.scenarios.story.headline import headline
 from groupsim.scenarios.story.headline_extras import aftermath
-from groupsim.scenarios.story.index_events import finish, growth_of, read
+from groupsim.scenarios.story.index_events import finish, read
 from groupsim.scenarios.story.lanes import lanes
 from groupsim.scenarios.story.model import (
     Doing,
@@ -42,10 +42,9 @@ from groupsim.scenarios.story.rebalances.rounds import generations
 from groupsim.scenarios.story.rebalances.stalls import with_stalls
 from groupsim.scenarios.story.rebalances.takeovers import doings, take_overs
 from groupsim.scenarios.story.records.accounts import accounts
+from groupsim.scenarios.story.records.course import Course
 from groupsim.scenarios.story.records.failed_produces import given_up
 from groupsim.scenarios.story.records.log_growth import Growth
-
-__all__ = ["Telling", "growth_of", "tell"]
 
 
 class Telling:
@@ -55,18 +54,38 @@ class Telling:
     counted logs; without, the end of the trace has to say it, and the steps of groups wait for that.
     """
 
-    def __init__(self, growth: Growth | None = None) -> None:
+    def __init__(self, growth: Growth | None = None, course: Course | None = None) -> None:
         self.facts = Facts(Growth() if growth is None else growth)
+        self.facts.books.course = course
+
+    @classmethod
+    def of(cls, events: Iterable[TraceEvent], course: Course | None = None) -> Telling:
+        """Read a whole trace; `course` keeps its steps."""
+        listed = events if isinstance(events, Sequence) else list(events)
+        telling = cls(growth_of(listed), course)
+        telling.read(listed)
+        return telling
 
     def read(self, events: Iterable[TraceEvent]) -> None:
         """Take more events."""
         read(self.facts, events)
 
     @cached_property
+    def ended(self) -> Facts:
+        """The facts of all events so far; after it there are no more."""
+        finish(self.facts)
+        return self.facts
+
+    @cached_property
     def story(self) -> Story:
         """The story of all events so far; after it there are no more."""
-        finish(self.facts)
-        return _story(self.facts)
+        return _story(self.ended)
+
+
+def growth_of(events: Sequence[TraceEvent]) -> Growth:
+    """What the end of a trace says of how counted logs grew."""
+    ends = next((event for event in reversed(events) if event.kind is Kind.LOG_ENDS), None)
+    return Growth((ends.payload or {}).get("growth") if ends is not None else None, known=True)
 
 
 def tell(events: Iterable[TraceEvent]) -> Story:
@@ -74,10 +93,7 @@ def tell(events: Iterable[TraceEvent]) -> Story:
 
     Nothing but the events is read; kinds the trace was not asked to list (quiet heartbeats) are not missed.
     """
-    listed = events if isinstance(events, Sequence) else list(events)
-    telling = Telling(growth_of(listed))
-    telling.read(listed)
-    return telling.story
+    return Telling.of(events).story
 
 
 def _story(facts: Facts) -> Story:

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from groupsim.eventloop.trace.events import TraceEvent
 from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story.facts import Facts
-from groupsim.scenarios.story.index_events import gather
 from groupsim.scenarios.story.records.course import Course
 from groupsim.scenarios.story.records.log_growth import LogEnds, changes
+from groupsim.scenarios.story.telling import Telling
 
 
 class LagCourse:
@@ -27,7 +27,7 @@ class LagCourse:
     @staticmethod
     def of(events: Iterable[TraceEvent]) -> LagCourse:
         """Read a trace for it."""
-        return LagCourse(gather(events, Course()))
+        return LagCourse(Telling.of(events, Course()).ended)
 
     def at(self, group: str, partition: TopicPartition, t_us: int) -> int:
         """The lag of a partition after everything that falls on an instant; 0 where there is no such log."""

@@ -42,14 +42,14 @@ class _Sum:
 class _Cell:
     """One partition of a group."""
 
-    group: _Group
+    group: _Whole
     done: int
     end: int
     sum: _Sum = Factory(_Sum)
 
 
 @define(eq=False)
-class _Group:
+class _Whole:
     """A group while the run is walked through."""
 
     cells: dict[Partition, _Cell] = Factory(dict)
@@ -60,7 +60,7 @@ class LedWalk:
     """Logs and groups at one instant after the other."""
 
     def __init__(self) -> None:
-        self._groups: dict[str, _Group] = {}
+        self._groups: dict[str, _Whole] = {}
         self._of: dict[Partition, list[_Cell]] = {}  # every group's on one partition
         self._ends: dict[Partition, int] = {}
         self._now_us = 0
@@ -70,7 +70,7 @@ class LedWalk:
         """What counts, and when members were placed where, as far as it is known."""
         partitions = sorted(partitions)
         for name, wanted in groups.items():
-            group = self._groups.setdefault(name, _Group())
+            group = self._groups.setdefault(name, _Whole())
             for partition in partitions:
                 tp = TopicPartition(*partition)
                 if partition in group.cells or not wanted.wants(tp):
@@ -102,7 +102,7 @@ class LedWalk:
 
     def _settle(self) -> None:
         """An instant is over."""
-        changed: dict[_Group, int] = {}
+        changed: dict[_Whole, int] = {}
         for cell in self._touched:
             lag = max(0, cell.end - cell.done)
             if lag != cell.sum.lag:
