@@ -17,7 +17,7 @@ told = (for n in $$(seq 8 8 1800); do sleep 8; echo "  ... $$n s"; done) & ticks
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types floors unit coverage coverage-all slow spark cross-checks hashes conformance conformance-walk interop interop-short peer-suites twins hostile walks bench site wheel clean
+.PHONY: help demo test check lint types floors unit coverage coverage-all slow spark cross-checks hashes conformance conformance-walk interop interop-short peer-suites twins hostile walks bench docs site wheel clean
 
 help:            ## this list
 	@awk -F ':[^#]*## *' '/^[a-z-]+:[^#]*##/ { printf "%-14s %s\n", $$1, $$2 }' Makefile
@@ -127,6 +127,12 @@ walks: $(VENV)/.dev  ## three hundred random walks of a whole replicated cluster
 
 bench: $(VENV)/.dev  ## benchmarks, each beside its peer in the same run
 	@$(BIN)/python -m benchmarks
+
+MADE := refresh_api cli_reference scenario_reference experiment_reference tables_reference versions_table defects_table \
+	draw_states draw_answers draw_pictures export_rebalance refresh_log_lines refresh_readme
+
+docs: $(VENV)/.dev  ## write every page again that is made from the code, but for those that take long
+	@for tool in $(MADE); do echo "tools/$$tool.py"; $(BIN)/python tools/$$tool.py >/dev/null || exit 1; done
 
 site: $(VENV)/.dev  ## the documentation site in .build/site, strictly: a broken link or anchor is an error
 	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict

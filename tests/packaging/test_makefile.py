@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -21,3 +22,14 @@ def test_a_recipe_is_a_script_that_the_shell_can_read(target: str) -> None:
     assert "pip install" in made.stdout
     read = subprocess.run(["sh", "-n"], input=made.stdout, capture_output=True, text=True, check=False)
     assert (read.returncode, read.stderr) == (0, "")
+
+
+def test_the_tools_that_make_pages_exist() -> None:
+    """`make docs` runs a list of tools by name; each is a file of tools/ whose first lines say that it writes."""
+    made = re.search(r"^MADE := (.*?[^\\])$", (ROOT / "Makefile").read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    assert made is not None
+    names = made[1].replace("\\\n", " ").split()
+    assert len(names) > 10
+    for name in names:
+        text = (ROOT / "tools" / f"{name}.py").read_text("utf-8")
+        assert re.search(r"writ|draw|put", text[:600], re.IGNORECASE), name
