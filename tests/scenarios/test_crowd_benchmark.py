@@ -46,7 +46,7 @@ def test_a_smaller_crowd_keeps_nothing_of_another_minute(logs: str, monkeypatch:
 
     def look(stage: Any) -> None:
         gc.collect()
-        seen.append((sys.getallocatedblocks(), stage.loop.trace.told))
+        seen.append((sys.getallocatedblocks(), stage.loop.trace.total))
 
     scenario = load(str(CROWD), [*FEWER, f"cluster.logs={logs}", "run-for=10m"])
     run = run_scenario(scenario, looks=[(minute * 60_000_000, look) for minute in (4, 9)], keep_events=False)
