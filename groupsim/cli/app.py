@@ -38,7 +38,7 @@ app = typer.Typer(
     epilog="Start with `groupsim run demo`; `groupsim list` shows the library.  \n"
     "Exit codes: 0 well, 1 an expectation failed, 2 bad input, 3 the run failed, 130 ctrl-C.",
     no_args_is_help=True,
-    add_completion=False,
+    add_completion=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -227,6 +227,7 @@ def lint(
     target: lint_options.Target = None,
     strict: lint_options.Strict = False,
     rules: lint_options.Rules = False,
+    format_: lint_options.Format = "text",
     as_json: AsJson = False,
     traceback: Traceback = False,
 ) -> None:
@@ -238,6 +239,7 @@ def lint(
 
     - `groupsim lint consumer.properties --client java-3.9 --broker 3.9`
     - `groupsim lint my-rollout.yaml --strict`
+    - `groupsim lint application.yml --format annotations`
     - `groupsim lint consumer.properties --client java-4.0 --target group.protocol=consumer`
     - `cat librdkafka.conf | groupsim lint - --client librdkafka-2.x --set group.max.session.timeout.ms=60000`
     """
@@ -246,12 +248,15 @@ def lint(
     if rules:
         raise typer.Exit(lint_command.rules(as_json))
     options = lint_command.options_of(client, broker, broker_properties, setting, target)
-    raise typer.Exit(lint_command.lint(files or [], options, strict, as_json))
+    raise typer.Exit(lint_command.lint(files or [], options, strict, "json" if as_json else format_))
 
 
 @app.command("schema")
 @guarded
 def schema(
+    identity: Annotated[
+        str | None, typer.Argument(help="The `$id` of a schema; without it, scenarios'.", metavar="ID")
+    ] = None,
     experiment: Annotated[
         bool, typer.Option("--experiment", help="The schema of experiment files instead.", metavar="")
     ] = False,
@@ -262,10 +267,11 @@ def schema(
 
     - `groupsim schema > scenario.schema.json`
     - `groupsim schema --experiment > experiment.schema.json`
+    - `groupsim schema urn:groupsim:schema:scenario`
     """
     from groupsim.cli.commands import validate as validate_command
 
-    raise typer.Exit(validate_command.schema(experiment))
+    raise typer.Exit(validate_command.schema(experiment, identity))
 
 
 @app.command("assign")

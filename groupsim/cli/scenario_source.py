@@ -11,7 +11,7 @@ from pathlib import Path
 
 from groupsim.pipeline.experiment import catalogue as experiments
 from groupsim.pipeline.experiment.load import base_of, read_file
-from groupsim.scenarios.language.document import Document, read_document
+from groupsim.scenarios.language.document import Document, name_of, read_document
 from groupsim.scenarios.language.model import Scenario
 from groupsim.scenarios.language.problems import ScenarioError, one_problem, suggest_of_library
 from groupsim.scenarios.loading import catalogue
@@ -33,7 +33,7 @@ def load(source: str, settings: Iterable[str] = ()) -> Scenario:
 def written(source: str, settings: Iterable[str] = ()) -> tuple[Document, str]:
     """The same as it is written, not judged yet, and the name it has when it gives itself none."""
     path = find(source)
-    document, name = read_document(path), path.stem
+    document, name = read_document(path), name_of(path)
     changes = [read_change(text) for text in settings]
     if experiments.is_experiment(document):
         base = base_of(document, read_file(document), name)

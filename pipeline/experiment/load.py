@@ -25,7 +25,7 @@ from groupsim.pipeline.experiment.grid import (
     refuse_too_many_runs,
 )
 from groupsim.pipeline.experiment.model import Cell, Experiment
-from groupsim.scenarios.language.document import Document, read_document
+from groupsim.scenarios.language.document import Document, name_of, read_document
 from groupsim.scenarios.language.mistakes import Wrong, paths_of, problems_of
 from groupsim.scenarios.language.plain_data import Path_
 from groupsim.scenarios.language.problems import Place, Problem, ScenarioError, one_problem
@@ -45,7 +45,7 @@ def load_experiment(source: str | Path, seeds: int | None = None, *, asked: Aske
     ScenarioError with every mistake.
     """
     path = catalogue.find(str(source))
-    return experiment_of(read_document(path), path.stem, seeds, asked=asked)
+    return experiment_of(read_document(path), name_of(path), seeds, asked=asked)
 
 
 def experiment_of(document: Document, name: str, seeds: int | None = None, *, asked: Asked = AS_WRITTEN) -> Experiment:
@@ -221,7 +221,7 @@ def base_of(document: Document, said: ExperimentFile, name: str) -> Base:
         inner = _inline(document)
     elif isinstance(said.scenario, str) and said.scenario:
         path = _find(said.scenario, document, place)
-        inner, name = read_document(path), path.stem
+        inner, name = read_document(path), name_of(path)
     else:
         remedy = "name one of `groupsim list`, a file, or write a whole scenario here"
         raise ScenarioError([Problem(place, f"expected a scenario, found {quote(said.scenario)}", remedy)])

@@ -12,7 +12,8 @@ from groupsim.scenarios.language.keys import fields_of, sentence
 from groupsim.scenarios.language.model import Scenario
 from groupsim.scenarios.loading.schema import Schema, SchemaMaker
 
-SCHEMA_ID = "https://groupsim.invalid/experiment.schema.json"
+SCHEMA_ID = "urn:groupsim:schema:experiment"
+"""`groupsim schema --experiment` prints what this names."""
 
 _LABEL: Schema = {"type": ["string", "number", "boolean"]}
 _LABELS: Schema = {"type": "object", "additionalProperties": _LABEL}

@@ -17,7 +17,7 @@ from groupsim.pipeline.experiment import catalogue
 from groupsim.pipeline.experiment.asked import AS_WRITTEN, Asked
 from groupsim.pipeline.experiment.load import experiment_of
 from groupsim.pipeline.experiment.model import Experiment
-from groupsim.scenarios.language.document import Document, read_document
+from groupsim.scenarios.language.document import Document, name_of, read_document
 from groupsim.scenarios.language.plain_data import Path_
 from groupsim.scenarios.language.problems import Place, Problem, ScenarioError
 from groupsim.scenarios.loading import catalogue as scenarios
@@ -43,7 +43,7 @@ def experiment_varying(
         remedy = "ask for some values of its axes with --only, or name a scenario"
         raise ScenarioError([Problem(Place(source), "this is an experiment, and --vary varies a scenario", remedy)])
     document = _document(scenario, [_read(text) for text in varied])
-    return experiment_of(document, path.stem, seeds, asked=_out_of_phase(scenario, varied, asked))
+    return experiment_of(document, name_of(path), seeds, asked=_out_of_phase(scenario, varied, asked))
 
 
 def _out_of_phase(scenario: Document, varied: Sequence[str], asked: Asked) -> Asked:

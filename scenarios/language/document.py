@@ -120,6 +120,11 @@ def _typed_in(stream: TextIO) -> bytes:
     return stream.buffer.read()
 
 
+def name_of(path: str | Path) -> str:
+    """The name of what a file holds: the file's own, without `.yaml` or `.groupsim.yaml`."""
+    return Path(path).stem.removesuffix(".groupsim")
+
+
 def missing(path: Path) -> str:
     """What to do about a file that cannot be read: often it is there under nearly this name."""
     if path.is_dir():

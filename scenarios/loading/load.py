@@ -11,7 +11,7 @@ from pathlib import Path
 
 import attrs
 
-from groupsim.scenarios.language.document import Document, parse_document, read_document
+from groupsim.scenarios.language.document import Document, name_of, parse_document, read_document
 from groupsim.scenarios.language.model import Scenario
 from groupsim.scenarios.language.problems import ERROR, ScenarioError
 from groupsim.scenarios.loading.partial_parse import structured
@@ -24,12 +24,12 @@ def load_file(path: str | Path) -> Scenario:
 
     Warnings and notes are in `Scenario.notes`. Raises ScenarioError with every error found.
     """
-    return scenario_of(read_document(path), Path(path).stem)
+    return scenario_of(read_document(path), name_of(path))
 
 
 def load_text(text: str, file: str = "<text>") -> Scenario:
     """The same for text at hand; relative paths in it start from the folder of `file`."""
-    return scenario_of(parse_document(text, file), Path(file).stem if file != "<text>" else "scenario")
+    return scenario_of(parse_document(text, file), name_of(file) if file != "<text>" else "scenario")
 
 
 def scenario_of(document: Document, name: str) -> Scenario:

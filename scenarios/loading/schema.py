@@ -26,7 +26,8 @@ from groupsim.scenarios.loading.converters import Timing
 
 Schema = dict[str, Any]
 
-SCHEMA_ID = "https://groupsim.invalid/scenario.schema.json"
+SCHEMA_ID = "urn:groupsim:schema:scenario"
+"""`groupsim schema` prints what this names."""
 
 
 def scenario_schema() -> Schema:

@@ -16,6 +16,8 @@ from attrs import field, frozen
 from rich.text import Text
 
 from groupsim.cli import as_json
+from groupsim.cli.ci.lint_formats import FORMATS, JSON, TEXT, check_format
+from groupsim.cli.ci.remark import remarks
 from groupsim.cli.commands.lint_input import Options, Report, report_of
 from groupsim.cli.error_report import show_problems
 from groupsim.cli.exits import BAD_INPUT, WELL, Trouble
@@ -30,20 +32,23 @@ _SHOWN = 4
 _COLOURS = {ERROR: "red", WARNING: "yellow", NOTE: "cyan"}
 
 
-def lint(files: list[str], options: Options, strict: bool, wants_json: bool) -> int:
-    """Judge every file and the broker's settings; returns the exit code."""
+def lint(files: list[str], options: Options, strict: bool, wanted: str) -> int:
+    """Judge every file and the broker's settings, print in a format of `ci/lint_formats.py`; returns the exit code."""
+    check_format(wanted)
     if not files:
         raise Trouble("no file was named", "write `groupsim lint FILE`, `-` for standard input, or --rules")
     done = [_judged(file, options) for file in files]
     if options.broker_properties is not None or options.settings:
         done.append(_Judged(options.broker_name, report=options.broker_report()))
     code = _exit_code(done, strict)
-    if wants_json:
+    if wanted == JSON:
         print(as_json.text(_document(done, code)))
-        return code
-    console = Terminal(soft_wrap=True)
-    for one in done:
-        _print(console, one)
+    elif wanted == TEXT:
+        console = Terminal(soft_wrap=True)
+        for one in done:
+            _print(console, one)
+    else:
+        print(FORMATS[wanted]([(one.file, tuple(remarks(one.report.findings, one.problems))) for one in done]))
     return code
 
 

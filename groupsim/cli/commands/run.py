@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
@@ -60,6 +60,7 @@ def run(
     *,
     shown: Shown,
     rebalance: rebalance_command.Asked | None = None,
+    also: Callable[[Run], None] | None = None,
 ) -> int:
     """Run the scenario and print what happened; returns the exit code.
 
@@ -109,6 +110,8 @@ def run(
     for what, where in (("trace", trace), ("logs", logs), ("page", page), ("data", data_dir)):
         if where is not None:
             _say(f"{what}: {where}", "dim")
+    if also is not None:
+        also(done)
     return done.exit_code
 
 

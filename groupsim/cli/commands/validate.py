@@ -7,16 +7,18 @@ from typing import Any
 from rich.text import Text
 
 from groupsim.cli import as_json
-from groupsim.cli.exits import BAD_INPUT, WELL
+from groupsim.cli.exits import BAD_INPUT, WELL, Trouble
 from groupsim.cli.scenario_source import find
 from groupsim.cli.terminal import Terminal
 from groupsim.pipeline.experiment import catalogue as experiments
 from groupsim.pipeline.experiment.load import experiment_of
+from groupsim.pipeline.experiment.schema import SCHEMA_ID as EXPERIMENT_ID
 from groupsim.pipeline.experiment.schema import experiment_schema
-from groupsim.scenarios.language.document import read_document
-from groupsim.scenarios.language.problems import ERROR, Problem, ScenarioError
+from groupsim.scenarios.language.document import name_of, read_document
+from groupsim.scenarios.language.problems import ERROR, Problem, ScenarioError, suggest
 from groupsim.scenarios.loading.load import scenario_of
 from groupsim.scenarios.loading.plugins import import_from
+from groupsim.scenarios.loading.schema import SCHEMA_ID as SCENARIO_ID
 from groupsim.scenarios.loading.schema import scenario_schema
 
 
@@ -44,8 +46,8 @@ def _problems(file: str) -> tuple[Problem, ...]:
         document = read_document(path)
         import_from(path.resolve().parent)
         if experiments.is_experiment(document):
-            return experiment_of(document, path.stem).warnings
-        return tuple(scenario_of(document, path.stem).notes)
+            return experiment_of(document, name_of(path)).warnings
+        return tuple(scenario_of(document, name_of(path)).notes)
     except ScenarioError as error:
         return error.problems
 
@@ -55,7 +57,14 @@ def _document(file: str, problems: tuple[Problem, ...]) -> dict[str, Any]:
     return {"file": file, "well": well, "problems": as_json.plain(problems)}
 
 
-def schema(of_experiments: bool = False) -> int:
-    """Print the JSON Schema of scenario files, or of experiment files."""
-    print(as_json.text(experiment_schema() if of_experiments else scenario_schema()))
+#: Each schema by its `$id`.
+SCHEMAS = {SCENARIO_ID: scenario_schema, EXPERIMENT_ID: experiment_schema}
+
+
+def schema(of_experiments: bool = False, identity: str | None = None) -> int:
+    """Print the JSON Schema of scenario files, of experiment files, or the one that has this `$id`."""
+    wanted = identity or (EXPERIMENT_ID if of_experiments else SCENARIO_ID)
+    if wanted not in SCHEMAS:
+        raise Trouble(f"no schema has the id {wanted}", suggest(wanted, SCHEMAS, "ids"))
+    print(as_json.text(SCHEMAS[wanted]()))
     return WELL

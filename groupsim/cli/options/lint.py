@@ -26,4 +26,8 @@ Target = Annotated[
     typer.Option("--target", help="What changes with group.protocol=consumer (KIP-848).", metavar="KEY=VALUE"),
 ]
 Strict = Annotated[bool, typer.Option("--strict", help="Notes count for the exit code too.", metavar="")]
+Format = Annotated[
+    str,
+    typer.Option("--format", help="text, json, or for CI: annotations, junit, sarif.", metavar="FORMAT"),
+]
 Rules = Annotated[bool, typer.Option("--rules", help="List the rules, and end.", metavar="")]

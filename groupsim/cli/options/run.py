@@ -12,6 +12,16 @@ Seeds = Annotated[
     typer.Option("--seeds", help="Run N seeds from --seed on, steps out of phase; print the range.", metavar="N"),
 ]
 TraceFile = Annotated[Path | None, typer.Option("--trace", help="Write the trace: .jsonl or .parquet.", metavar="FILE")]
+Junit = Annotated[
+    Path | None, typer.Option("--junit", help="Write the expectations as JUnit XML, for CI.", metavar="FILE.xml")
+]
+Sources = Annotated[
+    list[str],
+    typer.Argument(
+        help="A scenario file, a name from `groupsim list`, or - (stdin); several are run one by one.",
+        metavar="FILE|NAME…",
+    ),
+]
 Logs = Annotated[
     Path | None, typer.Option("--logs", help="Write broker and client logs in Kafka's words.", metavar="DIR")
 ]

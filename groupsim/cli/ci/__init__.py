@@ -1,0 +1,1 @@
+"""What continuous integration reads: JUnit, SARIF, annotations of a workflow; several scenarios in one command."""
