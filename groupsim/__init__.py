@@ -52,7 +52,7 @@ if TYPE_CHECKING:
     from groupsim.members.profiles.profile import OnError as OnError
     from groupsim.members.profiles.profile import RebalanceTimeout as RebalanceTimeout
     from groupsim.members.profiles.reactions import Reaction as Reaction
-    from groupsim.members.profiles.rows import SessionCheck as SessionCheck
+    from groupsim.members.profiles.row_types import SessionCheck as SessionCheck
     from groupsim.members.settings import ConsumerSettings as ConsumerSettings
     from groupsim.members.settings import SettingError as SettingError
     from groupsim.pipeline.experiment import Experiment as Experiment
@@ -102,7 +102,7 @@ else:
             "groupsim.members.profiles": "PROFILES",
             "groupsim.members.profiles.pace": "AsyncTask MainThread Pace PollOnly",
             "groupsim.members.profiles.profile": "ClientProfile OnError RebalanceTimeout",
-            "groupsim.members.profiles.rows": "SessionCheck",
+            "groupsim.members.profiles.row_types": "SessionCheck",
             "groupsim.members.profiles.reactions": "Reaction",
             "groupsim.members.settings": "ConsumerSettings SettingError",
             "groupsim.pipeline.experiment": "Experiment load_experiment",

@@ -18,7 +18,7 @@ from groupsim.members.links import SHARED, Done
 from groupsim.members.member import Member
 from groupsim.members.profiles.exceptions import exception_name
 from groupsim.members.profiles.reactions import Reaction
-from groupsim.members.profiles.rows import AfterBreak
+from groupsim.members.profiles.row_types import AfterBreak
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Api, FindCoordinatorRequest, FindCoordinatorResponse, Request
 

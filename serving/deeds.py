@@ -17,7 +17,7 @@ from groupsim.scenarios.language.targets import Broker, TheGroup
 from groupsim.scenarios.steps.faults import OnMessages
 
 if TYPE_CHECKING:
-    from groupsim.scenarios.runtime.world import Stage
+    from groupsim.scenarios.runtime.stage import Stage
     from groupsim.serving.stage import LiveStage
 
 _GROUP = "Which group; may be left out when there is one."

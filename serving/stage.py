@@ -25,8 +25,8 @@ from groupsim.scenarios.language.registry import Deed
 from groupsim.scenarios.language.targets import NUMBERED, ROLE, Broker
 from groupsim.scenarios.language.values import Brokers, Rate
 from groupsim.scenarios.plans.clusters import replicated_config
+from groupsim.scenarios.runtime.stage import Stage
 from groupsim.scenarios.runtime.topic_steps import OnTopics
-from groupsim.scenarios.runtime.world import Stage
 from groupsim.scenarios.steps.describe_step import deed_data, deed_words
 from groupsim.scenarios.validation.references import Known
 

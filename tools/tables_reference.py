@@ -14,7 +14,7 @@ from pathlib import Path
 
 from kept_page import keep, replaced
 
-from groupsim.pipeline.tables.columns import KEY, Column
+from groupsim.pipeline.tables.column_types import KEY, Column
 from groupsim.pipeline.tables.schemas import CELLS, TABLES, TABLES_VERSION
 
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "tables.md"

@@ -17,8 +17,8 @@ from typing import Final
 
 from attrs import evolve
 
-from groupsim.cluster.controller.admin import illegal_name
-from groupsim.cluster.controller.administration import INTERNAL_TOPICS
+from groupsim.cluster.controller.admin_requests import INTERNAL_TOPICS
+from groupsim.cluster.controller.topic_changes import illegal_name
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC, partition_for
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.cluster import NO_LEADER, BrokerState, ClusterImage, PartitionState, TopicState

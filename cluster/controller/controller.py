@@ -33,8 +33,7 @@ from contextlib import contextmanager, suppress
 from typing import Any
 
 from groupsim.cluster.config.controller import ControllerConfig
-from groupsim.cluster.controller.admin import Admin
-from groupsim.cluster.controller.administration import Administration, Decided
+from groupsim.cluster.controller.admin_requests import Administration, Decided
 from groupsim.cluster.controller.brokers import Brokers
 from groupsim.cluster.controller.elections import Election, Reassignment
 from groupsim.cluster.controller.image import Draft, Keep
@@ -42,6 +41,7 @@ from groupsim.cluster.controller.metadata_publisher import Call, Delivery
 from groupsim.cluster.controller.partitions import Partitions
 from groupsim.cluster.controller.placement import Refused
 from groupsim.cluster.controller.reassignment import Movements
+from groupsim.cluster.controller.topic_changes import Admin
 from groupsim.cluster.controller.trace import Teller
 from groupsim.cluster.network.causes import caused_by
 from groupsim.eventloop.interface import EventLoop, Handle, Host

@@ -15,11 +15,11 @@ from typing import Any, Final
 
 from attrs import evolve
 
-from groupsim.cluster.controller.admin import Admin
 from groupsim.cluster.controller.elections import Election, Reassignment, Wanted
 from groupsim.cluster.controller.image import Draft
 from groupsim.cluster.controller.partitions import Partitions
 from groupsim.cluster.controller.placement import Refused
+from groupsim.cluster.controller.topic_changes import Admin
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.cluster import PartitionState

@@ -16,7 +16,7 @@ from attrs import evolve
 
 from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.config.counted import CountedConfig
-from groupsim.cluster.controller.admin import topic_id
+from groupsim.cluster.controller.topic_changes import topic_id
 from groupsim.cluster.network.endpoint import broker_name
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.eventloop.interface import EventLoop

@@ -16,7 +16,7 @@ from groupsim.protocol.messages.data import NO_LEADER_EPOCH, LeaderIs
 
 if TYPE_CHECKING:
     from groupsim.cluster.config.replica import ReplicaConfig
-    from groupsim.cluster.replica.follower_state import Peer
+    from groupsim.cluster.replica.follower_sessions import Peer
     from groupsim.cluster.replica.isr import LagWatch
     from groupsim.cluster.replica.log_maintenance import Upkeep
     from groupsim.cluster.replica.partition import Hosted

@@ -3,7 +3,7 @@
 The loop is a machine with one request under way at most (`num.replica.fetchers` is 1):
 
 * **fetching**: a Fetch is under way or parked at the leader. Its answer is taken partition by partition; what moved is
-  named in the next request (see `follower_state.py` for the session). Partitions with an error rest for
+  named in the next request (see `follower_sessions.py` for the session). Partitions with an error rest for
   `replica.fetch.backoff.ms`, out of the session; a partition whose epoch the leader has overtaken waits for the
   controller's next word.
 * **resolving**: some partitions are out of the leader's range. The leader is asked for its end, and, for logs that it

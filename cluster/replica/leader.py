@@ -29,7 +29,7 @@ from groupsim.protocol.messages.cluster import IsrChange, PartitionState
 
 if TYPE_CHECKING:
     from groupsim.cluster.replica.deletions import ParkedDeletion
-    from groupsim.cluster.replica.follower_state import Peer
+    from groupsim.cluster.replica.follower_sessions import Peer
     from groupsim.cluster.replica.partition import Hosted
     from groupsim.cluster.replica.purgatory import Waiter
 

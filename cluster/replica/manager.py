@@ -4,7 +4,7 @@ How an append becomes a committed record, and where to read on:
 
 1. A producer's batch or a coordinator's records come in (`appends.py`) and are appended to the leader's log
    (`leader.py`). With acks=all the request is parked (`purgatory.py`).
-2. Every follower has a Fetch parked at the leader (`follower_state.py`); the append answers it.
+2. Every follower has a Fetch parked at the leader (`follower_sessions.py`); the append answers it.
 3. The follower appends what it got (`follower.py`), and its loop asks for what comes next (`fetcher.py`).
 4. That tells the leader how far the follower is. The lowest of the in-sync replicas is the new high watermark
    (`leader.py`); it answers parked produces, coordinators, and consumers' fetches (`consumers.py`).
@@ -18,7 +18,7 @@ is decided there too; this class carries it out (`apply`): partitions are led, c
 this order: what is gone, what is led, what is copied; then those who listen for leadership are told.
 
 **What triggers what when nothing happens.** Quiet partitions cost no events: a parked Fetch has no timer unless a
-renewal would bring something, or `set_clocked(True)` said that hosts or links are in trouble (`follower_state.py`);
+renewal would bring something, or `set_clocked(True)` said that hosts or links are in trouble (`follower_sessions.py`);
 lag is only watched where a follower is behind (`isr.py`); high watermarks are checkpointed in retrospect
 (`partition.py`); logs are maintained when they need it (`log_maintenance.py`).
 
@@ -45,7 +45,7 @@ from groupsim.cluster.log.log import PartitionLog
 from groupsim.cluster.replica import appends, consumers, deletions, inspection, offsets
 from groupsim.cluster.replica.broker_replicas import Alter, Station
 from groupsim.cluster.replica.fetcher import Connect, Fetcher
-from groupsim.cluster.replica.follower_state import Peers
+from groupsim.cluster.replica.follower_sessions import Peers
 from groupsim.cluster.replica.isr import LagWatch
 from groupsim.cluster.replica.leader import Leadership
 from groupsim.cluster.replica.log_maintenance import Upkeep
@@ -192,7 +192,7 @@ class ReplicaManager:
         return hosted.epoch if hosted is not None and hosted.lead is not None else None
 
     def set_clocked(self, clocked: bool) -> None:
-        """Say whether hosts or links are in trouble anywhere: then long polls go by the clock (`follower_state.py`).
+        """Say whether hosts or links are in trouble anywhere: then long polls go by the clock (`follower_sessions.py`).
 
         To be called with True before a broker pauses or crashes or a link is harmed, with False when all is well again.
         """

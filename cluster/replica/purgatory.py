@@ -1,7 +1,7 @@
 """Parked requests: each with the condition that completes it, and a deadline.
 
 Two kinds wait. A *produce* with acks=all waits for its batches to be on every in-sync replica; a consumer's *fetch*
-waits for enough bytes. (A follower's fetch waits too, but there is one per follower at most: `follower_state.py`.)
+waits for enough bytes. (A follower's fetch waits too, but there is one per follower at most: `follower_sessions.py`.)
 What completes them calls them: nobody walks the purgatory. Deadlines are kept in lanes, one for each waiting time: a
 lane is a queue, because later requests of equal waiting time have later deadlines, so one event per lane is enough, and
 a request that is done is thrown out when it comes to the front.

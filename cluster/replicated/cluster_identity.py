@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from groupsim.cluster.config.cluster import ClusterConfig
-from groupsim.cluster.controller.admin import topic_id
+from groupsim.cluster.controller.topic_changes import topic_id
 from groupsim.cluster.network.endpoint import broker_name
 from groupsim.cluster.transactions.producer_ids import ProducerIdBlocks
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC

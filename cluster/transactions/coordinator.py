@@ -18,7 +18,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from groupsim.cluster.config.transactions import TransactionConfig
-from groupsim.cluster.controller.administration import INTERNAL_TOPICS
+from groupsim.cluster.controller.admin_requests import INTERNAL_TOPICS
 from groupsim.cluster.transactions import listing
 from groupsim.cluster.transactions.effects import Append, Changed, Effect, Reply, SendMarkers
 from groupsim.cluster.transactions.interfaces import Log, NoProducerId, Topics

@@ -17,7 +17,7 @@ from groupsim.members.failures import PluginError
 from groupsim.scenarios.language.model import Scenario
 from groupsim.scenarios.plans.clusters import is_replicated
 from groupsim.scenarios.runtime.runner import REPEAT, Run, run_scenario
-from groupsim.scenarios.runtime.world import Stage
+from groupsim.scenarios.runtime.stage import Stage
 from groupsim.scenarios.story.words import clock
 
 COUNTED_LOGS = "`--set cluster.logs=counted` takes about a third of it, where it is only the group that matters"

@@ -12,7 +12,7 @@ from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.logs.broker import BrokerLog
 from groupsim.logs.broker_life import BrokerLife
 from groupsim.logs.clients.known import Known
-from groupsim.logs.clients.profiles import ClientLog, client_log
+from groupsim.logs.clients.library_choice import ClientLog, client_log
 from groupsim.logs.wording import version
 
 LISTED = ".groupsim-logs"

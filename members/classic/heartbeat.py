@@ -29,7 +29,7 @@ from groupsim.members.member import ClientState, Generation, Member
 from groupsim.members.profiles.defects import Defect
 from groupsim.members.profiles.exceptions import exception_name
 from groupsim.members.profiles.reactions import Reaction
-from groupsim.members.profiles.rows import SessionCheck
+from groupsim.members.profiles.row_types import SessionCheck
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Api, HeartbeatRequest, HeartbeatResponse
 

@@ -17,7 +17,7 @@ from groupsim.members.profiles.profile import (
     setting_names,
 )
 from groupsim.members.profiles.reactions import FRANZ_GO, SARAMA, Reaction
-from groupsim.members.profiles.rows import AfterBreak, SessionCheck
+from groupsim.members.profiles.row_types import AfterBreak, SessionCheck
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Api
 

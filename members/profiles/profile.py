@@ -1,7 +1,7 @@
 """What a client library's profile says: the answers to everything that libraries do differently.
 
 A simulated consumer asks the profile and nothing else; no module tests for a name. What differs by subject is in the
-rows of a profile (`rows.py`), what differs in time and threads in its pace (`pace.py`).
+rows of a profile (`row_types.py`), what differs in time and threads in its pace (`pace.py`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from groupsim.eventloop.units import MS_US
 from groupsim.members.profiles.defects import Defect, client_defect
 from groupsim.members.profiles.pace import HEARTBEAT_THREAD, Pace
 from groupsim.members.profiles.reactions import JAVA, OTHERWISE, Reaction, Table
-from groupsim.members.profiles.rows import (
+from groupsim.members.profiles.row_types import (
     CallbackRow,
     CommitRow,
     CoordinatorRow,

@@ -13,7 +13,7 @@ from typing import Final
 from groupsim.members.profiles.pace import HEARTBEAT_THREAD, PollOnly, TaskWithHeartbeats
 from groupsim.members.profiles.profile import JAVA_PARKED, ProfileRow, RebalanceTimeout, SettingName, defaults_of
 from groupsim.members.profiles.reactions import AIOKAFKA, KAFKA_PYTHON, KAFKA_PYTHON_3, KAFKA_PYTHON_UNTIL_2_2
-from groupsim.members.profiles.rows import AfterBreak, SessionCheck
+from groupsim.members.profiles.row_types import AfterBreak, SessionCheck
 
 # fmt: off
 _KEYS = (

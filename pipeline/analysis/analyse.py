@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
 
-from groupsim.pipeline.analysis import choosing, wording
+from groupsim.pipeline.analysis import recommendation, wording
 from groupsim.pipeline.analysis.answer import (
     BASELINE,
     BEST,
@@ -207,7 +207,8 @@ class _Analysis:
             if not self.statistics[number]:  # not a single run yet
                 self.statistics[number] = {one.metric: one for one in statistics(cell)}
         self.limits = {
-            number: choosing.limits(cell, self.statistics[number], self.goals) for number, cell in self.cells.items()
+            number: recommendation.limits(cell, self.statistics[number], self.goals)
+            for number, cell in self.cells.items()
         }
         self.means = {
             goal.metric: {
@@ -221,7 +222,9 @@ class _Analysis:
         self.within = [number for number in started if all(limit.keeps for limit in self.limits[number])]
         known = [number for number in self.within if number in self.means[self.goals[0].metric]]
         self.leader = (
-            choosing.leader(known, self.means[self.goals[0].metric], self.goals[0], self.changes) if known else None
+            recommendation.leader(known, self.means[self.goals[0].metric], self.goals[0], self.changes)
+            if known
+            else None
         )
         self.comparisons = self._comparisons()
         self.effects = tuple(effects(self.cells, self.labels, self.experiment.baseline, self.goals[:2]))
@@ -257,7 +260,7 @@ class _Analysis:
         return {one.cell: one for one in judged(family, goal.better)}
 
     def _answer(self, started: Sequence[int]) -> Answer:
-        choice = choosing.choose(self.within, self.goals, self.means, self.changes, self._compare)
+        choice = recommendation.choose(self.within, self.goals, self.means, self.changes, self._compare)
         decision, choice = self._decision(started, choice)
         runner_up = self._runner_up(choice.chosen)
         points = self._points()
@@ -284,7 +287,7 @@ class _Analysis:
             warnings=tuple(self._warnings(cells)),
         )
 
-    def _decision(self, started: Sequence[int], choice: choosing.Choice) -> tuple[str, choosing.Choice]:
+    def _decision(self, started: Sequence[int], choice: recommendation.Choice) -> tuple[str, recommendation.Choice]:
         nothing = attrs.evolve(choice, chosen=None)
         if not started:
             return NO_DATA, nothing
@@ -293,7 +296,7 @@ class _Analysis:
             return NONE_WITHIN_LIMITS, nothing
         ready = max(len(self.cells[number].done) for number in started)
         judged_steps = [one for one in self.comparisons if one.role == BEST and one.cell != one.other]
-        if ready < FEW or (len(self.within) > 1 and choosing.too_few(judged_steps)):
+        if ready < FEW or (len(self.within) > 1 and recommendation.too_few(judged_steps)):
             return MORE_SEEDS, nothing
         if choice.all_tied and choice.steps and ready < self._needed_seeds() and not self._all_equal(judged_steps):
             return MORE_SEEDS, nothing  # "no significant difference" would be true of any numbers
@@ -303,7 +306,7 @@ class _Analysis:
 
     def _needed_seeds(self) -> int:
         """The fewest with which cells within the limits could be told apart."""
-        return choosing.seeds_needed(len(self.within) - 1)
+        return recommendation.seeds_needed(len(self.within) - 1)
 
     def _all_equal(self, comparisons: Sequence[Comparison]) -> bool:
         """No seed differs in any goal: more of them are not likely to."""
@@ -327,9 +330,9 @@ class _Analysis:
         others = [number for number in self.within if number != chosen and number in self.means[goal.metric]]
         if chosen is None or not others:
             return None
-        return choosing.leader(others, self.means[goal.metric], goal, self.changes)
+        return recommendation.leader(others, self.means[goal.metric], goal, self.changes)
 
-    def _findings(self, decision: str, choice: choosing.Choice, runner_up: int | None) -> wording.Findings:
+    def _findings(self, decision: str, choice: recommendation.Choice, runner_up: int | None) -> wording.Findings:
         chosen, first, base = choice.chosen, self.goals[0], self.experiment.baseline
         rival = None if chosen is None or runner_up is None else self._compare([chosen], runner_up, first)[chosen]
         mine = [one for one in self.comparisons if one.role == BASELINE and one.cell == chosen]

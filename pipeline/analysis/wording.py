@@ -25,8 +25,8 @@ from groupsim.pipeline.analysis.answer import (
     Limit,
     Statistic,
 )
-from groupsim.pipeline.analysis.choosing import Choice, Step
 from groupsim.pipeline.analysis.intervals import CONFIDENCE
+from groupsim.pipeline.analysis.recommendation import Choice, Step
 from groupsim.pipeline.tables.metrics import METRICS, Metric, Unit
 
 

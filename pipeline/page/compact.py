@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from groupsim.pipeline.tables.columns import KEY, Table, Type
+from groupsim.pipeline.tables.column_types import KEY, Table, Type
 from groupsim.pipeline.tables.schemas import TABLES
 
 # What a page shows of a run; traces are files of their own.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from groupsim.pipeline.tables.columns import Table
+from groupsim.pipeline.tables.column_types import Table
 from groupsim.pipeline.tables.schemas import TABLES, arrow_schema
 
 if TYPE_CHECKING:

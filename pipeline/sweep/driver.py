@@ -17,9 +17,9 @@ from attrs import frozen
 from groupsim.pipeline.experiment import Experiment
 from groupsim.pipeline.sweep import assignors, chunks, work
 from groupsim.pipeline.sweep import compact as compacting
-from groupsim.pipeline.sweep.choosing import Choice, choose
 from groupsim.pipeline.sweep.chunks import Chunk
 from groupsim.pipeline.sweep.directory import Contents, Directory
+from groupsim.pipeline.sweep.engine_choice import Choice, choose
 from groupsim.pipeline.sweep.engines import AUTO, POOL, SPARK, Done, Engine, EngineOptions, Merging, cores
 from groupsim.pipeline.sweep.errors import SweepError
 from groupsim.pipeline.sweep.merging import Job

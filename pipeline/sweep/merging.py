@@ -31,7 +31,7 @@ from groupsim.pipeline.tables.schemas import RUNS, TABLES, arrow_schema
 
 if TYPE_CHECKING:
     from groupsim.pipeline.sweep.place import Place
-    from groupsim.pipeline.tables.columns import Table
+    from groupsim.pipeline.tables.column_types import Table
 
 RANGE = 8 << 20  # bytes of Parquet whose rows are sorted at a time; in memory they are many times as large
 BYTES_OF_A_COLUMN = 450  # in the footer and the headers of a file

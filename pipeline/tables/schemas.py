@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from groupsim.pipeline.tables.columns import KEY, Table, Type, flag, large, text, whole
+from groupsim.pipeline.tables.column_types import KEY, Table, Type, flag, large, text, whole
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -18,7 +18,7 @@ from groupsim.scenarios.drafting.clusters import brokers_of, runs_brokers
 from groupsim.scenarios.drafting.facts import POD_NAME, Autoscaler, Brokers, Fact, Found, Settings, Topic, Workload
 from groupsim.scenarios.language.data_values import SETTINGS, BrokerProperties
 from groupsim.scenarios.language.problems import Place, one_problem, suggest
-from groupsim.scenarios.lint.profiles import variants
+from groupsim.scenarios.lint.documents import variants
 
 PROFILES_ACTIVE = "SPRING_PROFILES_ACTIVE"
 HOSTNAME = "HOSTNAME"

@@ -17,8 +17,8 @@ from groupsim.scenarios.drafting.applications import mentions_kafka
 from groupsim.scenarios.drafting.facts import Fact, Found, Node, Settings
 from groupsim.scenarios.language.document import Document, parse_documents
 from groupsim.scenarios.language.problems import Place, Problem, ScenarioError, one_problem
+from groupsim.scenarios.lint.documents import parts_of
 from groupsim.scenarios.lint.in_properties import lines_of
-from groupsim.scenarios.lint.profiles import parts_of
 from groupsim.scenarios.lint.spellings import Line, flat
 
 READS = (

@@ -14,7 +14,7 @@ from attrs import frozen
 if TYPE_CHECKING:
     from groupsim.eventloop.trace.events import Kind, TraceEvent
     from groupsim.scenarios.expectations.evidence import Evidence
-    from groupsim.scenarios.runtime.world import Stage
+    from groupsim.scenarios.runtime.stage import Stage
 
 
 @frozen

@@ -27,7 +27,7 @@ from groupsim.scenarios.language.targets import partition_named
 from groupsim.scenarios.runtime.member_process import Actor
 
 if TYPE_CHECKING:
-    from groupsim.scenarios.runtime.world import Stage
+    from groupsim.scenarios.runtime.stage import Stage
     from groupsim.scenarios.steps.actions import HandMadeRequest
 
 _TIMEOUT_US = 310 * SECOND_US

@@ -41,7 +41,7 @@ from groupsim.scenarios.steps.describe_step import deed_data, deed_words
 
 if TYPE_CHECKING:
     from groupsim.scenarios.runtime.member_process import Actor
-    from groupsim.scenarios.runtime.world import Stage
+    from groupsim.scenarios.runtime.stage import Stage
 
 TOLERANCE = 10  # percent by which lag per pod may miss the target without a change (HPA's 0.1)
 MOST_AT_ONCE = 4  # pods that may be added at one look, unless a doubling is more

@@ -15,7 +15,7 @@ from groupsim.scenarios.language.targets import Broker
 from groupsim.scenarios.steps.broker_rollout import RollBrokers
 
 if TYPE_CHECKING:
-    from groupsim.scenarios.runtime.world import Stage
+    from groupsim.scenarios.runtime.stage import Stage
 
 LOOK_US = 500_000
 """Time between two looks at whether a broker has ended, or the replicas are in sync."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from groupsim.cluster.replicated.logs import ReplicatedLogs
     from groupsim.scenarios.language.acls import AclSpec
     from groupsim.scenarios.language.targets import Broker, PartitionName
-    from groupsim.scenarios.runtime.world import Stage
+    from groupsim.scenarios.runtime.stage import Stage
 
 
 _CLIENT_PURPOSES = ("coordinator", "data", "produce")

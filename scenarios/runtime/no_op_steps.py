@@ -23,7 +23,7 @@ from groupsim.scenarios.steps.describe_step import deed_words
 from groupsim.scenarios.steps.stuck import StuckApplication
 
 if TYPE_CHECKING:
-    from groupsim.scenarios.runtime.world import Stage
+    from groupsim.scenarios.runtime.stage import Stage
 
 _OF_THE_LIVING = (Stop, Crash, Pause, BlockHeartbeats, Rejoin, StuckApplication)
 _MANY = 4

@@ -19,7 +19,7 @@ from groupsim.scenarios.plans.members import MemberPlan
 from groupsim.scenarios.runtime.member_process import Actor
 
 if TYPE_CHECKING:
-    from groupsim.scenarios.runtime.world import Stage
+    from groupsim.scenarios.runtime.stage import Stage
     from groupsim.scenarios.steps.actions import RollingRestart, Scale
 
 

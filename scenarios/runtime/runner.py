@@ -32,7 +32,7 @@ from groupsim.scenarios.plans.fleets import for_each, judged
 from groupsim.scenarios.plans.subscriptions import topics_of
 from groupsim.scenarios.runtime.interrupts import InParts
 from groupsim.scenarios.runtime.no_op_steps import missed
-from groupsim.scenarios.runtime.world import Stage
+from groupsim.scenarios.runtime.stage import Stage
 from groupsim.scenarios.steps.describe_step import deed_data, deed_words
 from groupsim.scenarios.story import Story, tell
 from groupsim.scenarios.story.records.log_growth import Growth

@@ -9,7 +9,7 @@ from groupsim.scenarios.plans.producers import millionths
 
 if TYPE_CHECKING:
     from groupsim.scenarios.language.values import Rate
-    from groupsim.scenarios.runtime.world import Stage
+    from groupsim.scenarios.runtime.stage import Stage
 
 
 class OnTopics:

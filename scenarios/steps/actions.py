@@ -40,7 +40,7 @@ from groupsim.scenarios.language.values import (
 )
 
 if TYPE_CHECKING:
-    from groupsim.scenarios.runtime.world import Stage
+    from groupsim.scenarios.runtime.stage import Stage
 
 _MEMBER = "Whom: names, patterns, `leader`, `member 2`, or `all`."
 _PROCESS = "Whom: names and patterns of members and producers, `leader`, `member 2`, or `all` (members)."

@@ -12,7 +12,7 @@ from groupsim.scenarios.language.registry import Deed, action
 from groupsim.scenarios.language.values import Duration, Version
 
 if TYPE_CHECKING:
-    from groupsim.scenarios.runtime.world import Stage
+    from groupsim.scenarios.runtime.stage import Stage
 
 
 @action("roll-brokers")

@@ -22,7 +22,7 @@ from groupsim.scenarios.language.targets import Broker, Processes, RequestTarget
 from groupsim.scenarios.language.values import Bandwidth, Count, Duration, ErrorName, Names, Positive
 
 if TYPE_CHECKING:
-    from groupsim.scenarios.runtime.world import Stage
+    from groupsim.scenarios.runtime.stage import Stage
 
 _MEMBER = "Whose connections: names and patterns of members and producers, `leader`, `member 2`, or `all` (members)."
 _BROKER = "Only those to this broker: a number, or `coordinator`."

@@ -12,7 +12,7 @@ from groupsim.scenarios.language.targets import Members, PartitionName
 from groupsim.scenarios.language.values import Duration
 
 if TYPE_CHECKING:
-    from groupsim.scenarios.runtime.world import Stage
+    from groupsim.scenarios.runtime.stage import Stage
 
 
 @action("stuck")

@@ -15,7 +15,7 @@ from random import Random
 
 import pytest
 
-from groupsim.cluster.controller.admin import Refused
+from groupsim.cluster.controller.topic_changes import Refused
 from groupsim.cluster.network.faults import Break, Direction, Isolate, Match, Stall
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.eventloop.trace.events import Kind, TraceEvent

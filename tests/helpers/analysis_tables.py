@@ -11,7 +11,7 @@ from attrs import Factory, define
 
 from groupsim.pipeline.experiment.model import Cell, Experiment, Goal
 from groupsim.pipeline.sweep.directory import Contents, Directory
-from groupsim.pipeline.tables.columns import Table, Type
+from groupsim.pipeline.tables.column_types import Table, Type
 from groupsim.pipeline.tables.schemas import TABLES, arrow_schema
 
 FILLERS = {Type.INT: 0, Type.LONG: 0, Type.BOOL: False, Type.TEXT: ""}

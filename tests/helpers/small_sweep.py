@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from groupsim.pipeline.experiment import Experiment, load_experiment
 from groupsim.pipeline.sweep.directory import Contents, Directory
-from groupsim.pipeline.tables.columns import Type
+from groupsim.pipeline.tables.column_types import Type
 from groupsim.pipeline.tables.schemas import TABLES, arrow_schema
 
 TEXT = """

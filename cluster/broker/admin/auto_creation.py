@@ -17,7 +17,7 @@ from typing import Any, Final
 from groupsim.cluster.broker.admin.forwarding import Forwarding
 from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.config.transactions import TRANSACTION_TOPIC
-from groupsim.cluster.controller.admin import illegal_name
+from groupsim.cluster.controller.topic_changes import illegal_name
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.coordinator.base.versions import parse_version
 from groupsim.protocol.errors import ErrorCode

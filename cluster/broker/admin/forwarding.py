@@ -17,7 +17,7 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from groupsim.cluster.controller.administration import Decided
+from groupsim.cluster.controller.admin_requests import Decided
 from groupsim.cluster.controller.channel import Channel, Connection
 from groupsim.eventloop.interface import EventLoop, Host
 

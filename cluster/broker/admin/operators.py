@@ -16,7 +16,7 @@ from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 from groupsim.cluster.acl.operations import TOPIC_OPERATIONS
-from groupsim.cluster.controller.admin import illegal_name
+from groupsim.cluster.controller.topic_changes import illegal_name
 from groupsim.coordinator.base.interfaces import Call
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.errors import ErrorCode

@@ -21,7 +21,7 @@ from groupsim.cluster.acl.operations import CLUSTER_OPERATIONS
 from groupsim.cluster.broker.admin.effective import Settings
 from groupsim.cluster.broker.admin.forwarding import Forwarding
 from groupsim.cluster.config import setting_values
-from groupsim.cluster.controller.admin import illegal_name
+from groupsim.cluster.controller.topic_changes import illegal_name
 from groupsim.coordinator.base.interfaces import Call
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.acl import NOT_ASKED

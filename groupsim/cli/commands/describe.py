@@ -29,7 +29,7 @@ from groupsim.eventloop.units import parse_duration
 from groupsim.protocol.embedded import consumer_protocol as embedded
 from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.language.problems import suggest
-from groupsim.scenarios.runtime.world import Stage
+from groupsim.scenarios.runtime.stage import Stage
 from groupsim.scenarios.story import Generation, Outcome, tell
 from groupsim.scenarios.story.many_groups import fleets
 from groupsim.scenarios.story.words import clock, span

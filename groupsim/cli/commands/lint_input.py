@@ -34,9 +34,9 @@ from groupsim.scenarios.lint import (
     not_judged,
 )
 from groupsim.scenarios.lint.brokers import BrokerView
+from groupsim.scenarios.lint.documents import ON_PROFILE, parts_of, variants
 from groupsim.scenarios.lint.engine import ordered
 from groupsim.scenarios.lint.places import ELSEWHERE, OF_BROKERS_TOO
-from groupsim.scenarios.lint.profiles import ON_PROFILE, parts_of, variants
 from groupsim.scenarios.lint.rules.migration import TARGET
 from groupsim.scenarios.lint.spellings import Line, is_filled_in
 from groupsim.scenarios.loading import catalogue

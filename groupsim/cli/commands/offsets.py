@@ -37,7 +37,7 @@ from groupsim.protocol.batch.batch import EPOCH_MS, Batch
 from groupsim.protocol.batch.codec import LENGTH_END, MAGIC, read_batches
 from groupsim.protocol.errors import ProtocolError
 from groupsim.scenarios.language.problems import suggest
-from groupsim.scenarios.runtime.world import Stage
+from groupsim.scenarios.runtime.stage import Stage
 from groupsim.scenarios.story.words import clock, span
 
 Batches = dict[int, list[Batch]]

@@ -20,7 +20,7 @@ from groupsim.cli import as_json
 from groupsim.cluster.cluster import Cluster
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC, partition_for
 from groupsim.protocol.messages.group import TopicPartition
-from groupsim.scenarios.runtime.world import Stage
+from groupsim.scenarios.runtime.stage import Stage
 
 
 @frozen

@@ -14,7 +14,7 @@ from attrs import frozen
 
 from groupsim.pipeline.sweep.parts import table_file
 from groupsim.pipeline.sweep.spark.remote import reading
-from groupsim.pipeline.tables.columns import Table
+from groupsim.pipeline.tables.column_types import Table
 from groupsim.pipeline.tables.schemas import TABLES
 
 if TYPE_CHECKING:

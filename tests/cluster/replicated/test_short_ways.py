@@ -9,7 +9,7 @@ import pytest
 from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.replica import consumers
-from groupsim.cluster.replica.follower_state import Peer
+from groupsim.cluster.replica.follower_sessions import Peer
 from groupsim.eventloop.trace.trace import Level, Trace
 from groupsim.eventloop.units import SECOND_US
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual

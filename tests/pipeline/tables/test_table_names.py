@@ -13,7 +13,7 @@ from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.eventloop.trace.sinks import COLUMNS, PARQUET, read_trace, write_trace
 from groupsim.pipeline.sweep.directory import Directory
 from groupsim.pipeline.sweep.errors import SweepError
-from groupsim.pipeline.tables.columns import KEY, Table
+from groupsim.pipeline.tables.column_types import KEY, Table
 from groupsim.pipeline.tables.schemas import QUERIED, TABLES_VERSION, TRACES
 from tests.helpers import small_sweep, words_of_sql
 

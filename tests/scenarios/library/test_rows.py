@@ -13,7 +13,7 @@ import pytest
 from groupsim.eventloop.trace.events import Kind
 from groupsim.members.producer.traffic import Traffic
 from groupsim.pipeline.runs import Rows
-from groupsim.pipeline.tables.columns import Type
+from groupsim.pipeline.tables.column_types import Type
 from groupsim.pipeline.tables.schemas import TABLES
 from groupsim.scenarios.loading.catalogue import names
 from groupsim.scenarios.runtime.runner import Run

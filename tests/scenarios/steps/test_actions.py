@@ -14,7 +14,7 @@ from groupsim.scenarios.language.problems import ScenarioError
 from groupsim.scenarios.language.registry import ACTIONS
 from groupsim.scenarios.loading.python_api import Draft, scenario
 from groupsim.scenarios.runtime.runner import Run, StepError, run_scenario
-from groupsim.scenarios.runtime.world import Stage
+from groupsim.scenarios.runtime.stage import Stage
 from groupsim.scenarios.story import tell
 
 QUICK = {"session.timeout.ms": 6000, "heartbeat.interval.ms": 1000, "metadata.max.age.ms": 2000}

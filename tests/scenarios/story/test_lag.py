@@ -12,7 +12,7 @@ from groupsim.members.producer.traffic import Traffic
 from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.loading.load import load_text
 from groupsim.scenarios.runtime.runner import _schedule
-from groupsim.scenarios.runtime.world import Stage
+from groupsim.scenarios.runtime.stage import Stage
 from groupsim.scenarios.story import Lag, tell
 from groupsim.scenarios.story.records.log_growth import LogEnds, changes, floor_sum
 

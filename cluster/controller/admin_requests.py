@@ -21,10 +21,10 @@ from groupsim.cluster.acl.control import AclControl
 from groupsim.cluster.config import setting_values
 from groupsim.cluster.config.controller import ControllerConfig
 from groupsim.cluster.config.group_settings import check_group
-from groupsim.cluster.controller.admin import Admin, illegal_name
 from groupsim.cluster.controller.image import Draft
 from groupsim.cluster.controller.partitions import MIN_ISR
 from groupsim.cluster.controller.placement import Refused
+from groupsim.cluster.controller.topic_changes import Admin, illegal_name
 from groupsim.eventloop.trace.trace import Trace
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.admin import (
