@@ -10,7 +10,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from groupsim.coordinator.classic.states import CAN_REBALANCE, TRANSITIONS, Cause, State
+from groupsim.coordinator.classic.states import CAN_REBALANCE, TRANSITIONS, State, TransitionCause
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "states.md"
 
@@ -47,7 +47,7 @@ def table() -> list[str]:
     states = [state for state in State if state is not State.DEAD]
     lines = ["| cause | " + " | ".join(state.printed for state in states) + " |"]
     lines.append("| --- |" + " --- |" * len(states))
-    for cause in Cause:
+    for cause in TransitionCause:
         following = [TRANSITIONS[state].get(cause) for state in states]
         lines.append(
             f"| `{cause.value}` | " + " | ".join(target.printed if target else "" for target in following) + " |"
@@ -58,7 +58,11 @@ def table() -> list[str]:
 
 def meanings() -> list[str]:
     """The causes in words."""
-    return ["| cause | meaning |", "| --- | --- |", *(f"| `{cause.value}` | {cause.meaning} |" for cause in Cause)]
+    return [
+        "| cause | meaning |",
+        "| --- | --- |",
+        *(f"| `{cause.value}` | {cause.meaning} |" for cause in TransitionCause),
+    ]
 
 
 def main() -> int:

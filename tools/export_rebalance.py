@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 from kept_page import replaced
 
 from groupsim import Story, TraceEvent, load_file, run_scenario, tell
-from groupsim.coordinator.classic.states import Cause
+from groupsim.coordinator.classic.states import TransitionCause
 from groupsim.scenarios.loading.catalogue import find
 from groupsim.scenarios.loading.load import load_text
 
@@ -225,7 +225,7 @@ class Reader:
 
     def _state(self, event: TraceEvent) -> str:
         code = carried(event).get("cause_code")
-        why = next((cause.meaning for cause in Cause if cause == code), event.reason)
+        why = next((cause.meaning for cause in TransitionCause if cause == code), event.reason)
         match event.to:
             case "PreparingRebalance":
                 return f"A rebalance begins: {why}."

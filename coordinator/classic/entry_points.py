@@ -24,7 +24,15 @@ from groupsim.coordinator.classic.operation import Operation
 from groupsim.coordinator.classic.purgatory import ANSWERED
 from groupsim.coordinator.classic.rebalance import close_no_round, complete_join, initial_timer_fired, prepare
 from groupsim.coordinator.classic.snapshot import snapshot
-from groupsim.coordinator.classic.states import AWAITING_SYNC, DEAD, EMPTY, PREPARING_REBALANCE, STABLE, Cause, Reason
+from groupsim.coordinator.classic.states import (
+    AWAITING_SYNC,
+    DEAD,
+    EMPTY,
+    PREPARING_REBALANCE,
+    STABLE,
+    Reason,
+    TransitionCause,
+)
 from groupsim.coordinator.classic.sync import sync, sync_timer_fired
 
 
@@ -87,5 +95,5 @@ class ClassicGroup(GroupData):
         """
         if self.state not in (STABLE, AWAITING_SYNC):
             return False
-        prepare(op, self, Reason(Cause.UPDATE_META, reason))
+        prepare(op, self, Reason(TransitionCause.UPDATE_META, reason))
         return True

@@ -19,9 +19,9 @@ from groupsim.coordinator.classic.states import (
     EMPTY,
     PREPARING_REBALANCE,
     STABLE,
-    Cause,
     Reason,
     State,
+    TransitionCause,
 )
 from groupsim.coordinator.classic.validation import member_error
 from groupsim.protocol.errors import ErrorCode
@@ -87,6 +87,6 @@ def _expel(op: Operation, group: GroupData, member: Member) -> None:
     remove_member(op, group, member.member_id, "session-expired")
     if group.state in (STABLE, AWAITING_SYNC):
         text = f"removing member {member.member_id} on heartbeat expiration."
-        prepare(op, group, Reason(Cause.HEARTBEAT_EXPIRED, text, member.member_id))
+        prepare(op, group, Reason(TransitionCause.HEARTBEAT_EXPIRED, text, member.member_id))
     else:
         complete_after_expiry(op, group)

@@ -27,9 +27,9 @@ from groupsim.coordinator.classic.states import (
     NO_REASON,
     PREPARING_REBALANCE,
     STABLE,
-    Cause,
     IllegalState,
     Reason,
+    TransitionCause,
 )
 from groupsim.coordinator.classic.static_replacement import replace_static_member
 from groupsim.coordinator.classic.validation import Arrival, member_error
@@ -183,7 +183,7 @@ def _reason_to_add(member: Member, request: JoinGroupRequest) -> Reason:
     client_reason = request.reason or NO_REASON
     instance = member.instance_id or "null"
     text = f"Adding new member {member.member_id} with group instance id {instance}; client reason: {client_reason}"
-    return Reason(Cause.ADD_MEMBER, text, member.member_id, client_reason)
+    return Reason(TransitionCause.ADD_MEMBER, text, member.member_id, client_reason)
 
 
 def _emit_added(op: Operation, group: GroupData, member: Member, known_id: bool) -> None:
@@ -247,20 +247,20 @@ def _take_part(op: Operation, group: GroupData, arrival: Arrival, request: JoinG
     op.park(arrival.call, _JOIN, group, member, JOIN_CONDITION)
 
 
-def _cause_of_rejoin(group: GroupData, member: Member, request: JoinGroupRequest) -> Cause | None:
+def _cause_of_rejoin(group: GroupData, member: Member, request: JoinGroupRequest) -> TransitionCause | None:
     """Return the cause for which this JoinGroup opens a round; None when it does not."""
     # Kafka opens a round for any JoinGroup of a Stable group's leader, even an unchanged one: it may want new topics.
     if group.state is STABLE and member.member_id == group.leader:
-        return Cause.LEADER_REJOIN
+        return TransitionCause.LEADER_REJOIN
     if group.state in (STABLE, AWAITING_SYNC) and not member.matches(request.protocols):
-        return Cause.UPDATE_META
+        return TransitionCause.UPDATE_META
     return None
 
 
-def _rejoin_reason(group: GroupData, member: Member, request: JoinGroupRequest, cause: Cause) -> Reason:
+def _rejoin_reason(group: GroupData, member: Member, request: JoinGroupRequest, cause: TransitionCause) -> Reason:
     client_reason = request.reason or NO_REASON
     state = group.state.printed
-    if cause is Cause.LEADER_REJOIN:
+    if cause is TransitionCause.LEADER_REJOIN:
         text = f"Leader {member.member_id} re-joining group during {state}; client reason: {client_reason}"
     else:
         text = f"Updating metadata for member {member.member_id} during {state}; client reason: {client_reason}"

@@ -9,7 +9,7 @@ from groupsim.coordinator.base.effects import CallToken
 from groupsim.coordinator.classic.group import GroupData
 from groupsim.coordinator.classic.operation import Operation
 from groupsim.coordinator.classic.rebalance import answer_join, maybe_complete, prepare, remove_member
-from groupsim.coordinator.classic.states import NO_REASON, Cause, Reason, State
+from groupsim.coordinator.classic.states import NO_REASON, Reason, State, TransitionCause
 from groupsim.coordinator.classic.validation import member_error
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import (
@@ -82,6 +82,6 @@ def _after(
         text = f"explicit `LeaveGroup` request for ({names}) members."
         first = gone[0].member_id or None
         client_reason = next((entry.reason for entry in request.members if entry.reason), NO_REASON)
-        prepare(op, group, Reason(Cause.LEAVE_GROUP, text, first if len(gone) == 1 else None, client_reason))
+        prepare(op, group, Reason(TransitionCause.LEAVE_GROUP, text, first if len(gone) == 1 else None, client_reason))
     else:
         maybe_complete(op, group)

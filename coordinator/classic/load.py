@@ -16,7 +16,7 @@ from groupsim.coordinator.classic.group import GroupData
 from groupsim.coordinator.classic.member import Member
 from groupsim.coordinator.classic.operation import Operation
 from groupsim.coordinator.classic.rebalance import answer_join, answer_sync, drop_parked, prepare
-from groupsim.coordinator.classic.states import Cause, Reason, State
+from groupsim.coordinator.classic.states import Reason, State, TransitionCause
 from groupsim.coordinator.classic.voting import subscribed_topics
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
@@ -61,13 +61,13 @@ def loaded(group: GroupData, op: Operation) -> None:
             f"Freshly-loaded group {group.group_id} (size {size}) is over capacity {limit}. "
             "Rebalancing in order to give a chance for consumers to commit offsets"
         )
-        prepare(op, group, Reason(Cause.OVER_CAPACITY, text))
+        prepare(op, group, Reason(TransitionCause.OVER_CAPACITY, text))
 
 
 def unloaded(group: GroupData, op: Operation) -> None:
     """Handle the unload of the partition: the group is Dead here, and parked requests are answered NOT_COORDINATOR."""
     before = group.state
-    op.change_state(group, Reason(Cause.UNLOADED, "the broker no longer leads the partition"))
+    op.change_state(group, Reason(TransitionCause.UNLOADED, "the broker no longer leads the partition"))
     for member in group.members.values():
         if before is State.PREPARING_REBALANCE:
             response = JoinGroupResponse(ErrorCode.NOT_COORDINATOR, member_id=member.member_id)

@@ -28,8 +28,8 @@ from groupsim.coordinator.classic.states import (
     DEAD,
     EMPTY,
     PREPARING_REBALANCE,
-    Cause,
     Reason,
+    TransitionCause,
     next_state,
 )
 from groupsim.coordinator.classic.voting import select_protocol, subscribed_topics
@@ -154,7 +154,7 @@ def close_no_round(group: GroupData) -> None:
     IllegalState, which ends the timer. A group with members has set that timer again, or stopped it.
     """
     group.generation += 1
-    next_state(group.state, Cause.ALL_GONE)
+    next_state(group.state, TransitionCause.ALL_GONE)
 
 
 def _remove_absent(op: Operation, group: GroupData) -> None:
@@ -186,7 +186,7 @@ def _become_empty(op: Operation, group: GroupData) -> None:
     group.protocol = None
     group.subscribed = subscribed_topics(group)
     group.pending_sync.clear()
-    op.change_state(group, Reason(Cause.ALL_GONE, "the group has no members any more"))
+    op.change_state(group, Reason(TransitionCause.ALL_GONE, "the group has no members any more"))
     op.append((group_record(group, {}),), EmptyStored(group))
 
 
@@ -209,7 +209,7 @@ def _next_generation(op: Operation, group: GroupData) -> None:
     group.pending_sync.clear()
     op.change_state(
         group,
-        Reason(Cause.ALL_JOINED, "every member has joined"),
+        Reason(TransitionCause.ALL_JOINED, "every member has joined"),
         members=len(group.members),
         leader=group.leader,
         protocol=group.protocol,

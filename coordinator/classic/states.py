@@ -81,7 +81,7 @@ PRINTED: Mapping[State, str] = {
 }
 
 
-class Cause(StrEnum):
+class TransitionCause(StrEnum):
     """A cause that ends a state, with its meaning. The broker logs the first ten as `Preparing to rebalance group`."""
 
     _value_: str
@@ -111,40 +111,40 @@ class Cause(StrEnum):
 
 _ROUND_OPENS = State.PREPARING_REBALANCE
 
-TRANSITIONS: Mapping[State, Mapping[Cause, State]] = {
+TRANSITIONS: Mapping[State, Mapping[TransitionCause, State]] = {
     State.EMPTY: {
-        Cause.ADD_MEMBER: _ROUND_OPENS,
-        Cause.UNLOADED: State.DEAD,
+        TransitionCause.ADD_MEMBER: _ROUND_OPENS,
+        TransitionCause.UNLOADED: State.DEAD,
     },
     State.PREPARING_REBALANCE: {
-        Cause.ALL_JOINED: State.AWAITING_SYNC,
-        Cause.ALL_GONE: State.EMPTY,
-        Cause.UNLOADED: State.DEAD,
+        TransitionCause.ALL_JOINED: State.AWAITING_SYNC,
+        TransitionCause.ALL_GONE: State.EMPTY,
+        TransitionCause.UNLOADED: State.DEAD,
     },
     State.AWAITING_SYNC: {
-        Cause.ASSIGNMENT_STORED: State.STABLE,
-        Cause.ADD_MEMBER: _ROUND_OPENS,
-        Cause.UPDATE_META: _ROUND_OPENS,
-        Cause.STATIC_META: _ROUND_OPENS,
-        Cause.LEAVE_GROUP: _ROUND_OPENS,
-        Cause.HEARTBEAT_EXPIRED: _ROUND_OPENS,
-        Cause.SYNC_EXPIRED: _ROUND_OPENS,
-        Cause.STORE_ERROR: _ROUND_OPENS,
-        Cause.UNLOADED: State.DEAD,
+        TransitionCause.ASSIGNMENT_STORED: State.STABLE,
+        TransitionCause.ADD_MEMBER: _ROUND_OPENS,
+        TransitionCause.UPDATE_META: _ROUND_OPENS,
+        TransitionCause.STATIC_META: _ROUND_OPENS,
+        TransitionCause.LEAVE_GROUP: _ROUND_OPENS,
+        TransitionCause.HEARTBEAT_EXPIRED: _ROUND_OPENS,
+        TransitionCause.SYNC_EXPIRED: _ROUND_OPENS,
+        TransitionCause.STORE_ERROR: _ROUND_OPENS,
+        TransitionCause.UNLOADED: State.DEAD,
     },
     State.STABLE: {
-        Cause.ADD_MEMBER: _ROUND_OPENS,
-        Cause.LEADER_REJOIN: _ROUND_OPENS,
-        Cause.UPDATE_META: _ROUND_OPENS,
-        Cause.STATIC_PROTOCOL: _ROUND_OPENS,
-        Cause.LEAVE_GROUP: _ROUND_OPENS,
-        Cause.HEARTBEAT_EXPIRED: _ROUND_OPENS,
-        Cause.SYNC_EXPIRED: _ROUND_OPENS,
-        Cause.OVER_CAPACITY: _ROUND_OPENS,
-        Cause.UNLOADED: State.DEAD,
+        TransitionCause.ADD_MEMBER: _ROUND_OPENS,
+        TransitionCause.LEADER_REJOIN: _ROUND_OPENS,
+        TransitionCause.UPDATE_META: _ROUND_OPENS,
+        TransitionCause.STATIC_PROTOCOL: _ROUND_OPENS,
+        TransitionCause.LEAVE_GROUP: _ROUND_OPENS,
+        TransitionCause.HEARTBEAT_EXPIRED: _ROUND_OPENS,
+        TransitionCause.SYNC_EXPIRED: _ROUND_OPENS,
+        TransitionCause.OVER_CAPACITY: _ROUND_OPENS,
+        TransitionCause.UNLOADED: State.DEAD,
     },
     State.DEAD: {
-        Cause.UNLOADED: State.DEAD,
+        TransitionCause.UNLOADED: State.DEAD,
     },
 }
 
@@ -165,7 +165,7 @@ NO_REASON = "not provided"
 class Reason:
     """The reason for a change of state: the cause, Kafka's text, the member that caused it, and its client's reason."""
 
-    cause: Cause
+    cause: TransitionCause
     text: str
     member_id: str | None = None
     client_reason: str | None = None
@@ -176,7 +176,7 @@ def can_rebalance(state: State) -> bool:
     return state in CAN_REBALANCE
 
 
-def next_state(state: State, cause: Cause) -> State:
+def next_state(state: State, cause: TransitionCause) -> State:
     """Return the state that follows `state` after `cause`.
 
     Raises IllegalState when the table has no such transition, as `ClassicGroup.transitionTo` does.

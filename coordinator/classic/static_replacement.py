@@ -31,9 +31,9 @@ from groupsim.coordinator.classic.states import (
     NO_REASON,
     PREPARING_REBALANCE,
     STABLE,
-    Cause,
     IllegalState,
     Reason,
+    TransitionCause,
 )
 from groupsim.coordinator.classic.validation import Arrival
 from groupsim.coordinator.classic.voting import select_protocol
@@ -116,10 +116,10 @@ def _reason(group: GroupData, member: Member, request: JoinGroupRequest) -> Reas
     described = f"static member {member.member_id} with instance id {member.instance_id}"
     if group.state is STABLE:
         text = f"Group's selectedProtocol will change because {described} joined with change of protocol"
-        cause = Cause.STATIC_PROTOCOL
+        cause = TransitionCause.STATIC_PROTOCOL
     else:
         text = f"Updating metadata for {described}"
-        cause = Cause.STATIC_META
+        cause = TransitionCause.STATIC_META
     return Reason(cause, f"{text}; client reason: {client_reason}", member.member_id, client_reason)
 
 

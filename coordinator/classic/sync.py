@@ -29,7 +29,15 @@ from groupsim.coordinator.classic.rebalance import (
     remove_member,
     reset_assignments,
 )
-from groupsim.coordinator.classic.states import AWAITING_SYNC, DEAD, EMPTY, PREPARING_REBALANCE, STABLE, Cause, Reason
+from groupsim.coordinator.classic.states import (
+    AWAITING_SYNC,
+    DEAD,
+    EMPTY,
+    PREPARING_REBALANCE,
+    STABLE,
+    Reason,
+    TransitionCause,
+)
 from groupsim.coordinator.classic.validation import member_error
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.javahash import java_set_order
@@ -121,7 +129,7 @@ class AssignmentStored:
             client_error = group_append_error(op.differences, error)
             reset_assignments(op, group, client_error)
             text = f"Error {client_error.name} when storing group assignment during SyncGroup (member: {self.leader})."
-            prepare_or_complete(op, group, Reason(Cause.STORE_ERROR, text, self.leader))
+            prepare_or_complete(op, group, Reason(TransitionCause.STORE_ERROR, text, self.leader))
 
     def _distribute(self, op: Operation) -> None:
         group = self.group
@@ -129,7 +137,7 @@ class AssignmentStored:
             member.assignment = self.assignments.get(member.member_id, b"")
             if answer_sync(op, member, _assigned(group, member)):
                 op.set_session(group, member)
-        reason = Reason(Cause.ASSIGNMENT_STORED, "the leader's assignment is stored", self.leader)
+        reason = Reason(TransitionCause.ASSIGNMENT_STORED, "the leader's assignment is stored", self.leader)
         op.change_state(group, reason, leader=group.leader, members=len(group.members), static=group.static_count)
 
 
@@ -145,4 +153,4 @@ def sync_timer_fired(op: Operation, group: GroupData, generation: int) -> None:
         if member_id in group.lookup:  # a static member's former id is no member
             remove_member(op, group, member_id, "sync-timeout")
     text = f"Removing [{', '.join(late)}] on pending sync request expiration"
-    prepare(op, group, Reason(Cause.SYNC_EXPIRED, text, late[0] if len(late) == 1 else None))
+    prepare(op, group, Reason(TransitionCause.SYNC_EXPIRED, text, late[0] if len(late) == 1 else None))

@@ -8,10 +8,10 @@ from groupsim.coordinator.classic.entry_points import ClassicGroup
 from groupsim.coordinator.classic.states import (
     PRINTED,
     TRANSITIONS,
-    Cause,
     IllegalState,
     Reason,
     State,
+    TransitionCause,
     can_rebalance,
     next_state,
 )
@@ -34,8 +34,10 @@ def test_every_pair_of_states_is_legal_exactly_as_in_kafka() -> None:
 
 
 @pytest.mark.parametrize("state", list(State))
-@pytest.mark.parametrize("cause", list(Cause))
-def test_a_way_that_is_not_in_the_table_is_an_error_that_names_the_ones_that_are(state: State, cause: Cause) -> None:
+@pytest.mark.parametrize("cause", list(TransitionCause))
+def test_a_way_that_is_not_in_the_table_is_an_error_that_names_the_ones_that_are(
+    state: State, cause: TransitionCause
+) -> None:
     """`next_state` follows the table and raises IllegalState for everything else."""
     if cause in TRANSITIONS[state]:
         assert next_state(state, cause) is TRANSITIONS[state][cause]
@@ -53,5 +55,5 @@ def test_a_transition_remembers_where_it_came_from_and_when() -> None:
     """The previous state and the time of the change, in whole ms, are kept; a fresh group came from Dead."""
     group = ClassicGroup("g")
     assert group.previous_state is State.DEAD
-    group.transition(Reason(Cause.ADD_MEMBER, "why"), 17_999)
+    group.transition(Reason(TransitionCause.ADD_MEMBER, "why"), 17_999)
     assert (group.previous_state, group.state, group.state_us) == (State.EMPTY, State.PREPARING_REBALANCE, 17_000)

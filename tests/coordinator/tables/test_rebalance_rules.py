@@ -7,7 +7,14 @@ from itertools import product
 import pytest
 
 from groupsim.coordinator.classic.group import GroupData
-from groupsim.coordinator.classic.states import TRANSITIONS, Cause, IllegalState, State, can_rebalance, next_state
+from groupsim.coordinator.classic.states import (
+    TRANSITIONS,
+    IllegalState,
+    State,
+    TransitionCause,
+    can_rebalance,
+    next_state,
+)
 from groupsim.coordinator.classic.voting import select_protocol
 from groupsim.coordinator.testing import GROUP, Bench
 from groupsim.eventloop.trace.events import Kind
@@ -51,7 +58,7 @@ def test_legal_transitions(to: State) -> None:
 
 def test_a_way_that_is_none_is_an_illegal_state() -> None:
     """1.1: a transition that the table does not have raises, whatever the cause."""
-    for state, cause in product(State, Cause):
+    for state, cause in product(State, TransitionCause):
         if cause not in TRANSITIONS[state]:
             with pytest.raises(IllegalState):
                 next_state(state, cause)
