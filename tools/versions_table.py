@@ -1,4 +1,4 @@
-"""Write the table of APIs and their versions, by profile of a broker, into docs/serving.md.
+"""Write the table of APIs and their versions, by release of a broker, into docs/serving.md.
 
 python tools/versions_table.py            write the table
 python tools/versions_table.py --check    exit 1 when the page differs
@@ -17,13 +17,13 @@ from groupsim.protocol.wire.apis import api_table, served
 PAGE = Path(__file__).resolve().parent.parent / "docs" / "serving.md"
 BEGIN = "<!-- versions: begin (written by tools/versions_table.py) -->"
 END = "<!-- versions: end -->"
-PROFILES = ("2.8", "3.9", "4.0.0", BASELINE)
+RELEASES = ("2.8", "3.9", "4.0.0", BASELINE)
 
 
 def table() -> str:
-    """The table of API and profile: the versions of ApiVersions, "–" where an API is absent."""
-    tables = [api_table(profile) for profile in PROFILES]
-    lines = [["API", "key", *PROFILES], ["---"] * (len(PROFILES) + 2)]
+    """The table of API and release: the versions of ApiVersions, "–" where an API is absent."""
+    tables = [api_table(release) for release in RELEASES]
+    lines = [["API", "key", *RELEASES], ["---"] * (len(RELEASES) + 2)]
     for api in served():
         versions = [str(one[api]).replace("-", "–") if api in one else "–" for one in tables]
         lines.append([api.title, str(int(api)), *versions])

@@ -37,16 +37,16 @@ class _Dialect:
 
 
 class Codec:
-    """Decodes the requests that a broker of a profile takes, and encodes their responses.
+    """Decodes the requests that a broker of a release takes, and encodes their responses.
 
-    Raises ValueError for an unknown profile.
+    Raises ValueError for an unknown release.
     """
 
-    def __init__(self, profile: str, directory: Directory) -> None:
+    def __init__(self, release: str, directory: Directory) -> None:
         self._directory = directory
-        self._taken = taken(profile)
-        self._table = api_table(profile)
-        self._release = release_of(profile)
+        self._taken = taken(release)
+        self._table = api_table(release)
+        self._release = release_of(release)
         self._dialects: dict[tuple[int, int], _Dialect] = {}
 
     def understand(self, frame: bytes, most: int = MOST_ELEMENTS) -> Understood:

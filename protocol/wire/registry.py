@@ -39,4 +39,4 @@ _FAMILIES = (
 )
 
 READERS: Mapping[Api, Reader] = {api: read for family in _FAMILIES for api, read in family.READERS.items()}
-"""API → its reader. ApiVersions is absent: it is answered from the table of a profile (`api_versions`)."""
+"""API → its reader. ApiVersions is absent: it is answered from the table of a release (`api_versions`)."""

@@ -1,4 +1,4 @@
-"""ApiVersions: the APIs of the broker, answered from the table of a profile, without a broker.
+"""ApiVersions: the APIs of the broker, answered from the table of a release, without a broker.
 
 A client sends it before it knows any version, so a version above the broker's does not end the connection: it is
 answered in version 0, with UNSUPPORTED_VERSION and the versions of ApiVersions itself (KIP-511). From version 3 on a

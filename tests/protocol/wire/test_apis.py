@@ -13,28 +13,28 @@ from groupsim.protocol.basics import Api
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.releases import BETWEEN_BROKERS, broker_versions
 from groupsim.protocol.wire import Unreadable, api_table, served
-from groupsim.protocol.wire.apis import PROFILES, taken
+from groupsim.protocol.wire.apis import RELEASES, taken
 from tests.helpers.wire_samples import frame, told, understood
 
 VALID = {"client_software_name": "tests", "client_software_version": "1.0-rc.1"}
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-def test_what_is_told_is_what_a_broker_of_the_release_takes(profile: str) -> None:
+@pytest.mark.parametrize("release", RELEASES)
+def test_what_is_told_is_what_a_broker_of_the_release_takes(release: str) -> None:
     """No version outside the release's own, none that cannot be read here, and nothing that passes between brokers."""
-    release = broker_versions(PROFILES[profile])
-    assert set(taken(profile)) == {api for api in served() if api in release}
-    for api, versions in taken(profile).items():
+    takes = broker_versions(RELEASES[release])
+    assert set(taken(release)) == {api for api in served() if api in takes}
+    for api, versions in taken(release).items():
         assert api not in BETWEEN_BROKERS
         for version in (versions.oldest, versions.newest):
-            assert version in release[api]
+            assert version in takes[api]
             assert version in served()[api]
 
 
-@pytest.mark.parametrize("profile", PROFILES)
-def test_produce_is_told_from_0_and_nothing_else_differs_from_what_is_taken(profile: str) -> None:
+@pytest.mark.parametrize("release", RELEASES)
+def test_produce_is_told_from_0_and_nothing_else_differs_from_what_is_taken(release: str) -> None:
     """Without Produce 0 librdkafka believes that a broker cannot compress (KAFKA-18659)."""
-    table, takes = api_table(profile), taken(profile)
+    table, takes = api_table(release), taken(release)
     assert {api for api in table if table[api] != takes[api]} <= {Api.PRODUCE}
     if Api.PRODUCE in table:
         assert (table[Api.PRODUCE].oldest, takes[Api.PRODUCE].oldest) == (0, 3)
@@ -42,19 +42,19 @@ def test_produce_is_told_from_0_and_nothing_else_differs_from_what_is_taken(prof
 
 def test_4_0_0_alone_refuses_old_joins() -> None:
     """KIP-896 took JoinGroup 0 and 1 away and KAFKA-19444 gave them back."""
-    oldest = {profile: api_table(profile)[Api.JOIN_GROUP].oldest for profile in PROFILES}
+    oldest = {release: api_table(release)[Api.JOIN_GROUP].oldest for release in RELEASES}
     assert oldest == {"2.8": 0, "3.9": 0, "4.0.0": 2, "4.4": 0, "4.x": 0}
     assert api_table("4.0.1")[Api.JOIN_GROUP].oldest == 0
 
 
-@pytest.mark.parametrize("profile", ["5.x", "5.0", "4.9", "4.5.0", "0.9.0", "1.1", "", "4", "-1.2", "four"])
-def test_a_profile_there_is_not_names_those_there_are(profile: str) -> None:
-    """The error of a misspelt profile lists them."""
-    if profile == "4":
-        assert api_table(profile) == api_table("4.x")
+@pytest.mark.parametrize("release", ["5.x", "5.0", "4.9", "4.5.0", "0.9.0", "1.1", "", "4", "-1.2", "four"])
+def test_a_profile_there_is_not_names_those_there_are(release: str) -> None:
+    """The error of a misspelt release lists them."""
+    if release == "4":
+        assert api_table(release) == api_table("4.x")
         return
     with pytest.raises(ValueError, match=r"2\.8, 3\.9, 4\.0\.0, 4\.4, 4\.x"):
-        api_table(profile)
+        api_table(release)
 
 
 def test_the_table_is_printed_with_a_row_for_each_api() -> None:
@@ -76,17 +76,17 @@ def by_kio(version: int, response: bytes) -> Any:
 
 
 @pytest.mark.parametrize(
-    ("profile", "version"), [("2.8", 0), ("2.8", 3), ("4.x", 0), ("4.x", 1), ("4.x", 3), ("4.x", 4)]
+    ("release", "version"), [("2.8", 0), ("2.8", 3), ("4.x", 0), ("4.x", 1), ("4.x", 3), ("4.x", 4)]
 )
-def test_api_versions_tells_the_table_of_the_profile(profile: str, version: int) -> None:
+def test_api_versions_tells_the_table_of_the_profile(release: str, version: int) -> None:
     """In every version, with the oldest response header, and without a question to the broker."""
-    exchange = understood(frame("ApiVersions", version, **VALID), profile).exchange
+    exchange = understood(frame("ApiVersions", version, **VALID), release).exchange
     assert exchange.requests == ()
     assert exchange.answered
     response = told("ApiVersions", version, exchange.response([]))
     assert response.header.correlation_id == 7
     assert response.error_code == 0
-    assert table_of(response) == {int(api): tuple(versions) for api, versions in api_table(profile).items()}
+    assert table_of(response) == {int(api): tuple(versions) for api, versions in api_table(release).items()}
     assert list(table_of(response)) == sorted(table_of(response))
 
 
@@ -116,7 +116,7 @@ def test_the_header_of_an_unknown_version_has_to_be_one() -> None:
 
 
 def test_version_4_is_too_new_for_a_2_8_broker() -> None:
-    """Which version is too new depends on the profile."""
+    """Which version is too new depends on the release."""
     exchange = understood(frame("ApiVersions", 4, **VALID), "2.8").exchange
     assert table_of(told("ApiVersions", 0, exchange.response([]))) == {18: (0, 3)}
 
@@ -139,7 +139,7 @@ def test_a_refusal_says_its_error_without_a_table() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "profile", "says"),
+    ("data", "release", "says"),
     [
         (b"", "4.x", "0 bytes: too short"),
         (b"\x00\x0c\x00", "4.x", "3 bytes: too short"),
@@ -154,15 +154,15 @@ def test_a_refusal_says_its_error_without_a_table() -> None:
         (b"\x00\x0c\x00\x04" + bytes(4) + b"\x00\x00\x01\x00\x30", "4.x", "tagged fields end after it"),
     ],
 )
-def test_what_no_broker_answers_is_unreadable_and_says_why(data: bytes, profile: str, says: str) -> None:
+def test_what_no_broker_answers_is_unreadable_and_says_why(data: bytes, release: str, says: str) -> None:
     """Headers that cannot be read, APIs and versions that are not in the table."""
     with pytest.raises(Unreadable, match=says):
-        understood(data, profile)
+        understood(data, release)
 
 
 def test_what_a_broker_does_not_offer_is_not_listed() -> None:
     """ApiVersions lists neither DescribeQuorum (55) nor UpdateFeatures (57), so that clients do not send them."""
-    assert not {55, 57} & {int(api) for profile in PROFILES for api in api_table(profile)}
+    assert not {55, 57} & {int(api) for release in RELEASES for api in api_table(release)}
 
 
 def test_tagged_fields_of_a_header_are_skipped() -> None:
