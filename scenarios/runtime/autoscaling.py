@@ -214,12 +214,12 @@ class Autoscaler:
         for actor in self._pods[kept:]:
             self._pods.remove(actor)
             self._ending.append(actor)
-            self._stage.story(partial(self._end, actor), f"end of {actor.name}")
+            self._stage.start_task(partial(self._end, actor), f"end of {actor.name}")
         for _ in range(to - self._size):
             actor = one_more(self._stage, self._group, [*self._pods, *self._ending])
             self._pods.append(actor)
             self._starting.append(actor)
-            self._stage.story(partial(self._begin, actor), f"start of {actor.name}")
+            self._stage.start_task(partial(self._begin, actor), f"start of {actor.name}")
         self._size = to
 
     async def _begin(self, actor: Actor) -> None:

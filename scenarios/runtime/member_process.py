@@ -82,7 +82,7 @@ class Actor(Process):
     def _begin(self) -> None:
         if self._producer is not None:
             self._producer.start()
-            self._story(self._end_producer, "producer")
+            self._start_task(self._end_producer, "producer")
         self.consumer.start()
 
     def stop(self, leave: bool | None = None) -> None:

@@ -46,7 +46,7 @@ class Process(ABC):
         self._begin()
         self._plan_pause(self._lives)
         if self._spec.restart_after is not None:
-            self._story(self._supervise, "supervisor")
+            self._start_task(self._supervise, "supervisor")
 
     @abstractmethod
     def _begin(self) -> None:
@@ -68,8 +68,8 @@ class Process(ABC):
     def pause(self, us: int) -> None:
         """Let the whole process stand still."""
 
-    def _story(self, story: Callable[[int], Awaitable[None]], what: str) -> None:
-        self.loop.host("scenario").start_soon(story, self._lives, name=f"{what} of {self.name}")
+    def _start_task(self, task: Callable[[int], Awaitable[None]], what: str) -> None:
+        self.loop.host("scenario").start_soon(task, self._lives, name=f"{what} of {self.name}")
 
     async def _supervise(self, life: int) -> None:
         """Start the process again when it fails; a stop or a crash by the scenario is left alone."""

@@ -143,14 +143,14 @@ class Rollout:
         while not holds():
             await self._wait()
 
-    def _spawn(self, story: object, name: str) -> None:
+    def _spawn(self, task: object, name: str) -> None:
         async def run() -> None:
-            await story  # type: ignore[misc]
+            await task  # type: ignore[misc]
             self._under_way -= 1
             self._changed.set()
 
         self._under_way += 1
-        self.stage.story(run, name)
+        self.stage.start_task(run, name)
 
 
 async def scale(stage: Stage, deed: Scale, group: str) -> None:

@@ -1,7 +1,7 @@
 """The running scenario: cluster, processes, and everything a step of the timeline may do to them.
 
 Actions and faults are data (`scenarios/steps/`); they come here to be carried out, and a step that takes time
-goes on in a story of its own.
+goes on in a task of its own.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ class Stage:
     ) -> None:
         """End a process, wait, start it again."""
 
-        async def story() -> None:
+        async def restart() -> None:
             if how == "crash":
                 actor.crash()
             else:
@@ -193,7 +193,7 @@ class Stage:
                 await self.loop.sleep(downtime.draw(self.loop.stream("downtime", actor.name)))
             actor.start()
 
-        self.story(story, f"restart of {actor.name}")
+        self.start_task(restart, f"restart of {actor.name}")
 
     def change_for(self, actor: Actor, for_us: int | None, **changes: Any) -> None:
         """Change a behaviour, for a while or for good."""
@@ -205,24 +205,24 @@ class Stage:
     def roll(self, deed: RollingRestart) -> None:
         """Begin a rollout."""
         rollout = Rollout(self, deed, self.group_id(deed.group))
-        self.story(rollout.run, f"rollout of {rollout.group}")
+        self.start_task(rollout.run, f"rollout of {rollout.group}")
 
     def roll_brokers(self, deed: RollBrokers) -> None:
         """Begin to restart all brokers, one after the other."""
-        self.story(BrokerRollout(self, deed).run, "rollout of the brokers")
+        self.start_task(BrokerRollout(self, deed).run, "rollout of the brokers")
 
     def scale(self, deed: Scale) -> None:
         """Begin to scale a group."""
-        self.story(lambda: scale(self, deed, self.group_id(deed.group)), "scaling")
+        self.start_task(lambda: scale(self, deed, self.group_id(deed.group)), "scaling")
 
     def autoscale(self, deed: Autoscale) -> None:
         """Begin to let a group's size follow its lag."""
         scaler = Autoscaler(self, deed, self.group_id(deed.group))
-        self.story(scaler.run, "autoscaler")
+        self.start_task(scaler.run, "autoscaler")
 
-    def story(self, story: Any, name: str) -> None:
+    def start_task(self, task: Any, name: str) -> None:
         """Run an async function beside everything else; what it does has the present event as its cause."""
-        self.host.start_soon(story, name=name)
+        self.host.start_soon(task, name=name)
 
     # --- groups, brokers, topics -----------------------------------------------------------------------------------
 
