@@ -52,9 +52,9 @@ test: $(VENV)/.dev  ## everything CI runs: lint, types, floors, tests
 	@$(MAKE) --no-print-directory -j$(JOBS) $(if $(filter output-sync,$(.FEATURES)),-O) check
 	@$(MAKE) --no-print-directory unit
 
-check: lint types floors
+check: lint types floors  ## lint, types, floors: what needs no test
 
-lint: $(VENV)/.dev
+lint: $(VENV)/.dev  ## ruff, its format, the house's rules
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/python tools/house_rules.py
@@ -77,7 +77,7 @@ HALVES  := -n $(JOBS) --dist worksteal
 COVERED := protocol eventloop assignors coordinator members
 ROOMS   := tests/assignors tests/coordinator tests/eventloop tests/members tests/protocol
 
-unit: $(VENV)/.dev
+unit: $(VENV)/.dev  ## the quick tests alone
 	@$(BIN)/python -m pytest -q $(HALVES) -m '$(QUICK)'
 
 # Not part of `test`: to be measured costs a test two and a half times what it costs by itself.
@@ -146,5 +146,5 @@ wheel: $(VENV)/.dev  ## sdist and wheel in .build/dist, and the demo from the wh
 	@cd .build && wheel-venv/bin/groupsim run demo
 	@ls .build/dist
 
-clean:
+clean:  ## remove what these targets made
 	rm -rf $(VENV) .build build *.egg-info .coverage .mypy_cache .pytest_cache .ruff_cache
