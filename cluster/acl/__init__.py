@@ -1,6 +1,6 @@
 """Who may do what: Kafka's authorizer, and the checks that a broker makes before it carries out a request.
 
-    properties ──▶ `config.AclConfig` ──▶ `rules.StandardAuthorizer` ◀── the ACLs of the broker's image
+    properties ──▶ `config.acl.AclConfig` ──▶ `rules.StandardAuthorizer` ◀── the ACLs of the broker's image
                                                      │
     a request ──▶ `gate.Gate` ── `groups`, `offsets`, `transactions`, `records`, `topics`, `cluster` ──▶ its handler
 

@@ -1,7 +1,7 @@
 """The protocols of what depends on a cluster's kind of logs.
 
 A cluster has one strategy, `Logs`: the controller (`ClusterController`), the `Feed` of the topics, and the parts of
-each broker (`node.Node`): how it receives the cluster's image (`Agent`), its partitions (`Replicas`), how its
+each broker (`broker.Node`): how it receives the cluster's image (`Agent`), its partitions (`Replicas`), how its
 coordinator appends records (`OffsetsLog`), and which requests it serves beside those of groups (`Services`).
 """
 

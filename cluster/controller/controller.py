@@ -10,8 +10,8 @@ The parts, each without input or output except for the trace:
 * `image.Draft` holds the image in force and collects what one doing changes; `commit` makes the next version of it;
 * `brokers.Brokers`: registrations, heartbeats, fencing, controlled shutdown, over `sessions.Sessions`;
 * `partitions.Partitions`: which partitions are concerned, over `elections.decide`, which knows the rules;
-* `admin.Admin`: topics, placement, reassignment; `administration.Administration`: the requests for them;
-* `delivery.Delivery`: the brokers' open questions.
+* `topic_changes.Admin`: topics, placement, reassignment; `admin_requests.Administration`: the requests for them;
+* `metadata_publisher.Delivery`: the brokers' open questions.
 
 This module is the shell: it takes requests, keeps the three timers, commits, and publishes. One doing (a request, a
 lost session, a call of an administrator) makes at most one version. Where the cluster is kept (`Controller.keep`), a

@@ -1,6 +1,6 @@
 """One TCP connection between a client process and a broker, seen from both ends.
 
-What holds of TCP holds here (design, section 5): segments of one direction arrive in the order they were sent, each
+What holds of TCP holds here: segments of one direction arrive in the order they were sent, each
 after a latency of its own; nothing is lost one by one. The broker reads the next request only after it has answered
 the previous one, so a parked JoinGroup holds up what is queued behind it. A connection dies in one of three ways:
 

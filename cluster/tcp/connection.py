@@ -11,9 +11,9 @@ holds up itself alone, with one response, until it has been idle for too long.
 No message holds up other connections for long. One with very many elements is read, and its response written, beside
 the loop (`clerk`); the requests that it is made of are carried out a few milliseconds' worth at a time.
 
-It stands among the network's connections (`lines.Line`), so that faults concern it as they do a simulated one. Without
-a fault (`plain`) there is no detour; a latency or a limited bandwidth delays both ways, a stall holds back what would
-be carried out or written. What a paused broker is sent it takes when it goes on.
+It stands among the network's connections (`broker_connection.Line`), so that faults concern it as they do a simulated
+one. Without a fault (`plain`) there is no detour; a latency or a limited bandwidth delays both ways, a stall holds back
+what would be carried out or written. What a paused broker is sent it takes when it goes on.
 
 Bytes that are no request end the connection with a line in the log. An error in a handler is answered with
 UNKNOWN_SERVER_ERROR, and the connection goes on.
@@ -51,7 +51,7 @@ _BREATH_US = MS_US
 
 
 class TcpConnection:
-    """One connection; implements `streams.Receiver`, `lines.Line` and `coordinator.interfaces.Call`."""
+    """One connection; implements `streams.Receiver`, `broker_connection.Line` and `coordinator.interfaces.Call`."""
 
     __slots__ = (
         "_answers",

@@ -1,7 +1,8 @@
 """What the commands print with `--json`: the same facts as their tables, as plain data.
 
 Every document carries `schema`, which goes up when a key changes its meaning. Times are microseconds (`_us`), as in
-the trace; partitions are written `topic-number`.
+the trace; partitions are written `topic-number`. Here are the parts that several documents share; the document of a
+command is made in the command's own module (`groupsim/cli/commands/run.py`).
 """
 
 from __future__ import annotations

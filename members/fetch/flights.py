@@ -9,8 +9,9 @@ again, twice a second for ever. Nobody sees that, so it is not done where the co
 (`interfaces.Renewing`) and one byte is enough for an answer: the Fetch is marked as `renewed`, is parked
 without a timer, and stands for all the repetitions. When something is to follow on the connection, or a partition is
 to be added, `renew` has it answered at the instant at which its present repetition would have been. In a full trace,
-which lists every request, nothing is left out. Those that are left out are counted all the same (`counts.py`), but for
-the time in which the application was away from `poll`: the next one would not have been sent.
+which lists every request, nothing is left out. Those that are left out are counted all the same
+(`members/fetch_counts.py`), but for the time in which the application was away from `poll`: the next one would not have
+been sent.
 
 Fetch sessions (KIP-227) are not modelled: they save bytes, no answers.
 

@@ -6,7 +6,7 @@ rows of the reaction tables. A simulated consumer asks the profile and nothing e
 
     java, librdkafka, python, others    the rows: what a profile has otherwise than the one it begins with
     versions                            the request versions of each
-    profile, rows, pace                 what there is to say of a library
+    profile, row_types, pace             what there is to say of a library
     reactions, exceptions               what it does about errors
     defects                             what single releases did wrong
 

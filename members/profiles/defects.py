@@ -1,7 +1,7 @@
 """Defects of old client releases: who had each, what it changes in a client, and what a group sees of it.
 
-A release has the defects of the rows here that cover it (`clients.simulated`); `defects: [KAFKA-12983]` on a member
-adds one by name to any client. docs/defects.md lists them with their releases.
+A release has the defects of the rows here that cover it (`simulated` in `scenarios/language/clients.py`);
+`defects: [KAFKA-12983]` on a member adds one by name to any client. docs/defects.md lists them with their releases.
 
 Sources: the fixing commits in the libraries' repositories. Of Java, the affected releases are those whose tags lack
 the commit; of the others, those that the changelog of the fix names.

@@ -1,4 +1,7 @@
-"""librdkafka, under which half of all Kafka clients run: C, C++, Python, Go, .NET, Node, Rust, PHP, Ruby."""
+"""librdkafka, under which half of all Kafka clients run: C, C++, Python, Go, .NET, Node, Rust, PHP, Ruby.
+
+A row: the profile that it begins with (empty: the newest Java consumer), its title, and what it changes.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Libraries in Erlang, JavaScript, Go and Ruby. Shapes of behaviour come from the public threads named at each."""
+"""Libraries in Erlang, JavaScript, Go and Ruby. Shapes of behaviour come from the public threads named at each.
+
+A row: the profile that it begins with (empty: the newest Java consumer), its title, and what it changes.
+"""
 
 from __future__ import annotations
 

@@ -3,6 +3,8 @@
 kafka-python is a translation of the Java client of 0.9 and 0.10, and has kept what that did: no callback when a
 consumer closes, none of its own for what was lost. What it does about errors was read in its source, and seen
 (docs/twins.md).
+
+A row: the profile that it begins with (empty: the newest Java consumer), its title, and what it changes.
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ One place for the tables in memory, in Parquet, in Spark and in `docs/tables.md`
   these two and then as the run made them. `CELLS` says what the cells are; it depends on the experiment alone.
 - What depends on the machine (wall-clock and CPU time, the number of workers) is not in a table.
 - No column has a name that means something in SQL (a test has the words): `group_id`, not `group`. A trace's columns
-  have the names of Parquet traces (`sinks.PARQUET`).
+  have the names of Parquet traces (`PARQUET` in `eventloop/trace/sinks.py`).
 - Any change of the columns (a name, a type, a meaning, a new one) raises `TABLES_VERSION`. A directory of another
   version is refused, for reading and for sweeping: no reader has to guess what is in a column that is not there.
 """

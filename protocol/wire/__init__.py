@@ -5,9 +5,9 @@
 * `frames` cuts a stream into messages; `headers` reads the header of one.
 * `schema` has Kafka's message schemas from kio, `serial` reads and writes by them. Their result is a dict of fields;
   times are milliseconds, topic ids text.
-* A family (`membership`, `offsets`, …) translates between such dicts and the values of `protocol.messages`. A field
+* A family (a module of `families`) translates between such dicts and the values of `protocol.messages`. A field
   that a version lacks gets our default in a request and is left out of a response. Topic ids become names through the
-  `Directory`; an unknown id is answered here and never reaches a broker.
+  `exchange.Directory`; an unknown id is answered here and never reaches a broker.
 * `apis` holds the served APIs and versions; `codec.Codec` puts all of it together for one broker.
 
 Nothing here waits, reads a clock or has a state beyond the start of one message. Bytes that are no request raise

@@ -1,6 +1,7 @@
 """Expectations about records: what became of each, how far behind a group was, how long nobody worked on a partition.
 
-The figures are the story's accounts (`story/accounts.py`), so what an expectation finds is what `groupsim run` prints.
+The figures are the story's accounts (`scenarios/story/records/accounts.py`), so what an expectation finds is what
+`groupsim run` prints.
 """
 
 from __future__ import annotations

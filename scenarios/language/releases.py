@@ -6,7 +6,7 @@ A row holds from its first release on, until the next row. Three cases:
 - no profile covers it, and it runs as the one named, which behaves alike as far as is known (ALIKE, with `why`);
 - it is known to behave differently, and is refused (DIFFERS, with `why`); the profile is the nearest one.
 
-Defects that a release had and its profile has not come on top (`members.defects`).
+Defects that a release had and its profile has not come on top (`members/profiles/defects.py`).
 """
 
 from __future__ import annotations

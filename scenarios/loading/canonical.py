@@ -93,7 +93,7 @@ def _resolve(group: dict[str, Any], folder: Path, read: Reader) -> None:
     """Read in the .properties files of a group and its members.
 
     A member's file takes the place of the group's, and what is written in the scenario, for the group too, goes before
-    either (`naming.properties_of`): so what a file says goes to the member.
+    either (`properties_of` in `scenarios/plans/members.py`): so what a file says goes to the member.
     """
     shared = _written(group)
     theirs = group.pop("properties-file", None)

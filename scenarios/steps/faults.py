@@ -1,8 +1,8 @@
 """What can go wrong on the network and in the brokers.
 
-Bytes are not lost one by one: connections are (design, section 5). A fault that lasts says how long (`for`), is shown
-in the trace from its begin to its end, and leaves everything as it was. The network's own vocabulary (`cluster.faults`)
-does the work; here are the names of the file.
+Bytes are not lost one by one, because TCP repeats them: connections are lost, stalled or slow. A fault that lasts says
+how long (`for`), is shown in the trace from its begin to its end, and leaves everything as it was. The network's own
+vocabulary (`cluster/network/faults.py`) does the work; here are the names of the file.
 """
 
 from __future__ import annotations

@@ -2,6 +2,22 @@
 
 `tell(events)` reads nothing but trace events, so it works on a run that has just ended, on a trace read from a file,
 and on one rebuilt from logs alike.
+
+Where to read:
+
+    telling          `tell`: from events to a story
+    model            the story as values
+    causes           the closed list of causes
+    index_events     one pass over the trace, each event to its readers
+    facts            what the trace says, by whom it concerns
+    rebalances       generations: who caused each, who was late, what stood still, who owns what
+    records          what became of every record; lag
+    lanes            what each process was doing
+    lineage          which event brought another about
+    headline         the line that people quote
+    headline_extras  what it says behind the rebalances
+    many_groups      many groups, summed up
+    words            times and numbers as text
 """
 
 from __future__ import annotations

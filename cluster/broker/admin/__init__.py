@@ -3,6 +3,7 @@
 * `requests.AdminRequests`: any broker takes them; what it knows itself it answers, the rest goes to the controller.
 * `forwarding.Forwarding`: one request to the controller at a time; the answer waits until this broker knows it.
 * `effective.Settings`: the value of every setting, and which of its layers (topic, broker, default) it comes from.
-* `setting_names` and `values`: Kafka's settings, their types and what they may be.
-* `auto_creation.AutoCreation`: topics that are made because somebody asked for them.
+* `cluster/config/setting_names.py`, `cluster/config/setting_values.py`: Kafka's settings, their types and bounds.
+* `auto_creation.AutoCreation`: topics that are made because a client asked for them.
+* `operators.OperatorRequests`: leaders, replicas, records, disks, producers.
 """
