@@ -16,6 +16,7 @@ Where to read:
     scenario_source  a scenario by name or file, with `--set`
     sources          traces to read, files to write
     data_dirs        `--data-dir`
+    ci               what continuous integration reads: JUnit, SARIF, annotations
     as_json          the parts that the documents of `--json` share
     offset_rows      records of `__consumer_offsets` as rows
     scenario_diff    what differs between two scenarios

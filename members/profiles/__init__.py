@@ -4,9 +4,11 @@ A profile says how one library of one age behaves: its defaults, the request ver
 are sent from, whether a poll limit exists, what it sends as rebalance timeout, whether it leaves on close, and single
 rows of the reaction tables. A simulated consumer asks the profile and nothing else; no module tests for a name.
 
+Where to read:
+
     java, librdkafka, python, others    the rows: what a profile has otherwise than the one it begins with
     versions                            the request versions of each
-    profile, row_types, pace             what there is to say of a library
+    profile, row_types, pace            what there is to say of a library
     reactions, exceptions               what it does about errors
     defects                             what single releases did wrong
 

@@ -65,7 +65,7 @@ class Scene:
 
     @property
     def defect(self) -> str:
-        """Its name (`members.defects`); a second scene of the same one has more words."""
+        """Its name (`members/profiles/defects.py`); a second scene of the same one has more words."""
         return self.story.name.split()[0]
 
     @property
@@ -300,4 +300,4 @@ _ALL = (
 )
 
 SCENES: Mapping[str, Scene] = {scene.story.name: scene for scene in _ALL}
-"""By the name of the defect (`members.defects`)."""
+"""By the name of the defect (`members/profiles/defects.py`)."""
