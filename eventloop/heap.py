@@ -27,7 +27,7 @@ MESSAGE_RANK: Final = RANKS[Order.MESSAGE]
 TIMER_RANK: Final = RANKS[Order.TIMER]
 
 
-class Life:
+class HostLife:
     """One incarnation of a host, as the heap uses it: whether its entries may run.
 
     `held` is the one check on the hot path. Held and `dead`: the entries are dropped. Held and not dead (paused):
@@ -55,9 +55,9 @@ class Life:
             self.backlog.append(entry)
 
 
-Entry = tuple[int, int, int, Callback, Any, int, Life]
+Entry = tuple[int, int, int, Callback, Any, int, HostLife]
 
-FREE = Life("")  # of entries without a host; never held
+FREE = HostLife("")  # of entries without a host; never held
 
 
 def number_of(entry: Entry) -> int:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from heapq import heappush
 from typing import TYPE_CHECKING, Any
 
-from groupsim.eventloop.heap import MESSAGE_RANK, RANKS, Callback, Entry, Life
+from groupsim.eventloop.heap import MESSAGE_RANK, RANKS, Callback, Entry, HostLife
 from groupsim.eventloop.interface import Handle, Order
 from groupsim.eventloop.tasks import SimTask, Waiter
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from groupsim.eventloop.loop import Loop
 
 
-class Host:
+class LoopHost:
     """One host. Everything it schedules belongs to its present life; a crash ends that life, `start` begins the next.
 
     Paused: due entries wait, and at `resume` run in the order in which they came due, before everything else of that
@@ -27,7 +27,7 @@ class Host:
         self.name = name
         self.incarnation = 0
         self._loop = loop
-        self.life = Life(name)  # the present one; a crash ends it for good
+        self.life = HostLife(name)  # the present one; a crash ends it for good
         self._tasks: dict[SimTask, None] = {}  # in the order they were started
 
     @property
@@ -115,7 +115,7 @@ class Host:
         """Start a crashed host again, as a new incarnation; nothing happens when it is alive."""
         if self.life.dead:
             self.incarnation += 1
-            self.life = Life(self.name)
+            self.life = HostLife(self.name)
 
     def __repr__(self) -> str:
         state = "paused" if self.paused else "running" if self.alive else "crashed"

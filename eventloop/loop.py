@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import trio
 
 from groupsim.eventloop.agenda import Agenda
-from groupsim.eventloop.heap import FREE, MESSAGE_RANK, RANKS, TIMER_RANK, Callback, Entry, Life, release
-from groupsim.eventloop.host import Host
+from groupsim.eventloop.heap import FREE, MESSAGE_RANK, RANKS, TIMER_RANK, Callback, Entry, HostLife, release
+from groupsim.eventloop.host import LoopHost
 from groupsim.eventloop.interface import Handle, Order
 from groupsim.eventloop.randomness import Stream
-from groupsim.eventloop.sync import Event, Queue, Timeout
+from groupsim.eventloop.sync import LoopEvent, LoopQueue, LoopTimeout
 from groupsim.eventloop.tasks import SimTask, Waiter
 from groupsim.eventloop.trace.trace import OFF, Trace
 from groupsim.eventloop.units import show_us
@@ -43,7 +43,7 @@ class Loop:
         self.failure: BaseException | None = None
         self.ticket: Callable[[], int] = itertools.count(1).__next__
         self._agenda = Agenda()
-        self._hosts: dict[str, Host] = {}
+        self._hosts: dict[str, LoopHost] = {}
         self._tasks: dict[SimTask, None] = {}
         self._by_trio_task: dict[trio.lowlevel.Task, SimTask] = {}
         self._waiting: dict[Waiter, None] = {}
@@ -67,7 +67,7 @@ class Loop:
     # These two are inlined as well, and are two, to save one call for every message and heartbeat.
 
     def message_at(self, when_us: int, callback: Callback, arg: Any, life: Any) -> None:
-        """Schedule a message: `callback(arg)` in this life (`heap.Life`), at `when_us`, which is not in the past."""
+        """Schedule a message: `callback(arg)` in this life (`heap.HostLife`), at `when_us`, which is not in the past."""
         entry: Entry = (when_us, MESSAGE_RANK + self.ticket(), 0, callback, arg, self.trace.cause, life)
         agenda = self._agenda
         if when_us < agenda.near_until_us:
@@ -76,7 +76,7 @@ class Loop:
             agenda.push_later(when_us, entry)
 
     def timer_at(self, when_us: int, callback: Callback, arg: Any, life: Any) -> Handle:
-        """Schedule a timer: `callback(arg)` in this life (`heap.Life`), at `when_us`, which is not in the past."""
+        """Schedule a timer: `callback(arg)` in this life (`heap.HostLife`), at `when_us`, which is not in the past."""
         entry: Entry = (when_us, TIMER_RANK + self.ticket(), 0, callback, arg, self.trace.cause, life)
         agenda = self._agenda
         if when_us < agenda.near_until_us:
@@ -95,26 +95,26 @@ class Loop:
         """Cancel a scheduled event; nothing happens if it has run or was cancelled before."""
         self._agenda.take_back(cast(Entry, handle))
 
-    def _schedule(self, when_us: int, callback: Callback, arg: Any, order: int, life: Life) -> Entry:
+    def _schedule(self, when_us: int, callback: Callback, arg: Any, order: int, life: HostLife) -> Entry:
         if when_us < self.now_us and self.late_is_now:
             when_us = self.now_us
         entry: Entry = (when_us, RANKS[order] + self.ticket(), 0, callback, arg, self.trace.cause, life)
         self._agenda.push(entry)
         return entry
 
-    def _release_soon(self, sleeper: Waiter | SimTask, order: int, life: Life) -> Entry:
+    def _release_soon(self, sleeper: Waiter | SimTask, order: int, life: HostLife) -> Entry:
         return self._schedule(self.now_us, release, sleeper, order, life)
 
-    def _release_at(self, when_us: int, sleeper: Waiter, life: Life) -> Entry:
+    def _release_at(self, when_us: int, sleeper: Waiter, life: HostLife) -> Entry:
         return self._schedule(when_us, release, sleeper, Order.TASK, life)
 
     # -- hosts, tasks, randomness ---------------------------------------------------------------------------------
 
-    def host(self, name: str) -> Host:
+    def host(self, name: str) -> LoopHost:
         """Return the host of that name, created at the first use."""
         host = self._hosts.get(name)
         if host is None:
-            host = self._hosts[name] = Host(self, name)
+            host = self._hosts[name] = LoopHost(self, name)
         return host
 
     def start_soon(self, function: Callable[..., Awaitable[None]], *args: Any, name: str) -> SimTask:
@@ -129,13 +129,13 @@ class Loop:
 
     # -- waiting ------------------------------------------------------------------------------------------------
 
-    def event(self) -> Event:
+    def event(self) -> LoopEvent:
         """Return a new flag that is not set."""
-        return Event(self)
+        return LoopEvent(self)
 
-    def queue(self) -> Queue[Any]:
+    def queue(self) -> LoopQueue[Any]:
         """Return a new empty queue."""
-        return Queue(self)
+        return LoopQueue(self)
 
     async def sleep(self, us: int) -> None:
         """Sleep for `us` (of the clock of the host whose task this is)."""
@@ -143,9 +143,9 @@ class Loop:
         waiter.entry = self._release_at(self.now_us + us, waiter, waiter.life)
         await waiter.park()
 
-    def timeout(self, us: int) -> Timeout:
+    def timeout(self, us: int) -> LoopTimeout:
         """Cancel the block after `us`; check `.expired` afterwards."""
-        return Timeout(self, us)
+        return LoopTimeout(self, us)
 
     async def until(self, predicate: Callable[[], bool], timeout_us: int | None = None) -> bool:
         """Wait until `predicate()` holds, checked after every event; return False when the time ran out first.
@@ -193,7 +193,7 @@ class Loop:
             return True
         return bool(waiter.value)
 
-    def _my_life(self) -> Life:
+    def _my_life(self) -> HostLife:
         """The life of the host whose task runs now."""
         task = self._by_trio_task.get(trio.lowlevel.current_task())
         return FREE if task is None else task.life

@@ -1,4 +1,4 @@
-"""The waits of tasks: `Event`, `Queue`, `Timeout`. The wake-up of each waiter is a heap entry of its own."""
+"""The waits of tasks: `LoopEvent`, `LoopQueue`, `LoopTimeout`. Each wake-up is a heap entry of its own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Event:
+class LoopEvent:
     """A flag. `set` wakes every waiter, in the order they came, each in its own turn of the heap."""
 
     __slots__ = ("_loop", "_set", "_waiters")
@@ -58,7 +58,7 @@ class Event:
         self._waiters.pop(waiter, None)
 
 
-class Queue(Generic[T]):
+class LoopQueue(Generic[T]):
     """First in, first out, without a bound. An item goes to the task that has waited longest.
 
     A getter that is cancelled after it was given an item, and before it ran, puts the item back in front.
@@ -102,7 +102,7 @@ class Queue(Generic[T]):
         return len(self._items)
 
 
-class Timeout:
+class LoopTimeout:
     """A block that is cancelled after a while: a heap event and a scope without a deadline.
 
     Trio's own deadlines are floats and win every tie; this one is a timer like any other. At the instant it is due a
@@ -122,7 +122,7 @@ class Timeout:
         """Whether the time ran out before the block ended (and so cut it short)."""
         return self._scope.cancelled_caught
 
-    def __enter__(self) -> Timeout:
+    def __enter__(self) -> LoopTimeout:
         loop = self._loop
         self._scope.__enter__()
         self._entry = loop._schedule(loop.now_us + self._us, self._run_out, None, Order.TIMER, loop._my_life())

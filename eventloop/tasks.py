@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import trio
 
 from groupsim.eventloop.errors import single
-from groupsim.eventloop.heap import FREE, Entry, Life
+from groupsim.eventloop.heap import FREE, Entry, HostLife
 from groupsim.eventloop.interface import Order
 from groupsim.eventloop.units import show_us
 
@@ -91,7 +91,7 @@ class SimTask:
         function: Callable[..., Awaitable[Any]],
         args: tuple[Any, ...],
         name: str,
-        life: Life,
+        life: HostLife,
         siblings: dict[SimTask, None] | None = None,
     ) -> None:
         self.name = name

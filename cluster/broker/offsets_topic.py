@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 Done = Callable[[ErrorCode | None], None]
 
 
-class Replicas(Protocol):
+class OffsetsReplicas(Protocol):
     """What is needed of a broker's replicas."""
 
     def append(
@@ -70,7 +70,7 @@ class OffsetsTopic:
         self,
         loop: EventLoop,
         host: Host,
-        replicas: Replicas,
+        replicas: OffsetsReplicas,
         cost: LoadingCost,
         broker_version: str,
         topic_id: Callable[[str], str | None],

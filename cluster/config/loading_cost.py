@@ -14,7 +14,7 @@ from attrs import field, frozen, validators
 from groupsim.protocol.batch.batch import Batch
 
 
-class Log(Protocol):
+class LoadedLog(Protocol):
     """What is read of a partition's log."""
 
     @property
@@ -26,7 +26,7 @@ class Log(Protocol):
     def batches(self, start: int, end: int, /) -> Iterator[Batch]: ...
 
 
-def everything(log: Log) -> Iterator[Batch]:
+def everything(log: LoadedLog) -> Iterator[Batch]:
     """Every batch of a log, through all of its segments, as a coordinator loads it."""
     return log.batches(log.start_offset, log.end_offset)
 
@@ -53,7 +53,7 @@ class LoadingCost:
             + records * 1_000_000 // self.records_per_second
         )
 
-    def of(self, log: Log | None) -> int:
+    def of(self, log: LoadedLog | None) -> int:
         """The time for a log as it is now."""
         if log is None or log.end_offset == log.start_offset:
             return 0

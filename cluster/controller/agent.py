@@ -33,7 +33,7 @@ from enum import Enum
 
 from groupsim.cluster.config.controller import ControllerConfig
 from groupsim.cluster.controller.alter_partition import Alterations, OnDone
-from groupsim.cluster.controller.channel import Channel, Connection
+from groupsim.cluster.controller.channel import Channel, ControllerChannel
 from groupsim.cluster.controller.image import EMPTY, difference
 from groupsim.eventloop.interface import EventLoop, Handle, Host
 from groupsim.eventloop.randomness import Stream
@@ -81,7 +81,7 @@ class ControllerAgent:
         host: Host,
         node: int,
         rack: str | None,
-        connect: Callable[[], Connection],
+        connect: Callable[[], ControllerChannel],
         on_image: Callable[[ClusterImage, MetadataLogResponse], None],
         config: ControllerConfig,
     ) -> None:

@@ -27,7 +27,7 @@ from attrs import define, evolve
 from groupsim.cluster.config.controller import ControllerConfig
 from groupsim.cluster.controller.image import Draft
 from groupsim.cluster.controller.partitions import Partitions
-from groupsim.cluster.controller.sessions import Sessions
+from groupsim.cluster.controller.sessions import BrokerSessions
 from groupsim.cluster.controller.trace import Teller
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.cluster import (
@@ -69,7 +69,7 @@ class Brokers:
         self._teller = teller
         self._known: dict[int, _Incarnation] = {}
         self._well = BrokerHeartbeatResponse()
-        self.sessions = Sessions(config.session_us, config.session_check_ms * 1_000)
+        self.sessions = BrokerSessions(config.session_us, config.session_check_ms * 1_000)
 
     def as_now(self) -> Callable[[], None]:
         """How to go back to what is known now, though registrations and heartbeats come in between."""

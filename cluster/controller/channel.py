@@ -12,7 +12,7 @@ from typing import Any, Protocol
 from groupsim.members.interfaces import Disconnected
 
 
-class Connection(Protocol):
+class ControllerChannel(Protocol):
     """What an agent needs of a connection; `members.interfaces.Connection` for the controller's messages."""
 
     @property
@@ -24,9 +24,9 @@ class Connection(Protocol):
 class Channel:
     """At most one request in flight; `on_done` gets its response, or None when its fate is unknown."""
 
-    def __init__(self, connect: Callable[[], Connection]) -> None:
+    def __init__(self, connect: Callable[[], ControllerChannel]) -> None:
         self._connect = connect
-        self._connection: Connection | None = None
+        self._connection: ControllerChannel | None = None
         self._waits: Callable[[Any], None] | None = None
 
     @property

@@ -58,7 +58,7 @@ def _listed(nodes: Iterable[int]) -> str:
 
 
 @frozen
-class Kept:
+class StoredCluster:
     """A cluster as it was when its process ended."""
 
     cluster_id: str
@@ -85,7 +85,7 @@ class Folder:
             os.close(self._lock)
             raise
 
-    def _found(self, folder: Path, nodes: Sequence[int]) -> Kept | None:
+    def _found(self, folder: Path, nodes: Sequence[int]) -> StoredCluster | None:
         if self.journal.new:
             logs = sorted(path.name for path in folder.glob("broker-*") if any(path.iterdir()))
             if logs:
@@ -104,7 +104,7 @@ class Folder:
             )
         return kept
 
-    def begin(self, kept: Kept) -> None:
+    def begin(self, kept: StoredCluster) -> None:
         """A life begins with this; before the first `change`. Raises OSError; the folder is then as it was."""
         self.journal.begin(_whole(kept))
 
@@ -136,7 +136,7 @@ def _locked(path: Path) -> int:
 # --- reading -------------------------------------------------------------------------------------------------------
 
 
-def read(folder: Path) -> Kept:
+def read(folder: Path) -> StoredCluster:
     """What a folder keeps that nobody uses. Raises DataDirRefused naming file and remedy; OSError."""
     journal = Journal(folder / FILE, _of_format_1)
     journal.close()
@@ -145,7 +145,7 @@ def read(folder: Path) -> Kept:
     return _kept(journal)
 
 
-def _kept(journal: Journal) -> Kept:
+def _kept(journal: Journal) -> StoredCluster:
     cluster, configs = journal.section("cluster"), journal.section("configs")
     moves = {
         _partition(name): Reassignment(tuple(adding), tuple(removing))
@@ -154,7 +154,7 @@ def _kept(journal: Journal) -> Kept:
     incarnations = {int(node): number for node, number in journal.section("incarnations").items()}
     acls = frozenset(Acl(*json.loads(acl)) for acl in journal.section("acls"))
     image = ClusterImage(cluster["version"], {}, _topics(journal), configs, acls, journal.section("groups"))
-    return Kept(
+    return StoredCluster(
         cluster["id"], cluster["brokers"], cluster["lives"], image, moves, cluster["next_producer_id"], incarnations
     )
 
@@ -216,7 +216,7 @@ def _later(state: PartitionState) -> PartitionState:
 # --- writing -------------------------------------------------------------------------------------------------------
 
 
-def _whole(kept: Kept) -> dict[str, Facts]:
+def _whole(kept: StoredCluster) -> dict[str, Facts]:
     image = kept.image
     return {
         "cluster": {

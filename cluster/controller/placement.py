@@ -36,7 +36,7 @@ class Refused(ValueError):
         self.message = message
 
 
-class Draws(Protocol):
+class PlacementRandom(Protocol):
     """The luck that a placement needs; `eventloop.randomness.Stream` has it."""
 
     def below(self, bound: int) -> int: ...
@@ -64,7 +64,7 @@ class _Round:
     offset: int = 0
     turn: int = 0
 
-    def begin(self, luck: Draws) -> None:
+    def begin(self, luck: PlacementRandom) -> None:
         if self.nodes:
             self.nodes.sort()
             self.offset = luck.below(len(self.nodes))
@@ -95,7 +95,7 @@ class _Rack:
 class Striped:
     """One run of the striped placement: `place` gives the replicas of one partition after the other."""
 
-    def __init__(self, candidates: Iterable[Candidate], luck: Draws) -> None:
+    def __init__(self, candidates: Iterable[Candidate], luck: PlacementRandom) -> None:
         self._luck = luck
         self._racks: dict[str | None, _Rack] = {}
         self.brokers = self.up = 0
@@ -158,7 +158,9 @@ class Striped:
             )
 
 
-def striped(candidates: Iterable[Candidate], partitions: int, replication: int, luck: Draws) -> tuple[Replicas, ...]:
+def striped(
+    candidates: Iterable[Candidate], partitions: int, replication: int, luck: PlacementRandom
+) -> tuple[Replicas, ...]:
     """Place `partitions` new ones as KRaft does. Raises `Refused` (INVALID_REPLICATION_FACTOR)."""
     placer = Striped(candidates, luck)
     placer.check(replication)
@@ -176,7 +178,7 @@ def rounds(
     candidates: Sequence[Candidate],
     partitions: int,
     replication: int,
-    luck: Draws | None,
+    luck: PlacementRandom | None,
     *,
     first_partition: int = 0,
     start: int = 0,

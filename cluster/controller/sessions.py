@@ -13,7 +13,7 @@ Sources: `BrokerHeartbeatTracker`, `BrokerHeartbeatManager`, `QuorumController.m
 from __future__ import annotations
 
 
-class Sessions:
+class BrokerSessions:
     """Last contact of each broker's present incarnation. Times in microseconds."""
 
     def __init__(self, timeout_us: int, check_us: int) -> None:

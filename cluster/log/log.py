@@ -38,7 +38,7 @@ from groupsim.cluster.log.checks import check_batch, check_total
 from groupsim.cluster.log.epochs import EpochCache
 from groupsim.cluster.log.errors import LogRefused, OffsetOutOfRange
 from groupsim.cluster.log.interfaces import Segment, SegmentStore
-from groupsim.cluster.log.producer_state import Kept, ProducerStates
+from groupsim.cluster.log.producer_state import BatchMetadata, ProducerStates
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.batch.batch import LOG_APPEND_TIME, Batch
 from groupsim.protocol.errors import ErrorCode
@@ -171,7 +171,7 @@ class PartitionLog:
             return
         self._take(batches, now_ms)
 
-    def _as_first_placed(self, placed: Sequence[Batch], duplicate: Kept) -> tuple[Batch, ...]:
+    def _as_first_placed(self, placed: Sequence[Batch], duplicate: BatchMetadata) -> tuple[Batch, ...]:
         first = duplicate.first_offset
         return tuple(
             batch.placed(batch.base_offset - self.end_offset + first, self.epoch_at(first)) for batch in placed

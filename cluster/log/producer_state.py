@@ -37,7 +37,7 @@ MAX_SEQUENCE: Final = 2**31 - 1
 CHECKPOINT: Final = "producer-snapshot"
 
 
-class Kept(NamedTuple):
+class BatchMetadata(NamedTuple):
     """One of a producer's last batches."""
 
     first_sequence: int
@@ -64,7 +64,7 @@ class ProducerEntry:
     coordinator_epoch: int = -1
     last_timestamp_ms: int = -1
     transaction: int = -1
-    batches: list[Kept] = field(factory=list)
+    batches: list[BatchMetadata] = field(factory=list)
 
     @property
     def last_sequence(self) -> int:
@@ -77,7 +77,7 @@ class ProducerEntry:
             self.epoch, self.coordinator_epoch, self.last_timestamp_ms, self.transaction, list(self.batches)
         )
 
-    def duplicate_of(self, batch: Batch) -> Kept | None:
+    def duplicate_of(self, batch: Batch) -> BatchMetadata | None:
         """The kept batch with exactly these sequence numbers, if any."""
         if batch.producer_epoch != self.epoch:
             return None
@@ -93,7 +93,7 @@ class ProducerEntry:
             del self.batches[0]
         last = last_sequence(batch)
         self.batches.append(
-            Kept(batch.base_sequence, last, batch.base_offset, batch.last_offset, batch.max_timestamp_ms)
+            BatchMetadata(batch.base_sequence, last, batch.base_offset, batch.last_offset, batch.max_timestamp_ms)
         )
         self.last_timestamp_ms = batch.max_timestamp_ms
         if batch.is_transactional and self.transaction < 0:
@@ -136,7 +136,7 @@ class ProducerStates:
 
     # --- appending -------------------------------------------------------------------------------------------------
 
-    def check(self, batches: Sequence[Batch]) -> Kept | None:
+    def check(self, batches: Sequence[Batch]) -> BatchMetadata | None:
         """May a leader append these? Returns what was kept of the first time when one is a duplicate.
 
         Raises LogRefused. Source: `UnifiedLog.analyzeAndValidateProducerState`.
@@ -252,7 +252,7 @@ def restore(text: str | None) -> tuple[int, ProducerStates]:
 
 def _restore_producers(states: ProducerStates, rows: list[Any]) -> None:
     for producer, epoch, coordinator_epoch, timestamp, transaction, batches in rows:
-        kept = [Kept(*one) for one in batches]
+        kept = [BatchMetadata(*one) for one in batches]
         states.entries[producer] = ProducerEntry(epoch, coordinator_epoch, timestamp, transaction, kept)
     first = {entry.transaction: producer for producer, entry in states.entries.items() if entry.transaction >= 0}
     states._open = dict(sorted(first.items()))

@@ -19,7 +19,7 @@ from groupsim.eventloop.interface import EventLoop
 if TYPE_CHECKING:
     from groupsim.cluster.controller.controller import Controller
     from groupsim.cluster.controller.image import Proposal
-    from groupsim.cluster.controller.metadata_store import Folder, Kept
+    from groupsim.cluster.controller.metadata_store import Folder, StoredCluster
 
 
 class Keeping:
@@ -38,7 +38,7 @@ class Keeping:
         if found is not None:
             self._age_hosts(found)
 
-    def _age_hosts(self, found: Kept) -> None:
+    def _age_hosts(self, found: StoredCluster) -> None:
         """Every broker begins with an incarnation that it never had, so that no id is drawn twice."""
         for node, last in found.incarnations.items():
             host = self._loop.host(broker_name(node))
@@ -51,14 +51,14 @@ class Keeping:
         folder = self._folder
         if folder is None:
             return
-        from groupsim.cluster.controller.metadata_store import Kept, in_the_next_life
+        from groupsim.cluster.controller.metadata_store import StoredCluster, in_the_next_life
 
         found = folder.kept
         if found is not None:
             controller.go_on(in_the_next_life(found.image), found.reassignments, self._lives)
         self._hosts = self._incarnations()
         folder.begin(
-            Kept(
+            StoredCluster(
                 self.cluster_id,
                 self._config.brokers,
                 self._lives,

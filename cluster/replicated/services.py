@@ -37,7 +37,7 @@ from groupsim.protocol.messages.group import FindCoordinatorRequest, MetadataReq
 
 if TYPE_CHECKING:
     from groupsim.cluster.broker.broker import Node
-    from groupsim.cluster.controller.channel import Connection
+    from groupsim.cluster.controller.channel import ControllerChannel
     from groupsim.cluster.network.broker_connection import Line
     from groupsim.cluster.replica.manager import ReplicaManager
     from groupsim.cluster.transactions.coordinator import TransactionCoordinator
@@ -61,7 +61,7 @@ class ReplicatedServices:
         blocks: ProducerIdBlocks,
         *,
         make_transaction_topic: Callable[[], None],
-        to_controller: Callable[[], Connection],
+        to_controller: Callable[[], ControllerChannel],
         coordinator_of: Callable[[str], TransactionCoordinator | None],
     ) -> None:
         self._broker = broker
@@ -90,7 +90,7 @@ class ReplicatedServices:
     def _image(self) -> ClusterImage:
         return self._broker.metadata.image
 
-    def _administrators(self, to_controller: Callable[[], Connection]) -> None:
+    def _administrators(self, to_controller: Callable[[], ControllerChannel]) -> None:
         """What administrators ask; the broker's own way to the controller is opened when it is needed."""
         config, broker = self._config, self._broker
         self._forwarding = Forwarding(self._loop, broker.host, to_controller, lambda: self._image().version)

@@ -14,7 +14,7 @@ PER_SECOND: Final = 10
 _LONGEST: Final = 300
 
 
-class Log(Protocol):
+class Logger(Protocol):
     """What is needed of a logger; structlog's have it."""
 
     def warning(self, event: str, **values: Any) -> Any: ...
@@ -38,9 +38,9 @@ class _Kind:
 
 
 class Complaints:
-    """Lines about clients and about ourselves; `Log` gets at most `PER_SECOND` of each kind in a second."""
+    """Lines about clients and about ourselves; `Logger` gets at most `PER_SECOND` of each kind in a second."""
 
-    def __init__(self, loop: EventLoop, log: Log) -> None:
+    def __init__(self, loop: EventLoop, log: Logger) -> None:
         self._loop = loop
         self._log = log
         self._kinds: dict[str, _Kind] = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 
-from groupsim.cluster.tcp.memory import SMALL, Memory, Reader
+from groupsim.cluster.tcp.memory import SMALL, LongMessageReader, Memory
 from groupsim.eventloop.streams import TcpStream
 from groupsim.protocol.wire import Frames
 
@@ -18,7 +18,7 @@ class Intake:
 
     __slots__ = ("_counted", "_frames", "_memory", "_owner", "_reading", "_stopped", "_stream", "_waiting", "size")
 
-    def __init__(self, owner: Reader, stream: TcpStream, memory: Memory) -> None:
+    def __init__(self, owner: LongMessageReader, stream: TcpStream, memory: Memory) -> None:
         self._owner = owner
         self._stream = stream
         self._memory = memory

@@ -11,7 +11,7 @@ import resource
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from groupsim.cluster.tcp.complaints import Complaints, Log, Silence
+from groupsim.cluster.tcp.complaints import Complaints, Logger, Silence
 from groupsim.cluster.tcp.connection import TcpConnection
 from groupsim.cluster.tcp.directory import NodeDirectory
 from groupsim.cluster.tcp.memory import MAX_QUEUED_BYTES, Memory
@@ -162,7 +162,7 @@ class TcpListeners:
         advertised_host: str | None = None,
         ports: Sequence[int] | int = 0,
         profile: str = "4.x",
-        log: Log | None = None,
+        log: Logger | None = None,
         max_connections: int = MAX_CONNECTIONS,
         max_idle_us: int = MAX_IDLE_US,
         max_unread_us: int = MAX_UNREAD_US,

@@ -18,7 +18,7 @@ MAX_QUEUED_BYTES: Final = 512 << 20
 SMALL: Final = READ_BYTES
 
 
-class Reader(Protocol):
+class LongMessageReader(Protocol):
     """Who takes long messages in."""
 
     def stop_reading(self, stopped: bool) -> None:
@@ -31,16 +31,16 @@ class Memory:
     def __init__(self, limit: int = MAX_QUEUED_BYTES) -> None:
         self.held = 0
         self._limit = limit
-        self._sizes: dict[Reader, int] = {}
-        self._stopped: dict[Reader, None] = {}  # in the order in which they will go on
-        self._alone: Reader | None = None
+        self._sizes: dict[LongMessageReader, int] = {}
+        self._stopped: dict[LongMessageReader, None] = {}  # in the order in which they will go on
+        self._alone: LongMessageReader | None = None
 
     @property
-    def in_the_way(self) -> Reader | None:
+    def in_the_way(self) -> LongMessageReader | None:
         """For whom others wait, if any do."""
         return self._alone if self._stopped else None
 
-    def holds(self, who: Reader, size: int, *, unfinished: bool) -> None:
+    def holds(self, who: LongMessageReader, size: int, *, unfinished: bool) -> None:
         """A reader holds so many bytes now; `unfinished` when it needs more to make a message whole."""
         before = self._sizes.pop(who, 0)
         if size <= SMALL:
@@ -54,19 +54,19 @@ class Memory:
             self._wait(who)
         self._let_on()
 
-    def forget(self, who: Reader) -> None:
+    def forget(self, who: LongMessageReader) -> None:
         """A reader is gone, with all that it held."""
         if who in self._sizes:
             self.holds(who, 0, unfinished=False)
 
-    def _wait(self, who: Reader) -> None:
+    def _wait(self, who: LongMessageReader) -> None:
         if self._alone is None:
             self._alone = who
         elif who not in self._stopped:
             self._stopped[who] = None
             who.stop_reading(True)
 
-    def _leave(self, who: Reader) -> None:
+    def _leave(self, who: LongMessageReader) -> None:
         self._stopped.pop(who, None)
         if self._alone is who:
             self._alone = None

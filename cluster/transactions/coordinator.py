@@ -21,7 +21,7 @@ from groupsim.cluster.config.transactions import TransactionConfig
 from groupsim.cluster.controller.admin_requests import INTERNAL_TOPICS
 from groupsim.cluster.transactions import listing
 from groupsim.cluster.transactions.effects import Append, Changed, Effect, Reply, SendMarkers
-from groupsim.cluster.transactions.interfaces import Log, NoProducerId, Topics
+from groupsim.cluster.transactions.interfaces import NoProducerId, Topics, TransactionLog
 from groupsim.cluster.transactions.markers import MarkerSender
 from groupsim.cluster.transactions.records import decode_key, decode_value, encode_key, encode_value
 from groupsim.cluster.transactions.shard import Shard
@@ -82,7 +82,7 @@ class TransactionCoordinator:
         host: Host,
         node: int,
         config: TransactionConfig,
-        log: Log,
+        log: TransactionLog,
         topics: Topics,
         connect: Callable[[int], Connection],
         fresh_producer_id: Callable[[], int],

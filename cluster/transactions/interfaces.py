@@ -14,7 +14,7 @@ class NoProducerId(Exception):
     """The broker has no producer id to give just now: whoever asked is to come again."""
 
 
-class Log(Protocol):
+class TransactionLog(Protocol):
     """The broker's replicas of `__transaction_state`."""
 
     def append(self, partition: int, records: Sequence[LogRecord], done: Callable[[ErrorCode | None], None]) -> None:

@@ -28,7 +28,7 @@ _ADDS_ITSELF_SINCE = 5
 """From this version on the broker adds the partition to the transaction itself."""
 
 
-class Logs(Protocol):
+class VerifyingLogs(Protocol):
     """This broker's logs."""
 
     def log(self, partition: TopicPartition) -> PartitionLog | None: ...
@@ -37,7 +37,7 @@ class Logs(Protocol):
 class Verification:
     """What one broker verifies. `coordinator_of` finds the coordinator of a transactional id, None: nobody is."""
 
-    def __init__(self, logs: Logs, coordinator_of: Callable[[str], TransactionCoordinator | None]) -> None:
+    def __init__(self, logs: VerifyingLogs, coordinator_of: Callable[[str], TransactionCoordinator | None]) -> None:
         self._logs = logs
         self._coordinator_of = coordinator_of
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from attrs import evolve
 
-from groupsim.cluster.broker.offsets_topic import Done, Replicas
+from groupsim.cluster.broker.offsets_topic import Done, OffsetsReplicas
 from groupsim.cluster.config.loading_cost import LoadingCost, everything
 from groupsim.cluster.config.transactions import TRANSACTION_TOPIC, TransactionConfig
 from groupsim.cluster.transactions.coordinator import TransactionCoordinator
@@ -53,7 +53,7 @@ class Groups(Protocol):
 class StateTopic:
     """`__transaction_state` on the broker's replicas; implements `interfaces.Log`."""
 
-    def __init__(self, loop: EventLoop, host: Host, replicas: Replicas, timeout_ms: int) -> None:
+    def __init__(self, loop: EventLoop, host: Host, replicas: OffsetsReplicas, timeout_ms: int) -> None:
         self._timeout_ms = timeout_ms
         self._loop = loop
         self._host = host
@@ -104,7 +104,7 @@ class Transactions:
         node: int,
         config: TransactionConfig,
         *,
-        replicas: Replicas,
+        replicas: OffsetsReplicas,
         groups: Groups,
         image: Callable[[], ClusterImage],
         connect: Callable[[int], Connection],

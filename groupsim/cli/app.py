@@ -168,7 +168,7 @@ def offsets(
     """
     from groupsim.cli.commands import offsets as offsets_command
 
-    asked = offsets_command.Asked(group, topic, live)
+    asked = offsets_command.RecordFilter(group, topic, live)
     raise typer.Exit(offsets_command.offsets(source, at, seed, setting or [], asked, as_json))
 
 
@@ -448,7 +448,7 @@ def serve(
     """
     from groupsim.cli.commands import serve as serve_command
 
-    options = serve_command.Options(
+    options = serve_command.ServeOptions(
         source=source,
         port=port,
         control_port=said.control_port(control_port, port),

@@ -91,7 +91,7 @@ def run(
         raise typer.Exit(code)
     refuse_of_several({"--junit": junit}, "many seeds have no verdict of one run")
     seeds_command.refuse_of_one_run(source, seed, files, shown)
-    of_groups = seeds_command.Shown(group, every)
+    of_groups = seeds_command.ShownGroups(group, every)
     raise typer.Exit(seeds_command.run_seeds(source, seed, seeds, setting or [], as_json, of_groups))
 
 

@@ -37,7 +37,7 @@ COUNTS = (LIVE, PENDING)
 
 
 @define
-class Row:
+class OffsetRow:
     """One record: where it is, when its batch was made (ms since 1970), what it says, whether it counts."""
 
     partition: int
@@ -114,15 +114,15 @@ def _group_words(record: GroupRecord) -> str:
     return f"generation {value.generation}{protocol}, {members}"
 
 
-def rows_of(batches: Sequence[Batch], partition: int) -> list[Row]:
+def rows_of(batches: Sequence[Batch], partition: int) -> list[OffsetRow]:
     """Every record of a partition's batches, in order. Raises LoadFailed for what is no record."""
     rows = [
-        Row(partition, offset, _made_ms(batch), record)
+        OffsetRow(partition, offset, _made_ms(batch), record)
         for batch in batches
         for offset, record in placed_records((batch,), partition)
     ]
     _judge_transactions(rows)
-    latest: dict[object, Row] = {}
+    latest: dict[object, OffsetRow] = {}
     for row in rows:
         if row.state == LIVE and not isinstance(row.record, TransactionEnd | ForeignRecord):
             _supersede(latest, row)
@@ -137,7 +137,7 @@ def _made_ms(batch: Batch) -> int:
     return batch.max_timestamp_ms if batch.attributes & DELETE_HORIZON else batch.timestamp_ms
 
 
-def _supersede(latest: dict[object, Row], row: Row) -> None:
+def _supersede(latest: dict[object, OffsetRow], row: OffsetRow) -> None:
     """The row is the last word on its key so far."""
     record = row.record
     key = (record.group_id, record.partition) if isinstance(record, OffsetRecord) else row.group
@@ -149,9 +149,9 @@ def _supersede(latest: dict[object, Row], row: Row) -> None:
         row.state = TOMBSTONE
 
 
-def _judge_transactions(rows: Iterable[Row]) -> None:
+def _judge_transactions(rows: Iterable[OffsetRow]) -> None:
     """What is in an open transaction is pending, in an aborted one aborted; a tombstone removes what is pending."""
-    pending: dict[int, list[Row]] = {}
+    pending: dict[int, list[OffsetRow]] = {}
     for row in rows:
         record = row.record
         if isinstance(record, TransactionEnd):
@@ -165,7 +165,7 @@ def _judge_transactions(rows: Iterable[Row]) -> None:
             _remove_pending(pending, row)
 
 
-def _remove_pending(pending: dict[int, list[Row]], tombstone: Row) -> None:
+def _remove_pending(pending: dict[int, list[OffsetRow]], tombstone: OffsetRow) -> None:
     record = tombstone.record
     assert isinstance(record, OffsetRecord)
     for rows in pending.values():
@@ -185,12 +185,12 @@ class Summary:
     bytes: int
 
 
-def summary_of(rows: Sequence[Row], size: int) -> Summary:
+def summary_of(rows: Sequence[OffsetRow], size: int) -> Summary:
     """The counts of some rows."""
     states = {state: sum(row.state == state for row in rows) for state in STATES}
     return Summary(len({row.partition for row in rows}), len(rows), {k: n for k, n in states.items() if n}, size)
 
 
-def time_us(row: Row) -> int:
+def time_us(row: OffsetRow) -> int:
     """The row's time in virtual time."""
     return 1_000 * (row.timestamp_ms - EPOCH_MS)

@@ -31,7 +31,7 @@ from groupsim.pipeline.analysis.answer import (
     Answer,
     CellAnswer,
     Comparison,
-    Goal,
+    StatedGoal,
     Statistic,
 )
 from groupsim.pipeline.analysis.cells import compare, judged, statistics
@@ -60,7 +60,7 @@ if TYPE_CHECKING:
     from groupsim.pipeline.sweep.directory import Directory
     from groupsim.pipeline.sweep.engines import EngineOptions
 
-DEFAULT_GOALS = (Goal("unserved_us", "lower"), Goal("lag_area", "lower"))
+DEFAULT_GOALS = (StatedGoal("unserved_us", "lower"), StatedGoal("lag_area", "lower"))
 # What a setting may cost: a recommendation names those in which it is worse, or the baseline that stays is.
 COSTS = ("unserved_us", "lag_area", "duplicates", "lost", "evictions", "poll_evictions", "moved", "rebalances")
 LARGE = 1_000_000  # observations from which Spark on two cores is done sooner (docs/sweeps.md has the figures)
@@ -94,11 +94,14 @@ class ExperimentLike(Protocol):
     def goals(self) -> Sequence[Any]: ...
 
 
-def goals_of(experiment: ExperimentLike) -> tuple[Goal, ...]:
+def goals_of(experiment: ExperimentLike) -> tuple[StatedGoal, ...]:
     """The experiment's goals; without any, unserved time first and lag second."""
     directions = {"minimise": "lower", "maximise": "higher"}
     return (
-        tuple(Goal(goal.metric, directions[goal.direction], goal.at_most, goal.at_least) for goal in experiment.goals)
+        tuple(
+            StatedGoal(goal.metric, directions[goal.direction], goal.at_most, goal.at_least)
+            for goal in experiment.goals
+        )
         or DEFAULT_GOALS
     )
 
@@ -249,7 +252,7 @@ class _Analysis:
         order = {name: place for place, name in enumerate(METRICS)}
         return tuple(sorted(told, key=lambda one: (one.cell, one.role, order[one.metric])))
 
-    def _compare(self, cells: Sequence[int], other: int, goal: Goal) -> dict[int, Comparison]:
+    def _compare(self, cells: Sequence[int], other: int, goal: StatedGoal) -> dict[int, Comparison]:
         """Cells against another one in a goal, corrected among themselves."""
         family = []
         for cell in cells:
@@ -356,13 +359,13 @@ class _Analysis:
             needed=self._needed_seeds(),
         )
 
-    def _beside(self, first: Goal) -> list[Comparison]:
+    def _beside(self, first: StatedGoal) -> list[Comparison]:
         """Comparisons with the baseline in what costs something, but for the first goal, in the order of `COSTS`."""
         costs = [name for name in COSTS if name != first.metric]
         found = [one for one in self.comparisons if one.role == BASELINE and one.metric in costs]
         return sorted(found, key=lambda one: costs.index(one.metric))
 
-    def _opposed(self, first: Goal) -> list[Comparison]:
+    def _opposed(self, first: StatedGoal) -> list[Comparison]:
         """Of every such measure the cell within the limits that is best in it, if it is better than the baseline."""
         best: dict[str, Comparison] = {}
         for one in self._beside(first):

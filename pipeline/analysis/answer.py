@@ -92,7 +92,7 @@ class Comparison:
 
 
 @frozen
-class Goal:
+class StatedGoal:
     """One goal: a metric, which way, and limits in the units of its column."""
 
     metric: str
@@ -201,7 +201,7 @@ class Answer:
     best: int | None
     baseline: int
     seeds: int
-    goals: tuple[Goal, ...]
+    goals: tuple[StatedGoal, ...]
     axes: Mapping[str, tuple[str, ...]]
     cells: tuple[CellAnswer, ...]
     comparisons: tuple[Comparison, ...]

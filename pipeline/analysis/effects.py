@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 
 import attrs
 
-from groupsim.pipeline.analysis.answer import NOTHING, Effect, Goal
+from groupsim.pipeline.analysis.answer import NOTHING, Effect, StatedGoal
 from groupsim.pipeline.analysis.cells import verdict
 from groupsim.pipeline.analysis.intervals import Interval, Pooled, mean
 from groupsim.pipeline.analysis.observations import Observed
@@ -21,7 +21,7 @@ from groupsim.pipeline.analysis.significance import holm, sign_flip
 Labels = Mapping[int, Mapping[str, str]]
 
 
-def effects(cells: Mapping[int, Observed], labels: Labels, baseline: int, goals: Sequence[Goal]) -> list[Effect]:
+def effects(cells: Mapping[int, Observed], labels: Labels, baseline: int, goals: Sequence[StatedGoal]) -> list[Effect]:
     """The effects of every value of every axis on these goals, Holm-corrected per goal, in the order of the axes."""
     found: list[Effect] = []
     for goal in goals:
@@ -52,7 +52,7 @@ def _others(labels: Mapping[str, str], axis: str) -> tuple[str, ...]:
     return tuple(value for name, value in labels.items() if name != axis)
 
 
-def _values(cell: Observed, goal: Goal) -> dict[int, int]:
+def _values(cell: Observed, goal: StatedGoal) -> dict[int, int]:
     """Seed → value: of a pooled metric the quantile within the run."""
     which = goal.of.quantile
     if which is None:
@@ -61,7 +61,7 @@ def _values(cell: Observed, goal: Goal) -> dict[int, int]:
 
 
 def _effect(
-    cells: Mapping[int, Observed], pairs: Sequence[tuple[int, int]], axis: str, value: str, base: str, goal: Goal
+    cells: Mapping[int, Observed], pairs: Sequence[tuple[int, int]], axis: str, value: str, base: str, goal: StatedGoal
 ) -> Effect:
     known = [
         (_values(cells[one], goal), _values(cells[other], goal)) for one, other in pairs if {one, other} <= set(cells)
@@ -92,6 +92,6 @@ def _effect(
     )
 
 
-def _judged(one: Effect, p: float, goal: Goal) -> Effect:
+def _judged(one: Effect, p: float, goal: StatedGoal) -> Effect:
     told = verdict(one.difference, one.low, one.high, one.seeds, p, goal.sign, (None, None))
     return attrs.evolve(one, p_corrected=p, verdict=told)

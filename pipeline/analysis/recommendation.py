@@ -12,19 +12,19 @@ from collections.abc import Callable, Mapping, Sequence
 
 from attrs import frozen
 
-from groupsim.pipeline.analysis.answer import BETTER, TOO_FEW, WORSE, Comparison, Goal, Limit, Statistic
+from groupsim.pipeline.analysis.answer import BETTER, TOO_FEW, WORSE, Comparison, Limit, StatedGoal, Statistic
 from groupsim.pipeline.analysis.observations import Observed
 from groupsim.pipeline.tables.metrics import METRICS
 
 # Cells, the cell they are compared with, a goal → one corrected comparison each.
-Compare = Callable[[Sequence[int], int, Goal], Mapping[int, Comparison]]
+Compare = Callable[[Sequence[int], int, StatedGoal], Mapping[int, Comparison]]
 
 
 @frozen
 class Step:
     """One goal's turn: who led, and who is still tied with it afterwards."""
 
-    goal: Goal
+    goal: StatedGoal
     leader: int
     before: tuple[int, ...]
     tied: tuple[int, ...]
@@ -43,7 +43,7 @@ class Choice:
         return all(step.tied == step.before for step in self.steps)
 
 
-def limits(cell: Observed, statistics: Mapping[str, Statistic], goals: Sequence[Goal]) -> tuple[Limit, ...]:
+def limits(cell: Observed, statistics: Mapping[str, Statistic], goals: Sequence[StatedGoal]) -> tuple[Limit, ...]:
     """How one cell stands to the limits of the goals. A cell without a value breaks none: nothing happened in it."""
     found = []
     for goal in goals:
@@ -72,14 +72,14 @@ def _limit(cell: Observed, found: Statistic, bound: str, limit: int, sign: int) 
     )
 
 
-def leader(cells: Sequence[int], means: Mapping[int, float], goal: Goal, changes: Mapping[int, int]) -> int:
+def leader(cells: Sequence[int], means: Mapping[int, float], goal: StatedGoal, changes: Mapping[int, int]) -> int:
     """The cell with the best mean; of equals the one nearest to the baseline, then the first."""
     return min(cells, key=lambda cell: (goal.sign * means[cell], changes[cell], cell))
 
 
 def choose(
     cells: Sequence[int],
-    goals: Sequence[Goal],
+    goals: Sequence[StatedGoal],
     means: Mapping[str, Mapping[int, float]],
     changes: Mapping[int, int],
     compare: Compare,

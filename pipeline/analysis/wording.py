@@ -21,8 +21,8 @@ from groupsim.pipeline.analysis.answer import (
     WORSE,
     Comparison,
     Effect,
-    Goal,
     Limit,
+    StatedGoal,
     Statistic,
 )
 from groupsim.pipeline.analysis.intervals import CONFIDENCE
@@ -37,7 +37,7 @@ class Findings:
     decision: str
     labels: Mapping[int, Mapping[str, str]]
     baseline: int
-    goals: Sequence[Goal]
+    goals: Sequence[StatedGoal]
     statistics: Mapping[int, Mapping[str, Statistic]]
     limits: Mapping[int, Sequence[Limit]]
     choice: Choice

@@ -14,8 +14,8 @@ import attrs
 from attrs import frozen
 
 from groupsim.pipeline.experiment.changing import shown
-from groupsim.pipeline.experiment.goals import Metric
-from groupsim.pipeline.experiment.grid import Column, Value
+from groupsim.pipeline.experiment.goals import GoalMetric
+from groupsim.pipeline.experiment.grid import GridColumn, Value
 from groupsim.pipeline.experiment.model import Goal
 from groupsim.scenarios.language.problems import Place, Problem, ScenarioError, nearest, suggest
 from groupsim.scenarios.loading.changes import Change, read_change
@@ -28,16 +28,16 @@ class Grid:
     An axis of which one value was asked for is none any more: what it sets, `fixed`, is set in every cell.
     """
 
-    every: tuple[Column, ...]
-    wanted: tuple[Column, ...]
+    every: tuple[GridColumn, ...]
+    wanted: tuple[GridColumn, ...]
     fixed: tuple[Change, ...] = ()
 
     @property
-    def axes(self) -> tuple[Column, ...]:
+    def axes(self) -> tuple[GridColumn, ...]:
         """Those that are left."""
         return tuple(column for column in self.wanted if not self._is_fixed(column))
 
-    def _is_fixed(self, column: Column) -> bool:
+    def _is_fixed(self, column: GridColumn) -> bool:
         return len(column.values) == 1 and column not in self.every
 
     def cells(self, combinations: Iterable[tuple[Value, ...]]) -> list[tuple[Value, ...]]:
@@ -74,7 +74,7 @@ class Asked:
     only: tuple[str, ...] = ()
     goals: tuple[str, ...] = ()
 
-    def grid(self, columns: Sequence[Column]) -> Grid:
+    def grid(self, columns: Sequence[GridColumn]) -> Grid:
         """The grid asked for. Raises ScenarioError for an axis or a value that is not there."""
         wanted: dict[str, list[Value]] = {}
         for text in self.only:
@@ -108,7 +108,7 @@ AS_WRITTEN = Asked()
 _GOAL = re.compile(r"(?P<metric>[\w-]+)\s*(?:(?P<bound><=|>=)\s*(?P<limit>\S.*))?")
 
 
-def goals_named(texts: Sequence[str], metrics: Mapping[str, Metric]) -> tuple[Goal, ...]:
+def goals_named(texts: Sequence[str], metrics: Mapping[str, GoalMetric]) -> tuple[Goal, ...]:
     """The goals of `--goal METRIC` or `--goal METRIC<=LIMIT`, in order; `_us` may be left out of a name.
 
     Raises ScenarioError for a name that no metric has, with all names, and for a limit that is none.
@@ -122,7 +122,7 @@ def goals_named(texts: Sequence[str], metrics: Mapping[str, Metric]) -> tuple[Go
     return tuple(found.values())
 
 
-def _goal_named(text: str, metrics: Mapping[str, Metric]) -> Goal:
+def _goal_named(text: str, metrics: Mapping[str, GoalMetric]) -> Goal:
     parts = _GOAL.fullmatch(text)
     if parts is None:
         raise _refused(text, "this is no METRIC, METRIC<=LIMIT or METRIC>=LIMIT", "such as --goal unserved_us")
@@ -146,7 +146,7 @@ def _refused(text: str, message: str, remedy: str) -> ScenarioError:
     return ScenarioError([Problem(Place(f"--goal {text}"), message, remedy)])
 
 
-def _chosen(text: str, columns: Sequence[Column]) -> tuple[Column, list[Value]]:
+def _chosen(text: str, columns: Sequence[GridColumn]) -> tuple[GridColumn, list[Value]]:
     """One axis and some of its values: `AXIS=LABEL`, or several labels with commas between them."""
     place = Place(f"--only {text}")
     by_name = {column.name: column for column in columns}
@@ -166,13 +166,13 @@ def _chosen(text: str, columns: Sequence[Column]) -> tuple[Column, list[Value]]:
     return column, [by_label[label] for label in labels]
 
 
-def _less(column: Column, wanted: Sequence[Value]) -> Column:
+def _less(column: GridColumn, wanted: Sequence[Value]) -> GridColumn:
     """The axis with these values, in the order of the file."""
     values = tuple(value for value in column.values if value in wanted)
-    return Column(attrs.evolve(column.axis, labels=tuple(value.label for value in values)), values)
+    return GridColumn(attrs.evolve(column.axis, labels=tuple(value.label for value in values)), values)
 
 
-def _undone(change: Change, columns: Sequence[Column]) -> Problem | None:
+def _undone(change: Change, columns: Sequence[GridColumn]) -> Problem | None:
     """A cell's own settings come last: one that an axis sets, too, would do nothing there."""
     for column in columns:
         for path in (one.path for value in column.values for one in value.changes):

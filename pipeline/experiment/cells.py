@@ -14,7 +14,7 @@ import attrs
 from attrs import define, field, frozen
 
 from groupsim.pipeline.experiment.changing import shown
-from groupsim.pipeline.experiment.grid import Column, Value
+from groupsim.pipeline.experiment.grid import GridColumn, Value
 from groupsim.pipeline.experiment.model import Cell
 from groupsim.scenarios.language.document import Document
 from groupsim.scenarios.language.problems import ERROR, WARNING, Problem, ScenarioError
@@ -37,7 +37,7 @@ class Base:
 
 
 def cells_of(
-    base: Base, columns: Sequence[Column], combinations: Sequence[tuple[Value, ...]]
+    base: Base, columns: Sequence[GridColumn], combinations: Sequence[tuple[Value, ...]]
 ) -> tuple[tuple[Cell, ...], tuple[Problem, ...]]:
     """Every cell, with warnings and notes. Raises ScenarioError with each mistake and a cell that has it."""
     maker = _Maker(base, [column.name for column in columns], len(combinations))

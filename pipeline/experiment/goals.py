@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Protocol
 
 from groupsim.pipeline.experiment.file import GoalSpec
-from groupsim.pipeline.experiment.grid import Column, label_among
+from groupsim.pipeline.experiment.grid import GridColumn, label_among
 from groupsim.pipeline.experiment.model import Goal
 from groupsim.scenarios.language.mistakes import Collector, Wrong
 from groupsim.scenarios.language.problems import suggest
 from groupsim.scenarios.language.values import quote
 
 
-class Metric(Protocol):
+class GoalMetric(Protocol):
     """What is needed of a metric: which way is better, and a bound as people write it, in the unit of its column."""
 
     @property
@@ -21,14 +21,14 @@ class Metric(Protocol):
     def parse(self, text: str) -> int: ...
 
 
-def known_metrics() -> Mapping[str, Metric]:
+def known_metrics() -> Mapping[str, GoalMetric]:
     """The metrics of the analysis, which is not imported before somebody asks."""
     from groupsim.pipeline.tables.metrics import METRICS
 
     return METRICS
 
 
-def goals_of(specs: Sequence[GoalSpec], metrics: Mapping[str, Metric]) -> tuple[Goal, ...]:
+def goals_of(specs: Sequence[GoalSpec], metrics: Mapping[str, GoalMetric]) -> tuple[Goal, ...]:
     """The goals of a file, in terms of these metrics. Raises what `problems_of` understands."""
     collector = Collector()
     found = [collector.attempt(("goals", index), _goal, spec, metrics) for index, spec in enumerate(specs)]
@@ -41,7 +41,7 @@ def goals_of(specs: Sequence[GoalSpec], metrics: Mapping[str, Metric]) -> tuple[
     return tuple(found)
 
 
-def _goal(spec: GoalSpec, metrics: Mapping[str, Metric]) -> Goal:
+def _goal(spec: GoalSpec, metrics: Mapping[str, GoalMetric]) -> Goal:
     metric = spec.minimise or spec.maximise
     if metric is None or (spec.minimise and spec.maximise):
         raise Wrong("a goal has one metric", "write `minimise: …` or `maximise: …`")
@@ -57,7 +57,7 @@ def _goal(spec: GoalSpec, metrics: Mapping[str, Metric]) -> Goal:
     return Goal(metric, way, at_most, at_least)
 
 
-def _bound(metric: Metric, found: object) -> int | float | None:
+def _bound(metric: GoalMetric, found: object) -> int | float | None:
     """A bound in the metric's unit. A fraction of a count stays one: means over seeds are compared with it."""
     if found is None:
         return None
@@ -67,7 +67,7 @@ def _bound(metric: Metric, found: object) -> int | float | None:
     return float(found) if isinstance(found, float) and bound == int(found) else bound
 
 
-def baseline_labels(said: Mapping[str, Any], columns: Sequence[Column]) -> dict[str, str]:
+def baseline_labels(said: Mapping[str, Any], columns: Sequence[GridColumn]) -> dict[str, str]:
     """The labels of the baseline: what the file says, the first value of every other axis.
 
     Raises what `problems_of` understands.
@@ -78,7 +78,7 @@ def baseline_labels(said: Mapping[str, Any], columns: Sequence[Column]) -> dict[
     return {column.name: named.get(column.name, column.axis.labels[0]) for column in columns}
 
 
-def given_axes(said: Sequence[str], columns: Sequence[Column]) -> tuple[str, ...]:
+def given_axes(said: Sequence[str], columns: Sequence[GridColumn]) -> tuple[str, ...]:
     """The axes that are circumstances, in the order of the grid. Raises what `problems_of` understands."""
     names = [column.name for column in columns]
     for index, axis in enumerate(said):

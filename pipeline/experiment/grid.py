@@ -34,7 +34,7 @@ class Value:
 
 
 @frozen
-class Column:
+class GridColumn:
     """An axis with its values."""
 
     axis: Axis
@@ -46,7 +46,7 @@ class Column:
         return self.axis.name
 
 
-def columns_of(vary: Mapping[str, AxisSpec], document: Document) -> tuple[Column, ...]:
+def columns_of(vary: Mapping[str, AxisSpec], document: Document) -> tuple[GridColumn, ...]:
     """The axes of a file with their values. Raises what `problems_of` understands."""
     collector = Collector()
     found = tuple(collector.attempt(("vary", name), _column, name, spec, document) for name, spec in vary.items())
@@ -57,7 +57,7 @@ def columns_of(vary: Mapping[str, AxisSpec], document: Document) -> tuple[Column
     return found
 
 
-def _column(name: str, spec: AxisSpec, document: Document) -> Column:
+def _column(name: str, spec: AxisSpec, document: Document) -> GridColumn:
     if not name.strip():
         raise Wrong("an axis needs a name", "write for example `session: {path: …, values: […]}`")
     at: Path_ = ("vary", name, "values") if document.holds(("vary", name, "values")) else ("vary", name)
@@ -72,7 +72,7 @@ def _column(name: str, spec: AxisSpec, document: Document) -> Column:
     if not values:
         raise Wrong("this axis has no values", "give at least one, or remove the axis", below=below)
     path = spec.path or (name if isinstance(spec.values, list) else None)
-    return Column(Axis(name, tuple(value.label for value in values), path), values)
+    return GridColumn(Axis(name, tuple(value.label for value in values), path), values)
 
 
 def _listed(path: str, values: list[Any], document: Document, at: Path_) -> tuple[Value, ...]:
@@ -136,7 +136,7 @@ def _several(label: str, settings: object, document: Document, at: Path_) -> Val
     return Value(label, tuple(changes))
 
 
-def _refuse_overlap(name: str, earlier: Column, later: Column) -> None:
+def _refuse_overlap(name: str, earlier: GridColumn, later: GridColumn) -> None:
     """A later axis that sets what an earlier one sets would make the earlier one do nothing."""
     mine, theirs = _paths(later), _paths(earlier)
     for path in mine:
@@ -146,14 +146,14 @@ def _refuse_overlap(name: str, earlier: Column, later: Column) -> None:
             raise Wrong(message, "vary each path in one axis", at_key=True)
 
 
-def _paths(column: Column) -> list[str]:
+def _paths(column: GridColumn) -> list[str]:
     return list(dict.fromkeys(change.path for value in column.values for change in value.changes))
 
 
 # --- the product ----------------------------------------------------------------------------------------------------
 
 
-def refuse_too_many(columns: Sequence[Column], seeds: int) -> None:
+def refuse_too_many(columns: Sequence[GridColumn], seeds: int) -> None:
     """Count before anything is made. Raises `Wrong` when the grid, or the number of runs, is beyond all measure."""
     combinations = math.prod(len(column.values) for column in columns)
     sizes = " × ".join(f"{column.name} {len(column.values)}" for column in columns)
@@ -165,7 +165,7 @@ def refuse_too_many(columns: Sequence[Column], seeds: int) -> None:
         raise Wrong(message, "30 to 100 seeds show most differences", below=("seeds",))
 
 
-def refuse_too_many_runs(columns: Sequence[Column], cells: int, seeds: int) -> None:
+def refuse_too_many_runs(columns: Sequence[GridColumn], cells: int, seeds: int) -> None:
     """The same once the cells are counted that `skip` leaves."""
     sizes = " × ".join(f"{column.name} {len(column.values)}" for column in columns)
     if cells > MOST_CELLS:
@@ -177,7 +177,7 @@ def refuse_too_many_runs(columns: Sequence[Column], cells: int, seeds: int) -> N
         raise Wrong(message, remedy, below=("seeds",))
 
 
-def combinations_of(columns: Sequence[Column], skip: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Value, ...]]:
+def combinations_of(columns: Sequence[GridColumn], skip: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Value, ...]]:
     """The product without what is left out, the last axis fastest. Raises what `problems_of` understands."""
     rules = _rules(columns, skip)
     names = [column.name for column in columns]
@@ -187,14 +187,14 @@ def combinations_of(columns: Sequence[Column], skip: Sequence[Mapping[str, Any]]
             yield values
 
 
-def _rules(columns: Sequence[Column], skip: Sequence[Mapping[str, Any]]) -> list[dict[str, list[str]]]:
+def _rules(columns: Sequence[GridColumn], skip: Sequence[Mapping[str, Any]]) -> list[dict[str, list[str]]]:
     collector = Collector()
     rules = [collector.attempt(("skip", index), _rule, columns, rule) for index, rule in enumerate(skip)]
     collector.done()
     return rules
 
 
-def _rule(columns: Sequence[Column], rule: Mapping[str, Any]) -> dict[str, list[str]]:
+def _rule(columns: Sequence[GridColumn], rule: Mapping[str, Any]) -> dict[str, list[str]]:
     if not rule:
         raise Wrong("this leaves out the whole grid", "name labels by axis, such as `{session: 6s}`")
     found = {}
@@ -204,7 +204,7 @@ def _rule(columns: Sequence[Column], rule: Mapping[str, Any]) -> dict[str, list[
     return found
 
 
-def label_among(columns: Sequence[Column], axis: str, label: object) -> str:
+def label_among(columns: Sequence[GridColumn], axis: str, label: object) -> str:
     """A label of an axis as the file names it. Raises `Wrong` for an axis or a label that is not there."""
     by_name = {column.name: column for column in columns}
     if axis not in by_name:

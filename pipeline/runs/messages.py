@@ -66,13 +66,13 @@ class Message:
 
 def messages(lists: Lists) -> list[Message]:
     """Joins, syncs, leaves and heartbeats that were answered with an error, in the order they were first seen."""
-    reader = _Reader()
+    reader = _RequestReader()
     for event in lists.of(*MESSAGES):
         _READERS[event.kind](reader, event)
     return [one for one in reader.found if one.api != HEARTBEAT or one.error]
 
 
-class _Reader:
+class _RequestReader:
     """Ties the events of one request together."""
 
     def __init__(self) -> None:
@@ -143,11 +143,11 @@ class _Reader:
         message.error = event.error or message.error
 
 
-_READERS: Mapping[Kind, Callable[[_Reader, TraceEvent], None]] = {
-    Kind.REQUEST_SENT: _Reader._sent,
-    Kind.REQUEST_RECEIVED: _Reader._received,
-    Kind.REQUEST_PARKED: _Reader._parked,
-    Kind.RESPONSE_SENT: _Reader._answered,
-    Kind.RESPONSE_RECEIVED: _Reader._returned,
-    Kind.REQUEST_FAILED: _Reader._returned,
+_READERS: Mapping[Kind, Callable[[_RequestReader, TraceEvent], None]] = {
+    Kind.REQUEST_SENT: _RequestReader._sent,
+    Kind.REQUEST_RECEIVED: _RequestReader._received,
+    Kind.REQUEST_PARKED: _RequestReader._parked,
+    Kind.RESPONSE_SENT: _RequestReader._answered,
+    Kind.RESPONSE_RECEIVED: _RequestReader._returned,
+    Kind.REQUEST_FAILED: _RequestReader._returned,
 }

@@ -19,7 +19,7 @@ from groupsim.pipeline.sweep import assignors, chunks, work
 from groupsim.pipeline.sweep import compact as compacting
 from groupsim.pipeline.sweep.chunks import Chunk
 from groupsim.pipeline.sweep.directory import Contents, Directory
-from groupsim.pipeline.sweep.engine_choice import Choice, choose
+from groupsim.pipeline.sweep.engine_choice import EngineChoice, choose
 from groupsim.pipeline.sweep.engines import AUTO, POOL, SPARK, Done, Engine, EngineOptions, Merging, cores
 from groupsim.pipeline.sweep.errors import SweepError
 from groupsim.pipeline.sweep.merging import Job
@@ -187,7 +187,7 @@ class _Sweep:
         """Run what is lacking on the engine of that name, or on the one that suits; returns its name, and what `then`
         returned.
         """
-        choice = Choice(name, "") if name != AUTO else choose(self._options)
+        choice = EngineChoice(name, "") if name != AUTO else choose(self._options)
         if choice.engine == AUTO:
             with self._up(POOL) as pool:
                 self._through(pool, [self._plan.pilot()])

@@ -15,7 +15,7 @@ NEEDED = ("pyspark", "pyarrow", "pandas")
 
 
 @frozen
-class Choice:
+class EngineChoice:
     """An engine, and why; the engine `auto` while that is not known yet."""
 
     engine: str
@@ -27,18 +27,18 @@ class Choice:
         return f"engine: {self.engine} ({self.why})" if self.why else ""
 
 
-def choose(options: EngineOptions, pool_s: float | None = None) -> Choice:
+def choose(options: EngineOptions, pool_s: float | None = None) -> EngineChoice:
     """The engine for `auto`, by what the whole sweep would take in a pool; `auto` while only that is missing."""
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
-        return Choice(POOL, f"{' and '.join(missing)} not installed: pip install groupsim[spark]")
+        return EngineChoice(POOL, f"{' and '.join(missing)} not installed: pip install groupsim[spark]")
     try:
         java = find_java()
     except SweepError as error:
-        return Choice(POOL, error.message)
+        return EngineChoice(POOL, error.message)
     if pool_s is None:
-        return Choice(AUTO, "")
+        return EngineChoice(AUTO, "")
     if pool_s < SHORT_S:
-        return Choice(POOL, f"it takes about {max(1, round(pool_s))} s here, less than Spark's start is worth")
+        return EngineChoice(POOL, f"it takes about {max(1, round(pool_s))} s here, less than Spark's start is worth")
     where = f"local[{options.workers}]" if options.workers else "local mode"
-    return Choice(SPARK, f"{where}, Java {java.version} from {java.found}; --engine pool for processes alone")
+    return EngineChoice(SPARK, f"{where}, Java {java.version} from {java.found}; --engine pool for processes alone")

@@ -13,7 +13,7 @@ from groupsim.pipeline.sweep.errors import SweepError
 from groupsim.pipeline.sweep.merging import Job
 from groupsim.pipeline.sweep.place import Place
 from groupsim.pipeline.sweep.plan import Task, Wave
-from groupsim.pipeline.sweep.work import Answer, Package
+from groupsim.pipeline.sweep.work import Package, TaskResult
 
 POOL, SPARK, AUTO = "pool", "spark", "auto"
 TICK_S = 4.0  # of silence, after which an engine gives a sign of life
@@ -76,7 +76,7 @@ class Done:
     """A task that has been performed, and what came of it."""
 
     task: Task
-    answer: Answer
+    answer: TaskResult
 
 
 @frozen

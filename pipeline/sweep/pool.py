@@ -157,7 +157,7 @@ def _to_perform(pack: Pack, task: Task) -> tuple[Any, ...]:
     return _performed, pack([task]), task.number, task.spans
 
 
-def _performed(packed: work.Package, number: int, spans: Iterable[Span]) -> work.Answer:
+def _performed(packed: work.Package, number: int, spans: Iterable[Span]) -> work.TaskResult:
     """In a worker: a task, whose runs travel as spans."""
     return work.perform(packed, number, [run for span in spans for run in span.runs()])
 

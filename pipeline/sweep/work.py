@@ -53,7 +53,7 @@ class Package(TypedDict):
 
 
 @frozen
-class Answer:
+class TaskResult:
     """A task that has been performed: the row of its chunk, and its tables when they were not written there."""
 
     chunk: Chunk
@@ -79,7 +79,7 @@ def chunk_name(packed: Package, task: int) -> str:
     return f"{packed['name']}-{task:06d}"
 
 
-def perform(packed: Package, task: int, mine: Sequence[Run], commit: bool = True) -> Answer:
+def perform(packed: Package, task: int, mine: Sequence[Run], commit: bool = True) -> TaskResult:
     """Simulate the runs of one task and write what they made; with `commit` its row, too, so that it counts.
 
     A run that fails is a row; only a defect of ours raises, and a SweepError when the rows cannot be written.
@@ -92,11 +92,11 @@ def perform(packed: Package, task: int, mine: Sequence[Run], commit: bool = True
             keys = chunks.spans(mine)
             failed = tables["runs"]["status"].to_pylist().count("failed")
             sent = [(table, to_bytes(found)) for table, found in tables.items() if len(found)]
-            return Answer(Chunk(name, len(mine), failed, tuple(keys), tuple(costs), ()), sent)
+            return TaskResult(Chunk(name, len(mine), failed, tuple(keys), tuple(costs), ()), sent)
         chunk = write_tables(place, name, tables, costs, packed["traces"], attempt())
         if commit:
             chunks.write(place, chunk)
-    return Answer(chunk)
+    return TaskResult(chunk)
 
 
 def attempt() -> str:

@@ -21,13 +21,13 @@ from groupsim.scenarios.language.model import Scenario
 from groupsim.scenarios.language.problems import ERROR, Problem, ScenarioError
 from groupsim.scenarios.loading.load import load_text
 
-__all__ = ["Draft", "File", "Question", "draft_of"]
+__all__ = ["DraftedScenario", "File", "Question", "draft_of"]
 
 _ROUNDS = 10
 
 
 @frozen
-class Draft:
+class DraftedScenario:
     """A drafted scenario: its text, what it is read as, what was matched, and its questions."""
 
     text: str
@@ -36,7 +36,7 @@ class Draft:
     questions: tuple[Question, ...]
 
 
-def draft_of(files: Sequence[File], only: Sequence[str] = (), profile: str | None = None) -> Draft:
+def draft_of(files: Sequence[File], only: Sequence[str] = (), profile: str | None = None) -> DraftedScenario:
     """A valid scenario of what the files say; `only` names workloads, `profile` one of the application's.
 
     Raises ScenarioError, with file, document, line and remedy, for what cannot be read or holds nothing of use.
@@ -49,7 +49,7 @@ def draft_of(files: Sequence[File], only: Sequence[str] = (), profile: str | Non
         except ScenarioError as error:
             text = _without(text, error.problems)
         else:
-            return Draft(text, scenario, plan, questions_of(text))
+            return DraftedScenario(text, scenario, plan, questions_of(text))
     raise AssertionError(f"the draft stays invalid:\n{text}")
 
 

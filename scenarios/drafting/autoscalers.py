@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from attrs import evolve
 
-from groupsim.scenarios.drafting.facts import Autoscaler, Fact, Node
+from groupsim.scenarios.drafting.facts import AutoscalerFacts, Fact, Node
 
 KINDS = ("HorizontalPodAutoscaler", "ScaledObject")
 KEDA_MAXIMUM = 100
@@ -26,7 +26,7 @@ _QUANTITY = re.compile(r"(\d+)(k|M)?")
 _TIMES = {None: 1, "k": 1_000, "M": 1_000_000}
 
 
-def read_autoscalers(node: Node) -> Iterator[Autoscaler]:
+def read_autoscalers(node: Node) -> Iterator[AutoscalerFacts]:
     """The autoscalers that one manifest declares: one for each trigger `kafka` of a ScaledObject.
 
     Raises ScenarioError for numbers that are none.
@@ -37,7 +37,7 @@ def read_autoscalers(node: Node) -> Iterator[Autoscaler]:
         yield from _scaled_object(node)
 
 
-def _hpa(node: Node) -> Autoscaler:
+def _hpa(node: Node) -> AutoscalerFacts:
     cpu, lag, other = node.number_at("spec", "targetCPUUtilizationPercentage", least=1), None, []
     group = topic = None
     for metric in node.items("spec", "metrics"):
@@ -52,7 +52,7 @@ def _hpa(node: Node) -> Autoscaler:
         else:
             what = resource.value if resource is not None else kind.value if kind is not None else "a metric"
             other.append(Fact(what, metric.place, metric.name))
-    return Autoscaler(
+    return AutoscalerFacts(
         kind="HorizontalPodAutoscaler",
         place=node.place,
         target=_target(node),
@@ -91,7 +91,7 @@ def _label(metric: Node, names: tuple[str, ...]) -> Fact[str] | None:
     return next((fact for name in names if (fact := metric.text("metric", "selector", "matchLabels", name))), None)
 
 
-def _scaled_object(node: Node) -> Iterator[Autoscaler]:
+def _scaled_object(node: Node) -> Iterator[AutoscalerFacts]:
     stabilization = node.number_at(
         "spec",
         "advanced",
@@ -100,7 +100,7 @@ def _scaled_object(node: Node) -> Iterator[Autoscaler]:
         "scaleDown",
         "stabilizationWindowSeconds",
     )
-    base = Autoscaler(
+    base = AutoscalerFacts(
         kind="ScaledObject",
         place=node.place,
         target=_target(node),
@@ -125,7 +125,7 @@ def _scaled_object(node: Node) -> Iterator[Autoscaler]:
         yield evolve(base, other=tuple(others))
 
 
-def _of_kafka(trigger: Node, metadata: Node, base: Autoscaler) -> Autoscaler:
+def _of_kafka(trigger: Node, metadata: Node, base: AutoscalerFacts) -> AutoscalerFacts:
     return evolve(
         base,
         place=trigger.place,

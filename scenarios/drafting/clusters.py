@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from groupsim.scenarios.drafting.facts import Brokers, Fact, Node, Topic, Workload
+from groupsim.scenarios.drafting.facts import BrokerFacts, Fact, Node, Topic, Workload
 
 KINDS = ("KafkaTopic", "Kafka", "KafkaNodePool")
 #: A container with one of these runs a broker, and not a client.
@@ -40,10 +40,10 @@ def read_topic(node: Node) -> Topic:
     )
 
 
-def read_brokers(node: Node) -> Brokers:
+def read_brokers(node: Node) -> BrokerFacts:
     """A Kafka resource. Raises ScenarioError for numbers that are none."""
     name = node.text("metadata", "name")
-    return Brokers(
+    return BrokerFacts(
         name=name.value if name is not None else "",
         place=node.place,
         count=node.number_at("spec", "kafka", "replicas", least=1),
@@ -53,13 +53,13 @@ def read_brokers(node: Node) -> Brokers:
     )
 
 
-def read_pool(node: Node) -> Brokers | None:
+def read_pool(node: Node) -> BrokerFacts | None:
     """A KafkaNodePool with brokers in it; None for one of controllers. Raises as `read_brokers` does."""
     roles = node.at("spec", "roles")
     if roles is not None and isinstance(roles.data, list) and "broker" not in roles.data:
         return None
     cluster = node.text("metadata", "labels", "strimzi.io/cluster")
-    return Brokers(cluster.value if cluster else "", node.place, count=node.number_at("spec", "replicas", least=1))
+    return BrokerFacts(cluster.value if cluster else "", node.place, count=node.number_at("spec", "replicas", least=1))
 
 
 def config_at(node: Node, *path: str) -> dict[str, Fact[Any]]:
@@ -76,7 +76,7 @@ def runs_brokers(workload: Workload) -> bool:
     return any(name in workload.env for name in BROKERS_ONLY)
 
 
-def brokers_of(workload: Workload, known: Iterable[str]) -> Brokers:
+def brokers_of(workload: Workload, known: Iterable[str]) -> BrokerFacts:
     """The brokers that a workload runs; of its variables those that are settings in `known`."""
     by_variable = {name.replace(".", "_").upper(): name for name in known}
     config = {}
@@ -85,4 +85,4 @@ def brokers_of(workload: Workload, known: Iterable[str]) -> Brokers:
         setting = by_variable.get(variable.removeprefix(prefix)) if prefix is not None else None
         if setting is not None:
             config[setting] = fact
-    return Brokers(workload.name, workload.place, count=workload.replicas, config=config)
+    return BrokerFacts(workload.name, workload.place, count=workload.replicas, config=config)

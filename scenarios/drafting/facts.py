@@ -58,7 +58,7 @@ class Workload:
 
 
 @frozen
-class Autoscaler:
+class AutoscalerFacts:
     """An HPA or a ScaledObject: its target, its bounds, and what it follows."""
 
     kind: str
@@ -88,7 +88,7 @@ class Topic:
 
 
 @frozen
-class Brokers:
+class BrokerFacts:
     """The brokers, as a Kafka resource, its node pools or a StatefulSet of brokers declare them."""
 
     name: str
@@ -114,10 +114,10 @@ class Found:
     """Everything that a set of files says."""
 
     workloads: tuple[Workload, ...] = ()
-    autoscalers: tuple[Autoscaler, ...] = ()
+    autoscalers: tuple[AutoscalerFacts, ...] = ()
     topics: tuple[Topic, ...] = ()
-    brokers: tuple[Brokers, ...] = ()
-    pools: tuple[Brokers, ...] = ()
+    brokers: tuple[BrokerFacts, ...] = ()
+    pools: tuple[BrokerFacts, ...] = ()
     settings: tuple[Settings, ...] = ()
     #: Documents that say nothing of consumers, topics and brokers, as `Service orders (deployment.yaml:40)`.
     left_out: tuple[str, ...] = ()

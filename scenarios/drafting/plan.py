@@ -15,7 +15,16 @@ from attrs import evolve, field, frozen
 from groupsim.members.keys import CONSUMER_KEYS
 from groupsim.scenarios.drafting.applications import Consumer, consumer_of, is_placeholder, mentions_kafka, over
 from groupsim.scenarios.drafting.clusters import brokers_of, runs_brokers
-from groupsim.scenarios.drafting.facts import POD_NAME, Autoscaler, Brokers, Fact, Found, Settings, Topic, Workload
+from groupsim.scenarios.drafting.facts import (
+    POD_NAME,
+    AutoscalerFacts,
+    BrokerFacts,
+    Fact,
+    Found,
+    Settings,
+    Topic,
+    Workload,
+)
 from groupsim.scenarios.language.data_values import SETTINGS, BrokerProperties
 from groupsim.scenarios.language.problems import Place, one_problem, suggest
 from groupsim.scenarios.lint.documents import variants
@@ -32,7 +41,7 @@ class Pods:
     name: str
     consumer: Consumer
     workload: Workload | None = None
-    autoscaler: Autoscaler | None = None
+    autoscaler: AutoscalerFacts | None = None
 
 
 @frozen
@@ -51,7 +60,7 @@ class Plan:
 
     groups: tuple[Group, ...]
     topics: tuple[Topic, ...] = ()
-    brokers: Brokers | None = None
+    brokers: BrokerFacts | None = None
     #: What was read and is not in the scenario, and why.
     left_out: tuple[str, ...] = ()
     profiles: tuple[str, ...] = field(default=())
@@ -207,7 +216,7 @@ def _groups(chosen: Sequence[Pods], topics: Sequence[Topic]) -> Iterator[Group]:
 # --- the brokers -----------------------------------------------------------------------------------------------
 
 
-def _cluster(resources: Sequence[Brokers], pools: Sequence[Brokers]) -> Brokers | None:
+def _cluster(resources: Sequence[BrokerFacts], pools: Sequence[BrokerFacts]) -> BrokerFacts | None:
     """The first cluster; the brokers of its node pools count over its own number."""
     if not resources and not pools:
         return None

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from attrs import frozen
 
-from groupsim.scenarios.drafting.facts import Autoscaler, Fact, Workload
+from groupsim.scenarios.drafting.facts import AutoscalerFacts, Fact, Workload
 from groupsim.scenarios.drafting.groups import members_of
 from groupsim.scenarios.drafting.guesses import GUESSES, START_S
 from groupsim.scenarios.drafting.plan import Group, Pods
@@ -127,7 +127,7 @@ def _quoted(text: str) -> str:
     return f'"{text}"' if text.endswith("%") else text
 
 
-def _autoscale(sheet: Sheet, group: Group, pods: Pods, scaler: Autoscaler) -> None:
+def _autoscale(sheet: Sheet, group: Group, pods: Pods, scaler: AutoscalerFacts) -> None:
     if scaler.lag is None and scaler.cpu is None:
         followed = ", ".join(fact.source for fact in scaler.other)
         words = f"{scaler.kind} of {pods.name} follows {followed or 'nothing that is named'}, which is not simulated"

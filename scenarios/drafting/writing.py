@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from groupsim.coordinator.base.versions import BASELINE
-from groupsim.scenarios.drafting.facts import Brokers, Fact, Topic
+from groupsim.scenarios.drafting.facts import BrokerFacts, Fact, Topic
 from groupsim.scenarios.drafting.groups import members_of, write_groups
 from groupsim.scenarios.drafting.guesses import BROKERS, GUESSES, PARTITIONS
 from groupsim.scenarios.drafting.plan import Group, Plan
@@ -67,7 +67,7 @@ def _head(sheet: Sheet, plan: Plan, files: Sequence[str]) -> None:
 
 
 def _brokers(sheet: Sheet, plan: Plan) -> None:
-    brokers = plan.brokers or Brokers("", Place(""))
+    brokers = plan.brokers or BrokerFacts("", Place(""))
     sheet.open(0, "broker")
     if brokers.version is None:
         sheet.ask(1, "version")
@@ -112,7 +112,7 @@ def _readers(topic: str, plan: Plan, subscribed: Mapping[str, Sequence[str]]) ->
     return sum(members_of(pods)[0] for pods in readers)
 
 
-def _replicas(sheet: Sheet, topic: Topic | None, brokers: Brokers | None) -> None:
+def _replicas(sheet: Sheet, topic: Topic | None, brokers: BrokerFacts | None) -> None:
     if topic is None or topic.replicas is None:
         return
     count = brokers.count.value if brokers is not None and brokers.count is not None else None

@@ -193,7 +193,7 @@ class NoTwoOwners(Check):
 
 @check("assignment")
 @frozen
-class Assignment(Check):
+class AssignmentCheck(Check):
     """Who owns what at a time, member by member."""
 
     is_: Mapping[OneMember, tuple[PartitionName, ...]] = key("Partitions by member; [] for none.")

@@ -52,7 +52,7 @@ def parse_several(text: str, file: str) -> list[tuple[Any, Spots, Spots]]:
 def _read(node: Node | None, file: str) -> tuple[Any, Spots, Spots]:
     if node is None or _is_null(node):
         raise one_problem(file, "the file is empty", "a scenario needs at least `topics`, `groups` and `run-for`")
-    reader = _Reader(file)
+    reader = _NodeReader(file)
     data = reader.plain(node, ())
     if reader.problems:
         raise ScenarioError(reader.problems)
@@ -91,7 +91,7 @@ def _is_null(node: Node) -> bool:
 
 
 @define
-class _Reader:
+class _NodeReader:
     """Walks the node graph; collects problems instead of stopping at the first."""
 
     file: str

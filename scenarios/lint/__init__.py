@@ -24,13 +24,13 @@ from groupsim.scenarios.lint.in_properties import (
     not_judged,
 )
 from groupsim.scenarios.lint.in_scenario import lint_scenario
-from groupsim.scenarios.lint.rule import Finding, Rule
+from groupsim.scenarios.lint.rule import LintFinding, Rule
 from groupsim.scenarios.lint.spellings import flat
 
 __all__ = [
     "RULES",
     "Client",
-    "Finding",
+    "LintFinding",
     "Rule",
     "broker_of",
     "client_of",

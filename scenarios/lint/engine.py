@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from groupsim.scenarios.language.problems import ERROR, NOTE, WARNING, Place
 from groupsim.scenarios.lint.brokers import BrokerView
 from groupsim.scenarios.lint.producer_view import ProducerView
-from groupsim.scenarios.lint.rule import Finding, Rule
+from groupsim.scenarios.lint.rule import LintFinding, Rule
 from groupsim.scenarios.lint.rules import (
     idle,
     membership,
@@ -56,53 +56,53 @@ RULES: tuple[Rule[Any], ...] = (
 _GRAVITY = {ERROR: 0, WARNING: 1, NOTE: 2}
 
 
-def of_client(view: ClientView) -> Iterator[Finding]:
+def of_client(view: ClientView) -> Iterator[LintFinding]:
     """What the rules find in one client's configuration."""
     return _apply(CLIENT_RULES, view, view.place_of, view.subject)
 
 
-def for_target(view: ClientView) -> Iterator[Finding]:
+def for_target(view: ClientView) -> Iterator[LintFinding]:
     """Yield what one client's configuration meets when its group changes to `migration.TARGET`."""
     rules = migration.RULES if migration.can_speak(view) else migration.RULES[:1]
     return _apply(rules, view, view.place_of, view.subject)
 
 
-def of_group(group: GroupView) -> Iterator[Finding]:
+def of_group(group: GroupView) -> Iterator[LintFinding]:
     """What the rules find in a group as a whole."""
     return _apply(GROUP_RULES, group, group.place_of, group.name)
 
 
-def of_broker(broker: BrokerView) -> Iterator[Finding]:
+def of_broker(broker: BrokerView) -> Iterator[LintFinding]:
     """What the rules find in the broker's settings."""
     return _apply(BROKER_RULES, broker, broker.place_of, "broker")
 
 
-def of_producer(view: ProducerView) -> Iterator[Finding]:
+def of_producer(view: ProducerView) -> Iterator[LintFinding]:
     """What the rules find in one producer's configuration."""
     return _apply(PRODUCER_RULES, view, view.place_of, view.subject)
 
 
-def of_writes(view: WriteView) -> Iterator[Finding]:
+def of_writes(view: WriteView) -> Iterator[LintFinding]:
     """What the rules find in a topic beside those who write to it."""
     return _apply(WRITE_RULES, view, view.place_of, view.name)
 
 
 def _apply(
     rules: Iterable[Rule[T]], subject: T, place_of: Callable[[tuple[str, ...]], Place], name: str
-) -> Iterator[Finding]:
+) -> Iterator[LintFinding]:
     for rule in rules:
         for hit in rule.check(subject):
             level, reason = hit.level or rule.severity, hit.reason or rule.reason
             place = place_of(hit.keys)
-            yield Finding(place, level, rule.id, hit.message, reason, rule.source, hit.remedy, name)
+            yield LintFinding(place, level, rule.id, hit.message, reason, rule.source, hit.remedy, name)
 
 
-def ordered(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+def ordered(findings: Iterable[LintFinding]) -> tuple[LintFinding, ...]:
     """Each finding once, in the order of the file, the gravest first within a line."""
     once = {(str(one.place), one.rule, one.message): one for one in reversed(list(findings))}
     return tuple(sorted(once.values(), key=_rank))
 
 
-def _rank(finding: Finding) -> tuple[str, int, int, int, str, str]:
+def _rank(finding: LintFinding) -> tuple[str, int, int, int, str, str]:
     place = finding.place
     return place.file, place.line, place.column, _GRAVITY[finding.severity], finding.rule, finding.message

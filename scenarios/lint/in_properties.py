@@ -11,7 +11,7 @@ from groupsim.scenarios.language.properties import entries
 from groupsim.scenarios.lint import engine
 from groupsim.scenarios.lint.brokers import BrokerView, Written
 from groupsim.scenarios.lint.producer_view import ProducerView
-from groupsim.scenarios.lint.rule import Finding
+from groupsim.scenarios.lint.rule import LintFinding
 from groupsim.scenarios.lint.rules.names import nobody_knows
 from groupsim.scenarios.lint.rules.writes import defaults_of
 from groupsim.scenarios.lint.spellings import Line, is_filled_in, respelt
@@ -24,7 +24,7 @@ _WITH_KAFKAS_NAMES = ("java", "librdkafka")
 _ONLY_CONSUMERS = ("group.id", "key.deserializer", "value.deserializer")
 
 
-def lint_properties(text: str, file: str, client: Client, broker: BrokerView) -> tuple[Finding, ...]:
+def lint_properties(text: str, file: str, client: Client, broker: BrokerView) -> tuple[LintFinding, ...]:
     """What the rules find in a client's own configuration, written as key=value.
 
     Raises ScenarioError when the text is no such thing.
@@ -42,7 +42,7 @@ def lines_of(text: str, file: str) -> list[Line]:
 
 def lint_settings(
     lines: Sequence[Line], file: str, client: Client, broker: BrokerView, *, for_target: bool = False
-) -> tuple[Finding, ...]:
+) -> tuple[LintFinding, ...]:
     """What the rules find in a client's own configuration, however it was written.
 
     `for_target` asks the rules of the change to `migration.TARGET` instead.
@@ -66,7 +66,7 @@ def _view(lines: Sequence[Line], file: str, client: Client, broker: BrokerView) 
     return ClientView(client, settings, broker, Place(file), repeated=repeated)
 
 
-def lint_producer(text: str, file: str, client: Client, broker: BrokerView) -> tuple[Finding, ...]:
+def lint_producer(text: str, file: str, client: Client, broker: BrokerView) -> tuple[LintFinding, ...]:
     """What the rules find in a Java producer's own configuration, written as key=value.
 
     Raises ScenarioError when the text is no such thing.
@@ -100,7 +100,7 @@ def broker_of(
     return BrokerView(Place(file), version or BASELINE, {**settings, **extra}, said=version is not None)
 
 
-def lint_broker(broker: BrokerView) -> tuple[Finding, ...]:
+def lint_broker(broker: BrokerView) -> tuple[LintFinding, ...]:
     """What the rules find in the broker's settings alone."""
     topic = defaults_of(broker)
     found = [*engine.of_broker(broker), *(engine.of_writes(topic) if topic is not None else ())]

@@ -24,7 +24,7 @@ from groupsim.scenarios.language.problems import ERROR, Place, Problem, Scenario
 from groupsim.scenarios.lint import engine
 from groupsim.scenarios.lint.brokers import BrokerView, Written
 from groupsim.scenarios.lint.in_writes import of_writing, transactional_topics
-from groupsim.scenarios.lint.rule import Finding
+from groupsim.scenarios.lint.rule import LintFinding
 from groupsim.scenarios.lint.rules.membership import GroupView
 from groupsim.scenarios.lint.rules.workload import p99_us
 from groupsim.scenarios.lint.view import ClientView
@@ -38,7 +38,7 @@ from groupsim.scenarios.validation.semantics import judge
 _ABOUT_A_SETTING = re.compile(r"`[^`]+` = ")
 
 
-def lint_scenario(document: Document, *, for_target: bool = False) -> tuple[Finding, ...]:
+def lint_scenario(document: Document, *, for_target: bool = False) -> tuple[LintFinding, ...]:
     """What the rules find in a scenario. Raises ScenarioError when it is none, or cannot run for other reasons.
 
     `for_target` asks what its members meet when their group changes to `migration.TARGET` instead.
@@ -53,16 +53,16 @@ def lint_scenario(document: Document, *, for_target: bool = False) -> tuple[Find
     return engine.ordered([*found, *_unexplained(errors, found)])
 
 
-def _unexplained(errors: list[Problem], found: list[Finding]) -> Iterator[Finding]:
+def _unexplained(errors: list[Problem], found: list[LintFinding]) -> Iterator[LintFinding]:
     """Impossible settings that no rule has spoken of."""
     graves = [(one.place.line, one.place.column) for one in found if one.severity == ERROR]
     for problem in errors:
         if (problem.place.line, problem.place.column) not in graves:
             reason, source = "the simulated client refuses it", "groupsim validate"
-            yield Finding(problem.place, ERROR, "impossible-value", problem.message, reason, source, problem.remedy)
+            yield LintFinding(problem.place, ERROR, "impossible-value", problem.message, reason, source, problem.remedy)
 
 
-def _findings(scenario: Scenario, document: Document) -> Iterator[Finding]:
+def _findings(scenario: Scenario, document: Document) -> Iterator[LintFinding]:
     broker = _broker(scenario, document)
     yield from engine.of_broker(broker)
     yield from of_writing(scenario, document, broker)
@@ -75,16 +75,16 @@ def _findings(scenario: Scenario, document: Document) -> Iterator[Finding]:
         yield from _surer([*_once(of_members), *engine.of_group(group)])
 
 
-def _of_target(scenario: Scenario, document: Document) -> Iterator[Finding]:
+def _of_target(scenario: Scenario, document: Document) -> Iterator[LintFinding]:
     broker = _broker(scenario, document)
     for name, spec in scenario.groups.items():
         views = _group(name, spec, scenario, document, broker, ()).views
         yield from _once([one for view in views for one in engine.for_target(view)])
 
 
-def _once(found: list[Finding]) -> Iterator[Finding]:
+def _once(found: list[LintFinding]) -> Iterator[LintFinding]:
     """Yield each finding of a group once, with all members it concerns, at the place of the first."""
-    alike: dict[tuple[str, ...], list[Finding]] = {}
+    alike: dict[tuple[str, ...], list[LintFinding]] = {}
     for one in found:
         alike.setdefault((one.rule, one.severity, one.message, one.reason, one.remedy), []).append(one)
     for first, *others in alike.values():
@@ -92,7 +92,7 @@ def _once(found: list[Finding]) -> Iterator[Finding]:
         yield evolve(first, subjects=subjects) if len(subjects) > 1 else first
 
 
-def _surer(found: list[Finding]) -> Iterator[Finding]:
+def _surer(found: list[LintFinding]) -> Iterator[LintFinding]:
     """Without guesses about how long a restart takes where the scenario says it: two remedies would contradict."""
     said = {one.place for one in found if one.rule == "static-away-longer-than-session"}
     yield from (one for one in found if one.rule != "static-session-short" or one.place not in said)

@@ -12,7 +12,7 @@ from groupsim.scenarios.language.plain_data import Path_
 from groupsim.scenarios.lint import engine
 from groupsim.scenarios.lint.brokers import BrokerView, Written
 from groupsim.scenarios.lint.producer_view import ProducerView
-from groupsim.scenarios.lint.rule import Finding
+from groupsim.scenarios.lint.rule import LintFinding
 from groupsim.scenarios.lint.rules.writes import LEAST, WriteView
 from groupsim.scenarios.plans.clusters import is_replicated
 from groupsim.scenarios.plans.members import plans
@@ -21,7 +21,7 @@ from groupsim.scenarios.validation.producers import place_of
 from groupsim.scenarios.validation.writes import broker_path
 
 
-def of_writing(scenario: Scenario, document: Document, broker: BrokerView) -> Iterator[Finding]:
+def of_writing(scenario: Scenario, document: Document, broker: BrokerView) -> Iterator[LintFinding]:
     """What the rules find in the producers of a scenario and in the topics they write to."""
     views = tuple(_producers(scenario, document, broker))
     for view in views:

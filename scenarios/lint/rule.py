@@ -39,7 +39,7 @@ class Rule(Generic[T]):
 
 
 @frozen
-class Finding:
+class LintFinding:
     """One finding: where, how bad, by which rule, what, why (and who says so), and what to write instead.
 
     `subject` is the member, group or broker it was found in; `subjects` are all members of a group that it concerns,

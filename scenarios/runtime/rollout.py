@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from groupsim.scenarios.steps.actions import RollingRestart, Scale
 
 
-class Rollout:
+class RolloutRunner:
     """One rollout of one group."""
 
     def __init__(self, stage: Stage, deed: RollingRestart, group: str) -> None:

@@ -34,7 +34,7 @@ from groupsim.scenarios.runtime.broker_rollout import BrokerRollout
 from groupsim.scenarios.runtime.broker_steps import OnBrokers
 from groupsim.scenarios.runtime.member_process import Actor, behaviour_of
 from groupsim.scenarios.runtime.producers import ProducerActor, transforming
-from groupsim.scenarios.runtime.rollout import Rollout, scale
+from groupsim.scenarios.runtime.rollout import RolloutRunner, scale
 from groupsim.scenarios.runtime.topic_steps import OnTopics
 from groupsim.scenarios.runtime.zookeeper import freeze, open_zookeeper
 from groupsim.scenarios.steps.actions import RollingRestart, Scale
@@ -204,7 +204,7 @@ class Stage:
 
     def roll(self, deed: RollingRestart) -> None:
         """Begin a rollout."""
-        rollout = Rollout(self, deed, self.group_id(deed.group))
+        rollout = RolloutRunner(self, deed, self.group_id(deed.group))
         self.start_task(rollout.run, f"rollout of {rollout.group}")
 
     def roll_brokers(self, deed: RollBrokers) -> None:

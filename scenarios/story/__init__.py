@@ -46,7 +46,7 @@ from groupsim.scenarios.story.model import (
     Story,
     Who,
 )
-from groupsim.scenarios.story.rebalances.partition_set import Assignment, PartitionSet, Share, partition_set
+from groupsim.scenarios.story.rebalances.partition_set import Assignment, MemberShare, PartitionSet, partition_set
 from groupsim.scenarios.story.records.failed_produces import GivenUp
 from groupsim.scenarios.story.records.fetches import Fetches
 from groupsim.scenarios.story.telling import tell
@@ -66,6 +66,7 @@ __all__ = [
     "Lag",
     "Lane",
     "Late",
+    "MemberShare",
     "Move",
     "Outcome",
     "PartitionSet",
@@ -73,7 +74,6 @@ __all__ = [
     "PhaseSpan",
     "Records",
     "Rollout",
-    "Share",
     "Silence",
     "Span",
     "Standstill",

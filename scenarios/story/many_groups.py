@@ -23,7 +23,7 @@ _NUMBER = re.compile(r"\d+")
 
 
 @frozen
-class Hit:
+class GroupFigure:
     """One figure over the groups that have it: `groups` how many, `most` that of group `worst`.
 
     `unit` is `us`, or empty for a count. `median` is the lower of two, `total` the sum, both over these groups alone.
@@ -51,7 +51,7 @@ class ManyGroups:
     formed_us: tuple[int, int] | None
     delivered: int
     duplicates: int
-    hits: tuple[Hit, ...]
+    hits: tuple[GroupFigure, ...]
     causes: tuple[tuple[Cause, int], ...]
     worst: GroupStory
 
@@ -101,7 +101,7 @@ def hit_hardest(story: Story, groups: Iterable[GroupStory]) -> GroupStory:
     return max(groups, key=lambda one: (one.stopped_us, len(one.rebalances), away.get(one.group, 0)))
 
 
-def _hits(story: Story) -> Iterable[Hit]:
+def _hits(story: Story) -> Iterable[GroupFigure]:
     groups = story.groups
     open_: dict[str, list[tuple[int, int]]] = {}
     stood: dict[str, list[tuple[int, int]]] = {}
@@ -133,14 +133,14 @@ def _length(spans: Iterable[tuple[int, int]]) -> int:
 
 def _hit(
     title: str, unit: str, values: Mapping[str, int], spans: Mapping[str, Sequence[tuple[int, int]]] | None = None
-) -> Iterable[Hit]:
+) -> Iterable[GroupFigure]:
     """One figure; none where no group has it."""
     found = sorted((value, name) for name, value in values.items() if value)
     if not found:
         return
     most = found[-1][0]
     together = (None, None) if spans is None else at_once(spans)
-    yield Hit(
+    yield GroupFigure(
         title=title,
         unit=unit,
         groups=len(found),

@@ -8,14 +8,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groupsim.eventloop.agenda import BUCKET_US, CROWD, Agenda
-from groupsim.eventloop.heap import FREE, Entry, Life
+from groupsim.eventloop.heap import FREE, Entry, HostLife
 
 # Pushes (microseconds from the present, class) and pops (None), mixed.
 delays = st.one_of(st.integers(0, 10), st.integers(0, 3 * BUCKET_US), st.integers(0, 400 * BUCKET_US))
 steps = st.lists(st.one_of(st.none(), st.tuples(delays, st.integers(0, 4))), max_size=200)
 
 
-def _entry(when_us: int, rank: int, life: Life = FREE) -> Entry:
+def _entry(when_us: int, rank: int, life: HostLife = FREE) -> Entry:
     return when_us, rank, 0, print, None, 0, life
 
 
@@ -77,7 +77,7 @@ def test_the_first_entry_can_be_looked_at() -> None:
 
 def test_most_taken_back_are_thrown_out() -> None:
     """When more than half of what lies there was taken back, it is thrown out with what belongs to the dead."""
-    agenda, dead = Agenda(), Life("dead")
+    agenda, dead = Agenda(), HostLife("dead")
     kept = [_entry(n * BUCKET_US, n) for n in range(3)]
     for entry in [*kept, _entry(7, 7, dead)]:
         agenda.push(entry)

@@ -19,7 +19,7 @@ from itertools import count
 from typing import Any
 
 from groupsim.assignors.registry import resolve
-from groupsim.eventloop.heap import Life
+from groupsim.eventloop.heap import HostLife
 from groupsim.eventloop.randomness import Stream
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.eventloop.trace.trace import Level, Trace
@@ -66,7 +66,7 @@ class BenchHost:
 
     def __init__(self) -> None:
         self.now_us = 0
-        self.life = Life(self.name)
+        self.life = HostLife(self.name)
         self.trace = Trace(Level.FULL)
         self.trace.attach(self)
         self._timers: list[Timer] = []
@@ -79,7 +79,7 @@ class BenchHost:
         heappush(self._timers, (max(when_us, self.now_us), ticket, callback, arg))
         return ticket
 
-    def timer_at(self, when_us: int, callback: Callable[[Any], None], arg: Any, life: Life) -> int:
+    def timer_at(self, when_us: int, callback: Callable[[Any], None], arg: Any, life: HostLife) -> int:
         return self.call_at(when_us, callback, arg)
 
     def cancel(self, handle: int) -> None:

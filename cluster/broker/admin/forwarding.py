@@ -18,7 +18,7 @@ from collections.abc import Callable
 from typing import Any
 
 from groupsim.cluster.controller.admin_requests import Decided
-from groupsim.cluster.controller.channel import Channel, Connection
+from groupsim.cluster.controller.channel import Channel, ControllerChannel
 from groupsim.eventloop.interface import EventLoop, Host
 
 OnAnswer = Callable[[Any], None]
@@ -30,7 +30,7 @@ class Forwarding:
     """The requests of one life of a broker that are the controller's to answer; `version` is of the broker's image."""
 
     def __init__(
-        self, loop: EventLoop, host: Host, connect: Callable[[], Connection], version: Callable[[], int]
+        self, loop: EventLoop, host: Host, connect: Callable[[], ControllerChannel], version: Callable[[], int]
     ) -> None:
         self._loop = loop
         self._host = host

@@ -51,7 +51,7 @@ _WORDS: Final = {
 }
 
 
-class Replicas(Protocol):
+class OperatorReplicas(Protocol):
     """What is asked of the broker's replicas."""
 
     def delete_records(
@@ -77,7 +77,7 @@ class OperatorRequests:
     def __init__(
         self,
         image: Callable[[], ClusterImage],
-        replicas: Replicas,
+        replicas: OperatorReplicas,
         coordinator: Coordinator,
         disk: Callable[[], tuple[str, int, int]],
         pass_on: Callable[[Call, Any, int], None],

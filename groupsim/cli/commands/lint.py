@@ -24,7 +24,7 @@ from groupsim.cli.exits import BAD_INPUT, WELL, Trouble
 from groupsim.cli.terminal import Terminal
 from groupsim.scenarios.language.printable import visible
 from groupsim.scenarios.language.problems import ERROR, NOTE, WARNING, Problem, ScenarioError
-from groupsim.scenarios.lint import RULES, Finding
+from groupsim.scenarios.lint import RULES, LintFinding
 
 FOUND = 1
 _WIDTH = 80
@@ -120,7 +120,7 @@ def _not_judged(names: tuple[str, ...]) -> str:
     return f"; not judged: {shown}"
 
 
-def _print_finding(console: Terminal, finding: Finding, judged_as: str) -> None:
+def _print_finding(console: Terminal, finding: LintFinding, judged_as: str) -> None:
     place = finding.place
     where = f"{place.file}:{place.line}" if place.line else place.file
     width = min(console.width, _WIDTH) if console.is_terminal else 0
@@ -146,7 +146,7 @@ def _concerned(members: tuple[str, ...]) -> str:
     return f" (members {shown})"
 
 
-def _counted(findings: tuple[Finding, ...]) -> str:
+def _counted(findings: tuple[LintFinding, ...]) -> str:
     """`1 error, 2 warnings`."""
     counts = {level: sum(one.severity == level for one in findings) for level in (ERROR, WARNING, NOTE)}
     return ", ".join(f"{n} {level}{'' if n == 1 else 's'}" for level, n in counts.items() if n)

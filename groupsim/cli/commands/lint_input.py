@@ -21,7 +21,7 @@ from groupsim.scenarios.language.model import Scenario
 from groupsim.scenarios.language.problems import Place, one_problem, suggest
 from groupsim.scenarios.lint import (
     Client,
-    Finding,
+    LintFinding,
     broker_of,
     client_of,
     flat,
@@ -52,7 +52,7 @@ MAX_BYTES = 8_000_000
 class Report:
     """What was found in one file, and what the file was taken for."""
 
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[LintFinding, ...] = ()
     kind: str = ""
     judged_as: str = ""
     #: Settings of a client that no rule knows: somebody else's, or filled in later.
@@ -146,7 +146,7 @@ def _of_documents(documents: list[list[Line]], shown: str, options: Options) -> 
     """
     silent = _silent([line for lines in documents for line in lines], shown, options)
     several = variants(documents)
-    found: dict[tuple[int, str, str], Finding] = {}
+    found: dict[tuple[int, str, str], LintFinding] = {}
     whose: dict[tuple[int, str, str], list[str]] = {}
     for one in several:
         for finding in lint_settings(one.lines, shown, options.client, options.broker, for_target=options.for_target):
@@ -158,7 +158,7 @@ def _of_documents(documents: list[list[Line]], shown: str, options: Options) -> 
     return Report(ordered(findings), "properties", _as_what(options), silent, profiles, empty=not several)
 
 
-def _under(finding: Finding, profiles: list[str]) -> Finding:
+def _under(finding: LintFinding, profiles: list[str]) -> LintFinding:
     if "" in profiles:
         return finding
     return evolve(finding, message=f"{finding.message} (profile {', '.join(profiles)})")
@@ -235,7 +235,7 @@ def _of_experiment(file: str, shown: str, for_target: bool) -> Report:
     from groupsim.pipeline.experiment import load_experiment
 
     experiment = load_experiment(file)
-    found: dict[tuple[str, str], Finding] = {}
+    found: dict[tuple[str, str], LintFinding] = {}
     where: dict[tuple[str, str], list[str]] = {}
     for cell in {cell.digest: cell for cell in experiment.cells}.values():
         for finding in lint_scenario(Document(shown, parse(cell.document), {}, {}), for_target=for_target):
@@ -245,7 +245,7 @@ def _of_experiment(file: str, shown: str, for_target: bool) -> Report:
     return Report(tuple(_said(one, where[key], len(experiment.cells)) for key, one in found.items()), "experiment")
 
 
-def _said(finding: Finding, titles: list[str], cells: int) -> Finding:
+def _said(finding: LintFinding, titles: list[str], cells: int) -> LintFinding:
     """A finding with the cells it holds for."""
     if len(titles) == cells:
         return finding

@@ -21,7 +21,7 @@ from groupsim.cli.offset_rows import (
     LIVE,
     PENDING,
     SUPERSEDED,
-    Row,
+    OffsetRow,
     Summary,
     rows_of,
     summary_of,
@@ -48,21 +48,21 @@ _STYLES = {LIVE: "", PENDING: "yellow"}
 
 
 @frozen
-class Asked:
+class RecordFilter:
     """Which records are wanted."""
 
     group: str | None = None
     topic: str | None = None
     live: bool = False
 
-    def wants(self, row: Row) -> bool:
+    def wants(self, row: OffsetRow) -> bool:
         """Whether a row is among them; a marker belongs to no group."""
         if self.live and row.state not in COUNTS:
             return False
         return self.group in (None, row.group) and self.topic in (None, row.topic)
 
 
-def offsets(source: str, at: str | None, seed: int, settings: list[str], asked: Asked, wants_json: bool) -> int:
+def offsets(source: str, at: str | None, seed: int, settings: list[str], asked: RecordFilter, wants_json: bool) -> int:
     """Print the records; returns the exit code."""
     path, torn = Path(source), list[str]()
     of_files = path.is_dir() or path.suffix == ".log"
@@ -99,7 +99,7 @@ def _check(what: str, asked: str | None, found: Sequence[str | None]) -> None:
         raise Trouble(f"no record is of {what} {asked!r}", suggest(asked, known, f"{what}s with records"))
 
 
-def _rows(batches: Sequence[Batch], number: int, path: Path | None) -> list[Row]:
+def _rows(batches: Sequence[Batch], number: int, path: Path | None) -> list[OffsetRow]:
     try:
         return rows_of(batches, number)
     except (LoadFailed, ProtocolError) as error:
@@ -140,7 +140,7 @@ def _take(found: Batches, stage: Stage) -> None:
             found[number] = list(batches)
 
 
-def read_files(path: Path, asked: Asked, torn: list[str]) -> Batches:
+def read_files(path: Path, asked: RecordFilter, torn: list[str]) -> Batches:
     """The partitions of `__consumer_offsets` in a data directory, in one of its folders, or one segment.
 
     `torn` gets a sentence for every last segment whose end is half written.
@@ -240,7 +240,7 @@ def _whole(data: bytes) -> int:
 # --- what is printed ---------------------------------------------------------------------------------------------
 
 
-def show(rows: Sequence[Row], summary: Summary, console: Console, *, virtual: bool) -> None:
+def show(rows: Sequence[OffsetRow], summary: Summary, console: Console, *, virtual: bool) -> None:
     """Print a table for each partition, and the counts."""
     for number in dict.fromkeys(row.partition for row in rows):
         console.print(Text(f"{OFFSETS_TOPIC}-{number}", "bold cyan"))
@@ -248,7 +248,7 @@ def show(rows: Sequence[Row], summary: Summary, console: Console, *, virtual: bo
     console.print(Text(_summary_words(summary), "bold" if rows else "yellow"))
 
 
-def _table(rows: Sequence[Row], *, virtual: bool) -> Table:
+def _table(rows: Sequence[OffsetRow], *, virtual: bool) -> Table:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="dim")
     table.add_column("offset", justify="right", no_wrap=True)
     for column in ("time", "type", "key", "value", "counts"):
@@ -260,7 +260,7 @@ def _table(rows: Sequence[Row], *, virtual: bool) -> Table:
     return table
 
 
-def _state(row: Row) -> str:
+def _state(row: OffsetRow) -> str:
     return f"until {row.superseded_by}" if row.state == SUPERSEDED else row.state
 
 
@@ -277,7 +277,7 @@ def _summary_words(summary: Summary) -> str:
     return f"{what} in {where}: {states}; {summary.bytes:,} bytes of log"
 
 
-def document(rows: Sequence[Row], summary: Summary) -> Mapping[str, object]:
+def document(rows: Sequence[OffsetRow], summary: Summary) -> Mapping[str, object]:
     """The same for programs: records with all their fields."""
     return {"schema": as_json.SCHEMA, "summary": as_json.plain(summary), "records": [_plain(row) for row in rows]}
 
@@ -290,7 +290,7 @@ _KAFKAS = {
 """Instants of a record under the names of Kafka's `OffsetCommitValue` and `GroupMetadataValue`, in ms since 1970."""
 
 
-def _record(row: Row) -> Mapping[str, object]:
+def _record(row: OffsetRow) -> Mapping[str, object]:
     """A record with its fields; its instants as its bytes have them, whenever the run's virtual time began."""
     plain = as_json.plain(row.record)
     if isinstance(plain.get("value"), dict):
@@ -302,7 +302,7 @@ def _record(row: Row) -> Mapping[str, object]:
     return plain
 
 
-def _plain(row: Row) -> Mapping[str, object]:
+def _plain(row: OffsetRow) -> Mapping[str, object]:
     return {
         "partition": row.partition,
         "offset": row.offset,

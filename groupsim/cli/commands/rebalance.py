@@ -23,7 +23,7 @@ MANY = 12  # rebalances that a message names
 
 
 @frozen
-class Asked:
+class RebalanceChoice:
     """Which rebalance, by the generation it led to, and how: of which group, each member's own lines, as Mermaid."""
 
     number: int
@@ -40,7 +40,7 @@ def asked(
     wants_json: bool,
     seeds: int | None,
     of_the_story: Mapping[str, bool],
-) -> Asked | None:
+) -> RebalanceChoice | None:
     """What is asked for, None for nothing. Raises Trouble for options that do not go together.
 
     `of_the_story`: whether options are given that say what of a run's story is shown, by their names.
@@ -59,10 +59,10 @@ def asked(
         raise Trouble("--rebalance shows one run, --seeds makes many", "leave one of them out")
     if as_mermaid and wants_json:
         raise Trouble("--mermaid and --json are two forms of one thing", "leave one of them out")
-    return Asked(number, group, every, as_mermaid)
+    return RebalanceChoice(number, group, every, as_mermaid)
 
 
-def show(asked: Asked, lists: Lists, story: Story, wants_json: bool) -> None:
+def show(asked: RebalanceChoice, lists: Lists, story: Story, wants_json: bool) -> None:
     """Print it. Raises Trouble, with those there are, for a rebalance that does not exist."""
     courses = [sequence_of(lists, story, one) for one in _chosen(asked, story)]
     if wants_json:
@@ -77,7 +77,7 @@ def show(asked: Asked, lists: Lists, story: Story, wants_json: bool) -> None:
             draw(one, console, every=asked.every)
 
 
-def _chosen(asked: Asked, story: Story) -> list[Generation]:
+def _chosen(asked: RebalanceChoice, story: Story) -> list[Generation]:
     """The rebalances meant: as a rule one; a coordinator that forgot a round begins another to the same generation."""
     groups = {group.group: group for group in story.groups}
     if asked.group is not None and asked.group not in groups:

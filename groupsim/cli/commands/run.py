@@ -59,7 +59,7 @@ def run(
     wants_json: bool,
     *,
     shown: Shown,
-    rebalance: rebalance_command.Asked | None = None,
+    rebalance: rebalance_command.RebalanceChoice | None = None,
     also: Callable[[Run], None] | None = None,
 ) -> int:
     """Run the scenario and print what happened; returns the exit code.

@@ -35,7 +35,7 @@ FILES = ("--trace", "--logs", "--report", "--data-dir")
 
 
 @frozen
-class Shown:
+class ShownGroups:
     """Whose figures are printed: one `group`'s, or `every` group's; else a fleet counts as one."""
 
     group: str | None = None
@@ -70,10 +70,10 @@ class Spread:
 
 
 def run_seeds(
-    source: str, first: int, number: int, settings: list[str], wants_json: bool, whose: Shown | None = None
+    source: str, first: int, number: int, settings: list[str], wants_json: bool, whose: ShownGroups | None = None
 ) -> int:
     """Run the scenario with `number` seeds from `first` on and print the spread of its figures; the exit code."""
-    whose = whose or Shown()
+    whose = whose or ShownGroups()
     if number < 1:
         raise Trouble(f"--seeds {number}: at least one run is needed", "such as --seeds 20")
     shifted = settings if any(text.startswith(f"{SHIFT}=") for text in settings) else [*settings, f"{SHIFT}=true"]

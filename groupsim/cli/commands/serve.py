@@ -26,7 +26,7 @@ MOST_BROKERS = 100
 
 
 @frozen
-class Options:
+class ServeOptions:
     """What the command line said."""
 
     source: str | None
@@ -48,7 +48,7 @@ class Options:
     log_json: bool
 
 
-def serve(options: Options) -> int:
+def serve(options: ServeOptions) -> int:
     """Serve until told to stop; returns the exit code."""
     _need_extra()
     from groupsim.serving.log import server_log
@@ -104,7 +104,7 @@ def _need_extra() -> None:
         raise Trouble(f"serving needs {error.name}, which is not installed", remedy) from None
 
 
-def _wanted(options: Options, origin: int) -> Any:
+def _wanted(options: ServeOptions, origin: int) -> Any:
     """What is to be served. Raises Trouble or ScenarioError."""
     from groupsim.protocol.wire.apis import api_table
     from groupsim.serving.guard import is_loopback, is_wildcard
@@ -136,7 +136,7 @@ def _wanted(options: Options, origin: int) -> Any:
     )
 
 
-def _check_numbers(options: Options) -> None:
+def _check_numbers(options: ServeOptions) -> None:
     brokers = options.brokers
     if brokers is not None and not 1 <= brokers <= MOST_BROKERS:
         raise Trouble(f"--brokers {brokers}: from 1 to {MOST_BROKERS} brokers can be served")
@@ -148,7 +148,7 @@ def _check_numbers(options: Options) -> None:
         raise Trouble(f"{where} is a file, and the logs need a directory", f"write {where}-data, or remove the file")
 
 
-def _scenario(options: Options, origin: int) -> Scenario:
+def _scenario(options: ServeOptions, origin: int) -> Scenario:
     from groupsim.serving.scenario import as_served, bare, with_topics
 
     if options.source is None:
@@ -213,7 +213,7 @@ def _heed_signals(loop: RealTimeLoop, server: Any, log: Any) -> None:
     on_signals(loop, told)
 
 
-def _banner(about: Mapping[str, Any], options: Options, token: str | None, scenario: Scenario) -> None:
+def _banner(about: Mapping[str, Any], options: ServeOptions, token: str | None, scenario: Scenario) -> None:
     """What listens where, on stdout."""
     what = f"scenario {scenario.name}" if options.source else "a bare cluster, topics are made when they are asked for"
     lines = [f"groupsim serves {what}", ""]

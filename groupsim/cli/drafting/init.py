@@ -14,7 +14,7 @@ from groupsim.cli.commands.lint_input import STDIN, is_yaml, text_of
 from groupsim.cli.exits import WELL, Trouble
 from groupsim.cli.sources import check_parent
 from groupsim.cli.terminal import Terminal
-from groupsim.scenarios.drafting import Draft, File, draft_of
+from groupsim.scenarios.drafting import DraftedScenario, File, draft_of
 from groupsim.scenarios.language.document import STANDARD_INPUT
 from groupsim.scenarios.language.problems import Problem, ScenarioError
 
@@ -92,7 +92,7 @@ def _write(out: Path, text: str) -> None:
         beside.unlink(missing_ok=True)
 
 
-def _report(draft: Draft, out: Path | None) -> None:
+def _report(draft: DraftedScenario, out: Path | None) -> None:
     """On standard error: how many questions there are, and what to do next."""
     count = len(draft.questions)
     words = f"{count} question{'' if count == 1 else 's'} to answer (`# ?`)" if count else "no question open"
@@ -103,7 +103,7 @@ def _report(draft: Draft, out: Path | None) -> None:
     Terminal(stderr=True, soft_wrap=True).print(Text(f"{words}; {again}", "dim"))
 
 
-def document(draft: Draft) -> dict[str, Any]:
+def document(draft: DraftedScenario) -> dict[str, Any]:
     """The draft for programs."""
     return {
         "schema": SCHEMA,

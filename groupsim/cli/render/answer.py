@@ -9,7 +9,7 @@ from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
-from groupsim.pipeline.analysis.answer import BASELINE, BETTER, WORSE, Answer, CellAnswer, Goal, to_document
+from groupsim.pipeline.analysis.answer import BASELINE, BETTER, WORSE, Answer, CellAnswer, StatedGoal, to_document
 
 MANY_CELLS = 24
 MANY_WARNINGS = 8
@@ -120,13 +120,13 @@ def shown_cells(answer: Answer) -> list[CellAnswer]:
     return sorted(ranked[:MANY_CELLS], key=lambda cell: cell.number)
 
 
-def _heading(goal: Goal) -> Text:
+def _heading(goal: StatedGoal) -> Text:
     bounds = [("at most", goal.at_most), ("at least", goal.at_least)]
     limits = [f"{word} {goal.of.shown(bound)}" for word, bound in bounds if bound is not None]
     return Text("\n".join([goal.of.heading, *limits]))
 
 
-def _value(answer: Answer, cell: CellAnswer, goal: Goal, between: str) -> Text:
+def _value(answer: Answer, cell: CellAnswer, goal: StatedGoal, between: str) -> Text:
     """The value with its interval, and a word where it differs significantly from the baseline's."""
     found, of = cell.statistics.get(goal.metric), goal.of
     if found is None or found.value is None:

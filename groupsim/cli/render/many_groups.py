@@ -9,7 +9,7 @@ from rich.padding import Padding
 from rich.table import Table
 from rich.text import Text
 
-from groupsim.scenarios.story.many_groups import Hit, ManyGroups
+from groupsim.scenarios.story.many_groups import GroupFigure, ManyGroups
 from groupsim.scenarios.story.words import clock, count, span
 
 COLUMNS = ("groups", "most", "", "median", "sum", "at once")
@@ -61,12 +61,12 @@ def _table(found: ManyGroups) -> Table:
     return table
 
 
-def _ends(hit: Hit) -> tuple[str, str]:
+def _ends(hit: GroupFigure) -> tuple[str, str]:
     """The sum of what can be added up, and how many groups had it at the same time."""
     total = "" if hit.title == "largest lag" else _shown(hit, hit.total)
     together = "" if hit.together is None or hit.together_us is None else f"{hit.together} at {clock(hit.together_us)}"
     return total, together
 
 
-def _shown(hit: Hit, value: int) -> str:
+def _shown(hit: GroupFigure, value: int) -> str:
     return span(value) if hit.unit == "us" else f"{value:,}"

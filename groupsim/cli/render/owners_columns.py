@@ -15,7 +15,7 @@ from attrs import evolve, frozen
 
 from groupsim.cli.render.owners import Cell, Column
 from groupsim.protocol.messages.group import TopicPartition
-from groupsim.scenarios.story import Assignment, Generation, GroupStory, Share, partition_set
+from groupsim.scenarios.story import Assignment, Generation, GroupStory, MemberShare, partition_set
 
 
 def columns_of(generations: Sequence[Generation]) -> list[Column]:
@@ -97,7 +97,7 @@ def _unowned(assignment: Assignment) -> Cell | None:
     return Cell(assignment.unowned, note=f"({how_many}revoked)" if revoked else "")
 
 
-def _with_id(share: Share) -> str:
+def _with_id(share: MemberShare) -> str:
     """A process that is a member under several ids: with the end of the id."""
     return f"{share.host} …{share.member[-6:]}" if share.member else share.host
 

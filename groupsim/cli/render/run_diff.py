@@ -46,7 +46,7 @@ class Divergence:
 
 
 @frozen
-class Row:
+class DiffRow:
     """One figure of both runs; `change` is right minus left, None where that says nothing."""
 
     name: str
@@ -79,13 +79,13 @@ class Comparison:
     names: tuple[str, str]
     headlines: tuple[str, str]
     divergence: Divergence | None
-    rows: tuple[Row, ...]
+    rows: tuple[DiffRow, ...]
     changed: tuple[str, ...] = ()
     settings: tuple[Difference, ...] = ()
     sentence: str = ""
     owners: tuple[Owners, ...] = ()
     shown: tuple[Bundle, ...] = ()
-    of_groups: tuple[Row, ...] = ()  # the figures of each group of a fleet
+    of_groups: tuple[DiffRow, ...] = ()  # the figures of each group of a fleet
 
 
 def compare(
@@ -146,13 +146,13 @@ def _essence(event: TraceEvent) -> tuple[Any, ...]:
     return event.t_us, event.kind, *where, event.api, event.error, event.from_, event.to, event.reason
 
 
-def rows_of(left: Story, right: Story) -> dict[str, tuple[Row, ...]]:
+def rows_of(left: Story, right: Story) -> dict[str, tuple[DiffRow, ...]]:
     """The figures of both runs by group, each group alone."""
     formed = list(dict.fromkeys(one.group for story in (left, right) for one in story.groups))
     return {name: tuple(_rows(left, right, bundles((name,), name))) for name in formed}
 
 
-def _rows(left: Story, right: Story, shown: Sequence[Bundle]) -> Iterable[Row]:
+def _rows(left: Story, right: Story, shown: Sequence[Bundle]) -> Iterable[DiffRow]:
     one, other = figures(left, shown), figures(right, shown)
     several = len(shown) > 1 or any(bundle.fleet for bundle in shown)
     for bundle in shown:
@@ -161,7 +161,7 @@ def _rows(left: Story, right: Story, shown: Sequence[Bundle]) -> Iterable[Row]:
             name = f"{bundle.name}: {title}" if several else title
             if name in one or name in other:
                 unit = (one.get(name) or other[name])[1]
-                row = Row(name, one.get(name, (None, unit))[0], other.get(name, (None, unit))[0], unit)
+                row = DiffRow(name, one.get(name, (None, unit))[0], other.get(name, (None, unit))[0], unit)
                 yield evolve(row, **_differing(title, parts)) if bundle.fleet and title not in OF_FLEETS else row
 
 
@@ -202,7 +202,7 @@ def show(found: Comparison, console: Console) -> None:
         _show_owners(owners, console, named=several)
 
 
-def _table(title: str, rows: Sequence[tuple[Row, str, Sequence[str]]], more: Sequence[str] = ()) -> Table:
+def _table(title: str, rows: Sequence[tuple[DiffRow, str, Sequence[str]]], more: Sequence[str] = ()) -> Table:
     """Rows with the names they have here, and what stands in further columns."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="dim")
     table.add_column(title)
@@ -228,7 +228,7 @@ def _show_fleet(fleet: Bundle, found: Comparison, console: Console) -> None:
     console.print(Text(f"owners at the end: {words}; --group NAME compares one group", "dim"))
 
 
-def _groups(row: Row) -> tuple[str, str]:
+def _groups(row: DiffRow) -> tuple[str, str]:
     """In how many groups a figure is another one, and in which most."""
     return ("", "") if not row.groups_changed else (str(row.groups_changed), row.most_changed)
 
@@ -288,7 +288,7 @@ def sentence(event: TraceEvent | None) -> str:
     return "  ".join(parts)
 
 
-def change(row: Row) -> str:
+def change(row: DiffRow) -> str:
     """The difference with its sign."""
     if not row.change:
         return "" if row.change is None else "="

@@ -28,7 +28,7 @@ from groupsim.pipeline.sweep.spark.bundle import Bundle
 from groupsim.pipeline.sweep.spark.probe import explained, probe, stop_jobs
 from groupsim.pipeline.sweep.spark.remote import TABLES, merging, returning, writing
 from groupsim.pipeline.sweep.spark.session import describe, jvm_log, session, ui
-from groupsim.pipeline.sweep.work import Answer, Package
+from groupsim.pipeline.sweep.work import Package, TaskResult
 
 IN_FLIGHT = 2
 
@@ -94,7 +94,7 @@ class Spark:
         tasks = {task.number: task for task in wave.tasks}
         if packed["place"] is not None:
             rows = planned.mapInArrow(writing(packed, self.zip_name), f"task bigint, {ROW}, {PROBLEM}").toArrow()
-            return [Done(tasks[row["task"]], Answer(_chunk(row))) for row in rows.to_pylist()]
+            return [Done(tasks[row["task"]], TaskResult(_chunk(row))) for row in rows.to_pylist()]
         rows = planned.mapInArrow(returning(packed, self.zip_name), f"task bigint, {ROW}, {TABLES}").toArrow()
         return list(_put_together(rows.to_pylist(), tasks))
 
@@ -169,4 +169,4 @@ def _put_together(rows: list[dict[str, Any]], tasks: dict[int, Task]) -> Iterato
             told[row["task"]] = Chunk.of(row)
     for number, chunk in told.items():
         tables = [(name, b"".join(data for _, data in sorted(parts))) for name, parts in found[number].items()]
-        yield Done(tasks[number], Answer(chunk, tables))
+        yield Done(tasks[number], TaskResult(chunk, tables))

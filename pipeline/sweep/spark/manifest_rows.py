@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from groupsim.pipeline.sweep.chunks import Chunk, Run
 from groupsim.pipeline.sweep.errors import SweepError
-from groupsim.pipeline.sweep.work import Answer
+from groupsim.pipeline.sweep.work import TaskResult
 
 PIECE = 4 << 20  # bytes of one row: Arrow's batches and gRPC's messages have limits
 
@@ -57,7 +57,7 @@ def refused(task: int, error: SweepError) -> pa.RecordBatch:
     return _batch(WRITTEN, {"task": task, **why})
 
 
-def returned(task: int, answer: Answer) -> Iterator[pa.RecordBatch]:
+def returned(task: int, answer: TaskResult) -> Iterator[pa.RecordBatch]:
     """The row of a chunk that was not written, and after it each of its tables in pieces."""
     yield _batch(RETURNED, {"task": task, **answer.chunk.row()})
     for name, data in answer.tables:

@@ -53,7 +53,7 @@ _NOTHING: Fields = {"aborted_transactions": []}
 
 
 @frozen
-class _Asked:
+class _FetchPartition:
     """One partition of the request, with its error if it is not for the broker."""
 
     topic: Topic
@@ -90,9 +90,9 @@ def _request(fields: Fields, header: Header, partitions: tuple[FetchPartition, .
     )
 
 
-def _partitions(fields: Fields, directory: Directory) -> list[_Asked]:
+def _partitions(fields: Fields, directory: Directory) -> list[_FetchPartition]:
     """Return the partitions in their order; one that is named twice counts once, with its last entry."""
-    found: dict[tuple[Topic, int], _Asked] = {}
+    found: dict[tuple[Topic, int], _FetchPartition] = {}
     replica = _is_replica(fields)
     nothing = fields["max_bytes"] < 0
     for topic_fields in fields["topics"]:
@@ -106,7 +106,7 @@ def _partitions(fields: Fields, directory: Directory) -> list[_Asked]:
                 max(part.get("last_fetched_epoch", NO_LEADER_EPOCH), NO_LEADER_EPOCH),
                 part.get("log_start_offset", -1),
             )
-            found[topic, part["partition"]] = _Asked(topic, one, _refused(topic, one, replica, nothing))
+            found[topic, part["partition"]] = _FetchPartition(topic, one, _refused(topic, one, replica, nothing))
     return list(found.values())
 
 
@@ -128,7 +128,7 @@ def _refused(topic: Topic, asked: FetchPartition, replica: bool, nothing: bool) 
 
 
 def _response(
-    asked: list[_Asked], answers: Sequence[FetchResponse], request: FetchRequest, directory: Directory
+    asked: list[_FetchPartition], answers: Sequence[FetchResponse], request: FetchRequest, directory: Directory
 ) -> Fields:
     error = next((answer.error for answer in answers if answer.error), ErrorCode.NONE)
     if error and request.version >= _IDS_SINCE:
@@ -146,7 +146,7 @@ def _response(
     return {**message, "node_endpoints": endpoints(filter(None, leaders), directory)}
 
 
-def _failed(asked: list[_Asked], request: FetchRequest) -> Fields:
+def _failed(asked: list[_FetchPartition], request: FetchRequest) -> Fields:
     """Return the answer to a request that fails in the broker: the error at the top, and for each named partition."""
     error = ErrorCode.UNKNOWN_SERVER_ERROR
     if request.version >= _IDS_SINCE:

@@ -81,7 +81,7 @@ def _to_commit(topic: str, item: Fields) -> OffsetToCommit:
 
 
 @frozen
-class _Asked:
+class _FetchedGroup:
     """One group of an OffsetFetch: topics with the numbers of their partitions, None for all offsets."""
 
     group_id: str
@@ -113,20 +113,22 @@ def _fetch(fields: Fields, header: Header, directory: Directory) -> Exchange:
     return Translation(header, requests, encode)
 
 
-def _asked(group: Fields, directory: Directory) -> _Asked:
+def _asked(group: Fields, directory: Directory) -> _FetchedGroup:
     topics = group["topics"]
     if topics is None:
-        return _Asked(group["group_id"], None)
+        return _FetchedGroup(group["group_id"], None)
     named = ((requested_topic(topic, directory, "name"), tuple(topic["partition_indexes"])) for topic in topics)
-    return _Asked(group["group_id"], tuple(named))
+    return _FetchedGroup(group["group_id"], tuple(named))
 
 
-def _encode_group(asked: _Asked, answer: OffsetFetchResponse, directory: Directory, version: int) -> Fields:
+def _encode_group(asked: _FetchedGroup, answer: OffsetFetchResponse, directory: Directory, version: int) -> Fields:
     topics = [] if answer.error and version >= _GROUP_ERROR else _requested_topics(asked, answer, directory, version)
     return {"group_id": asked.group_id, "topics": topics, "error_code": answer.error}
 
 
-def _requested_topics(asked: _Asked, answer: OffsetFetchResponse, directory: Directory, version: int) -> list[Fields]:
+def _requested_topics(
+    asked: _FetchedGroup, answer: OffsetFetchResponse, directory: Directory, version: int
+) -> list[Fields]:
     if asked.topics is None:
         return _all_topics(answer, directory, version)
     found = iter(answer.offsets)

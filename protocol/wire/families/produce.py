@@ -31,7 +31,7 @@ _LEADER_SINCE = 10
 
 
 @define
-class _Asked:
+class _ProducePartition:
     """One partition of the request, with its batch or its error."""
 
     topic: Topic
@@ -70,7 +70,7 @@ def _produce(fields: Fields, header: Header, directory: Directory) -> Exchange:
     return Translation(header, requests, encode, answered=answered)
 
 
-def _partitions(topics: list[Fields], version: int, directory: Directory) -> Iterator[_Asked]:
+def _partitions(topics: list[Fields], version: int, directory: Directory) -> Iterator[_ProducePartition]:
     found: dict[tuple[Topic, int], bytes | None] = {}
     for fields in topics:
         topic = requested_topic(fields, directory, "name")
@@ -80,16 +80,16 @@ def _partitions(topics: list[Fields], version: int, directory: Directory) -> Ite
         yield _asked(topic, partition, data, version)
 
 
-def _asked(topic: Topic, partition: int, data: bytes | None, version: int) -> _Asked:
+def _asked(topic: Topic, partition: int, data: bytes | None, version: int) -> _ProducePartition:
     if topic.name is None:
-        return _Asked(topic, partition, refused=ErrorCode.UNKNOWN_TOPIC_ID)
+        return _ProducePartition(topic, partition, refused=ErrorCode.UNKNOWN_TOPIC_ID)
     try:
-        return _Asked(topic, partition, batch_of_producer(data, version))
+        return _ProducePartition(topic, partition, batch_of_producer(data, version))
     except RecordsRefused as refused:
-        return _Asked(topic, partition, refused=refused.error, early=refused.early)
+        return _ProducePartition(topic, partition, refused=refused.error, early=refused.early)
 
 
-def _check_producers(asked: list[_Asked], transactional_id: str | None) -> bool:
+def _check_producers(asked: list[_ProducePartition], transactional_id: str | None) -> bool:
     """Whether the whole request is refused: transactional records need the transactional id, and one producer."""
     producers = {one.batch.producer_id for one in asked if one.batch is not None and one.batch.is_transactional}
     error = ErrorCode.NONE
@@ -103,7 +103,7 @@ def _check_producers(asked: list[_Asked], transactional_id: str | None) -> bool:
 
 
 def _response(
-    asked: list[_Asked], produced: Mapping[TopicPartition, Produced], version: int, directory: Directory
+    asked: list[_ProducePartition], produced: Mapping[TopicPartition, Produced], version: int, directory: Directory
 ) -> Fields:
     leaders: list[LeaderIs] = []
     pairs = []

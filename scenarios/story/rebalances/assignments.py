@@ -20,7 +20,7 @@ from groupsim.scenarios.story.facts import Facts
 from groupsim.scenarios.story.model import Generation, Outcome, Who
 from groupsim.scenarios.story.rebalances.blame import who
 from groupsim.scenarios.story.rebalances.holdings import Holding
-from groupsim.scenarios.story.rebalances.partition_set import Assignment, PartitionSet, Share, partition_set
+from groupsim.scenarios.story.rebalances.partition_set import Assignment, MemberShare, PartitionSet, partition_set
 
 _NOTHING = PartitionSet()
 Given = Mapping[Who, Sequence[str]]  # member → its partitions, as the trace writes them
@@ -139,7 +139,7 @@ class _History:
 
     def __init__(self) -> None:
         self._given: Given = {}
-        self._shares: dict[Who, Share] = {}
+        self._shares: dict[Who, MemberShare] = {}
         self._last: dict[str, str] = {}
 
     def then(self, given: Given, there: Mapping[str, int]) -> Assignment:
@@ -154,12 +154,12 @@ class _History:
         had = {one for share in before.values() for one in share.partitions} if unowned.topics else set()
         return Assignment(tuple(self._shares.values()), unowned, partition_set(one for one in unowned if one in had))
 
-    def _share(self, owner: Who, entries: Sequence[str]) -> Share:
+    def _share(self, owner: Who, entries: Sequence[str]) -> MemberShare:
         before = self._shares.get(owner)
         if before is not None and self._given[owner] == entries:
             return before if not before.moved.topics else evolve(before, moved=_NOTHING)
         moved = [entry for entry in entries if self._last.get(entry, owner.host) != owner.host]
-        return Share(owner.host, owner.member, _read(entries), _read(moved) if moved else _NOTHING)
+        return MemberShare(owner.host, owner.member, _read(entries), _read(moved) if moved else _NOTHING)
 
 
 def _read(entries: Sequence[str]) -> PartitionSet:
@@ -167,7 +167,7 @@ def _read(entries: Sequence[str]) -> PartitionSet:
     return partition_set((topic, int(number)) for topic, _, number in parts)
 
 
-def _without_owner(shares: Mapping[Who, Share], there: Mapping[str, int]) -> PartitionSet:
+def _without_owner(shares: Mapping[Who, MemberShare], there: Mapping[str, int]) -> PartitionSet:
     """The partitions of known topics that no share has; topics of which only a part is assigned count, too."""
     if not there or sum(there.values()) == sum(len(share.partitions) for share in shares.values()):
         return _NOTHING

@@ -42,7 +42,7 @@ def partition_set(partitions: Iterable[tuple[str, int]]) -> PartitionSet:
 
 
 @frozen
-class Share:
+class MemberShare:
     """The partitions of one member in one generation; `moved`: those that another process had before."""
 
     host: str
@@ -60,6 +60,6 @@ class Assignment:
     revoked    those of them that a member had in the assignment before
     """
 
-    shares: tuple[Share, ...]
+    shares: tuple[MemberShare, ...]
     unowned: PartitionSet = PartitionSet()
     revoked: PartitionSet = PartitionSet()

@@ -25,7 +25,7 @@ from attrs import Factory, define
 from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story.model import Lag
 from groupsim.scenarios.story.records.course import Step
-from groupsim.scenarios.story.records.log_growth import Change, LogEnds
+from groupsim.scenarios.story.records.log_growth import LogEnds, TopicChange
 
 Key = tuple[str, TopicPartition]  # group and partition
 Places = Mapping[Key, Sequence[tuple[int, int]]]
@@ -129,7 +129,7 @@ class CountedWalk:
             for topic in self.topics:
                 self._open(name, group, topic, self._now_us)
 
-    def through(self, planned: Sequence[Change], steps: Iterable[Step], end_us: int) -> None:
+    def through(self, planned: Sequence[TopicChange], steps: Iterable[Step], end_us: int) -> None:
         """Walk through these steps, which are in order of time, and through what changed topics up to `end_us`."""
         for step in steps:
             if step[1] is not None and step[0] <= end_us:
@@ -138,7 +138,7 @@ class CountedWalk:
                 self._now_us = step[0]
         self._change_until(planned, end_us)
 
-    def _change_until(self, planned: Sequence[Change], t_us: int) -> None:
+    def _change_until(self, planned: Sequence[TopicChange], t_us: int) -> None:
         while self._changed < len(planned) and planned[self._changed].t_us <= t_us:
             self.change(planned[self._changed])
             self._changed += 1
@@ -154,7 +154,7 @@ class CountedWalk:
             if here.ahead:
                 group.ahead[TopicPartition(*partition)] = None
 
-    def change(self, change: Change) -> None:
+    def change(self, change: TopicChange) -> None:
         """A topic is made, changed or deleted."""
         followers = [group for group in self.groups.values() if self._follows(group, change.topic)]
         for group in followers:

@@ -78,7 +78,7 @@ def floor_sum(count: int, divisor: int, step: int, start: int) -> int:
 
 
 @frozen
-class Change:
+class TopicChange:
     """At `t_us` a topic is made (`LogEnds` comes out of `make`), changed by `change`, or, with neither, deleted."""
 
     t_us: int
@@ -96,22 +96,22 @@ class Change:
         return ends
 
 
-def changes(growth: Iterable[Mapping[str, Any]]) -> list[Change]:
+def changes(growth: Iterable[Mapping[str, Any]]) -> list[TopicChange]:
     """What happened to counted topics, in order: the `growth` of `log.ends`."""
     return [_change(one) for one in growth]
 
 
-def _change(said: Mapping[str, Any]) -> Change:
+def _change(said: Mapping[str, Any]) -> TopicChange:
     t_us, topic = int(said["t_us"]), str(said["topic"])
     if "weights" in said:
-        return Change(t_us, topic, make=lambda at_us: LogEnds(said["weights"], said["rate"], at_us))
+        return TopicChange(t_us, topic, make=lambda at_us: LogEnds(said["weights"], said["rate"], at_us))
     if "rate" in said:
-        return Change(t_us, topic, change=lambda ends, at_us: ends.set_rate(said["rate"], at_us))
+        return TopicChange(t_us, topic, change=lambda ends, at_us: ends.set_rate(said["rate"], at_us))
     if "burst" in said:
-        return Change(t_us, topic, change=lambda ends, at_us: ends.burst(said["burst"], at_us))
+        return TopicChange(t_us, topic, change=lambda ends, at_us: ends.burst(said["burst"], at_us))
     if "more" in said:
-        return Change(t_us, topic, change=lambda ends, at_us: ends.grow(said["more"], at_us))
-    return Change(t_us, topic)
+        return TopicChange(t_us, topic, change=lambda ends, at_us: ends.grow(said["more"], at_us))
+    return TopicChange(t_us, topic)
 
 
 _STATES = 16  # of a topic, as it was after each of its last changes

@@ -6,11 +6,11 @@ from textwrap import dedent
 
 import pytest
 
-from groupsim.scenarios.drafting import Draft, File, draft_of
+from groupsim.scenarios.drafting import DraftedScenario, File, draft_of
 from groupsim.scenarios.language.problems import ScenarioError
 
 
-def draft(only: tuple[str, ...] = (), profile: str | None = None, **texts: str) -> Draft:
+def draft(only: tuple[str, ...] = (), profile: str | None = None, **texts: str) -> DraftedScenario:
     """A draft of files; `application_yml` is the file application.yml."""
     files = []
     for name, text in texts.items():
@@ -19,7 +19,7 @@ def draft(only: tuple[str, ...] = (), profile: str | None = None, **texts: str) 
     return draft_of(files, only, profile)
 
 
-def lines(drafted: Draft, *keys: str) -> list[str]:
+def lines(drafted: DraftedScenario, *keys: str) -> list[str]:
     """The lines of a draft with one of these keys, without indentation."""
     return [line.strip() for line in drafted.text.splitlines() if line.strip().startswith(tuple(f"{k}:" for k in keys))]
 

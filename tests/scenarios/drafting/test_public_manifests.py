@@ -7,7 +7,7 @@ from pathlib import Path
 import attrs
 import pytest
 
-from groupsim.scenarios.drafting import Draft, File, draft_of
+from groupsim.scenarios.drafting import DraftedScenario, File, draft_of
 from groupsim.scenarios.runtime.runner import run_scenario
 from groupsim.scenarios.story import tell
 
@@ -35,7 +35,7 @@ EXPECTED = {
 }
 
 
-def draft(name: str) -> Draft:
+def draft(name: str) -> DraftedScenario:
     """The scenario of one of the files."""
     path = PUBLIC / name
     return draft_of([File(str(path), path.read_text("utf-8"), path.suffix != ".properties")])

@@ -8,7 +8,7 @@ from groupsim.scenarios.language.document import parse_document
 from groupsim.scenarios.language.problems import ERROR, NOTE, WARNING, ScenarioError
 from groupsim.scenarios.lint import (
     RULES,
-    Finding,
+    LintFinding,
     broker_of,
     client_of,
     is_producers,
@@ -256,12 +256,12 @@ SCENARIO_CASES = [
 ]  # fmt: skip
 
 
-def of_client(text: str, client: str = JAVA, broker: str | None = None) -> tuple[Finding, ...]:
+def of_client(text: str, client: str = JAVA, broker: str | None = None) -> tuple[LintFinding, ...]:
     """The findings in a client's own configuration, its lines separated by " | "."""
     return lint_properties(text.replace(" | ", "\n"), "client.properties", client_of(client), broker_of(broker))
 
 
-def of_broker(text: str, version: str) -> tuple[Finding, ...]:
+def of_broker(text: str, version: str) -> tuple[LintFinding, ...]:
     """The findings in a broker's configuration."""
     return lint_broker(broker_of(version, text.replace(" | ", "\n"), "server.properties"))
 
@@ -274,12 +274,12 @@ def scenario(said: str) -> str:
     return f"run-for: 60s\ntopics: {{t: 1}}\ngroups:\n  g: {{{group}{members}}}\n{rest.strip()}\n"
 
 
-def of_scenario(text: str) -> tuple[Finding, ...]:
+def of_scenario(text: str) -> tuple[LintFinding, ...]:
     """The findings in a scenario."""
     return lint_scenario(parse_document(text, "scenario.yaml"))
 
 
-def rules_in(findings: tuple[Finding, ...]) -> list[str]:
+def rules_in(findings: tuple[LintFinding, ...]) -> list[str]:
     """The ids of the rules that spoke."""
     return [finding.rule for finding in findings]
 

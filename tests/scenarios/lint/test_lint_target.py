@@ -9,7 +9,7 @@ from typer.testing import CliRunner
 
 from groupsim.cli.app import app
 from groupsim.scenarios.language.document import parse_document
-from groupsim.scenarios.lint import Finding, broker_of, client_of, lines_of, lint_scenario, lint_settings
+from groupsim.scenarios.lint import LintFinding, broker_of, client_of, lines_of, lint_scenario, lint_settings
 from groupsim.scenarios.lint.rules import migration
 
 JAVA, RD = "java-4.0", "librdkafka-2.12"
@@ -33,13 +33,13 @@ CASES = [
 ]
 
 
-def findings(text: str, client: str = JAVA, broker: str | None = None) -> tuple[Finding, ...]:
+def findings(text: str, client: str = JAVA, broker: str | None = None) -> tuple[LintFinding, ...]:
     """What a configuration meets."""
     name = "c.properties"
     return lint_settings(lines_of(text, name), name, client_of(client), broker_of(broker), for_target=True)
 
 
-def rules_in(found: tuple[Finding, ...]) -> set[str]:
+def rules_in(found: tuple[LintFinding, ...]) -> set[str]:
     """The rules that spoke."""
     return {one.rule for one in found}
 

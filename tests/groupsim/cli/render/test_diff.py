@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 from groupsim.cli.render.diff_sentence import sentence
-from groupsim.cli.render.run_diff import Row
+from groupsim.cli.render.run_diff import DiffRow
 from tests.helpers.front_stage import call
 
 
@@ -122,13 +122,13 @@ def test_the_sentence_is_about_partitions_and_says_how_to_be_sure(bounce: Path) 
 def test_figures_that_are_equal_or_unknown_are_not_in_the_sentence() -> None:
     """Nothing is said of what does not differ; each group has its own words."""
     rows = [
-        Row("a: unserved, summed over partitions", 9_000_000, 2_000_000, "us"),
-        Row("a: largest lag", None, 3),
-        Row("b: records never delivered", 0, 7),
-        Row("b: records delivered twice", 4, 4),
+        DiffRow("a: unserved, summed over partitions", 9_000_000, 2_000_000, "us"),
+        DiffRow("a: largest lag", None, 3),
+        DiffRow("b: records never delivered", 0, 7),
+        DiffRow("b: records delivered twice", 4, 4),
     ]
     assert sentence(rows) == (
         "With B a: partitions are unserved for 2.0 s instead of 9.0 s in all. "
         "With B b: 7 instead of 0 records never delivered"
     )
-    assert sentence([Row("largest lag", 4, 4)]) == ""
+    assert sentence([DiffRow("largest lag", 4, 4)]) == ""
