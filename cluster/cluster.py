@@ -1,8 +1,8 @@
 """The cluster: brokers, a controller, topics, and the network between all of them and the clients.
 
 One `Cluster` is all that members and scenarios need of the world: `transport` and `data` for the members, `network` for
-faults, and what an administrator does. What its logs are is a strategy, a `parts.Logs`:
-`replicated.logs.ReplicatedLogs`, or `counted.logs.CountedLogs`, where records are only counted.
+faults, and what an administrator does. Its kind of logs is a strategy, a `broker.Logs`: `replicated.ReplicatedLogs`, or
+`counted.logs.CountedLogs`, where records are only counted.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.cluster import NO_LEADER, ClusterImage
 
 if TYPE_CHECKING:
-    from groupsim.cluster.broker.parts import Logs
+    from groupsim.cluster.broker.broker import Logs
     from groupsim.cluster.controller.controller import Controller
     from groupsim.cluster.counted.data import Data
     from groupsim.cluster.counted.logs import CountedLogs

@@ -160,6 +160,7 @@ def sim(request: pytest.FixtureRequest, sim_seed: int) -> Generator[Simulation]:
     except (ValueError, TypeError) as error:
         problem = str(error)
     else:
+        simulation.on_failure = _report
         yield simulation
         simulation.complain()
         if simulation.at_failure is None:
@@ -320,6 +321,10 @@ def pytest_runtest_makereport(
 
 
 def _story(simulation: Simulation) -> str:
+    return simulation.at_failure or _report(simulation)
+
+
+def _report(simulation: Simulation) -> str:
     from groupsim.testing.failure_report import failure_told
 
-    return simulation.at_failure or failure_told(simulation)
+    return failure_told(simulation)

@@ -8,7 +8,7 @@ give up; and Metadata and FindCoordinator are answered from it. A broker that he
       └─────▶ metadata (what clients are told)
 
 The parts that depend on the kind of logs (agent, replicas, the coordinator's log, the services beside groups) are made
-by a `parts.Logs`: `replicated` over logs on the brokers, `counted.logs` over counted ones.
+by a `Logs`: `replicated` over logs on the brokers, `counted.logs` over counted ones.
 
 Lives: a crash ends all but the stores of the logs; a start begins with an empty image and takes no connection before
 the controller has let the broker out of fencing, as Kafka opens its port only then. A broker that is told to
@@ -18,9 +18,9 @@ for five minutes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from groupsim.cluster.network.endpoint import QUIET, Endpoint, broker_name
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC
@@ -31,13 +31,68 @@ from groupsim.protocol.messages.cluster import ClusterImage, MetadataLogResponse
 from groupsim.protocol.messages.versions import normalise_request
 
 if TYPE_CHECKING:
-    from groupsim.cluster.broker.parts import Logs
+    from groupsim.cluster.broker.metadata import BrokerMetadata
+    from groupsim.cluster.broker.parts import Agent, ClusterController, Feed, OffsetsLog, Replicas, Services
     from groupsim.cluster.config.cluster import ClusterConfig
     from groupsim.cluster.network.broker_connection import Line
     from groupsim.cluster.network.connection import Connection
     from groupsim.cluster.network.network import Network
+    from groupsim.protocol.batch.batch import Batch
 
 _CONTROLLED_SHUTDOWN_US = 5 * 60 * 1_000_000
+
+
+class Logs(Protocol):
+    """A cluster's kind of logs: its controller, its feed, and the parts of its brokers."""
+
+    @property
+    def controller(self) -> ClusterController: ...
+    @property
+    def feed(self) -> Feed: ...
+    @property
+    def others(self) -> Mapping[int, Endpoint]:
+        """What else can be reached over the network, by node id."""
+
+    def begin(self, brokers: Mapping[int, Node]) -> None:
+        """The brokers are made: let them stand as after a long time, each with what it leads."""
+
+    def broker_died(self, node: int) -> None:
+        """A broker has died, and its connections have broken."""
+
+    def broker_returned(self, node: int) -> None:
+        """A broker has begun its next life."""
+
+    def log_ends(self, *, internal: bool) -> dict[str, list[int]]:
+        """Start, end and high watermark of every partition with a leader."""
+
+    def offsets_batches(self, number: int) -> Sequence[Batch]:
+        """A partition of `__consumer_offsets` as its leader has it; nothing while it has none."""
+
+    def hold_appends(self, number: int, for_us: int) -> None:
+        """Let nothing of a partition of `__consumer_offsets` commit for a while."""
+
+    def close(self) -> None:
+        """The run is over: let go of files."""
+
+    # --- parts of a broker ---------------------------------------------------------------------------------
+
+    def metadata(self) -> BrokerMetadata:
+        """What one life of a broker knows of the cluster."""
+
+    def agent(self, broker: Node) -> Agent:
+        """The broker's agent, for all of its lives."""
+
+    def replicas(self, broker: Node) -> Replicas:
+        """The broker's partitions, for all of its lives."""
+
+    def offsets(self, broker: Node) -> OffsetsLog:
+        """The coordinator's log, for one life."""
+
+    def load_us(self, broker: Node, partition: int, epoch: int) -> int:
+        """How long the broker's coordinator takes to load a partition that the broker leads from `epoch` on."""
+
+    def services(self, broker: Node) -> Services:
+        """The other requests, for one life; made after the broker's coordinator."""
 
 
 class Node(Endpoint):

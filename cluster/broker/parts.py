@@ -1,7 +1,7 @@
 """The protocols of what depends on a cluster's kind of logs.
 
-A cluster has one strategy, `Logs`: the controller (`ClusterController`), the `Feed` of the topics, and the parts of
-each broker (`broker.Node`): how it receives the cluster's image (`Agent`), its partitions (`Replicas`), how its
+A cluster has one strategy, `broker.Logs`: the controller (`ClusterController`), the `Feed` of the topics, and the parts
+of each broker (`broker.Node`): how it receives the cluster's image (`Agent`), its partitions (`Replicas`), how its
 coordinator appends records (`OffsetsLog`), and which requests it serves beside those of groups (`Services`).
 """
 
@@ -16,12 +16,8 @@ from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.cluster import ClusterImage
 
 if TYPE_CHECKING:
-    from groupsim.cluster.broker.broker import Node
-    from groupsim.cluster.broker.metadata import BrokerMetadata
     from groupsim.cluster.log.log import PartitionLog
-    from groupsim.cluster.network.endpoint import Endpoint
     from groupsim.members.producer.load import Sizes
-    from groupsim.protocol.batch.batch import Batch
 
 Listener = Callable[[TopicPartition, int], None]
 Handler = Callable[[Any, Any], None]
@@ -144,56 +140,3 @@ class ClusterController(Protocol):
 
     def move_leader(self, partition: TopicPartition, node: int) -> None:
         """Let a broker lead a partition. Raises `ValueError`."""
-
-
-class Logs(Protocol):
-    """A cluster's kind of logs: its controller, its feed, and the parts of its brokers."""
-
-    @property
-    def controller(self) -> ClusterController: ...
-    @property
-    def feed(self) -> Feed: ...
-    @property
-    def others(self) -> Mapping[int, Endpoint]:
-        """What else can be reached over the network, by node id."""
-
-    def begin(self, brokers: Mapping[int, Node]) -> None:
-        """The brokers are made: let them stand as after a long time, each with what it leads."""
-
-    def broker_died(self, node: int) -> None:
-        """A broker has died, and its connections have broken."""
-
-    def broker_returned(self, node: int) -> None:
-        """A broker has begun its next life."""
-
-    def log_ends(self, *, internal: bool) -> dict[str, list[int]]:
-        """Start, end and high watermark of every partition with a leader."""
-
-    def offsets_batches(self, number: int) -> Sequence[Batch]:
-        """A partition of `__consumer_offsets` as its leader has it; nothing while it has none."""
-
-    def hold_appends(self, number: int, for_us: int) -> None:
-        """Let nothing of a partition of `__consumer_offsets` commit for a while."""
-
-    def close(self) -> None:
-        """The run is over: let go of files."""
-
-    # --- parts of a broker ---------------------------------------------------------------------------------
-
-    def metadata(self) -> BrokerMetadata:
-        """What one life of a broker knows of the cluster."""
-
-    def agent(self, broker: Node) -> Agent:
-        """The broker's agent, for all of its lives."""
-
-    def replicas(self, broker: Node) -> Replicas:
-        """The broker's partitions, for all of its lives."""
-
-    def offsets(self, broker: Node) -> OffsetsLog:
-        """The coordinator's log, for one life."""
-
-    def load_us(self, broker: Node, partition: int, epoch: int) -> int:
-        """How long the broker's coordinator takes to load a partition that the broker leads from `epoch` on."""
-
-    def services(self, broker: Node) -> Services:
-        """The other requests, for one life; made after the broker's coordinator."""

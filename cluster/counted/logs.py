@@ -1,4 +1,4 @@
-"""Counted logs as a cluster's kind of logs: implements `parts.Logs`."""
+"""Counted logs as a cluster's kind of logs: implements `broker.Logs`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class CountedLogs:
             broker.begin(0, self.controller.image)
 
     def broker_died(self, node: int) -> None:
-        """See `parts.Logs.broker_died`: it is missed at once."""
+        """See `broker.Logs.broker_died`: it is missed at once."""
         self.controller.broker_down(node)
         self.feed.replan()
 
@@ -44,18 +44,18 @@ class CountedLogs:
         self.feed.replan()
 
     def log_ends(self, *, internal: bool) -> dict[str, list[int]]:
-        """See `parts.Logs.log_ends`; of `__consumer_offsets` there is none."""
+        """See `broker.Logs.log_ends`; of `__consumer_offsets` there is none."""
         return self.feed.ends()
 
     def offsets_batches(self, number: int) -> Sequence[Batch]:
-        """See `parts.Logs.offsets_batches`; here it does not matter who leads."""
+        """See `broker.Logs.offsets_batches`; here it does not matter who leads."""
         return self.offsets_log.batches(number, self._version)
 
     def hold_appends(self, number: int, for_us: int) -> None:
         self.offsets_log.hold(number, for_us)
 
     def close(self) -> None:
-        """See `parts.Logs.close`: there are no files."""
+        """See `broker.Logs.close`: there are no files."""
 
     # --- parts of a broker -----------------------------------------------------------------------------------
 
@@ -72,7 +72,7 @@ class CountedLogs:
         return self.offsets_log.seen_by(broker.host)
 
     def load_us(self, broker: Node, partition: int, epoch: int) -> int:
-        """See `parts.Logs.load_us`: nothing for the first leader, which has nothing to load."""
+        """See `broker.Logs.load_us`: nothing for the first leader, which has nothing to load."""
         return broker.config.load_us if epoch else 0
 
     def services(self, broker: Node) -> CountedServices:

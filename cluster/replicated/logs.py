@@ -69,7 +69,7 @@ class ControllerEndpoint(Endpoint):
 
 
 class ReplicatedLogs:
-    """One cluster's replicated logs; implements `parts.Logs`."""
+    """One cluster's replicated logs; implements `broker.Logs`."""
 
     def __init__(self, network: Network, config: ClusterConfig) -> None:
         loop = network.loop
@@ -171,7 +171,7 @@ class ReplicatedLogs:
         return None if broker is None else broker.replicas.log(where)
 
     def log_ends(self, *, internal: bool) -> dict[str, list[int]]:
-        """See `parts.Logs.log_ends`; internal topics are left out unless asked for."""
+        """See `broker.Logs.log_ends`; internal topics are left out unless asked for."""
         ends = {}
         for name, topic in self.controller.image.topics.items():
             for number in range(len(topic.partitions)) if internal or not topic.internal else ():
@@ -185,7 +185,7 @@ class ReplicatedLogs:
         return () if log is None else list(log.batches(log.start_offset, log.end_offset))
 
     def hold_appends(self, number: int, for_us: int) -> None:
-        """See `parts.Logs.hold_appends`: followers get nothing from the leader, of this partition or any other."""
+        """See `broker.Logs.hold_appends`: followers get nothing from the leader, of this partition or any other."""
         state = self.controller.image.partition(TopicPartition(OFFSETS_TOPIC, number))
         for node in state.replicas if state is not None else ():
             if state is not None and node != state.leader and state.leader in self._brokers:
@@ -233,7 +233,7 @@ class ReplicatedLogs:
         return log
 
     def load_us(self, broker: Node, partition: int, epoch: int) -> int:
-        """See `parts.Logs.load_us`: what the log's size says, and what is configured on top."""
+        """See `broker.Logs.load_us`: what the log's size says, and what is configured on top."""
         return self._offsets[broker.node].loading_us(partition) + broker.config.load_us
 
     def services(self, broker: Node) -> ReplicatedServices:
@@ -254,13 +254,13 @@ class ReplicatedLogs:
     # --- lives of brokers ------------------------------------------------------------------------------------
 
     def broker_died(self, node: int) -> None:
-        """See `parts.Logs.broker_died`: the controller notices when the broker's session is over."""
+        """See `broker.Logs.broker_died`: the controller notices when the broker's session is over."""
 
     def broker_returned(self, node: int) -> None:
-        """See `parts.Logs.broker_returned`: its agent registers it."""
+        """See `broker.Logs.broker_returned`: its agent registers it."""
 
     def close(self) -> None:
-        """See `parts.Logs.close`: brokers that are up write what they keep beside their logs, and files are closed."""
+        """See `broker.Logs.close`: brokers that are up write what they keep beside their logs, and files are closed."""
         with self._loop.trace.muted():
             for broker in self._brokers.values() if self._stores.opened else ():
                 if broker.host.alive:

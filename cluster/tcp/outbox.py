@@ -7,14 +7,22 @@ the stall is over; a connection that has gone silent swallows it.
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
+from groupsim.cluster.network.broker_connection import Line
 from groupsim.cluster.network.link_faults import SILENT
 from groupsim.eventloop.streams import TcpStream
 
 if TYPE_CHECKING:
     from groupsim.cluster.network.network import Network
-    from groupsim.cluster.tcp.connection import TcpConnection
+
+
+class PlainLine(Line, Protocol):
+    """A connection (`connection.TcpConnection`) that knows whether any fault is near."""
+
+    @property
+    def plain(self) -> bool:
+        """Whether no fault concerns it."""
 
 
 class Outbox:
@@ -22,7 +30,7 @@ class Outbox:
 
     __slots__ = ("_floor_us", "_held", "_late", "_line", "_loop", "_network", "_stream")
 
-    def __init__(self, line: TcpConnection, stream: TcpStream, network: Network) -> None:
+    def __init__(self, line: PlainLine, stream: TcpStream, network: Network) -> None:
         self._line = line
         self._stream = stream
         self._network = network

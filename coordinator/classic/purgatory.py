@@ -21,20 +21,19 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Iterator
 from enum import Enum
-from typing import TYPE_CHECKING, Protocol
+from typing import Any, Protocol
 
 from attrs import define
 
-from groupsim.coordinator.base.effects import Append, CallToken, SetTimer
+from groupsim.coordinator.base.config import CoordinatorConfig
+from groupsim.coordinator.base.effects import Append, CallToken, Effect, SetTimer
 from groupsim.coordinator.base.failures import operation_error
 from groupsim.coordinator.base.records import Record
-from groupsim.coordinator.base.timers import TimerKind
+from groupsim.coordinator.base.timers import TimerKind, Timers
+from groupsim.coordinator.base.versions import Differences
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Request, Response
 from groupsim.protocol.messages.refusals import refusal
-
-if TYPE_CHECKING:
-    from groupsim.coordinator.classic.operation import Operation
 
 JOIN_CONDITION = "every member has joined and no pending member id is left, or the join timer fires"
 SYNC_CONDITION = "the leader's assignment is committed"
@@ -49,10 +48,23 @@ ANSWERED = _Answered.ANSWERED
 """Replaces the call of a request that still counts as parked, although its sender has been answered."""
 
 
+class OperationEffects(Protocol):
+    """What is needed of an operation (`operation.Operation`)."""
+
+    now_us: int
+    config: CoordinatorConfig
+    differences: Differences
+    timers: Timers
+    effects: list[Effect]
+
+    def reply(self, call: CallToken, response: Response) -> None:
+        """Answer now."""
+
+
 class Then(Protocol):
     """The callback at the end of an append: `error` is None when the append is committed."""
 
-    def __call__(self, op: Operation, error: ErrorCode | None) -> None: ...
+    def __call__(self, op: Any, error: ErrorCode | None) -> None: ...
 
 
 @define
@@ -66,7 +78,7 @@ class Waiting:
     response: Response | None = None
     then: Then | None = None
 
-    def end(self, op: Operation, error: ErrorCode | None) -> None:
+    def end(self, op: OperationEffects, error: ErrorCode | None) -> None:
         """Handle the end of the append: committed, failed, or timed out (REQUEST_TIMED_OUT)."""
         if self.then is not None:
             self.then(op, error)
@@ -97,7 +109,7 @@ class Purgatory:
         return iter(self._waiting)
 
     def append(
-        self, op: Operation, records: tuple[Record, ...], then: Then | None, within_ms: int | None = None
+        self, op: OperationEffects, records: tuple[Record, ...], then: Then | None, within_ms: int | None = None
     ) -> Append:
         """Start an append; `then` is called at its end. `within_ms` is set for an append with acks=-1."""
         self.last_id += 1
@@ -108,15 +120,15 @@ class Purgatory:
             self.after(op, then)
         return effect
 
-    def hold(self, op: Operation, call: CallToken, request: Request, response: Response) -> None:
+    def hold(self, op: OperationEffects, call: CallToken, request: Request, response: Response) -> None:
         """Hold an answer until the newest append is committed."""
         self._wait(op, Waiting(self.last_id, self._deadline(op), call, request, response))
 
-    def after(self, op: Operation, then: Then) -> None:
+    def after(self, op: OperationEffects, then: Then) -> None:
         """Call `then` once the newest append is committed, or has failed."""
         self._wait(op, Waiting(self.last_id, self._deadline(op), then=then))
 
-    def finish(self, op: Operation, append_id: int, error: ErrorCode | None) -> None:
+    def finish(self, op: OperationEffects, append_id: int, error: ErrorCode | None) -> None:
         """Handle the end of an append, and of all that waits for it.
 
         An append that the log refused ends before earlier ones that are not committed yet.
@@ -134,29 +146,29 @@ class Purgatory:
         for waiting in ended:
             waiting.end(op, error)
 
-    def expire(self, op: Operation) -> None:
+    def expire(self, op: OperationEffects) -> None:
         """Handle the write timer: end every wait that is past its deadline, without its append."""
         while self._waiting and self._waiting[0].due_us <= op.now_us:
             self._waiting.popleft().end(op, ErrorCode.REQUEST_TIMED_OUT)
         if self._waiting:
             self._set_timer(op, self._waiting[0].due_us)
 
-    def fail_all(self, op: Operation, error: ErrorCode) -> None:
+    def fail_all(self, op: OperationEffects, error: ErrorCode) -> None:
         """End every wait with `error`, because the partition is unloaded."""
         self._in_flight.clear()
         self.idle = True
         while self._waiting:
             self._waiting.popleft().end(op, error)
 
-    def _deadline(self, op: Operation) -> int:
+    def _deadline(self, op: OperationEffects) -> int:
         return op.now_us + 1_000 * op.config.offsets_commit_timeout_ms
 
-    def _wait(self, op: Operation, waiting: Waiting) -> None:
+    def _wait(self, op: OperationEffects, waiting: Waiting) -> None:
         # The timer starts with the first wait and is not stopped with it: at most one idle run per timeout.
         self._waiting.append(waiting)
         if op.timers.get(self.timer_name) is None and not op.differences.appends_to_all:
             self._set_timer(op, waiting.due_us)
 
-    def _set_timer(self, op: Operation, due_us: int) -> None:
+    def _set_timer(self, op: OperationEffects, due_us: int) -> None:
         timer = op.timers.set(self.timer_name, TimerKind.WRITE_TIMEOUT, due_us)
         op.effects.append(SetTimer(timer.name, due_us, timer))

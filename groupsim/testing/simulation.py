@@ -94,7 +94,9 @@ class Simulation:
     #: The members made so far, by name, and the faults injected.
     members: dict[str, Consumer] = field(factory=dict, init=False, repr=False)
     faults: list[FaultHandle] = field(factory=list, init=False, repr=False)
-    #: What was to be told when a story raised, if one did.
+    #: Makes the report of a story that raised, while its members still have what they had.
+    on_failure: Callable[[Simulation], str] | None = field(default=None, init=False, repr=False)
+    #: The report that `on_failure` made.
     at_failure: str | None = field(default=None, init=False, repr=False)
     _told: bool = field(default=False, init=False, repr=False)
     _hands: dict[str, None] = field(factory=lambda: {HAND: None}, init=False, repr=False)
@@ -126,9 +128,8 @@ class Simulation:
             try:
                 return await story()
             except BaseException as error:
-                from groupsim.testing.failure_report import failure_told
-
-                self.at_failure = failure_told(self)  # now: when the run unwinds everybody gives up what it has
+                if self.on_failure is not None:  # now: when the run unwinds, members give up what they have
+                    self.at_failure = self.on_failure(self)
                 if str(error) == "no running event loop":  # says asyncio
                     error.add_note("a story runs in virtual time: what lets time pass is `await sim.run_for(…)` …")
                 raise

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from groupsim.cluster.counted import reading
+from groupsim.cluster.counted import data as counted_data
 from groupsim.cluster.counted.data import Data
 from groupsim.cluster.network.faults import Isolate, Latency, Match
 from groupsim.cluster.network.latency import Draws
@@ -252,7 +252,7 @@ def test_a_reader_without_a_fetch_is_gone(play: Any) -> None:
             reader.fetch({T0: 0, T1: 0, T2: 0})
             await rig.loop.sleep(2_000_000)
             assert len(reader.got) == 1
-            assert not [found for found in gc.get_objects() if isinstance(found, reading.Reader)]
+            assert not [found for found in gc.get_objects() if isinstance(found, counted_data.Reader)]
         finally:
             gc.enable()
 
