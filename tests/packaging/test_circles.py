@@ -41,6 +41,24 @@ def test_circles_by_types_are_those_of_the_list(measured: dict[str, dict[str, li
     assert len(found) == len(BY_TYPES)
 
 
+#: Folders whose modules hold each other by types.
+HOLDING_EACH_OTHER = (
+    "cluster/network/",  # both ends of a connection, the network that they belong to, and what faults do to them
+    "cluster/replica/",  # a partition, its leader, its followers
+    "eventloop/",  # the loop, and what waits on it
+    "members/",
+    "scenarios/",  # a step, the run that it is performed on, and what the run is made of
+)
+
+
+def test_circles_of_modules_by_types_are_those_of_the_list(measured: dict[str, dict[str, list[list[str]]]]) -> None:
+    """A circle of modules through types lies within one of the folders of the list."""
+    found = measured["circles_of_modules"]["with_types"]
+    assert [
+        one for one in found if not any(all(name.startswith(folder) for name in one) for folder in HOLDING_EACH_OTHER)
+    ] == []
+
+
 def test_no_folder_has_more_than_twenty_modules(measured: dict[str, dict[str, dict[str, int]]]) -> None:
     """A folder that grows beyond twenty modules is two folders."""
     assert {folder: count for folder, count in measured["modules"]["by_folder"].items() if count > 20} == {}
