@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import textwrap
 from pathlib import Path
@@ -146,19 +147,72 @@ def test_the_script_and_the_stories_that_are_shown_are_those_that_run() -> None:
         assert line in text("tests/twins/stories.py")
 
 
-#: The tests that run the listings of a page: how many it has, and where.
+#: Each listing, by words that it alone of its page has, and the test that executes it.
+HERE, GUIDE, TEST_PAGE = "tests/docs/test_listings.py", "tests/assignors/test_guide.py", "tests/docs/test_docs.py"
+SERVED, SPARK = "tests/serving/test_serving_docs.py", "tests/pipeline/sweep/spark/test_spark_session.py"
 RUN_BY = {
-    "README.md": (2, ("tests/docs/test_listings.py", "tests/serving/test_serving_docs.py")),
-    "docs/conformance.md": (1, ("tests/docs/test_listings.py",)),
-    "docs/serving.md": (1, ("tests/serving/test_serving_docs.py",)),
-    "docs/sweeps.md": (2, ("tests/pipeline/sweep/spark/test_spark_session.py",)),
-    "docs/tables.md": (1, ("tests/pipeline/test_notebook.py",)),
-    "docs/traces.md": (2, ("tests/docs/test_listings.py",)),
-    "docs/twins.md": (1, ("tests/docs/test_listings.py",)),
-    "docs/writing-a-scenario.md": (1, ("tests/scenarios/loading/test_page.py",)),
-    "docs/writing-a-test.md": (15, ("tests/docs/test_docs.py", "tests/docs/test_listings.py")),
-    "docs/writing-an-assignor.md": (6, ("tests/assignors/test_guide.py",)),
+    "README.md": {
+        "is_removed_when": (HERE, "test_the_readmes_test_passes"),
+        "confluent_kafka": (SERVED, "test_the_tests_that_are_shown_pass"),
+    },
+    "docs/conformance.md": {"@script(": (HERE, "test_the_script_and_the_stories_that_are_shown_are_those_that_run")},
+    "docs/serving.md": {"kafka_lab": (SERVED, "test_the_tests_that_are_shown_pass")},
+    "docs/sweeps.md": {
+        "load_experiment(": (SPARK, "test_the_listing_of_the_page_on_sweeps_runs"),
+        "register_data_source(": (SPARK, "test_the_listing_of_the_page_on_sweeps_runs"),
+    },
+    "docs/tables.md": {
+        "pyarrow": ("tests/pipeline/test_notebook.py", "test_the_notebook_runs_from_its_first_cell_to_its_last")
+    },
+    "docs/traces.md": {
+        "read_trace(": (HERE, "test_a_trace_is_read_as_shown"),
+        "pandas.read_parquet(": (HERE, "test_a_trace_is_read_as_shown"),
+    },
+    "docs/twins.md": {"Story(": (HERE, "test_the_script_and_the_stories_that_are_shown_are_those_that_run")},
+    "docs/writing-a-scenario.md": {
+        "import scenario": ("tests/scenarios/loading/test_page.py", "test_the_python_example_runs")
+    },
+    "docs/writing-a-test.md": {
+        **dict.fromkeys(
+            (
+                "async def busy",
+                "LoseResponse(Match(",
+                "@pytest.mark.sim(seed=3",
+                'parametrize("sim"',
+                "@given(",
+                'sim.expect("no-two-owners")',
+            ),
+            (HERE, "test_the_fragments_of_the_test_page_run"),
+        ),
+        "print(Simulation(seed=1).run(story))": (HERE, "test_the_run_without_pytest_is_shown_whole"),
+        **dict.fromkeys(
+            (
+                "import ErrorCode, TopicPartition",
+                "assignment_bytes",
+                "PollOnly",
+                "import caught",
+                "import mutant, mutants",
+                "import Bench",
+                "RuleBasedStateMachine",
+                "Shard(",
+            ),
+            (TEST_PAGE, "test_the_tests_of_the_test_page_pass"),
+        ),
+    },
+    "docs/writing-an-assignor.md": {
+        "# everything_to_the_first.py": (GUIDE, "test_the_smallest_assignor_runs_on_the_group_beside_it"),
+        "def test_one_member_gets_everything": (GUIDE, "test_the_test_in_the_guide_passes"),
+        "@given": (GUIDE, "test_the_property_in_the_guide_holds"),
+        "test_a_second_member_stands_by": (GUIDE, "test_the_test_of_a_group_in_the_guide_passes"),
+        "nothing_else_moves": (GUIDE, "test_the_test_of_a_group_in_the_guide_passes"),
+        "# fewest_first.py": (
+            GUIDE,
+            "test_the_assignor_that_explains_itself_prints_the_lines_in_the_guide",
+        ),
+    },
 }
+#: What a test does with a listing: executes it, saves it and runs it, or finds its lines in a suite that runs.
+EXECUTES = re.compile(r'\bexec\(|makepyfile\(|write_text\(PYTHON|text\("tests/(?:conformance|twins)/')
 PYTHON = re.compile(r"^(?:from \w[\w.]* import|import \w|(?:async )?def |sim\.\w|@\w|\w+ = .*\()", re.MULTILINE)
 
 
@@ -172,9 +226,21 @@ def python_listings(name: str) -> list[str]:
 
 
 def test_every_python_listing_is_run_by_a_test() -> None:
-    """Each page has as many as the table names, with the tests that run them; a new listing needs one."""
-    names = ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]
-    counted = {name: len(python_listings(name)) for name in names}
-    assert {name: count for name, count in counted.items() if count} == {name: n for name, (n, _) in RUN_BY.items()}
-    for name, (_, places) in RUN_BY.items():
-        assert [place for place in places if name.rpartition("/")[2] not in text(place)] == []
+    """Each listing has the words of one row of its page, and each row the words of one listing."""
+    for name in ["README.md", *(f"docs/{path.name}" for path in sorted((ROOT / "docs").glob("*.md")))]:
+        rows, listings = RUN_BY.get(name, {}), python_listings(name)
+        found = [[words for words in rows if words in listing] for listing in listings]
+        assert sorted(found) == sorted([words] for words in rows), name
+
+
+@pytest.mark.parametrize(("page", "place"), [(page, place) for page in RUN_BY for place in set(RUN_BY[page].values())])
+def test_the_test_of_a_listing_executes_it(page: str, place: tuple[str, str]) -> None:
+    """The test that a row names is there, its module reads the page, and its body executes what it takes from there."""
+    path, name = place
+    assert page.rpartition("/")[2] in text(path)
+    (body,) = [
+        ast.get_source_segment(text(path), node) or ""
+        for node in ast.parse(text(path)).body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name
+    ]
+    assert EXECUTES.search(body)
