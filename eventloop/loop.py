@@ -67,7 +67,7 @@ class Loop:
     # These two are inlined as well, and are two, to save one call for every message and heartbeat.
 
     def message_at(self, when_us: int, callback: Callback, arg: Any, life: Any) -> None:
-        """Schedule a message: `callback(arg)` in this life (`heap.HostLife`), at `when_us`, which is not in the past."""
+        """Schedule a message: `callback(arg)` in this life (`heap.HostLife`), at `when_us`, not in the past."""
         entry: Entry = (when_us, MESSAGE_RANK + self.ticket(), 0, callback, arg, self.trace.cause, life)
         agenda = self._agenda
         if when_us < agenda.near_until_us:
