@@ -125,12 +125,6 @@ hostile: $(VENV)/.dev  ## a million hostile frames at a served broker, whose oth
 walks: $(VENV)/.dev  ## three hundred random walks of a whole replicated cluster (WHOLE_WALKS, FIRST_WALK)
 	@WHOLE_WALKS=$${WHOLE_WALKS:-300} $(BIN)/python -m pytest -q -n $(JOBS) tests/cluster/test_whole_walk.py
 
-# Quick ones alone; refresh_readme, refresh_textbook, refresh_answers and refresh_log_lines run scenes, and take minutes.
-docs: $(VENV)/.dev  ## the pages, or parts of pages, that are made from the code
-	@for tool in refresh_api scenario_reference experiment_reference tables_reference versions_table defects_table \
-		draw_states draw_answers refresh_titles; do $(BIN)/python tools/$$tool.py || exit 1; done
-	@$(BIN)/python tests/regressions/bugs_page.py docs/regressions.md
-
 bench: $(VENV)/.dev  ## benchmarks, each beside its peer in the same run
 	@$(BIN)/python -m benchmarks
 

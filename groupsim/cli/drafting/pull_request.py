@@ -21,7 +21,7 @@ from groupsim.cli.drafting.init import sources
 from groupsim.cli.drafting.revisions import check_revision, text_at
 from groupsim.cli.exits import WELL, Trouble
 from groupsim.cli.render.diff_sentence import shown
-from groupsim.cli.render.run_diff import Row, change, rows_of
+from groupsim.cli.render.run_diff import DiffRow, change, rows_of
 from groupsim.cli.running import perform
 from groupsim.cli.scenario_diff import Difference, between
 from groupsim.scenarios.drafting import File, Question, draft_of
@@ -65,7 +65,7 @@ class Verdict:
     """Both versions compared."""
 
     revision: str
-    rows: dict[str, tuple[Row, ...]]
+    rows: dict[str, tuple[DiffRow, ...]]
     changes: tuple[Difference, ...]
     questions: tuple[Question, ...]
     sentences: tuple[str, ...]
@@ -131,7 +131,7 @@ def _story(side: Side, run_for: Duration, seed: int, name: str) -> Story:
 # --- words -----------------------------------------------------------------------------------------------------
 
 
-def _sentences(rows: dict[str, tuple[Row, ...]], changes: Sequence[Difference]) -> Iterator[str]:
+def _sentences(rows: dict[str, tuple[DiffRow, ...]], changes: Sequence[Difference]) -> Iterator[str]:
     """What the change costs, for each group."""
     if not changes:
         yield "Nothing that a scenario has is changed: a rollout costs what it did."
