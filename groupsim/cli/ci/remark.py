@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from attrs import frozen
 
 from groupsim.scenarios.language.problems import Problem
-from groupsim.scenarios.lint import Finding
+from groupsim.scenarios.lint import LintFinding
 
 UNREADABLE = "cannot-be-read"
 """The rule of what keeps a file from being judged at all."""
@@ -31,7 +31,7 @@ class Remark:
         return "\n".join(part for part in (self.message, self.reason, self.remedy) if part)
 
 
-def remarks(findings: Iterable[Finding], problems: Iterable[Problem]) -> Iterator[Remark]:
+def remarks(findings: Iterable[LintFinding], problems: Iterable[Problem]) -> Iterator[Remark]:
     """Findings of a file, and what keeps it from being judged."""
     for one in findings:
         reason = f"{one.reason} [{one.source}]"
