@@ -12,8 +12,8 @@ from pathlib import Path
 
 from kept_page import replaced
 
-from groupsim.coordinator.base.defects import BROKER_DEFECTS
-from groupsim.coordinator.base.versions import affected_releases
+from groupsim.coordinator.base.defects import BROKER_DEFECTS, BrokerDefect
+from groupsim.coordinator.base.versions import HISTORY
 from groupsim.members.profiles.defects import CLIENT_DEFECTS, version_of
 from groupsim.scenarios.language.releases import RELEASES, Standing
 
@@ -39,6 +39,14 @@ def tables() -> str:
 def page(text: str) -> str:
     """The page with the tables as they should be."""
     return replaced(text, BEGIN, END, tables())
+
+
+def affected_releases(defect: BrokerDefect) -> tuple[tuple[str, str], ...]:
+    """The ranges of releases with a defect, each as the first release with it and the first without it."""
+    field, value = next(iter(defect.changes.items()))
+    steps = HISTORY[field]
+    ends = [begin for begin, _ in steps[1:]]
+    return tuple((begin, end) for (begin, is_), end in zip(steps, ends, strict=False) if is_ is value)
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:

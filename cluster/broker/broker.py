@@ -154,10 +154,6 @@ class Node(Endpoint):
         self.replicas.start()
         self.agent.start()
 
-    def hand_out(self, ids: MemberIds) -> None:
-        """Member ids come from here from now on, in later lives too: a recorded play is given its own ids again."""
-        self._member_ids = self.groups.ids = ids
-
     def restart(self, config: ClusterConfig | None = None) -> None:
         """Begin the next life of a broker whose host has died, its coordinators with other settings if given."""
         self.config = self.config if config is None else config

@@ -271,17 +271,6 @@ class Controller:
         with self._doing():
             self._admin.delete(name)
 
-    def update_topic_config(self, name: str, changes: Mapping[str, str | None]) -> None:
-        """Set settings of a topic, None for the default. Raises `Refused`: INVALID_CONFIG, UNKNOWN_TOPIC_OR_PARTITION.
-
-        A topic that may elect uncleanly from now on does so when the controller next looks
-        (`unclean_leader_election_interval_ms`).
-        """
-        with self._doing():
-            self._admin.configure(name, changes)
-        if self._partitions.allows_unclean(self.image.topics[name]):
-            self._watch_unclean()
-
     def add_acls(self, acls: frozenset[Acl]) -> None:
         """Add ACLs to those there are."""
         with self._doing():

@@ -22,7 +22,7 @@ from typing import TypeAlias, TypeVar
 
 from attrs import frozen
 
-from groupsim.coordinator.base.defects import BrokerDefect, broker_defect
+from groupsim.coordinator.base.defects import broker_defect
 from groupsim.protocol.messages.releases import BASELINE as BASELINE
 
 Version: TypeAlias = tuple[int, ...]
@@ -251,11 +251,3 @@ def differences(broker_version: str = BASELINE, defects: tuple[str, ...] = ()) -
     for name in defects:
         values.update(broker_defect(name).changes)
     return Differences(**values)  # type: ignore[arg-type]
-
-
-def affected_releases(defect: BrokerDefect) -> tuple[tuple[str, str], ...]:
-    """Return the ranges of releases with a defect, each as the first release with it and the first without it."""
-    field, value = next(iter(defect.changes.items()))
-    steps = HISTORY[field]
-    ends = [begin for begin, _ in steps[1:]]
-    return tuple((begin, end) for (begin, is_), end in zip(steps, ends, strict=False) if is_ is value)

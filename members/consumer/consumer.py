@@ -32,7 +32,6 @@ from groupsim.members.fetch.fetcher import PullFetcher
 from groupsim.members.fetch.fetching import Fetcher
 from groupsim.members.fetch.light import LightFetcher
 from groupsim.members.fetch.pushed import PushedFetcher
-from groupsim.members.interfaces import GroupMetadata
 from groupsim.members.leaders import Leaders
 from groupsim.members.links import Links
 from groupsim.members.member import NO_MEMBERSHIP, ClientState, Member
@@ -162,24 +161,6 @@ class Consumer:
     def positions(self) -> Mapping[TopicPartition, int]:
         """The next offset poll returns, per owned partition whose position is known."""
         return dict(self._member.fetcher.positions) if self._member else {}
-
-    @property
-    def group_metadata(self) -> GroupMetadata:
-        """What a transactional producer sends along with this consumer's offsets (`groupMetadata()`, KIP-447).
-
-        It is that of the last rebalance completed; losing the membership does not change it.
-        """
-        instance = self.settings.group_instance_id
-        joined = self._member.joined if self._member else NO_MEMBERSHIP
-        return GroupMetadata(self.settings.group_id, joined.id, joined.member_id, instance)
-
-    @property
-    def offsets_and_epochs(self) -> Mapping[TopicPartition, tuple[int, int]]:
-        """The positions, each with the leader epoch to be committed with it (-1: none is known)."""
-        if self._member is None:
-            return {}
-        epoch = self._member.fetcher.leader_epoch
-        return {partition: (at, epoch(partition)) for partition, at in self._member.fetcher.positions.items()}
 
     @property
     def heartbeats(self) -> int:

@@ -5,8 +5,8 @@ use the newest version that both know; `client_version` finds it. So a run with 
 2019.
 
 The table has client requests only. AlterPartition, BrokerRegistration, BrokerHeartbeat and our MetadataLog pass between
-brokers and controller, all of one release, on a listener without clients, and need no negotiation
-(`BETWEEN_BROKERS`). WriteTxnMarkers does too, but every broker lists it to every client.
+brokers and controller, all of one release, on a listener without clients, and need no negotiation; nor do ZooKeeper's
+messages. WriteTxnMarkers passes between brokers, too, but every broker lists it to every client.
 
 Sources: classic-protocol reference, section 5, from 3.9 on; older releases, and the messages that move records or end
 transactions, as their ApiVersions responses list them.
@@ -42,11 +42,6 @@ def _ranges(oldest: int = 0, /, **newest: int) -> Mapping[Api, VersionRange]:
 
 
 BASELINE = "4.4"
-
-BETWEEN_BROKERS = frozenset(
-    {Api.ALTER_PARTITION, Api.BROKER_REGISTRATION, Api.BROKER_HEARTBEAT, Api.METADATA_LOG, Api.ZOOKEEPER}
-)
-"""The APIs that no broker lists to a client, ZooKeeper's messages among them; not in `RELEASES`."""
 
 # Release → its changes against the release above it. 4.0.0 alone refused JoinGroup 0 and 1 (KIP-896; taken back by
 # KAFKA-19444); it lists Produce from 0 on for old librdkafka but takes it from 3 on (KAFKA-18659). Topic ids in

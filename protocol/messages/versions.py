@@ -218,13 +218,6 @@ CARRIED: Mapping[type, Mapping[str, Carried]] = {
 }
 
 
-def carried_fields(message: type, version: int) -> frozenset[str]:
-    """Return the names of the fields of a message, or of a part of one, in `version`."""
-    table = CARRIED.get(message, {})
-    names = (name for name in _types(message) if name != "version")
-    return frozenset(name for name in names if name not in table or table[name].by(version))
-
-
 def _is_part(kind: Any) -> bool:
     """Whether a class is a message or a part of one: an attrs class, or a tuple with names."""
     return isinstance(kind, type) and (has(kind) or hasattr(kind, "_fields"))

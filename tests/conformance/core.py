@@ -191,7 +191,7 @@ class CorePeer:
         self.ids = RecordedIds(recorded)
         self.sent: Counter[str] = Counter()  # by connection name, over all lives of the connection
         for node, broker in self.cluster.brokers.items():
-            broker.hand_out(FedIds(loop, self.ids, node))
+            broker._member_ids = broker.groups.ids = FedIds(loop, self.ids, node)
         self.codec = Codec(profile or str(settings.get(RELEASE, PROFILE)), Names(self.cluster))
 
     def config_of(self, settings: Mapping[str, object]) -> ClusterConfig:

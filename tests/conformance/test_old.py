@@ -5,9 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
+from defects_table import affected_releases
 
 from groupsim.coordinator.base.defects import BROKER_DEFECTS, broker_defect
-from groupsim.coordinator.base.versions import affected_releases, parse_version
+from groupsim.coordinator.base.versions import parse_version
 from tests.conformance.basics import ScriptFailed
 from tests.conformance.old import DATA, FACTS, SETTINGS, load, own_settings, play_on_core
 from tests.conformance.transcript import differences

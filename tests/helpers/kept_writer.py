@@ -12,17 +12,22 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.config.cluster import ClusterConfig
+from groupsim.cluster.controller.controller import Controller
 from groupsim.cluster.controller.journal import Journal
+from groupsim.cluster.controller.placement import Refused
 from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.batch.batch import HEADER_BYTES, Batch, LogRecord
 from groupsim.protocol.batch.sizes import record_size
+from groupsim.protocol.messages.admin import DELETE, SET, TOPIC_RESOURCE, ConfigsToAlter, IncrementalAlterConfigsRequest
 from groupsim.protocol.messages.data import ProduceRequest
 from groupsim.protocol.messages.group import FindCoordinatorRequest, OffsetCommitRequest, OffsetToCommit
 from groupsim.protocol.messages.transactions import InitProducerIdRequest
@@ -107,6 +112,17 @@ async def write(loop: VirtualLoop, folder: Path) -> None:
             tell("id", got.producer_id, got.producer_epoch)
 
 
+def alter_topic(controller: Controller, name: str, settings: Mapping[str, str | None]) -> None:
+    """Set settings of a topic, None for the default. Raises Refused."""
+    changes = tuple((key, DELETE if value is None else SET, value) for key, value in settings.items())
+    answers: list[Any] = []
+    request = IncrementalAlterConfigsRequest((ConfigsToAlter(TOPIC_RESOURCE, name, changes),))
+    controller.receive(SimpleNamespace(request=request, answer=answers.append))  # type: ignore[arg-type]
+    [(_, _, error, message)] = answers[0].response.results
+    if error:
+        raise Refused(error, message or "")
+
+
 async def decide(loop: VirtualLoop, folder: Path) -> None:
     """Make, change, grow, move and delete topics for ever."""
     Journal.LEAST_CHANGES = 3_000
@@ -123,7 +139,7 @@ async def decide(loop: VirtualLoop, folder: Path) -> None:
         elif turn % 6 == 5 and turn % 4 == 1:
             cluster.delete_topic(name)
         elif turn % 2:
-            controller.update_topic_config(name, {"retention.ms": str(turn)})
+            alter_topic(controller, name, {"retention.ms": str(turn)})
         else:
             state = controller.image.topics[name].partitions[0]
             controller.move_leader(TopicPartition(name, 0), state.replicas[1])

@@ -14,6 +14,7 @@ from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.cluster import (
     MetadataLogRequest,
 )
+from tests.helpers.kept_writer import alter_topic
 
 P0 = TopicPartition("t", 0)
 SECOND = 1_000_000
@@ -112,7 +113,7 @@ def test_a_topic_grows_and_goes(play: Any) -> None:
         (lambda c: c.add_partitions("x", 2), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
         (lambda c: c.add_partitions("t", 3, assignment=[[0, 1]]), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
         (lambda c: c.delete_topic("x"), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
-        (lambda c: c.update_topic_config("t", {"unclean.leader.election.enable": "maybe"}), ErrorCode.INVALID_CONFIG),
+        (lambda c: alter_topic(c, "t", {"unclean.leader.election.enable": "maybe"}), ErrorCode.INVALID_CONFIG),
         (lambda c: c.move_leader(TopicPartition("t", 7), 0), ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
         (lambda c: c.move_leader(P0, 9), ErrorCode.INVALID_REPLICA_ASSIGNMENT),
         (lambda c: c.move_leader(P0, 1), ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE),

@@ -14,6 +14,7 @@ from groupsim.protocol.messages.cluster import (
     BrokerHeartbeatRequest,
     IsrChange,
 )
+from tests.helpers.kept_writer import alter_topic
 
 P0 = TopicPartition("t", 0)
 SECOND = 1_000_000
@@ -214,9 +215,9 @@ def test_who_is_eligible_is_counted_anew_when_the_minimum_changes(play: Any) -> 
         rig.controller.create_topic("t", 1, assignment=[[0, 1]], config={"min.insync.replicas": "2"})
         rig.crash(1)
         await rig.loop.sleep(11 * SECOND)
-        rig.controller.update_topic_config("t", {"retention.ms": "1000"})
+        alter_topic(rig.controller, "t", {"retention.ms": "1000"})
         assert (rig.state().isr, rig.state().elr) == ((0,), (1,))
-        rig.controller.update_topic_config("t", {"min.insync.replicas": "1"})
+        alter_topic(rig.controller, "t", {"min.insync.replicas": "1"})
         assert (rig.state().isr, rig.state().elr) == ((0,), ())
 
     play(story)
@@ -269,7 +270,7 @@ def test_a_topic_allowed_to_elect_uncleanly_does_so_when_next_looked_at(
         rig.crash(0)
         await rig.loop.sleep(25 * SECOND)
         assert rig.state().leader == -1
-        rig.controller.update_topic_config("t", {"unclean.leader.election.enable": "true"})
+        alter_topic(rig.controller, "t", {"unclean.leader.election.enable": "true"})
         await rig.loop.sleep(wait_us)
         assert rig.state().leader == 1
 

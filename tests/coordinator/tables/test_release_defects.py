@@ -9,10 +9,11 @@ from collections.abc import Callable
 
 import pytest
 from attrs import frozen
+from defects_table import affected_releases
 
 from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.base.defects import BROKER_DEFECTS, broker_defect
-from groupsim.coordinator.base.versions import BASELINE, HISTORY, affected_releases, differences
+from groupsim.coordinator.base.versions import BASELINE, HISTORY, differences
 from groupsim.coordinator.testing import Bench, offsets_of, unstable
 from groupsim.protocol.messages.group import (
     HeartbeatRequest,

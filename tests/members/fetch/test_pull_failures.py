@@ -345,7 +345,8 @@ def test_leadership_is_told_with_its_group_metadata(on_pull_bench):
         bench.broker.produce(T0, 3)
         await bench.stable()
         await bench.run_for(1)
-        assert bench.consumer.group_metadata == ("g", 1, "m1", None)
-        assert bench.consumer.offsets_and_epochs == {T0: (3, 0)}
+        member = bench.consumer._member
+        assert (member.group, *member.joined[:2], member.settings.group_instance_id) == ("g", 1, "m1", None)
+        assert (member.fetcher.positions, member.fetcher.leader_epoch(T0)) == ({T0: 3}, 0)
 
     on_pull_bench(story, topics={"t": 1})

@@ -7,7 +7,8 @@ from kafka.protocol.broker_version_data import BROKER_API_VERSIONS
 
 from groupsim.protocol.errors import ProtocolError
 from groupsim.protocol.messages.group import Api
-from groupsim.protocol.messages.releases import BASELINE, BETWEEN_BROKERS, VersionRange, broker_versions, client_version
+from groupsim.protocol.messages.releases import BASELINE, VersionRange, broker_versions, client_version
+from tests.helpers.between_brokers import BETWEEN_BROKERS
 
 # classic-protocol reference, section 5.
 TABLE = """

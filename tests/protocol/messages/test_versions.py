@@ -33,7 +33,7 @@ from groupsim.protocol.messages.group import (
     SyncGroupResponse,
     TopicPartition,
 )
-from groupsim.protocol.messages.versions import CARRIED, carried_fields, normalise_request, normalise_response
+from groupsim.protocol.messages.versions import CARRIED, _types, normalise_request, normalise_response
 from tests.helpers.kafka_schema import Place, at
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -131,6 +131,13 @@ WRAPPING = {
     "OffsetFetchRequest": {"group_id", "topics", "groups"},
     "OffsetFetchResponse": {"group_id", "groups"},
 }
+
+
+def carried_fields(message: type, version: int) -> frozenset[str]:
+    """The names of the fields of a message, or of a part of one, that `version` carries."""
+    table = CARRIED.get(message, {})
+    names = (name for name in _types(message) if name != "version")
+    return frozenset(name for name in names if name not in table or table[name].by(version))
 
 
 CASES = [

@@ -11,9 +11,10 @@ from versions_table import table
 
 from groupsim.protocol.basics import Api
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages.releases import BETWEEN_BROKERS, broker_versions
+from groupsim.protocol.messages.releases import broker_versions
 from groupsim.protocol.wire import Unreadable, api_table, served
 from groupsim.protocol.wire.apis import RELEASES, taken
+from tests.helpers.between_brokers import BETWEEN_BROKERS
 from tests.helpers.wire_samples import frame, told, understood
 
 VALID = {"client_software_name": "tests", "client_software_version": "1.0-rc.1"}
