@@ -3,7 +3,8 @@
 Where to read:
 
     member, wake                           what the parts of a process share; the one flag that the poll loop waits for
-    parts                                  the parts of a client, each as the others know it
+    generation                             its state, generation and member id, as the client knows them
+    parts, ports                           its parts as the others know them; all that a membership knows of it
     membership                             a part in a group protocol, as the rest of the client knows it
     links, backoff                         connections and every request on them; waits between attempts
     coordinator_client                     which broker coordinates the group

@@ -15,7 +15,7 @@ from typing import Any
 from groupsim.eventloop.trace.events import Kind
 from groupsim.members.backoff import Backoff
 from groupsim.members.interfaces import NO_BROKER, Connection, Disconnected, Outcome
-from groupsim.members.member import Member
+from groupsim.members.ports import Ports
 from groupsim.protocol.messages.group import (
     Api,
     HeartbeatRequest,
@@ -43,7 +43,7 @@ class Links:
 
     __slots__ = ("_any", "_failing", "_in_flight", "_member", "_open")
 
-    def __init__(self, member: Member) -> None:
+    def __init__(self, member: Ports) -> None:
         self._member = member
         self._open: dict[tuple[int, str], Connection] = {}
         self._failing: dict[tuple[int, str], _Reconnect] = {}
@@ -230,9 +230,7 @@ class _Pending:
             stirred()
 
 
-def say_outcome(
-    member: Member, request: Request, correlation: int, outcome: Outcome, sent_us: int | None = None
-) -> int:
+def say_outcome(member: Ports, request: Request, correlation: int, outcome: Outcome, sent_us: int | None = None) -> int:
     """Emit the answer to a request, or that there is none; returns the event's seq."""
     took = None if sent_us is None else {"took_us": member.loop.now_us - sent_us}
     if isinstance(outcome, Disconnected):

@@ -10,17 +10,17 @@ division: answers are stored by whoever reads the socket, and acted upon in `pol
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.units import MS_US
 from groupsim.members.backoff import Backoff
 from groupsim.members.failures import ClientFailure
+from groupsim.members.generation import NO_MEMBERSHIP, ClientState
 from groupsim.members.wake import SharedWake, Wake
 from groupsim.protocol.errors import ProtocolError
-from groupsim.protocol.messages.group import NO_GENERATION, Api
+from groupsim.protocol.messages.group import Api
 from groupsim.protocol.messages.releases import client_version
 
 if TYPE_CHECKING:
@@ -37,39 +37,7 @@ if TYPE_CHECKING:
     from groupsim.members.settings import ConsumerSettings
     from groupsim.members.subscription import SubscriptionState
 
-
-class ClientState(StrEnum):
-    """The states of `AbstractCoordinator.MemberState` (classic-protocol reference, section 4.2)."""
-
-    UNJOINED = "UNJOINED"
-    PREPARING_REBALANCE = "PREPARING_REBALANCE"
-    COMPLETING_REBALANCE = "COMPLETING_REBALANCE"
-    STABLE = "STABLE"
-
-
-class Generation(NamedTuple):
-    """What the client knows of its membership; -1 and "" where it knows nothing."""
-
-    id: int
-    member_id: str
-    protocol: str | None = None
-
-    @property
-    def is_lost(self) -> bool:
-        """Whether generation or member id is missing: what was owned under it is lost."""
-        return self.id == NO_GENERATION or not self.member_id
-
-
-NO_MEMBERSHIP = Generation(NO_GENERATION, "")
 _STATE = Kind.CLIENT_STATE  # looked up once: members of an enumeration are found slowly
-
-
-_new = tuple.__new__
-
-
-def generation_of(number: int, member_id: str, protocol: str | None) -> Generation:
-    """A membership; made past the class's own `__new__`, which takes several times as long."""
-    return _new(Generation, (number, member_id, protocol))
 
 
 class Member:

@@ -1,9 +1,9 @@
 """A member's part in a group protocol, as the rest of its client knows it.
 
 A membership is a machine without I/O of its own. Its inputs are the methods here, the answers to what it has sent and
-its timers; what it wants done it hands to the parts of the client: requests to the coordinator's connection, timers to
-the host, user code to `poll` as something to await, and the flag that `poll` waits for. The classic protocol implements
-it (`classic/membership.py`); tests run one without an event loop (`tests/helpers/membership_bench.py`).
+its timers; what it wants done goes through its ports (`ports.py`): requests to the coordinator's connection, timers to
+the host, the flag that `poll` waits for. User code it hands to `poll` as something to await. The classic protocol
+implements it (`classic/membership.py`); tests run one without an event loop (`tests/helpers/membership_bench.py`).
 """
 
 from __future__ import annotations

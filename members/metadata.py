@@ -11,13 +11,14 @@ classic-protocol reference, section 4.9.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
 from groupsim.eventloop.units import MS_US
 from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.members.leaders import Leaders
-from groupsim.members.member import Member
+from groupsim.members.parts import Racks, Snapshot
+from groupsim.members.ports import Ports
 from groupsim.members.profiles.defects import Defect
 from groupsim.protocol.javahash import java_sorted
 from groupsim.protocol.messages.group import Api, MetadataRequest, MetadataResponse, PartitionInfo, TopicInfo
@@ -25,10 +26,6 @@ from groupsim.protocol.messages.group import Api, MetadataRequest, MetadataRespo
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import Handle
 
-#: The replicas of a partition that are there, with their racks, and those that are away, whose racks nobody tells.
-Racks: TypeAlias = tuple[tuple[tuple[int, str], ...], tuple[int, ...]]
-#: Per topic: the number of partitions, and (with client.rack set) the racks of each.
-Snapshot: TypeAlias = Mapping[str, tuple[int, tuple[Racks, ...]]]
 _RACKS_SINCE = 3  # subscriptions tell of them from this version on (KIP-881)
 _BACKOFF = "metadata-backoff"  # what its luck is drawn for
 
@@ -51,7 +48,7 @@ class MetadataView:
         "version",
     )
 
-    def __init__(self, member: Member, leaders: Leaders | None = None) -> None:
+    def __init__(self, member: Ports, leaders: Leaders | None = None) -> None:
         self._member = member
         #: Who leads which partition; None for a consumer that does not pull.
         self.leaders = leaders

@@ -6,12 +6,17 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeAlias
 
 from groupsim.assignors.base.interface import RebalanceProtocol
 from groupsim.members.fetch_counts import FetchCounts
 from groupsim.members.interfaces import Connection, Fetched, Outcome
-from groupsim.protocol.messages.group import Request, TopicPartition
+from groupsim.protocol.messages.group import Request, TopicInfo, TopicPartition
+
+#: The replicas of a partition that are there, with their racks, and those that are away, whose racks nobody tells.
+Racks: TypeAlias = tuple[tuple[tuple[int, str], ...], tuple[int, ...]]
+#: Per topic: the number of partitions, and (with client.rack set) the racks of each.
+Snapshot: TypeAlias = Mapping[str, tuple[int, tuple[Racks, ...]]]
 
 
 class Coordinator(Protocol):
@@ -29,6 +34,31 @@ class Coordinator(Protocol):
     def look_up(self, done: Callable[[], None]) -> None: ...
     def lost(self, reason: str, *, later: bool = False) -> None: ...
     def send(self, request: Request, on_done: Callable[[Outcome], None], timeout_us: int | None = None) -> None: ...
+
+
+class Connections(Protocol):
+    """The connections of the process (`links.py`)."""
+
+    stirred: Callable[[], None] | None
+
+    def ask_any(self, request: Request, on_done: Callable[[Outcome], None]) -> int: ...
+    def avoid(self, node: int) -> None: ...
+    def send(
+        self, link: Connection, node: int, request: Request, on_done: Callable[[Outcome], None], timeout_us: int
+    ) -> None: ...
+
+
+class KnownTopics(Protocol):
+    """The client's view of topics (`metadata.py`)."""
+
+    topics: dict[str, TopicInfo]
+    version: int
+
+    def refresh(self) -> None: ...
+    def watch_group(self, topics: Iterable[str]) -> bool: ...
+    def forget_group(self) -> None: ...
+    def snapshot(self) -> Snapshot: ...
+    def differs(self, before: Snapshot) -> bool: ...
 
 
 class Partitions(Protocol):

@@ -10,12 +10,12 @@ from __future__ import annotations
 from groupsim.assignors.base.errors import AssignorError
 from groupsim.eventloop.trace.events import Kind
 from groupsim.members.failures import ClientFailure, PluginError, PluginErrors
-from groupsim.members.member import Member
+from groupsim.members.ports import Ports
 
 _AS_JAVA = "KafkaException"
 
 
-def report(member: Member, error: AssignorError) -> ClientFailure:
+def report(member: Ports, error: AssignorError) -> ClientFailure:
     """Say what the assignor did. Raises PluginError unless `as-kafka`; returns what poll throws there."""
     text = f"assignor {error.assignor!r}: {error.problem}"
     member.say(Kind.PLUGIN_ERROR, reason=text, payload={"where": error.where})

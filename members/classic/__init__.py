@@ -2,7 +2,7 @@
 
 Where to read:
 
-    membership                             the machine as its client knows it; what its parts know each other through
+    membership, parts                      the machine as its client knows it; its parts as they know each other
     joining, stages, requests              begin here: the rebalance as a member goes through it; what it sends
     leader, ownership                      the leader's part in it; partitions and the listener's callbacks
     pauses, reasons, topics_ready          when it tries again, with which words, and what it waits for before

@@ -15,14 +15,14 @@ from groupsim.eventloop.immediate import run_without_waiting
 from groupsim.eventloop.interface import Order
 from groupsim.members.classic.stages import Stage
 from groupsim.members.failures import ClientFailure
-from groupsim.members.member import Member
+from groupsim.members.ports import Ports
 from groupsim.members.wake import SharedWake
 from groupsim.protocol.messages.group import JoinGroupResponse
 
 if TYPE_CHECKING:
     from collections.abc import Coroutine
 
-    from groupsim.members.classic.membership import ClassicMembership
+    from groupsim.members.classic.parts import Group
 
 
 class Away:
@@ -30,7 +30,7 @@ class Away:
 
     __slots__ = ("_group", "_member")
 
-    def __init__(self, member: Member, group: ClassicMembership) -> None:
+    def __init__(self, member: Ports, group: Group) -> None:
         self._member = member
         self._group = group
 
@@ -94,7 +94,7 @@ class ByTask(Away):
 
     __slots__ = ("_planned",)
 
-    def __init__(self, member: Member, group: ClassicMembership) -> None:
+    def __init__(self, member: Ports, group: Group) -> None:
         super().__init__(member, group)
         self._planned = False
         if isinstance(member.wake, SharedWake):
@@ -131,7 +131,7 @@ class ByTask(Away):
         self._member.wake.set()
 
 
-def away_of(member: Member, group: ClassicMembership) -> Away:
+def away_of(member: Ports, group: Group) -> Away:
     """What goes on without `poll` in this member's library."""
     if member.pace.rebalances_apart:
         return ByTask(member, group)

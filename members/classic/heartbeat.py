@@ -23,9 +23,10 @@ from groupsim.members.behaviour import Stuck
 from groupsim.members.classic.pauses import hold_refused
 from groupsim.members.classic.requests import heartbeat_request
 from groupsim.members.failures import ClientFailure
+from groupsim.members.generation import ClientState, Generation
 from groupsim.members.interfaces import Connection, Disconnected, Outcome
 from groupsim.members.links import say_outcome
-from groupsim.members.member import ClientState, Generation, Member
+from groupsim.members.ports import Ports
 from groupsim.members.profiles.defects import Defect
 from groupsim.members.profiles.exceptions import exception_name
 from groupsim.members.profiles.reactions import Reaction
@@ -35,7 +36,7 @@ from groupsim.protocol.messages.group import Api, HeartbeatRequest, HeartbeatRes
 
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import Handle
-    from groupsim.members.classic.membership import ClassicMembership
+    from groupsim.members.classic.parts import Group
 
 REBALANCING = "group is already rebalancing"
 _REBALANCE = HeartbeatResponse(error=ErrorCode.REBALANCE_IN_PROGRESS)  # who is to join again has a session
@@ -79,7 +80,7 @@ class Heartbeat:
     _request: HeartbeatRequest  # made with each generation, as its callback is
     _on_answer: Callable[[Outcome], None]
 
-    def __init__(self, member: Member, group: ClassicMembership) -> None:
+    def __init__(self, member: Ports, group: Group) -> None:
         settings = member.settings
         self._member = member
         self._group = group

@@ -42,8 +42,9 @@ from groupsim.members.classic.resyncing import Resync, ignore, refused
 from groupsim.members.classic.stages import Stage
 from groupsim.members.classic.topics_ready import TopicsReady
 from groupsim.members.failures import ClientFailure, unanswered
+from groupsim.members.generation import ClientState, Generation, generation_of
 from groupsim.members.interfaces import Disconnected, Outcome
-from groupsim.members.member import ClientState, Generation, Member, generation_of
+from groupsim.members.ports import Ports
 from groupsim.members.profiles.defects import Defect
 from groupsim.members.profiles.exceptions import exception_name
 from groupsim.members.profiles.reactions import Reaction, exception_of
@@ -58,7 +59,7 @@ from groupsim.protocol.messages.group import (
 )
 
 if TYPE_CHECKING:
-    from groupsim.members.classic.membership import ClassicMembership
+    from groupsim.members.classic.parts import Group
 
 #: Errors after which Java joins again at once; others wait for retry.backoff.ms. A member that lost the coordinator
 #: joins when it is found: the pause is that look-up's (`CoordinatorClient`).
@@ -92,7 +93,7 @@ class Joining:
         "stage",
     )
 
-    def __init__(self, member: Member, group: ClassicMembership) -> None:
+    def __init__(self, member: Ports, group: Group) -> None:
         self._member = member
         self._group = group
         self._leader: Leader | None = None  # most members never are

@@ -18,9 +18,9 @@ from groupsim.assignors.validate import judge, run_assignor
 from groupsim.eventloop.randomness import Stream
 from groupsim.eventloop.trace.events import Kind
 from groupsim.members.failures import ClientFailure
-from groupsim.members.member import Member
-from groupsim.members.metadata import Snapshot
+from groupsim.members.parts import Snapshot
 from groupsim.members.plugins import report
+from groupsim.members.ports import Ports
 from groupsim.members.profiles.defects import Defect
 from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 from groupsim.protocol.embedded.consumer_protocol import Assignment, decode_subscription, encode_assignment
@@ -34,7 +34,7 @@ class Leader:
 
     __slots__ = ("_draws", "_member", "snapshot", "version")
 
-    def __init__(self, member: Member) -> None:
+    def __init__(self, member: Ports) -> None:
         self._member = member
         self._draws: Stream | None = None
         #: The topics as they were when this leader assigned; None for a follower.

@@ -16,11 +16,12 @@ from attrs import evolve
 from groupsim.eventloop.trace.events import Kind
 from groupsim.members.classic.heartbeat import Heartbeat
 from groupsim.members.classic.stages import Stage
-from groupsim.members.member import ClientState, Member
+from groupsim.members.generation import ClientState
+from groupsim.members.ports import Ports
 from groupsim.members.profiles.pace import MainThread
 
 if TYPE_CHECKING:
-    from groupsim.members.classic.membership import ClassicMembership
+    from groupsim.members.classic.parts import Group
 
 
 class MainThreadHeartbeat(Heartbeat):
@@ -28,7 +29,7 @@ class MainThreadHeartbeat(Heartbeat):
 
     __slots__ = ("_pace", "_tried_at", "_tries")
 
-    def __init__(self, member: Member, group: ClassicMembership, pace: MainThread) -> None:
+    def __init__(self, member: Ports, group: Group, pace: MainThread) -> None:
         super().__init__(member, group)
         self._pace = pace
         self._tries = 0  # to send the same again

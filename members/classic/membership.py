@@ -16,7 +16,8 @@ from groupsim.members.classic.main_thread_heartbeat import MainThreadHeartbeat
 from groupsim.members.classic.ownership import Ownership
 from groupsim.members.classic.poll_clock import PollClock
 from groupsim.members.classic.stages import Stage
-from groupsim.members.member import NO_MEMBERSHIP, ClientState, Generation, Member
+from groupsim.members.generation import NO_MEMBERSHIP, ClientState, Generation
+from groupsim.members.ports import Ports
 from groupsim.members.profiles.pace import MainThread
 from groupsim.protocol.messages.group import NO_GENERATION
 
@@ -43,7 +44,7 @@ class ClassicMembership:
         "polled",
     )
 
-    def __init__(self, member: Member, ownership: Ownership) -> None:
+    def __init__(self, member: Ports, ownership: Ownership) -> None:
         self.member = member
         self.ownership = ownership
         pace = member.pace

@@ -24,8 +24,9 @@ from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.randomness import Stream
 from groupsim.eventloop.trace.events import Kind
 from groupsim.members.failures import ClientFailure
-from groupsim.members.member import ClientState, Member
+from groupsim.members.generation import ClientState
 from groupsim.members.plugins import report
+from groupsim.members.ports import Ports
 from groupsim.members.profiles.defects import Defect
 from groupsim.members.settings import SettingError
 from groupsim.protocol.embedded.consumer_protocol import Subscription, decode_assignment, encode_subscription
@@ -62,7 +63,7 @@ class Ownership:
 
     __slots__ = ("_assignors", "_claims", "_draws", "_member", "_raises", "blocks", "owned", "protocol")
 
-    def __init__(self, member: Member, assignors: Sequence[Assignor]) -> None:
+    def __init__(self, member: Ports, assignors: Sequence[Assignor]) -> None:
         self._member = member
         self._assignors = {assignor.name: assignor for assignor in assignors}
         if not member.profile.leader.sticky_by_quotas:

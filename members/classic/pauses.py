@@ -9,16 +9,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from groupsim.eventloop.units import MS_US
-from groupsim.members.member import Member
+from groupsim.members.ports import Ports
 from groupsim.members.profiles.profile import OnError, ParkedBase, RequestBound
 from groupsim.members.settings import ConsumerSettings
 from groupsim.protocol.messages.group import Api
 
 if TYPE_CHECKING:
-    from groupsim.members.classic.membership import ClassicMembership
+    from groupsim.members.classic.parts import Group
 
 
-def parked_timeout_us(member: Member, api: Api) -> int:
+def parked_timeout_us(member: Ports, api: Api) -> int:
     """How long the answer to a request may take that the coordinator may park."""
     settings = member.settings
     parked = member.profile.parked.get(api)
@@ -38,7 +38,7 @@ def _base_ms(settings: ConsumerSettings, base: ParkedBase) -> int:
     return settings.session_timeout_ms if base is ParkedBase.SESSION else 0
 
 
-def hold_refused(group: ClassicMembership, refused: int) -> None:
+def hold_refused(group: Group, refused: int) -> None:
     """Let a library's own task wait after so many refused attempts in a row; elsewhere the application does."""
     member = group.member
     profile = member.profile
@@ -46,7 +46,7 @@ def hold_refused(group: ClassicMembership, refused: int) -> None:
         group.joining.hold(member.now_us + profile.error_loop.pause_us(refused))
 
 
-def next_try_us(member: Member, tried_us: int, *, at_once: bool) -> int:
+def next_try_us(member: Ports, tried_us: int, *, at_once: bool) -> int:
     """When the next attempt may begin, after one at `tried_us` failed; 0: now, or after the library's pause.
 
     A library with a main thread has a pause of its own, between two tries.

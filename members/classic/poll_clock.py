@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.units import MS_US
-from groupsim.members.member import ClientState, Member
+from groupsim.members.generation import ClientState
+from groupsim.members.ports import Ports
 
 if TYPE_CHECKING:
-    from groupsim.members.classic.membership import ClassicMembership
+    from groupsim.members.classic.parts import Group
 
 REASON = "consumer poll timeout has expired."
 
@@ -39,7 +40,7 @@ class PollClock:
         "inside",
     )
 
-    def __init__(self, member: Member, group: ClassicMembership) -> None:
+    def __init__(self, member: Ports, group: Group) -> None:
         self._member = member
         self._group = group
         self._limit_us = member.settings.max_poll_interval_ms * MS_US

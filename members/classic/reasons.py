@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from groupsim.members.member import Member
+from groupsim.members.ports import Ports
 
 if TYPE_CHECKING:
-    from groupsim.members.metadata import Racks, Snapshot
+    from groupsim.members.parts import Racks, Snapshot
 
 LEAVING = "consumer pro-actively leaving the group"
 SUBSCRIPTION_CHANGED = "subscription has changed"
@@ -28,7 +28,7 @@ def given(member_id: str) -> str:
     return f"need to re-join with the given member-id: {member_id}"
 
 
-def modified(member: Member) -> str:
+def modified(member: Ports) -> str:
     """After one whose membership was lost between the answer and the callbacks."""
     return (
         "rebalance failed since the generation/state was modified by heartbeat thread to "

@@ -8,7 +8,7 @@ Source: classic-protocol reference, section 5.
 from __future__ import annotations
 
 from groupsim.members.failures import ClientFailure
-from groupsim.members.member import Member
+from groupsim.members.ports import Ports
 from groupsim.protocol.messages.group import (
     Api,
     HeartbeatRequest,
@@ -32,7 +32,7 @@ _CONSUMER = "consumer"  # the protocol type
 _JOIN_GROUP, _SYNC_GROUP, _HEARTBEAT, _OFFSET_COMMIT = Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMMIT
 
 
-def join_request(member: Member, protocols: tuple[JoinProtocol, ...], reason: str) -> JoinGroupRequest:
+def join_request(member: Ports, protocols: tuple[JoinProtocol, ...], reason: str) -> JoinGroupRequest:
     """JoinGroup under the present member id ("" at first).
 
     Raises ClientFailure UNSUPPORTED_VERSION for a static member where JoinGroup 5 is not to be had, as clients do.
@@ -54,7 +54,7 @@ def join_request(member: Member, protocols: tuple[JoinProtocol, ...], reason: st
     # fmt: on
 
 
-def sync_request(member: Member, assignments: tuple[SyncAssignment, ...]) -> SyncGroupRequest:
+def sync_request(member: Ports, assignments: tuple[SyncAssignment, ...]) -> SyncGroupRequest:
     """SyncGroup of the present generation; the leader's carries everybody's assignment."""
     generation = member.generation
     # fmt: off
@@ -65,20 +65,20 @@ def sync_request(member: Member, assignments: tuple[SyncAssignment, ...]) -> Syn
     # fmt: on
 
 
-def heartbeat_request(member: Member) -> HeartbeatRequest:
+def heartbeat_request(member: Ports) -> HeartbeatRequest:
     """Heartbeat of the present generation."""
     generation, instance, version = member.generation, member.settings.group_instance_id, member.version(_HEARTBEAT)
     return normalise_request(HeartbeatRequest(member.group, generation.id, generation.member_id, instance, version))
 
 
-def leave_request(member: Member, reason: str) -> LeaveGroupRequest:
+def leave_request(member: Ports, reason: str) -> LeaveGroupRequest:
     """LeaveGroup of this member alone, by member id (Java sends no instance id here)."""
     said = reason[:LONGEST_REASON] if member.profile.leaving.with_reason else None
     leaving = LeavingMember(member.generation.member_id, None, said)
     return normalise_request(LeaveGroupRequest(member.group, (leaving,), version=member.version(Api.LEAVE_GROUP)))
 
 
-def commit_request(member: Member, offsets: tuple[OffsetToCommit, ...]) -> OffsetCommitRequest:
+def commit_request(member: Ports, offsets: tuple[OffsetToCommit, ...]) -> OffsetCommitRequest:
     """OffsetCommit under the present generation; without a membership (`assign()`) with generation -1 and no ids."""
     number, member_id, _ = member.generation
     instance, version = member.settings.group_instance_id if member_id else None, member.version(_OFFSET_COMMIT)

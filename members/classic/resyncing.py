@@ -10,7 +10,7 @@ from __future__ import annotations
 from groupsim.members.backoff import Backoff
 from groupsim.members.failures import ClientFailure
 from groupsim.members.interfaces import Disconnected, Outcome
-from groupsim.members.member import Member
+from groupsim.members.ports import Ports
 from groupsim.members.profiles.reactions import Reaction, thrown_by
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Api, SyncGroupRequest, SyncGroupResponse
@@ -21,7 +21,7 @@ class Resync:
 
     __slots__ = ("_backoff", "_left", "_member", "not_before_us", "request")
 
-    def __init__(self, member: Member, request: SyncGroupRequest) -> None:
+    def __init__(self, member: Ports, request: SyncGroupRequest) -> None:
         self._member = member
         self._backoff = Backoff(member.settings, member.profile, member.luck("sync-backoff"))
         self._left = member.pace.retries
@@ -55,7 +55,7 @@ class Resync:
         return True
 
 
-def refused(member: Member, api: Api, error: ErrorCode, *, fatal: bool = False) -> ClientFailure:
+def refused(member: Ports, api: Api, error: ErrorCode, *, fatal: bool = False) -> ClientFailure:
     """What poll throws when JoinGroup or SyncGroup was refused; after a fatal error a main thread does nothing more."""
     lasting = fatal and member.pace.ends_with_fatal_error
     reason = f"{api.title} answered {error.name}"

@@ -6,7 +6,7 @@ Sources: `ConsumerCoordinator.poll`, which waits for fresh metadata where there 
 
 from __future__ import annotations
 
-from groupsim.members.member import Member
+from groupsim.members.ports import Ports
 from groupsim.members.profiles.defects import Defect
 from groupsim.members.profiles.exceptions import exception_name
 from groupsim.protocol.errors import ErrorCode
@@ -17,7 +17,7 @@ class TopicsReady:
 
     __slots__ = ("_member", "_stale_version", "_told_of_nothing")
 
-    def __init__(self, member: Member) -> None:
+    def __init__(self, member: Ports) -> None:
         self._member = member
         self._stale_version: int | None = None
         self._told_of_nothing = False

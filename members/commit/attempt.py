@@ -17,8 +17,9 @@ from attrs import frozen
 from groupsim.eventloop.trace.events import Kind
 from groupsim.members.classic.requests import commit_request
 from groupsim.members.failures import ClientFailure
+from groupsim.members.generation import ClientState, Generation
 from groupsim.members.interfaces import Disconnected, Outcome
-from groupsim.members.member import ClientState, Generation, Member
+from groupsim.members.member import Member
 from groupsim.members.profiles.exceptions import exception_name
 from groupsim.members.profiles.reactions import Reaction, exception_of
 from groupsim.protocol.errors import ErrorCode

@@ -19,7 +19,8 @@ from groupsim.members.behaviour import CommitPolicy
 from groupsim.members.commit.attempt import BACKOFF, Attempt, CommitResult, Entries, Offsets, entries_of
 from groupsim.members.commit.before_rebalance import CommitBefore
 from groupsim.members.failures import ClientFailure
-from groupsim.members.member import ClientState, Member
+from groupsim.members.generation import ClientState
+from groupsim.members.member import Member
 from groupsim.members.profiles.defects import Defect
 from groupsim.members.profiles.profile import OnError
 from groupsim.protocol.messages.group import TopicPartition

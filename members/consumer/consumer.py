@@ -32,9 +32,10 @@ from groupsim.members.fetch.fetcher import PullFetcher
 from groupsim.members.fetch.fetching import Fetcher
 from groupsim.members.fetch.light import LightFetcher
 from groupsim.members.fetch.pushed import PushedFetcher
+from groupsim.members.generation import NO_MEMBERSHIP, ClientState
 from groupsim.members.leaders import Leaders
 from groupsim.members.links import Links
-from groupsim.members.member import NO_MEMBERSHIP, ClientState, Member
+from groupsim.members.member import Member
 from groupsim.members.metadata import MetadataView
 from groupsim.members.profiles import PROFILES, ClientProfile
 from groupsim.members.settings import ConsumerSettings

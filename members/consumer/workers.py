@@ -18,18 +18,19 @@ from groupsim.members.member import Member
 from groupsim.protocol.messages.group import TopicPartition
 
 if TYPE_CHECKING:
-    from groupsim.members.consumer.rounds import Rounds
+    from groupsim.members.parts import Application
 
 
 class StuckWorkers:
     """The workers of one member that are stuck, and the records they hold."""
 
-    __slots__ = ("_held", "_member", "_partitions", "_rounds")
+    __slots__ = ("_held", "_member", "_over", "_partitions", "_rounds")
 
-    def __init__(self, member: Member, rounds: Rounds, partitions: Collection[TopicPartition] | None) -> None:
+    def __init__(self, member: Member, rounds: Application, partitions: Collection[TopicPartition] | None) -> None:
         self._member = member
         self._rounds = rounds
         self._partitions = None if partitions is None else frozenset(partitions)  # None: one worker for all of them
+        self._over = False
         self._held: list[tuple[Fetched, int]] = []
 
     def take(self, found: Fetched) -> bool:
@@ -45,13 +46,12 @@ class StuckWorkers:
 
     def are_for(self, partition: TopicPartition) -> bool:
         """Whether the worker of this partition is stuck."""
-        return self._partitions is None or partition in self._partitions
+        return not self._over and (self._partitions is None or partition in self._partitions)
 
     def end(self) -> None:
         """Let them come back: finish what is held of partitions that were owned all the time, and resume them."""
         member, held = self._member, self._held
-        if self._rounds.workers is self:
-            self._rounds.workers = None
+        self._over = True
         for found, generation in held:
             if member.ownership.owned.get(found.partition) == generation:
                 self._rounds.finish(found)

@@ -24,10 +24,10 @@ from collections.abc import Iterable
 from groupsim.eventloop.units import MS_US
 from groupsim.members.fetch.completed import Run, contents, records_in
 from groupsim.members.fetch.fetching import Fetcher, no_offset
-from groupsim.members.fetch.flights import Flight, Flights
+from groupsim.members.fetch.flights import Flights
 from groupsim.members.fetch.refusals import NAMES_LEADER, handle
 from groupsim.members.fetch.resets import Resets
-from groupsim.members.fetch.state import NO_REPLICA, FetchState, PartitionState
+from groupsim.members.fetch.state import NO_REPLICA, FetchState, Flight, PartitionState
 from groupsim.members.fetch.validation import Validations, can_validate
 from groupsim.members.fetch_counts import FetchCounts
 from groupsim.members.interfaces import Connection, Fetched

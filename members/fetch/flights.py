@@ -25,7 +25,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from groupsim.eventloop.units import MS_US
-from groupsim.members.fetch.state import NO_REPLICA, PartitionState
+from groupsim.members.fetch.state import NO_REPLICA, Flight, PartitionState
 from groupsim.members.fetch_counts import FetchCounts
 from groupsim.members.interfaces import Connection, Disconnected, Outcome
 from groupsim.members.links import SHARED
@@ -44,28 +44,6 @@ if TYPE_CHECKING:
     from groupsim.members.member import Member
 
 Pushed = Callable[[FetchRequest, FetchResponse], None]
-
-
-class Flight:
-    """One Fetch under way."""
-
-    __slots__ = ("asked", "link", "node", "renew", "sent_us", "skipped", "states")
-
-    def __init__(
-        self,
-        node: int,
-        link: Connection,
-        states: list[PartitionState],
-        renew: Callable[[], None] | None,
-        sent_us: int,
-    ) -> None:
-        self.node = node
-        self.link = link
-        self.states = states
-        self.renew = renew  # None: it comes back by itself
-        self.sent_us = sent_us
-        self.skipped = 0  # long polls that it would have stood for while the application was away
-        self.asked: tuple[FetchPartition, ...] = ()
 
 
 class Flights:

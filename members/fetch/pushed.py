@@ -21,9 +21,8 @@ from typing import Any
 
 from groupsim.eventloop.trace.events import Kind
 from groupsim.members.fetch.fetcher import Piece, PullFetcher
-from groupsim.members.fetch.flights import Flight
 from groupsim.members.fetch.pushes import Pushes
-from groupsim.members.fetch.state import FetchState, PartitionState
+from groupsim.members.fetch.state import FetchState, Flight, PartitionState
 from groupsim.members.interfaces import Fetched
 from groupsim.members.member import Member
 from groupsim.protocol.messages.data import FetchResponse

@@ -18,8 +18,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
-from groupsim.members.fetch.flights import Flight, Flights
-from groupsim.members.fetch.state import FetchState, PartitionState
+from groupsim.members.fetch.flights import Flights
+from groupsim.members.fetch.state import FetchState, Flight, PartitionState
 from groupsim.members.interfaces import Disconnected, Outcome, Pushing
 from groupsim.members.links import PUSHED
 from groupsim.protocol.messages.data import FetchPartition, FetchRequest, FetchResponse, PartitionData

@@ -8,7 +8,7 @@ Source: `FetchCollector.handleInitializeErrors`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from groupsim.members.failures import ClientFailure
 from groupsim.members.fetch.state import NO_REPLICA, PartitionState
@@ -16,7 +16,6 @@ from groupsim.members.profiles.exceptions import exception_name
 from groupsim.protocol.errors import ErrorCode
 
 if TYPE_CHECKING:
-    from groupsim.members.fetch.fetcher import PullFetcher
     from groupsim.members.member import Member
 
 _E = ErrorCode
@@ -37,7 +36,14 @@ _OLD_VIEW = frozenset(
 _ONLY_AGAIN = frozenset({_E.UNKNOWN_LEADER_EPOCH, _E.UNKNOWN_SERVER_ERROR})
 
 
-def handle(fetcher: PullFetcher, member: Member, state: PartitionState, error: ErrorCode, offset: int) -> None:
+class Refused(Protocol):
+    """The fetcher whose fetch was refused."""
+
+    def wait(self, state: PartitionState) -> None: ...
+    def reset(self, state: PartitionState) -> None: ...
+
+
+def handle(fetcher: Refused, member: Member, state: PartitionState, error: ErrorCode, offset: int) -> None:
     """Deal with the refusal of a fetch at an offset."""
     if error in _OLD_VIEW:
         state.preferred = NO_REPLICA
@@ -52,7 +58,7 @@ def handle(fetcher: PullFetcher, member: Member, state: PartitionState, error: E
         fetcher.wait(state)
 
 
-def _out_of_range(fetcher: PullFetcher, member: Member, state: PartitionState, offset: int) -> None:
+def _out_of_range(fetcher: Refused, member: Member, state: PartitionState, offset: int) -> None:
     if state.preferred != NO_REPLICA:
         state.preferred = NO_REPLICA
         return

@@ -21,8 +21,10 @@ from groupsim.members.leaders import NOBODY
 from groupsim.protocol.messages.group import NO_EPOCH, NO_OFFSET, TopicPartition
 
 if TYPE_CHECKING:
-    from groupsim.members.fetch.flights import Flight
-    from groupsim.protocol.messages.data import LeaderIs
+    from collections.abc import Callable
+
+    from groupsim.members.interfaces import Connection
+    from groupsim.protocol.messages.data import FetchPartition, LeaderIs
 
 NO_REPLICA: Final = -1
 
@@ -103,3 +105,25 @@ class PartitionState:
         self.offset, self.epoch = NO_OFFSET, NO_EPOCH
         self.not_before_us = 0
         self.why = why
+
+
+class Flight:
+    """One Fetch under way."""
+
+    __slots__ = ("asked", "link", "node", "renew", "sent_us", "skipped", "states")
+
+    def __init__(
+        self,
+        node: int,
+        link: Connection,
+        states: list[PartitionState],
+        renew: Callable[[], None] | None,
+        sent_us: int,
+    ) -> None:
+        self.node = node
+        self.link = link
+        self.states = states
+        self.renew = renew  # None: it comes back by itself
+        self.sent_us = sent_us
+        self.skipped = 0  # long polls that it would have stood for while the application was away
+        self.asked: tuple[FetchPartition, ...] = ()

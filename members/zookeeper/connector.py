@@ -28,7 +28,8 @@ from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.units import MS_US
 from groupsim.members.behaviour import CommitPolicy
 from groupsim.members.failures import ClientFailure
-from groupsim.members.member import Generation, Member
+from groupsim.members.generation import Generation
+from groupsim.members.member import Member
 from groupsim.members.zookeeper.assignors import CannotDecide
 from groupsim.members.zookeeper.deciding import GroupReader
 from groupsim.members.zookeeper.fetchers import FromZookeeper

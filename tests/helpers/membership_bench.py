@@ -6,9 +6,10 @@
     bench.poll()
     assert bench.asked(Api.JOIN_GROUP).member_id == ""
 
-The membership, its ownership of partitions, its connections and metadata are the client's own. What stands in for the
-rest: connections keep what is sent until the test answers, timers fire when `advance_ms` passes them, and a user's
-callback runs inside `poll`, or, where it takes time, until its time has passed.
+The membership, its ownership of partitions, its connections and metadata are the client's own; of the client the
+membership is given its ports alone. What stands in for the rest: connections keep what is sent until the test answers,
+timers fire when `advance_ms` passes them, and a user's callback runs inside `poll`, or, where it takes time, until its
+time has passed.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.members.links import Links
 from groupsim.members.member import Member
 from groupsim.members.metadata import MetadataView
+from groupsim.members.ports import Ports
 from groupsim.members.profiles import PROFILES
 from groupsim.members.settings import settings_from
 from groupsim.members.subscription import SubscriptionState, Topics
@@ -201,6 +203,24 @@ class NoRecords(Fetcher):
         self.positions.update((entry.partition, max(entry.offset, 0)) for entry in committed)
 
 
+PORTS = {*Ports.__annotations__, *(name for name in vars(Ports) if not name.startswith("_"))}
+
+
+class OnlyPorts:
+    """What `Ports` names of a member: the membership on the bench finds nothing else."""
+
+    def __init__(self, member: Member) -> None:
+        object.__setattr__(self, "_of", member)
+
+    def __getattr__(self, name: str) -> Any:
+        assert name in PORTS, f"a membership asks for {name!r}, which is no port"
+        return getattr(self._of, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        assert name in PORTS, f"a membership sets {name!r}, which is no port"
+        setattr(self._of, name, value)
+
+
 class MembershipBench:
     """The member `c1` of group `g`, subscribed to topic `t` of four partitions."""
 
@@ -224,9 +244,10 @@ class MembershipBench:
         member.coordinator = CoordinatorClient(member)
         member.metadata = MetadataView(member)
         member.fetcher = NoRecords(member)
-        ownership = member.ownership = Ownership(member, [resolve(name) for name in settings.assignors])
+        ports: Any = OnlyPorts(member)
+        ownership = member.ownership = Ownership(ports, [resolve(name) for name in settings.assignors])
         member.commits = Committer(member)
-        member.membership = self.membership = ClassicMembership(member, ownership)
+        member.membership = self.membership = ClassicMembership(ports, ownership)
         member.metadata.refresh()
         self.topics(t=4)
 

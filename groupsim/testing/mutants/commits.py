@@ -11,7 +11,8 @@ from groupsim.members.commit.committer import Committer
 from groupsim.members.fetch import fetching
 from groupsim.members.fetch.fetcher import PullFetcher
 from groupsim.members.fetch.fetching import Fetcher
-from groupsim.members.member import ClientState, Member
+from groupsim.members.generation import ClientState
+from groupsim.members.member import Member
 from groupsim.protocol.messages.group import FetchedOffset, TopicPartition
 from groupsim.testing.mutants.profiles import release_defect
 from groupsim.testing.patcher import Patcher
