@@ -39,8 +39,6 @@ class Coordinator(Protocol):
 class Connections(Protocol):
     """The connections of the process (`links.py`)."""
 
-    stirred: Callable[[], None] | None
-
     def ask_any(self, request: Request, on_done: Callable[[Outcome], None]) -> int: ...
     def avoid(self, node: int) -> None: ...
     def send(

@@ -54,6 +54,7 @@ class Ports(Protocol):
     host: Host
     trace: Trace
     wake: Wake
+    stirred: Callable[[], None] | None
 
     # the other parts
     transport: Transport
