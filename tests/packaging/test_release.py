@@ -17,6 +17,8 @@ import pytest
 from packaging.version import Version
 from ruamel.yaml import YAML
 
+from groupsim.cli.error_report import EXTRAS, explain
+
 
 @pytest.fixture(scope="module")
 def project(checkout: Path) -> dict[str, Any]:
@@ -114,3 +116,19 @@ def test_the_wheel_runs_in_an_environment_of_its_own(wheel: Path, checkout: Path
         check=True,
     )
     assert done.stdout.startswith("1 rebalance of g1, 43.3 s stopped, 6 partitions moved")
+    sweep = [tmp_path / "venv" / "bin" / "groupsim", "sweep", "rolling-deploy-small", "--out", "results"]
+    refused = subprocess.run(sweep, cwd=tmp_path, text=True, capture_output=True, check=False)
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert 'pip install "groupsim[parquet]"' in refused.stderr
+
+
+@pytest.mark.parametrize("module", sorted(EXTRAS))
+def test_a_missing_distribution_is_named_with_the_extra_that_brings_it(module: str, project: dict[str, Any]) -> None:
+    """A command without what it needs ends as bad input does, with the command that installs it; not as a defect."""
+    message, remedy, code = explain(ModuleNotFoundError(f"No module named '{module}'", name=f"{module}.inner"))
+    assert code == 2
+    assert module in message
+    assert remedy == f'pip install "groupsim[{EXTRAS[module]}]"'
+    names = {"re2": "google-re2", "hdfs_native": "hdfs-native"}
+    wanted = project["optional-dependencies"][EXTRAS[module]]
+    assert any(line.startswith(names.get(module, module)) for line in wanted)
