@@ -441,7 +441,7 @@ def test_an_assignor_beside_the_scenario(tmp_path: Path, name: str, code: int, s
     [
         (["run", "demo", "--json", "--sed", "3"], "No such option: --sed"),
         (["lint", "--json", "--sed", "3"], "No such option: --sed"),
-        (["run", "--json"], "Missing argument 'FILE|NAME'"),
+        (["run", "--json"], "Missing argument 'FILE|NAME…'"),
         (["runn", "demo", "--json"], "No such command 'runn'"),
         (["run", "demo", "--json", "--seed", "x"], "Invalid value for '--seed'"),
     ],
