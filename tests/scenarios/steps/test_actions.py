@@ -94,7 +94,7 @@ def scale(draft: Draft) -> None:
 def autoscale(draft: Draft) -> None:
     """The group grows with its lag, and shrinks when the lag is gone and the window over."""
     busy = draft.at("5s").slow_processing("all", processing="20ms").at("9s").burst("t", records=600)
-    grown = busy.at("5s").autoscale(lag=120, every="5s", stabilization="5s", start_time="1s")
+    grown = busy.at("5s").autoscale(lag=120, sync_period="5s", stabilization="5s", start_time="1s")
     expect(grown, "load", is_={"c-1": 1, "c-2": 1, "c-3": 1, "c-4": 1}, at="14s")
     expect(grown, "load", is_={"c-1": 4, "c-2": 0}, at="39s")
 
@@ -243,6 +243,12 @@ def stop_broker(draft: Draft) -> None:
     expect(stopped, "event", kind="broker.fenced", after="20s")
 
 
+def roll_brokers(draft: Draft) -> None:
+    """Each of the three is let in again by the controller once."""
+    rolled = on_brokers(draft).at("15s").roll_brokers(downtime="1s", wait="started")
+    expect(rolled, "event", kind="broker.unfenced", after="15s", count=3)
+
+
 def move_leader(draft: Draft) -> None:
     """The replica named leads."""
     moved = on_brokers(draft).at("20s").move_leader("t-0", to=2)
@@ -321,6 +327,7 @@ CASES: dict[str, Callable[[Draft], None]] = {
         crash_broker,
         restart_broker,
         stop_broker,
+        roll_brokers,
         move_leader,
         elect_leaders,
         add_acls,

@@ -115,6 +115,14 @@ def hold_appends(draft: Draft) -> None:
     expect(held, "time-between", from_=sent, to={"kind": "response.received", "host": "c-1-by-hand"}, is_="2.4s..2.7s")
 
 
+def cut_racks(draft: Draft) -> None:
+    """With the controllers in rack a, the broker of rack b is fenced; rack c keeps its own."""
+    racks = draft.cluster(logs="replicated", racks=["a", "b", "c"]).topic("t", partitions=3, rate="5/s", replication=3)
+    cut = racks.at("5s").cut_racks(racks=["a", "b"], for_="15s", controller="a")
+    expect(cut, "event", kind="broker.fenced", after="10s", before="16s", count=1)
+    expect(racks.at("5s").cut_racks(racks=["a", "b"], for_="15s"), "event", kind="broker.fenced", count=0)
+
+
 def isolate_broker(draft: Draft) -> None:
     """Away from the controller it is fenced while clients still reach it; away from clients it leads on, unheard."""
     on_brokers = draft.cluster(logs="replicated").topic("t", partitions=3, rate="20/s", replication=3)
@@ -192,6 +200,7 @@ CASES: dict[str, Callable[[Draft], None]] = {
         freeze_broker,
         hold_appends,
         isolate_broker,
+        cut_racks,
         broker_latency,
         bandwidth,
         broker_bandwidth,
