@@ -81,6 +81,7 @@ START = do("20s", "start", member="late")
 LATE = {"members": {"c": {"count": 2}, "late": {"start": "never"}}}
 STATIC = {"instance-id": "{name}"}
 LOGS = {"cluster": {"logs": "replicated"}}
+RACKS = {"cluster": {"logs": "replicated", "racks": ["a", "b", "c"]}}
 ALONE = {"cluster": {"logs": "replicated", "brokers": 1}}
 FRESH = {"properties": {"metadata.max.age.ms": 5_000}}
 GUARDED = {

@@ -14,6 +14,7 @@ from tests.helpers.known_causes import (
     LIBRDKAFKA,
     LOGS,
     PYTHON,
+    RACKS,
     START,
     Row,
     do,
@@ -112,6 +113,13 @@ CLUSTER = (
         says=("no rebalance", "1 change of coordinator"),
         extra=LOGS,
     ),
+    Row(
+        "brokers rolled",
+        (do("20s", "roll-brokers", downtime="2s"),),
+        says=("no rebalance", "changes of coordinator"),
+        extra=LOGS,
+    ),
+    Row("racks cut", (do("20s", "cut-racks", racks=["a", "b"], for_="5s"),), says=("no rebalance",), extra=RACKS),
     Row("leader moved", (do("20s", "move-leader", partition="orders-0", to=2),), says=("no rebalance",), extra=LOGS),
     Row("leaders elected", (do("20s", "elect-leaders"),), says=("no rebalance",), extra=LOGS),
     Row(
