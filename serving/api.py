@@ -1,7 +1,7 @@
-"""The routes of the control port: what each one reads, does and answers.
+"""The routes of the control port: the parameters, the action and the answer of each.
 
-A handler runs between two events of the loop, so it sees the cluster whole and needs no lock; those that wait (`await`,
-`/trace?follow=true`) wait on the loop. What cannot be done is a `Problem`; nothing a request says can end the run.
+A handler runs between two events of the loop, so it sees a consistent cluster and needs no lock; those that wait
+(`await`, `/trace?follow=true`) wait on the loop. An impossible request is a `Problem`; no request can end the run.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ Handler = Callable[["Port", Request], Awaitable[Response]]
 
 @define(eq=False)
 class Port:
-    """What the handlers work on."""
+    """The state that the handlers work on."""
 
     loop: RealTimeLoop
     stage: LiveStage
@@ -52,13 +52,13 @@ class Port:
 
 
 def application(port: Port) -> Starlette:
-    """The whole as an ASGI application."""
+    """Return the control port as an ASGI application."""
     routes = [Route(path, _guarded(port, handler), methods=[method]) for method, path, handler in ROUTES]
     return Starlette(routes=routes, exception_handlers={404: _no_such_path, 405: _no_such_path})
 
 
 def _guarded(port: Port, handler: Handler) -> Callable[[Request], Awaitable[Response]]:
-    """A route behind the guard, with its errors as documents."""
+    """Return a route behind the guard, with its errors as documents."""
 
     async def route(request: Request) -> Response:
         try:
@@ -69,7 +69,7 @@ def _guarded(port: Port, handler: Handler) -> Callable[[Request], Awaitable[Resp
         except ClientDisconnect:
             return Response(status_code=400)
         except Exception as error:
-            port.loop.fail(error, f"{request.method} {request.url.path}")  # which tells the log, and goes on
+            port.loop.fail(error, f"{request.method} {request.url.path}")  # which logs the error and continues
             words = f"{type(error).__name__}: {error}"
             return _answer(
                 Problem(500, "a defect of this server", words, remedy="its log says where; please report it")
@@ -79,7 +79,7 @@ def _guarded(port: Port, handler: Handler) -> Callable[[Request], Awaitable[Resp
 
 
 def _done(port: Port, call: Callable[[T], R], what: T) -> R:
-    """Do something to the cluster. Raises Problem (409) for what cannot be done as things stand."""
+    """Change the cluster. Raises Problem (409) when its present state does not allow it."""
     try:
         return port.loop.from_outside(call, what)
     except (ValueError, LookupError, RuntimeError) as error:
@@ -93,20 +93,20 @@ def _answer(problem: Problem) -> Response:
 
 async def _no_such_path(request: Request, _: Exception) -> Response:
     there = [f"{method} {path}" for method, path, _handler in ROUTES]
-    asked = f"{request.method} {request.url.path}"
+    wanted = f"{request.method} {request.url.path}"
     if request.url.path == "/":
-        return _answer(Problem(404, "nothing is at / itself", f"there are {', '.join(there)}", remedy=f"{_ALL_TOLD}."))
+        return _answer(Problem(404, "there is no page at /", f"known: {', '.join(there)}", remedy=f"{_ALL_PATHS}."))
     known = [route for route in there if "{" not in route]
-    hint = suggest(asked, known) if asked not in there else ""
-    remedy = f"{hint}{'' if hint.endswith('?') else ';'} {_ALL_TOLD}" if hint else _ALL_TOLD
-    return _answer(Problem(404, f"there is no {asked}", remedy=f"{remedy}."))
+    hint = suggest(wanted, known) if wanted not in there else ""
+    remedy = f"{hint}{'' if hint.endswith('?') else ';'} {_ALL_PATHS}" if hint else _ALL_PATHS
+    return _answer(Problem(404, f"there is no {wanted}", remedy=f"{remedy}."))
 
 
-_ALL_TOLD = "GET /openapi.json describes them all"
+_ALL_PATHS = "GET /openapi.json describes all paths"
 
 
 async def _body(request: Request) -> dict[str, Any]:
-    """The body as an object. Raises Problem when it is too large or no object."""
+    """Return the body as an object. Raises Problem when it is too large or no object."""
     parts, size = [], 0
     async for part in request.stream():
         size += len(part)
@@ -165,17 +165,17 @@ def _seen(port: Port, name: str) -> dict[str, Any]:
     snapshot, home = port.stage.cluster.snapshot(name), _home(port, name)
     if snapshot is None or home is None:
         known = _all_groups(port)
-        detail = "nobody coordinates it just now" if home is None else "nobody has joined it, or it was deleted"
-        raise Problem(404, f"no coordinator knows group {name!r}", detail, remedy=suggest(name, known, "groups"))
+        detail = "it has no coordinator now" if home is None else "it has no members yet, or was deleted"
+        raise Problem(404, f"unknown group {name!r}", detail, remedy=suggest(name, known, "groups"))
     return views.group(snapshot, home, port.loop.now_us)
 
 
 async def _await_group(port: Port, request: Request) -> Response:
-    name, asked = request.path_params["group"], request.query_params
+    name, query = request.path_params["group"], request.query_params
     _only(request, "state", "members", "generation", "timeout")
-    state, members, generation = asked.get("state"), _number(request, "members"), _number(request, "generation")
+    state, members, generation = query.get("state"), _number(request, "members"), _number(request, "generation")
     if state is not None and state not in _STATES:
-        raise Problem(422, f"{state!r} is no state of a group", remedy=suggest(state, _STATES, "states"))
+        raise Problem(422, f"unknown group state {state!r}", remedy=suggest(state, _STATES, "states"))
 
     def holds() -> bool:
         seen = port.stage.cluster.snapshot(name)
@@ -188,10 +188,10 @@ async def _await_group(port: Port, request: Request) -> Response:
         )
 
     if not await port.loop.until(lambda: port.tail.ended or holds(), _timeout(request)) or port.tail.ended:
-        said = ", ".join(f"{key} {value}" for key, value in asked.items() if key != "timeout") or "known"
+        wanted = ", ".join(f"{key} {value}" for key, value in query.items() if key != "timeout") or "known"
         seen = port.stage.cluster.snapshot(name)
-        now = "nobody has joined it" if seen is None else f"it is {seen.state} with {len(seen.members)} members"
-        raise Problem(504, f"group {name!r} did not get to {said} in time", now, group=_or_none(port, name))
+        now = "it has no members yet" if seen is None else f"it is {seen.state} with {len(seen.members)} members"
+        raise Problem(504, f"group {name!r} did not reach {wanted} in time", now, group=_or_none(port, name))
     return JSONResponse(_or_none(port, name) or {"group_id": name, "state": "Dead", "members": []})
 
 
@@ -233,14 +233,14 @@ async def _await_fault(port: Port, request: Request) -> Response:
     _only(request, "hits", "timeout")
     fault, wanted = port.book.get(request.path_params["fault"]), _number(request, "hits") or 1
     if fault.hits is None:
-        raise Problem(409, f"nobody counts the hits of fault {fault.id}", remedy="await the group's state instead")
+        raise Problem(409, f"fault {fault.id} has no count of hits", remedy="await the group's state instead")
 
     def struck() -> bool:
         return (fault.hits or 0) >= wanted or fault.over(port.loop.now_us) or port.tail.ended
 
     await port.loop.until(struck, _timeout(request))
     if (fault.hits or 0) < wanted:
-        why = "it is over" if fault.over(port.loop.now_us) else "the time is up"
+        why = "it is over" if fault.over(port.loop.now_us) else "the timeout is over"
         detail = f"{why}; it has seen {fault.seen} and struck {fault.hits}"
         raise Problem(504, f"fault {fault.id} has not struck {wanted} times", detail, fault=_shown(port, fault))
     return JSONResponse(_shown(port, fault))
@@ -251,12 +251,12 @@ async def _await_fault(port: Port, request: Request) -> Response:
 
 async def _trace(port: Port, request: Request) -> Response:
     _only(request, "follow", "from", "kind", "group", "last")
-    asked = request.query_params
-    kinds = [_kind(name) for text in asked.getlist("kind") for name in text.split(",")]
-    follow = asked.get("follow", "false")
+    query = request.query_params
+    kinds = [_kind(name) for text in query.getlist("kind") for name in text.split(",")]
+    follow = query.get("follow", "false")
     if follow not in ("true", "false"):
         raise Problem(422, f"`follow` is true or false, not {follow!r}")
-    wanted = Wanted(_number(request, "from") or 1, frozenset(kinds), asked.get("group"), _number(request, "last"))
+    wanted = Wanted(_number(request, "from") or 1, frozenset(kinds), query.get("group"), _number(request, "last"))
     lines = port.tail.lines(wanted, follow=follow == "true")
     return StreamingResponse(lines, media_type="application/x-ndjson", headers={"Cache-Control": "no-store"})
 
@@ -264,7 +264,7 @@ async def _trace(port: Port, request: Request) -> Response:
 def _kind(name: str) -> Kind:
     names = [kind.value for kind in Kind]
     if name not in names:
-        raise Problem(422, f"{name!r} is no kind of event", remedy=suggest(name, names, "kinds"))
+        raise Problem(422, f"unknown kind of event {name!r}", remedy=suggest(name, names, "kinds"))
     return Kind(name)
 
 
@@ -272,7 +272,7 @@ def _kind(name: str) -> Kind:
 
 
 def _only(request: Request, *known: str) -> None:
-    """Raise Problem for a parameter that nobody reads."""
+    """Raise Problem for an unknown parameter."""
     for name in request.query_params:
         if name not in known:
             raise Problem(422, f"unknown parameter {name!r}", remedy=suggest(name, known, "parameters here"))
@@ -294,7 +294,7 @@ def _timeout(request: Request) -> int:
     except ValueError as error:
         raise Problem(422, "`timeout` is a duration", str(error)) from None
     if timeout_us > LONGEST_WAIT_US:
-        raise Problem(422, f"`timeout` is {text}, ten minutes is the limit", remedy="ask again when it is over")
+        raise Problem(422, f"`timeout` is {text}, the limit is 10m", remedy="wait at most 10m, and repeat the request")
     return timeout_us
 
 

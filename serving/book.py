@@ -1,4 +1,4 @@
-"""The faults that were begun on the control port: each with an id, what it saw and struck, and whether it is over."""
+"""The faults that the control port began: each with an id, its counts, and whether it is over."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _KEPT = 1_000
 
 @define(eq=False)
 class LiveFault:
-    """One fault. `handles` are its parts in the network; without any it cannot be watched, and ends by itself.
+    """One fault. `handles` are its parts in the network; without any it has no counts, and ends by itself.
 
-    Without a time of its own, too, nothing of it lasts that could be watched or ended: it is over once it has begun.
+    Without a duration, too, nothing of it lasts that could be ended: it is over once it has begun.
     """
 
     id: str
@@ -30,12 +30,12 @@ class LiveFault:
 
     @property
     def seen(self) -> int | None:
-        """How many requests or connections matched; None when nobody counts."""
+        """The number of matched requests or connections; None without a count."""
         return sum(handle.seen for handle in self.handles) if self.handles else None
 
     @property
     def hits(self) -> int | None:
-        """How many it struck; None when nobody counts."""
+        """The number of those it affected; None without a count."""
         return sum(handle.hits for handle in self.handles) if self.handles else None
 
     def over(self, now_us: int) -> bool:
@@ -45,7 +45,7 @@ class LiveFault:
         return self.until_us is None or now_us >= self.until_us
 
     def document(self, now_us: int) -> dict[str, Any]:
-        """As the control port shows it."""
+        """Return the fault as a document of the control port."""
         return {
             "id": self.id,
             "fault": dict(self.body),
@@ -58,7 +58,7 @@ class LiveFault:
 
 
 class Book:
-    """All of them; the oldest that are over are forgotten when there are many."""
+    """All faults; the oldest finished ones are dropped when there are many."""
 
     def __init__(self, stage: LiveStage) -> None:
         self._stage = stage
@@ -66,19 +66,19 @@ class Book:
         self._number = 0
 
     def begin(self, data: Mapping[str, Any]) -> LiveFault:
-        """Begin the fault a body asks for. Raises Problem, ValueError or LookupError, and then nothing has begun."""
+        """Begin the fault of a body. Raises Problem, ValueError or LookupError, and then nothing has begun."""
         stage = self._stage
-        asked = read_fault(data, stage)
+        requested = read_fault(data, stage)
         stage.begun = []
         trace, before = stage.loop.trace, stage.loop.trace.cause
         trace.cause = 0
         try:
-            begin(asked, stage)
+            begin(requested, stage)
         finally:
             trace.cause = before
         self._number += 1
         now = stage.loop.now_us
-        for_us = getattr(asked.deed, "for_", None)
+        for_us = getattr(requested.deed, "for_", None)
         until = now + for_us if for_us is not None else None
         fault = LiveFault(f"f{self._number}", dict(data), stage.begun, now, until)
         self._faults[fault.id] = fault
@@ -86,18 +86,18 @@ class Book:
         return fault
 
     def get(self, fault_id: str) -> LiveFault:
-        """The fault of that id. Raises Problem (404)."""
+        """Return the fault of that id. Raises Problem (404)."""
         fault = self._faults.get(fault_id)
         if fault is None:
             raise Problem(404, f"there is no fault {fault_id!r}", remedy="GET /faults lists them")
         return fault
 
     def all(self) -> list[LiveFault]:
-        """Every fault, the oldest first."""
+        """Return every fault, the oldest first."""
         return list(self._faults.values())
 
     def end(self, fault_id: str) -> LiveFault:
-        """End a fault: what it held back goes on. Raises Problem for one that ends by itself."""
+        """End a fault: held messages go on. Raises Problem for one that ends by itself."""
         fault = self.get(fault_id)
         if not fault.handles and not fault.over(self._stage.loop.now_us):
             raise Problem(409, f"fault {fault_id} cannot be ended", "it ends by itself, when its time is over")
@@ -106,7 +106,7 @@ class Book:
         return fault
 
     def end_all(self) -> None:
-        """End every fault that can be, so that what is held back goes out."""
+        """End every fault that can be ended, so that held messages go out."""
         for fault in self._faults.values():
             for handle in fault.handles:
                 handle.end("the cluster stops")

@@ -1,7 +1,7 @@
-"""What a live cluster can be told besides the steps of scenario files.
+"""The actions and faults of a live cluster besides those of scenario files.
 
-Classes as in `scenarios.actions` and `scenarios.faults`, under names of their own: they need somebody who says when it
-is over, or have no counterpart in Kafka's protocol.
+Classes like those of `scenarios.steps.actions` and `scenarios.steps.faults`, under names of their own: they need a
+client that ends them, or have no counterpart in Kafka's protocol.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ if TYPE_CHECKING:
     from groupsim.scenarios.runtime.stage import Stage
     from groupsim.serving.stage import LiveStage
 
-_GROUP = "Which group; may be left out when there is one."
-_BROKER = "Which broker: a number, or `coordinator of g`."
+_GROUP = "The group; optional when there is only one."
+_BROKER = "The broker: a number, or `coordinator of g`."
 
 
 @frozen(kw_only=True)
 class HoldResponse(OnMessages):
-    """Hold the response to a request back, and what follows to that client, until the fault ends (or `for` is over).
+    """Hold the response to a request, and all later ones to that client, until the fault ends (or `for` is over).
 
-    The broker has carried the request out; the client waits.
+    The broker has executed the request; the client waits.
     """
 
     NAME, FAULT = "hold-response", True
 
     def of(self, match: net.Match) -> net.Fault:
-        """An answer that waits."""
+        """Return the fault of a delayed answer."""
         return net.HoldResponse(match, self.for_)
 
 
 @frozen(kw_only=True)
 class FreezeBroker(Deed):
-    """Stop a whole broker, as SIGSTOP does, until `thaw-broker`. The fault of this name does it for a while."""
+    """Stop a whole broker, as SIGSTOP does, until `thaw-broker`. The fault of this name does it for a duration."""
 
     NAME = "freeze-broker"
     broker: Broker = key(_BROKER)
@@ -56,13 +56,13 @@ class FreezeBroker(Deed):
 
 @frozen(kw_only=True)
 class ThawBroker(Deed):
-    """Let a frozen broker go on."""
+    """Let a frozen broker continue."""
 
     NAME = "thaw-broker"
     broker: Broker = key(_BROKER)
 
     def perform(self, stage: Stage) -> None:
-        """Let it go on."""
+        """Continue."""
         node, cluster = stage.broker_node(self.broker), _live(stage).replicated
         if not cluster.brokers[node].host.paused:
             raise ValueError(f"broker {node} is not frozen")
@@ -71,14 +71,14 @@ class ThawBroker(Deed):
 
 @frozen(kw_only=True)
 class ForceRebalance(Deed):
-    """Open a rebalance in the coordinator, as a JoinGroup with changed metadata does: heartbeats say so to everybody.
+    """Open a rebalance in the coordinator, like a JoinGroup with changed metadata; heartbeats are answered with it.
 
     Kafka has no such request; an operator gets the effect by `enforceRebalance()` in one of the applications.
     """
 
     NAME = "force-rebalance"
     group: TheGroup | None = key(_GROUP, None)
-    reason: str = key("The words in the trace.", "a rebalance was asked for on the control port")
+    reason: str = key("The reason in the trace.", "a rebalance was asked for on the control port")
 
     def perform(self, stage: Stage) -> None:
         """Open it. Raises ValueError when the group is empty, or in a rebalance already."""
@@ -86,27 +86,27 @@ class ForceRebalance(Deed):
         _, coordinator = _live(stage).replicated.coordinator_of(group)
         if not coordinator.force_rebalance(group, self.reason):
             seen = coordinator.snapshot(group)
-            state = seen.state if seen is not None else "not known to its coordinator"
-            raise ValueError(f"group {group!r} is {state}: only one that is Stable can be made to rebalance")
+            state = seen.state if seen is not None else "unknown to its coordinator"
+            raise ValueError(f"group {group!r} is {state}: a rebalance can be forced in a Stable group only")
 
 
 @frozen(kw_only=True)
 class ForgetGroup(Deed):
     """Let the coordinator lose a group: members, generation and committed offsets, as if its records had been lost.
 
-    Tombstones are written to `__consumer_offsets`. Parked requests are answered NOT_COORDINATOR, old member ids hear
-    UNKNOWN_MEMBER_ID, the next generation is 1, and consumers begin where `auto.offset.reset` says.
+    Tombstones are written to `__consumer_offsets`. Parked requests are answered NOT_COORDINATOR, old member ids
+    UNKNOWN_MEMBER_ID, the next generation is 1, and consumers begin at the position of `auto.offset.reset`.
     """
 
     NAME = "forget-group"
     group: TheGroup | None = key(_GROUP, None)
 
     def perform(self, stage: Stage) -> None:
-        """Lose it. Raises ValueError when there is no such group."""
+        """Delete it. Raises ValueError when there is no such group."""
         group = stage.group_id(self.group)
         _, coordinator = _live(stage).replicated.coordinator_of(group)
         if not coordinator.forget(group, "lost by a step on the control port"):
-            raise ValueError(f"the coordinator knows no group {group!r}")
+            raise ValueError(f"the coordinator has no group {group!r}")
 
 
 def _live(stage: Stage) -> LiveStage:
@@ -117,13 +117,13 @@ def _live(stage: Stage) -> LiveStage:
 
 
 def live_actions() -> dict[str, type[Deed]]:
-    """Every action that can be asked for: those of scenario files, and the live ones."""
+    """Return every available action: those of scenario files, and the live ones."""
     own: tuple[type[Deed], ...] = (FreezeBroker, ThawBroker, ForceRebalance, ForgetGroup)
     theirs = {name: cls for name, cls in deeds().items() if not cls.FAULT}
     return {**theirs, **{cls.NAME: cls for cls in own}}
 
 
 def live_faults() -> dict[str, type[Deed]]:
-    """Every fault that can be begun: those of scenario files, and the live ones."""
+    """Return every available fault: those of scenario files, and the live ones."""
     theirs = {name: cls for name, cls in deeds().items() if cls.FAULT}
     return {**theirs, HoldResponse.NAME: HoldResponse}

@@ -1,8 +1,8 @@
-"""Who may talk to the control port.
+"""Access to the control port.
 
-On loopback anybody on this machine may, but no web page: a page that had a name of its own resolved to 127.0.0.1 (DNS
-rebinding) is told by the Host header, one that posts across sites by the Origin header, which browsers send and the
-tools meant here do not. No CORS header is ever sent. Anywhere else, or when a token was set, every request needs it,
+On loopback every program on this machine has access, but no web page. The Host header reveals a page whose name
+resolves to 127.0.0.1 (DNS rebinding), the Origin header one that posts across sites; browsers send it, the intended
+tools do not. No CORS header is ever sent. On any other address, or when a token was set, every request needs the token,
 whatever its Host.
 """
 
@@ -16,7 +16,7 @@ from groupsim.serving.problems import Problem
 
 
 def is_loopback(address: str) -> bool:
-    """Whether an address to listen on can be reached from this machine alone."""
+    """Whether an address to listen on is reachable from this machine only."""
     if address == "localhost":
         return True
     try:
@@ -26,7 +26,7 @@ def is_loopback(address: str) -> bool:
 
 
 def is_wildcard(address: str) -> bool:
-    """Whether to listen on this address is to listen on all of the machine's."""
+    """Whether this address stands for all of the machine's."""
     try:
         return ipaddress.ip_address(address.strip("[]")).is_unspecified
     except ValueError:
@@ -40,19 +40,19 @@ def check(headers: Mapping[str, str], token: str | None) -> None:
     if token is not None:
         _check_token(headers.get("authorization", ""), token)
     elif not is_loopback(_host_of(headers.get("host", ""))):
-        detail = f"the Host header says {headers.get('host', 'nothing')!r}, and this port is for this machine alone"
+        detail = f"the Host header says {headers.get('host', 'nothing')!r}, and this port serves this machine only"
         raise Problem(403, "unknown host", detail, remedy="use http://127.0.0.1 or http://localhost")
 
 
-def _check_token(said: str, token: str) -> None:
-    scheme, _, given = said.partition(" ")
+def _check_token(header: str, token: str) -> None:
+    scheme, _, given = header.partition(" ")
     if scheme.lower() != "bearer" or not hmac.compare_digest(given.strip().encode(), token.encode()):
-        remedy = "send `Authorization: Bearer TOKEN`; the token was printed at the start and stands in the ready file"
-        raise Problem(401, "a token is needed" if not said else "this token is wrong", remedy=remedy)
+        remedy = "send `Authorization: Bearer TOKEN`; the token is printed at the start and is in the ready file"
+        raise Problem(401, "a token is needed" if not header else "this token is wrong", remedy=remedy)
 
 
 def _host_of(header: str) -> str:
-    """The name in a Host header, without the port."""
+    """Return the name in a Host header, without the port."""
     if header.startswith("["):
         return header[1:].partition("]")[0]
     return header.partition(":")[0]

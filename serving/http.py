@@ -12,11 +12,11 @@ from hypercorn.trio import serve
 
 _BACKLOG = 100
 IDLE_S = 5.0
-"""How long a connection may stand without a whole request head, from its beginning or from the last answer."""
+"""The longest time without a whole request head, from the begin of a connection or from the last answer."""
 
 
 class _Silent(Logger):  # type: ignore[misc]
-    """Hypercorn says nothing of its own: what there is to say stands in answers and in the cluster's log."""
+    """Silences hypercorn: answers and the cluster's log contain everything."""
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
@@ -24,7 +24,7 @@ class _Silent(Logger):  # type: ignore[misc]
 
 
 def bound(host: str, port: int) -> socket.socket:
-    """A socket that listens; port 0 takes a free one. Raises OSError."""
+    """Return a listening socket; port 0 takes a free one. Raises OSError."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     made = socket.socket(family, socket.SOCK_STREAM)
     try:

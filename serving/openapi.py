@@ -1,7 +1,7 @@
-"""The OpenAPI 3.1 document of the control port, made from the classes that read the requests.
+"""The OpenAPI 3.1 document of the control port, generated from the classes that read the requests.
 
-Each action and fault is a schema of its own, its keys and their descriptions those of the class; so what the document
-allows is what the port reads. `docs/openapi.json` is this document, kept true by a test.
+Each action and fault is a schema of its own, with the keys and descriptions of its class; so the document allows
+exactly what the port reads. `docs/openapi.json` is this document; a test compares them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _JSON = "application/json"
 
 @cache
 def document() -> Data:
-    """The whole document."""
+    """Return the whole document."""
     maker = SchemaMaker()
     actions = {name: _step("do", name, cls, maker) for name, cls in live_actions().items()}
     faults = {name: _step("fault", name, cls, maker) for name, cls in live_faults().items()}
@@ -45,7 +45,7 @@ def document() -> Data:
             "paths": _paths(),
             "components": {
                 "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
-                "responses": {"Problem": {"description": "What was wrong, and the remedy.", "content": _problem()}},
+                "responses": {"Problem": {"description": "The error, and the remedy.", "content": _problem()}},
                 "schemas": dict(sorted(schemas.items())),
             },
         }
@@ -56,7 +56,7 @@ def document() -> Data:
 _INFO = {
     "title": "groupsim serve: control port",
     "version": "1",
-    "description": "Faults, questions and orders for a cluster that real Kafka clients are connected to. "
+    "description": "Faults, queries and actions for a cluster that real Kafka clients are connected to. "
     "Durations are texts such as `300ms`, `10s` or `1m30s`; times (`_us`) are microseconds since 2026-01-01T00:00:00Z.",
 }
 
@@ -74,7 +74,7 @@ def _one_of(head: str, steps: Data) -> Data:
 
 
 def _step(head: str, name: str, cls: type[Deed], maker: SchemaMaker) -> Data:
-    """One action or fault: its own keys, and whom it means more closely."""
+    """Return one action or fault: its own keys, and the filter of its targets."""
     own = maker.mapping(cls)
     properties, needed = dict(own["properties"]), list(own.get("required", []))
     if issubclass(cls, OnMessages | OnLinks):
@@ -90,7 +90,7 @@ def _step(head: str, name: str, cls: type[Deed], maker: SchemaMaker) -> Data:
 
 
 def _moved(value: Any) -> Any:
-    """References to `$defs`, as JSON Schema has them, to where OpenAPI keeps its schemas."""
+    """Return references to `$defs`, as in JSON Schema, as references to OpenAPI's place of schemas."""
     if isinstance(value, dict):
         return {key: _ref(item) if key == "$ref" else _moved(item) for key, item in value.items()}
     return [_moved(item) for item in value] if isinstance(value, list) else value
@@ -154,7 +154,7 @@ def _cluster_paths() -> Data:
         "/trace": {
             "get": {
                 "operationId": "trace",
-                "summary": "Events as JSON Lines; a reader that falls behind loses the oldest and is told how many.",
+                "summary": "Events as JSON Lines; a reader that falls behind loses the oldest, and gets their number.",
                 "parameters": [
                     _query("follow", "Go on with what is to come.", {"type": "boolean", "default": False}),
                     _query("from", "Begin at this `seq`.", _NUMBER),
@@ -168,7 +168,7 @@ def _cluster_paths() -> Data:
         "/stop": {
             "post": {
                 "operationId": "stop",
-                "summary": "End the cluster: what is parked is answered, files are closed.",
+                "summary": "End the cluster: parked requests are answered, files are closed.",
                 "responses": _answer("It has begun.", status="202"),
             }
         },
@@ -187,7 +187,7 @@ def _group_paths() -> Data:
         "/groups/{group}": {
             "get": {
                 "operationId": "group",
-                "summary": "A group with its members, timers and what is parked.",
+                "summary": "A group with its members, timers and parked requests.",
                 "parameters": [_GROUP],
                 "responses": _answer("The group.", "Group"),
             }
@@ -195,7 +195,7 @@ def _group_paths() -> Data:
         "/groups/{group}/await": {
             "get": {
                 "operationId": "awaitGroup",
-                "summary": "Wait until the group is as wanted; 504 when the time is up.",
+                "summary": "Wait until the group matches; 504 after the timeout.",
                 "parameters": [
                     _GROUP,
                     _query("state", "Its state, by Kafka's name.", _STATE),
@@ -203,7 +203,7 @@ def _group_paths() -> Data:
                     _query("generation", "Its generation, at least.", _NUMBER),
                     _TIMEOUT,
                 ],
-                "responses": _answer("The group, which is so.", "Group"),
+                "responses": _answer("The matching group.", "Group"),
             }
         },
     }
@@ -228,13 +228,13 @@ def _fault_paths() -> Data:
         "/faults/{fault}": {
             "get": {
                 "operationId": "fault",
-                "summary": "A fault with what it has seen and struck.",
+                "summary": "A fault with its counts.",
                 "parameters": [_FAULT],
                 "responses": _answer("The fault.", "LiveFault"),
             },
             "delete": {
                 "operationId": "endFault",
-                "summary": "End a fault; what it held back goes out.",
+                "summary": "End a fault; held messages go out.",
                 "parameters": [_FAULT],
                 "responses": _answer("It is over.", "LiveFault"),
             },
@@ -242,9 +242,9 @@ def _fault_paths() -> Data:
         "/faults/{fault}/await": {
             "get": {
                 "operationId": "awaitFault",
-                "summary": "Wait until the fault has struck so often; 504 when the time is up, or it is over.",
-                "parameters": [_FAULT, _query("hits", "How often, 1 by default.", _NUMBER), _TIMEOUT],
-                "responses": _answer("It has.", "LiveFault"),
+                "summary": "Wait until the fault has this many hits; 504 after the timeout, or when it is over.",
+                "parameters": [_FAULT, _query("hits", "The number of hits, 1 by default.", _NUMBER), _TIMEOUT],
+                "responses": _answer("The fault.", "LiveFault"),
             }
         },
     }
@@ -275,7 +275,7 @@ _SCHEMAS: Data = {
         remedy=_TEXT,
         errors=_list(_object("One mistake.", "pointer message", pointer=_TEXT, message=_TEXT, remedy=_TEXT)),
     ),
-    "Done": _object("What was done.", "done seq now_us", done=_MAPPING, seq=_NUMBER, now_us={"type": "integer"}),
+    "Done": _object("The action.", "done seq now_us", done=_MAPPING, seq=_NUMBER, now_us={"type": "integer"}),
     "Cluster": _object(
         "The cluster.",
         "bootstrap brokers topics clients now_us",
@@ -310,7 +310,7 @@ _SCHEMAS: Data = {
         coordinator=_MAYBE_NUMBER,
     ),
     "Group": _object(
-        "A group as its coordinator sees it.",
+        "A group in its coordinator's view.",
         "group_id state members",
         group_id=_TEXT,
         state=_TEXT,

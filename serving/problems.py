@@ -1,4 +1,4 @@
-"""Errors of the control port, as RFC 9457 has them: `application/problem+json` with what was wrong and the remedy."""
+"""Errors of the control port as RFC 9457 documents: `application/problem+json` with the error and the remedy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ CONTENT_TYPE = "application/problem+json"
 
 
 class Problem(Exception):
-    """A request that cannot be done: the HTTP status, a short title, what was found, and the remedy."""
+    """An impossible request: the HTTP status, a short title, the detail, and the remedy."""
 
     def __init__(self, status: int, title: str, detail: str = "", *, remedy: str = "", **more: Any) -> None:
         super().__init__(f"{title}: {detail}" if detail else title)
@@ -21,7 +21,7 @@ class Problem(Exception):
         self.more = more
 
     def document(self) -> dict[str, Any]:
-        """The body of the answer; members that say nothing are left out."""
+        """Return the body of the answer; empty members are left out."""
         body = {
             "type": "about:blank",
             "title": self.title,
@@ -34,7 +34,7 @@ class Problem(Exception):
 
 
 def invalid(found: Sequence[tuple[str, str, str]]) -> Problem:
-    """A body that cannot be read as a step: each mistake with its JSON pointer, its message and its remedy."""
+    """Return the error of a body that is no step: each mistake with its JSON pointer, its message and its remedy."""
     errors = [{"pointer": pointer, "message": message, "remedy": remedy} for pointer, message, remedy in found]
     detail = "; ".join(message for _, message, _ in found)
     remedy = "; ".join(dict.fromkeys(remedy for _, _, remedy in found if remedy))
@@ -43,7 +43,7 @@ def invalid(found: Sequence[tuple[str, str, str]]) -> Problem:
 
 
 def conflict(error: Exception) -> Problem:
-    """What was asked for makes sense, but not as things stand."""
+    """Return the error of a valid request that the present state does not allow."""
     words = str(error.args[0]) if error.args else type(error).__name__
     detail, _, remedy = words.partition("; ")
-    return Problem(HTTPStatus.CONFLICT, "not as things stand", detail, remedy=remedy)
+    return Problem(HTTPStatus.CONFLICT, "not in the present state", detail, remedy=remedy)

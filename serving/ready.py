@@ -11,27 +11,27 @@ from typing import Any
 
 
 class ReadyFile:
-    """JSON for whoever waits for the cluster; only its owner may read it, since it may hold a token."""
+    """JSON for programs that wait for the cluster; only its owner may read it, because it may contain a token."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self._written = False
 
     def check(self) -> None:
-        """Look, before anything starts, whether it can be written. Raises ValueError with the remedy."""
+        """Check before the start whether it can be written. Raises ValueError with the remedy."""
         if self.path.is_dir():
-            raise ValueError(f"{self.path} is a directory; name a file in it")
+            raise ValueError(f"{self.path} is a directory; give a file in it")
         if not self.path.resolve().parent.is_dir():
             raise ValueError(
                 f"{self.path}: the directory {self.path.parent} does not exist; mkdir -p {self.path.parent}"
             )
         if not os.access(self.path.resolve().parent, os.W_OK | os.X_OK):
-            raise ValueError(f"{self.path}: no permission to write in {self.path.resolve().parent}; name another place")
+            raise ValueError(f"{self.path}: no permission to write in {self.path.resolve().parent}; give another path")
         with suppress(FileNotFoundError):
-            self.path.unlink()  # one that a killed run left would tell whoever waits of ports that nobody has
+            self.path.unlink()  # a file of a killed run would contain ports that no broker has
 
     def write(self, data: Mapping[str, Any]) -> None:
-        """Write it and let it appear at once. Raises OSError."""
+        """Write it; it appears complete. Raises OSError."""
         part = self.path.with_name(f".{self.path.name}.{os.getpid()}.part")
         with suppress(FileNotFoundError):
             part.unlink()
@@ -46,7 +46,7 @@ class ReadyFile:
         self._written = True
 
     def remove(self) -> None:
-        """Take it away, if it was written."""
+        """Remove it, if it was written."""
         if self._written:
             self.path.unlink(missing_ok=True)
             self._written = False

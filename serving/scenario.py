@@ -1,9 +1,9 @@
-"""What is served: a scenario made fit for real time, or a bare cluster with Kafka's default settings.
+"""The scenario to serve: one adapted to real time, or a bare cluster with Kafka's default settings.
 
-A scenario of counted logs is served on replicated ones, since real clients read what is written. The simulated network
-takes 20 µs, and so does a request, unless the scenario says otherwise: the brokers sit in one process, and every
-microsecond of theirs is waited for by somebody real. The scenario's clock begins at 0, the served one at the true time,
-so every moment in it is moved.
+A scenario of counted logs is served on replicated ones, because real clients read the records. The simulated network
+takes 20 µs, and so does a request, unless the scenario sets other values: the brokers are in one process, and real
+clients wait for every microsecond. The scenario's clock begins at 0, the served one at the true time, so every time in
+it is moved.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class TopicWish:
 
 
 def bare(brokers: int, broker: Mapping[str, object] | None = None) -> Scenario:
-    """A cluster without topics, members or a timeline. Raises ValueError for settings Kafka does not have."""
+    """Return a cluster without topics, members or a timeline. Raises ValueError for unknown broker settings."""
     cluster = ClusterSpec(brokers=Brokers.counted(brokers), logs="replicated")
     settings = BrokerSettings(properties=Properties(dict(broker or {})))
     scenario = Scenario(name="served", run_for=Duration(0), cluster=cluster, broker=settings)
@@ -49,7 +49,7 @@ def bare(brokers: int, broker: Mapping[str, object] | None = None) -> Scenario:
 
 
 def as_served(scenario: Scenario, origin_us: int, *, brokers: int | None = None) -> Scenario:
-    """The scenario as it is served: replicated, without latencies of its own, from `origin_us` on, without an end."""
+    """Return the scenario as it is served: replicated, without own latencies, from `origin_us` on, without an end."""
     cluster = evolve(
         scenario.cluster,
         logs="replicated",
@@ -63,7 +63,7 @@ def as_served(scenario: Scenario, origin_us: int, *, brokers: int | None = None)
 
 
 def with_topics(scenario: Scenario, wishes: Sequence[TopicWish]) -> Scenario:
-    """The scenario with more topics. Raises ValueError for a topic it has already."""
+    """Return the scenario with more topics. Raises ValueError for a topic that it has already."""
     twice = [wish.name for wish in wishes if wish.name in scenario.topics]
     if twice:
         raise ValueError(f"topic {twice[0]!r} is in the scenario already; leave --topic {twice[0]} out")
@@ -72,7 +72,7 @@ def with_topics(scenario: Scenario, wishes: Sequence[TopicWish]) -> Scenario:
 
 
 def _from(scenario: Scenario, origin: int) -> Scenario:
-    """The same with every moment moved by `origin`."""
+    """Return the same with every time moved by `origin`."""
 
     def moved(at: Moment) -> Moment:
         return at if at == END else Moment(at + origin)

@@ -1,9 +1,9 @@
-"""The served cluster as a whole: what begins in which order, and what ends in which.
+"""The served cluster as a whole: the order of its start and of its end.
 
     bind the control port ─▶ cluster, listeners ─▶ processes, timeline ─▶ control port answers ─▶ ready file
-    told to stop ─▶ ready file goes ─▶ faults end ─▶ parked requests are answered ─▶ files are closed
+    `stop` is called ─▶ ready file goes ─▶ faults end ─▶ parked requests are answered ─▶ files are closed
 
-What can fail fails before the ready file appears, and leaves nothing behind.
+Errors happen before the ready file appears, and leave nothing behind.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ GRACE_US = 5 * SECOND_US
 
 
 class CannotServe(Exception):
-    """The cluster cannot be served: what is in the way, and what to do about it."""
+    """The cluster cannot be served: the obstacle, and the remedy."""
 
     def __init__(self, message: str, remedy: str = "") -> None:
         super().__init__(message)
@@ -48,7 +48,7 @@ class CannotServe(Exception):
 
 @frozen
 class Serving:
-    """What is to be served, and where. Ports of 0 are any free ones; `token` guards the control port."""
+    """The cluster to serve, and its addresses. Ports of 0 are any free ones; `token` guards the control port."""
 
     scenario: Scenario
     port: int = 9092
@@ -62,7 +62,7 @@ class Serving:
 
 
 class Server:
-    """One served cluster: `run` returns when it was told to `stop`."""
+    """One served cluster: `run` returns after a call of `stop`."""
 
     def __init__(self, loop: RealTimeLoop, wanted: Serving, log: Log, sinks: Sequence[Sink] = ()) -> None:
         self._loop = loop
@@ -75,16 +75,16 @@ class Server:
         self.tail = Tail(loop)
 
     def stop(self) -> None:
-        """End in good order; nothing happens the second time."""
+        """Shut down in order; the second call does nothing."""
         self._stopping.set()
 
     def give_up(self) -> None:
-        """The process ends at once: take away what would tell others that we are there."""
+        """End at once: remove the files that announce this server."""
         if self._ready is not None:
             self._ready.remove()
 
     async def run(self, on_ready: Callable[[Mapping[str, Any]], None]) -> None:
-        """Serve until told to stop. Raises CannotServe, and then nothing was begun that is not ended."""
+        """Serve until `stop` is called. Raises CannotServe; then everything that was begun has ended."""
         control = self._check()
         try:
             stage, listeners = self._made()
@@ -99,7 +99,7 @@ class Server:
                 self._ready.remove()
 
     def _check(self) -> socket.socket:
-        """Everything that can be in the way, looked at before anything is made; the control port's socket."""
+        """Check for every obstacle before anything is created; return the control port's socket."""
         wanted = self._wanted
         try:
             if self._ready is not None:
@@ -168,7 +168,7 @@ class Server:
             self._over.set()
 
     def _describe(self, stage: LiveStage, listeners: TcpListeners, control: socket.socket) -> dict[str, Any]:
-        """What the ready file and `GET /cluster` say of the cluster as such."""
+        """Return the description of the cluster in the ready file and `GET /cluster`."""
         host, number = control.getsockname()[:2]
         host = _reachable(host)
         return {
@@ -181,16 +181,16 @@ class Server:
 
 
 def _begin(stage: LiveStage) -> None:
-    """Make the topics, start processes and timeline. Raises CannotServe for a topic that Kafka would refuse."""
+    """Create the topics, start processes and timeline. Raises CannotServe for a topic that Kafka would refuse."""
     try:
         stage.begin()
     except Refused as error:
         remedy = "change it in --topic or in the scenario"
-        raise CannotServe(f"a topic cannot be made: {error.message}", remedy) from None
+        raise CannotServe(f"a topic cannot be created: {error.message}", remedy) from None
 
 
 def _end_processes(stage: LiveStage) -> None:
-    """Simulated processes end before the brokers do: nobody waits for them."""
+    """End simulated processes before the brokers: they need no answer any more."""
     for member in stage.actors_by_name.values():
         if member.running:
             member.crash()
@@ -200,20 +200,20 @@ def _end_processes(stage: LiveStage) -> None:
 
 
 def _in_the_way(error: Exception) -> CannotServe:
-    """Why a cluster could not be made."""
+    """Return the error of a cluster that could not be created."""
     message, _, remedy = str(error).partition("; ")
     if isinstance(error, OSError):
-        message, remedy = f"{error.filename or '--data-dir'}: {error.strerror or error}", "name another --data-dir"
+        message, remedy = f"{error.filename or '--data-dir'}: {error.strerror or error}", "give another --data-dir"
     return CannotServe(message, remedy)
 
 
 def _reachable(host: str) -> str:
-    """An address to connect to: one that listens everywhere is reached on this machine by its own name."""
+    """Return an address to connect to: for a wildcard, this machine's loopback address."""
     return {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
 
 
 def _bound(host: str, port: int, whose: str, option: str) -> socket.socket:
-    """A listening socket. Raises CannotServe that says which address is in the way and what to do."""
+    """Return a listening socket. Raises CannotServe with the address and the remedy."""
     try:
         return http.bound(host, port)
     except OSError as error:
@@ -226,4 +226,4 @@ def _bound(host: str, port: int, whose: str, option: str) -> socket.socket:
         message = f"{where}, for {whose}: {error.strerror or error}"
         raise CannotServe(message, "--listen takes an address of this machine, such as 127.0.0.1 or 0.0.0.0") from None
     except OverflowError:
-        raise CannotServe(f"{port}, for {whose}, is no port", f"{option} lies between 0 and 65535") from None
+        raise CannotServe(f"{port}, for {whose}, is no port", f"{option} is a number from 0 to 65535") from None

@@ -1,7 +1,7 @@
-"""The stage of a served cluster: a scenario's world, in real time, with clients in it that the scenario does not know.
+"""The stage of a served cluster: a scenario's world in real time, with clients that the scenario does not contain.
 
-Groups, topics and clients come and go by themselves here, so that a name is looked up in the cluster as it stands.
-Roles (`leader of g`) are found in the group's own member list; a real client is called by its client id.
+Groups, topics and clients come and go by themselves, so names are looked up in the present cluster. Roles
+(`leader of g`) are looked up in the group's member list; a real client is named by its client id.
 """
 
 from __future__ import annotations
@@ -31,21 +31,21 @@ from groupsim.scenarios.steps.describe_step import deed_data, deed_words
 from groupsim.scenarios.validation.references import Known
 
 _FIRST_BLOCK_MS: Final = 50
-"""How long a fresh 4.4.0 broker answers InitProducerId with COORDINATOR_LOAD_IN_PROGRESS: 30 to 50 ms as measured."""
+"""How long a fresh 4.4.0 broker answers InitProducerId with COORDINATOR_LOAD_IN_PROGRESS (measured: 30 to 50 ms)."""
 
 
 class LiveTopics(OnTopics):
-    """Topics that real clients make are known too; those that were kept on disk are there already."""
+    """The topics, with those that real clients created; those of a data directory exist already."""
 
     def create(self, name: str, spec: TopicSpec) -> None:
-        """Create a topic, unless a kept one is there while the cluster is being made."""
+        """Create a topic, unless a stored one exists while the cluster is being created."""
         if name not in self._cluster.image.topics:
             super().create(name, spec)
         else:
             raise ValueError(f"topic {name!r} exists already; choose another name, or delete it first")
 
     def keep(self, name: str, spec: TopicSpec) -> None:
-        """A topic of the scenario, made now unless it was kept from the run before; its traffic goes on."""
+        """Add a topic of the scenario, created now unless a data directory has it; its traffic goes on."""
         if name not in self._cluster.image.topics:
             super().create(name, spec)
             return
@@ -53,12 +53,12 @@ class LiveTopics(OnTopics):
         self.set_rate(name, spec.rate)
 
     def set_rate(self, topic: str, rate: Rate) -> None:
-        """Let a topic grow at another rate. Raises ValueError, naming a similar topic, for an unknown one."""
+        """Let a topic grow at another rate. Raises ValueError, with a similar topic, for an unknown one."""
         self._look_up(topic)
         super().set_rate(topic, rate)
 
     def burst(self, topic: str, records: int) -> None:
-        """So many records at once. Raises ValueError as `set_rate`."""
+        """Append so many records at once. Raises ValueError as `set_rate`."""
         self._look_up(topic)
         super().burst(topic, records)
 
@@ -77,11 +77,11 @@ class LiveStage(Stage):
 
     @property
     def replicated(self) -> Cluster:
-        """The cluster; a served one has logs."""
+        """The cluster; a served one has replicated logs."""
         return self.cluster
 
     def _make_cluster(self, data_dir: Path | None) -> Cluster:
-        """The cluster; with a `data_dir` it goes on where the last one stopped. Raises DataDirRefused, OSError."""
+        """Create the cluster; with a `data_dir` it continues the last one. Raises DataDirRefused, OSError."""
         config = replicated_config(self.scenario)
         config = evolve(config, transactions=evolve(config.transactions, first_block_ms=_FIRST_BLOCK_MS))
         if data_dir is not None:
@@ -110,18 +110,18 @@ class LiveStage(Stage):
         self.loop.call_at(at_us, due)
 
     def _due(self, step: Step) -> None:
-        """A step of the timeline; one that cannot be carried out is told, and the cluster goes on."""
+        """Run a step of the timeline; one that fails is reported, and the cluster goes on."""
         try:
             self.carry_out(step.deed)
         except (ValueError, LookupError, RuntimeError) as error:
-            if step.deed.FAULT:  # an action that is refused says so itself
+            if step.deed.FAULT:  # a refused action is reported by itself
                 reason = f"step `{deed_words(step.deed)}` was not carried out: {error}"
                 self.loop.trace.emit(Kind.WARNING, host="scenario", reason=reason)
 
     def carry_out(self, deed: Deed) -> list[FaultHandle]:
-        """Carry a step out now. Returns the faults of the network it began.
+        """Run a step now. Returns the faults of the network that it began.
 
-        Raises ValueError, LookupError or RuntimeError when it cannot be done as things stand.
+        Raises ValueError, LookupError or RuntimeError when the present state does not allow it.
         """
         trace, before = self.loop.trace, self.loop.trace.cause
         self.begun = []
@@ -141,69 +141,69 @@ class LiveStage(Stage):
             trace.cause = before
 
     def inject(self, fault: Fault) -> None:
-        """Begin a fault of the network, and remember it for who asked."""
+        """Begin a fault of the network, and store it for the caller."""
         self.begun.append(self.cluster.network.inject(fault))
 
-    # --- who is there ------------------------------------------------------------------------------------------------
+    # --- look-ups ------------------------------------------------------------------------------------------
 
     def group_ids(self) -> list[str]:
-        """Every group that a coordinator knows now, by name."""
+        """Return every group with a coordinator now, by name."""
         alive = [broker for broker in self.replicated.brokers.values() if broker.host.alive]
         return sorted(dict.fromkeys(group for broker in alive for group in broker.groups.group_ids()))
 
     def group_id(self, name: str | None) -> str:
-        """The group named, or the only one. Raises ValueError when there is none, or more than one."""
+        """Return the named group, or the only one. Raises ValueError when there is none, or more than one."""
         if name is not None:
             return name
         names = list(dict.fromkeys([*self.scenario.groups, *self.group_ids()]))
         if len(names) == 1:
             return names[0]
-        here = f"there are {', '.join(names)}" if names else "nobody has joined one yet"
-        raise ValueError(f"which group? Give `group`; {here}")
+        here = f"there are {', '.join(names)}" if names else "no group has members yet"
+        raise ValueError(f"which group? Set `group`; {here}")
 
     def broker_node(self, target: Broker | str) -> int:
-        """The broker meant. Raises ValueError for a number nobody has."""
+        """Return the target broker. Raises ValueError for an unknown number."""
         node = super().broker_node(target)
         if node not in self.replicated.brokers:
             raise ValueError(f"there is no broker {node}; brokers are 0 to {len(self.replicated.brokers) - 1}")
         return node
 
     def connections(self) -> list[Any]:
-        """The connections of clients, simulated and real, oldest first."""
+        """Return the connections of clients, simulated and real, oldest first."""
         return [c for c in self.cluster.network.connections if is_meant(CLIENTS, c.purpose)]
 
     def hosts_of_client(self, pattern: str) -> list[str]:
-        """The hosts that are connected under this client id, or the pattern itself while nobody is."""
+        """Return the hosts connected under this client id, or the pattern itself without any."""
         there = [c.host_name for c in self.connections() if fnmatchcase(c.client_id or "", pattern)]
         return list(dict.fromkeys(there)) or [pattern]
 
     def member_with_role(self, target: str) -> tuple[GroupSnapshot, MemberSnapshot] | None:
-        """Who is meant by `leader of g` or `member 2 of g`; None when the text is no role.
+        """Return the member for `leader of g` or `member 2 of g`; None when the text is no role.
 
-        Raises LookupError while nobody plays it.
+        Raises LookupError while no member has it.
         """
         role, number = ROLE.fullmatch(target), NUMBERED.fullmatch(target)
-        said = role or number
-        if said is None or target.startswith("coordinator"):
+        found = role or number
+        if found is None or target.startswith("coordinator"):
             return None
-        group = self.group_id(said["group"])
+        group = self.group_id(found["group"])
         snapshot = self.cluster.snapshot(group)
         if snapshot is None:
-            raise LookupError(f"`{target}`: nobody has joined group {group!r}")
+            raise LookupError(f"`{target}`: group {group!r} has no members")
         wanted = [one for one in snapshot.members if one.member_id == snapshot.leader]
         if number is not None:
             wanted = list(snapshot.members[int(number["number"]) - 1 :][:1])
         if not wanted:
-            raise LookupError(f"`{target}`: group {group!r} has {len(snapshot.members)} members and no such one")
+            raise LookupError(f"`{target}`: group {group!r} has {len(snapshot.members)} members, none with this role")
         return snapshot, wanted[0]
 
     def hosts_of_member(self, member: MemberSnapshot) -> list[str]:
-        """The hosts a member's process has: its name when simulated, else those of its client id."""
+        """Return the hosts of a member's process: its name when simulated, else those of its client id."""
         name = member.client_host.removeprefix("/")
         return [name] if name in self.actors_by_name else self.hosts_of_client(member.client_id)
 
     def known(self, *, named: tuple[str, ...] = ()) -> Known:
-        """Every name there is now; `named` are taken for members too."""
+        """Return every present name; `named` count as members too."""
         image, brokers = self.replicated.controller.image, self.replicated.brokers
         partitions = {name: len(topic.partitions) for name, topic in image.topics.items()}
         groups = tuple(dict.fromkeys([*self.scenario.groups, *self.group_ids()]))
@@ -213,7 +213,7 @@ class LiveStage(Stage):
 
 
 class _NoTopicsYet(OnTopics):
-    """While the stage is being made no topic is: `begin` makes them, when the listeners stand."""
+    """Creates no topic while the stage is being made: `begin` creates them, when the listeners are open."""
 
     def create(self, name: str, spec: TopicSpec) -> None:
-        """Nothing yet."""
+        """Create nothing yet."""

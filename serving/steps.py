@@ -1,8 +1,8 @@
-"""What the control port is asked to do, read by the loader's own code.
+"""The steps of the control port, read by the loader's own code.
 
-A body is a step of the scenario format as JSON, without `at` (it is done now): `{"do": "move-coordinator", "group":
-"g"}`, or `{"fault": "answer-error", "to": "next SyncGroup of app", "is": "REBALANCE_IN_PROGRESS"}`. A fault may say
-more closely whom it means (`Aim`), since real clients have names the scenario does not know.
+A body is a step of the scenario format as JSON, without `at` (it runs now): `{"do": "move-coordinator", "group":
+"g"}`, or `{"fault": "answer-error", "to": "next SyncGroup of app", "is": "REBALANCE_IN_PROGRESS"}`. A fault may have
+a filter of its targets (`Aim`), because real clients have names that the scenario does not contain.
 """
 
 from __future__ import annotations
@@ -39,28 +39,28 @@ Times = Positive | Literal["every"]
 
 @frozen(kw_only=True)
 class Aim:
-    """Whom a fault means, more closely; what is left out matches everything."""
+    """The filter of a fault's targets; an absent field matches everything."""
 
     client_id: str | None = key("client.id of the client, or a pattern of it.", None)
     member_id: str | None = key("Member id that the request carries, or a pattern of it.", None)
     group: str | None = key("Group that the request is about.", None)
     api: ApiName | None = key("API of the request, as `SyncGroup`; in place of `to`.", None)
-    nth: Positive | None = key("Which of the requests that match, counted from now on; 1 is the next.", None)
-    times: Times | None = key("How often to strike: a number, or `every`; once unless `to` says every.", None)
+    nth: Positive | None = key("The number of the matching request, counted from now on; 1 is the next.", None)
+    times: Times | None = key("The number of hits: a number, or `every`; 1 unless `to` contains every.", None)
     broker: Broker | None = key("Only on connections to this broker.", None)
     connection: str | None = key("Only on connections for this: coordinator, data, admin …", None)
 
 
 @frozen
-class Asked:
-    """A fault that was asked for: its deed, and whom it means."""
+class RequestedFault:
+    """A requested fault: its class, and the filter of its targets."""
 
     deed: Deed
     aim: Aim
 
 
 def parse(body: bytes) -> dict[str, Any]:
-    """The object a body holds. Raises Problem (400)."""
+    """Return the object in a body. Raises Problem (400)."""
     try:
         data = json.loads(body or b"", parse_float=Decimalish)
     except (ValueError, RecursionError) as error:
@@ -71,19 +71,19 @@ def parse(body: bytes) -> dict[str, Any]:
 
 
 def read_action(data: Mapping[str, Any], stage: LiveStage) -> Deed:
-    """The action a body asks for. Raises Problem (422) that names each wrong key and what is nearest to it."""
+    """Return the action of a body. Raises Problem (422) with each wrong key and the nearest known one."""
     cls = _named(data, "do", live_actions(), live_faults(), "/faults")
     deed: Deed = _checked(data, lambda: structure(_own(data, "do"), cls))
     _names(data, deed, stage, named=())
     return deed
 
 
-def read_fault(data: Mapping[str, Any], stage: LiveStage) -> Asked:
-    """The fault a body asks for. Raises Problem (422) as `read_action`."""
+def read_fault(data: Mapping[str, Any], stage: LiveStage) -> RequestedFault:
+    """Return the fault of a body. Raises Problem (422) as `read_action`."""
     cls = _named(data, "fault", live_faults(), live_actions(), "/actions")
     own, aimed = _parted(_own(data, "fault"), cls)
 
-    def both() -> Asked:
+    def both() -> RequestedFault:
         collector = Collector()
         for name in _strange(own, cls):
             remedy = suggest(name, [*fields_of(cls), *fields_of(Aim)], "keys here")
@@ -92,13 +92,13 @@ def read_fault(data: Mapping[str, Any], stage: LiveStage) -> Asked:
         deed = collector.attempt((), structure, own, cls)
         aim = collector.attempt((), structure, aimed, Aim)
         collector.done()
-        return Asked(deed, aim)
+        return RequestedFault(deed, aim)
 
-    asked: Asked = _checked(data, both)
-    deed = asked.deed
+    requested: RequestedFault = _checked(data, both)
+    deed = requested.deed
     named = (deed.to.member,) if isinstance(deed, OnMessages) else tuple(getattr(deed, "member", None) or ())
     _names(data, deed, stage, named=named)
-    return asked
+    return requested
 
 
 def _own(data: Mapping[str, Any], head: str) -> dict[str, Any]:
@@ -106,7 +106,7 @@ def _own(data: Mapping[str, Any], head: str) -> dict[str, Any]:
 
 
 def _parted(data: dict[str, Any], cls: type[Deed]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """A fault's own keys, and those that say whom it means; `to` and `member` may be left to the latter."""
+    """Return a fault's own keys, and those of the filter; `to` and `member` may be left to the latter."""
     if not issubclass(cls, OnMessages | OnLinks):
         return data, {}
     theirs = fields_of(cls)
@@ -114,25 +114,25 @@ def _parted(data: dict[str, Any], cls: type[Deed]) -> tuple[dict[str, Any], dict
     own = {name: value for name, value in data.items() if name not in aimed}
     if issubclass(cls, OnMessages) and "to" not in own and aimed:
         api = str(aimed.get("api")).casefold()
-        own["to"] = f"next {_NAMED.get(api, 'Heartbeat')} of all"  # a wrong one is told as `api` alone
+        own["to"] = f"next {_NAMED.get(api, 'Heartbeat')} of all"  # a wrong one is reported as `api` only
     if issubclass(cls, OnLinks) and "member" not in own and "client-id" in aimed:
         own["member"] = aimed["client-id"]
     return own, aimed
 
 
 def _strange(own: Mapping[str, Any], cls: type[Deed]) -> list[str]:
-    """Keys that a fault with an aim does not have: the nearest one may be one of the aim's."""
+    """Return keys that a fault with a filter does not have: the nearest one may be one of the filter's."""
     return [name for name in own if name not in fields_of(cls)] if issubclass(cls, OnMessages | OnLinks) else []
 
 
 def _named(
     data: Mapping[str, Any], head: str, known: Mapping[str, type[Deed]], others: Mapping[str, Any], there: str
 ) -> type[Deed]:
-    """The class a body names."""
+    """Return the class that a body names."""
     name = data.get(head)
     for timing in ("at", "every"):
         if timing in data:
-            raise _at(data, Wrong(f"`{timing}` has no meaning here", "what is sent is done now", below=(timing,)))
+            raise _at(data, Wrong(f"`{timing}` has no meaning here", "a step here runs now", below=(timing,)))
     if head not in data:
         other = "fault" if head == "do" else "do"
         hint = f"send it to {there}" if other in data else f"write {{{json.dumps(head)}: …}}"
@@ -148,7 +148,7 @@ def _named(
 
 
 def _names(data: Mapping[str, Any], deed: Deed, stage: LiveStage, named: tuple[str, ...]) -> None:
-    """Look at the names a step uses, and raise Problem for those that nothing has; a group need not be there yet."""
+    """Raise Problem for names in a step that nothing has; a group need not exist yet."""
     known = stage.known(named=named)
     group = getattr(deed, "group", None)
     if isinstance(group, str):
@@ -159,7 +159,7 @@ def _names(data: Mapping[str, Any], deed: Deed, stage: LiveStage, named: tuple[s
 
 
 def _is_role_of(mistake: Wrong) -> bool:
-    """A role whose group is not named, or not there yet: found out, with better words, when the step is done."""
+    """Whether a role has no group, or one that does not exist yet: the step itself gives the better error."""
     return mistake.message.startswith(("which group", "there is no group")) or "of which group" in mistake.message
 
 
@@ -180,15 +180,15 @@ def _problem(data: Mapping[str, Any], error: ValueError) -> Problem:
     return invalid([(pointer, one.message, one.remedy) for pointer, one in zip(pointers, found, strict=True)])
 
 
-# --- whom a fault means ---------------------------------------------------------------------------------------------
+# --- targets of a fault -------------------------------------------------------------------------------------------
 
 
-def begin(asked: Asked, stage: LiveStage) -> None:
-    """Begin a fault; the stage remembers what the network was told.
+def begin(requested: RequestedFault, stage: LiveStage) -> None:
+    """Begin a fault; the stage stores the faults of the network.
 
-    Raises ValueError or LookupError when whom it means cannot be found out now.
+    Raises ValueError or LookupError when its target is unknown now.
     """
-    deed, aim = asked.deed, asked.aim
+    deed, aim = requested.deed, requested.aim
     if isinstance(deed, OnMessages):
         stage.inject(deed.of(_messages(deed, aim, stage)))
     elif isinstance(deed, OnLinks):

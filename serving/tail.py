@@ -1,7 +1,7 @@
-"""The last events of the trace, for whoever reads them, however slowly.
+"""The last events of the trace, for readers of any speed.
 
-A ring, bounded in events and in bytes, stands between the run and its readers: each reader has a place in it, and one
-that falls behind its far end is told how many events it has lost. Nobody waits for a reader.
+A ring, bounded in events and in bytes, is between the run and its readers. Each reader has a position in it, and one
+that falls behind the oldest event gets the number of lost events. The run never waits for a reader.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from groupsim.eventloop.units import MS_US
 
 KEPT_EVENTS = 100_000
 KEPT_BYTES = 128 << 20
-_BARE_BYTES = 400  # an event without its texts: what Python takes for the tuple, its numbers and an empty payload
+_BARE_BYTES = 400  # an event without its texts: the tuple, its numbers and an empty payload
 _VALUE_BYTES = 60  # a value in a payload, without its text
 _CHUNK = 500
 _LOOK_AGAIN_US = 20 * MS_US
@@ -27,7 +27,7 @@ _LOOK_AGAIN_US = 20 * MS_US
 
 @frozen
 class Wanted:
-    """Which events a reader wants: from a `seq` on, of some kinds, of a group; `last`: only so many of those kept."""
+    """The events for a reader: from a `seq` on, of some kinds, of a group; `last`: only so many of the stored ones."""
 
     from_: int = 1
     kinds: Collection[Kind] = ()
@@ -44,7 +44,7 @@ class Tail:
     """The ring. Subscribe it to the trace: `trace.subscribe(tail)`."""
 
     def __init__(self, loop: EventLoop, kept: int = KEPT_EVENTS, kept_bytes: int = KEPT_BYTES) -> None:
-        """Keep at most so many events, and so many bytes as they take in memory, about; the last one always."""
+        """Store at most so many events, and so many bytes of memory, about; the last event always."""
         self._loop = loop
         self._kept = kept
         self._kept_bytes = kept_bytes
@@ -66,16 +66,16 @@ class Tail:
 
     @property
     def first_seq(self) -> int:
-        """The oldest event that is still there."""
+        """The `seq` of the oldest stored event."""
         return self._ring[0].seq if self._ring else self.last_seq + 1
 
     def kept(self, wanted: Wanted) -> Iterator[TraceEvent]:
-        """The events that are there now."""
+        """Return the stored events."""
         found = [event for event in self._ring if event in wanted]
         return iter(found if wanted.last is None else found[-wanted.last :] if wanted.last else [])
 
     def lines(self, wanted: Wanted, *, follow: bool) -> AsyncIterator[bytes]:
-        """JSON Lines; with `follow` those that are to come from now on, too, until the cluster stops.
+        """Return JSON Lines; with `follow` also later events, until the cluster stops.
 
         A gap is a line of its own: `{"lost": 12, "from": 1, "to": 12}`.
         """
@@ -104,7 +104,7 @@ class Tail:
         return max(0, self.first_seq - place)
 
     def _next(self, place: int) -> tuple[list[TraceEvent], int]:
-        """The next events from a place on, and the place after them."""
+        """Return the next events from a position on, and the position after them."""
         behind = min(len(self._ring), self.last_seq - place + 1)
         if behind <= 0:
             return [], place
@@ -114,7 +114,7 @@ class Tail:
 
 
 def size_of(event: TraceEvent) -> int:
-    """About how many bytes of memory an event takes."""
+    """Return about how many bytes of memory an event takes."""
     size = _BARE_BYTES + len(event.reason or "") + len(event.group or "") + len(event.member or "")
     return size + _size_of(event.payload) if event.payload else size
 

@@ -1,4 +1,4 @@
-"""What is there, as JSON data: the cluster, its clients, a group with its timers and its purgatory."""
+"""The present state as JSON data: the cluster, its clients, a group with its timers and its purgatory."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Addresses = Mapping[int, tuple[str, int]]
 
 
 def plain(value: Any) -> Any:
-    """Any value of the rooms as JSON data; bytes as hexadecimal text."""
+    """Convert any value of the rooms to JSON data; bytes become hexadecimal text."""
     if isinstance(value, TopicPartition):
         return str(value)
     if isinstance(value, bytes):
@@ -34,7 +34,7 @@ def plain(value: Any) -> Any:
 
 
 def group(seen: GroupSnapshot, coordinator: int, now_us: int) -> dict[str, Any]:
-    """A group as its coordinator sees it; `in_us` says how far off each deadline is."""
+    """Return a group in its coordinator's view; `in_us` is the time until each deadline."""
     found: dict[str, Any] = plain(attrs.evolve(seen, members=()))
     found["coordinator"] = coordinator
     found["now_us"] = now_us
@@ -51,7 +51,7 @@ def _member(one: MemberSnapshot, seen: GroupSnapshot) -> dict[str, Any]:
 
 
 def _partitions(assignment: bytes) -> list[str] | None:
-    """What an assignment holds; None when it is not the consumers' own format."""
+    """Return the partitions of an assignment; None when it is not in the consumers' own format."""
     try:
         return [str(one) for one in embedded.decode_assignment(assignment).partitions] if assignment else []
     except ValueError:
@@ -59,7 +59,7 @@ def _partitions(assignment: bytes) -> list[str] | None:
 
 
 def group_line(seen: GroupSnapshot | None, name: str, coordinator: int | None) -> dict[str, Any]:
-    """A group in a list."""
+    """Return a group as an entry of a list."""
     if seen is None:
         return {"group_id": name, "state": None, "members": 0, "generation": None, "coordinator": coordinator}
     return {
@@ -72,7 +72,7 @@ def group_line(seen: GroupSnapshot | None, name: str, coordinator: int | None) -
 
 
 def cluster(stage: LiveStage, addresses: Addresses, about: Mapping[str, Any]) -> dict[str, Any]:
-    """Brokers, topics and clients as they are now."""
+    """Return the present brokers, topics and clients."""
     return {
         **about,
         "now_us": stage.loop.now_us,
@@ -107,7 +107,7 @@ def _topics(stage: LiveStage) -> list[dict[str, Any]]:
 
 
 def _clients(stage: LiveStage) -> list[dict[str, Any]]:
-    """Who is connected from outside and from inside, by the name that faults know it by."""
+    """Return the connected clients, real and simulated, by the name that faults use."""
     found: dict[str, dict[str, Any]] = {}
     for connection in stage.connections():
         name = connection.host_name

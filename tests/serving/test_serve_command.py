@@ -68,7 +68,7 @@ BAD_INPUT = {
     ("--port", "80000"): "--port 80000 is no port",
     ("--brokers", "0"): "--brokers 0",
     ("--topic", "a:b"): "write --topic orders:6",
-    ("--topic", "no name:1"): "a topic cannot be made: Topic name is invalid",
+    ("--topic", "no name:1"): "a topic cannot be created: Topic name is invalid",
     ("--topic", "orders:1:4"): "only 3 broker(s) are registered",
     ("--api-profile", "new"): "write one of 2.8, 3.9",
     ("--api-profile", "5.0"): "or another release from 2.0 to 4.4",
@@ -208,6 +208,6 @@ def test_a_ready_file_that_could_not_be_written_is_refused(tmp_path: Path, monke
     left = tmp_path / "ready.json"
     left.write_text("{}")
     monkeypatch.setattr(os, "access", lambda *_: False)
-    with pytest.raises(ValueError, match=r"no permission to write in .*; name another place"):
+    with pytest.raises(ValueError, match=r"no permission to write in .*; give another path"):
         ReadyFile(left).check()
     assert left.read_text() == "{}"
