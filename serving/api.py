@@ -20,12 +20,12 @@ from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.units import parse_duration
 from groupsim.scenarios.language.problems import suggest
 from groupsim.serving import guard, views
-from groupsim.serving.book import Book, LiveFault
+from groupsim.serving.active_faults import Book, LiveFault
 from groupsim.serving.openapi import document
 from groupsim.serving.problems import CONTENT_TYPE, Problem, conflict
+from groupsim.serving.recent_events import Tail, Wanted
 from groupsim.serving.stage import LiveStage
 from groupsim.serving.steps import parse, read_action
-from groupsim.serving.tail import Tail, Wanted
 
 MAX_BODY = 1_000_000
 _MINUTE_US = 60_000_000

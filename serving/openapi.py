@@ -13,7 +13,7 @@ from groupsim.scenarios.language.keys import sentence
 from groupsim.scenarios.language.registry import Deed
 from groupsim.scenarios.loading.schema import SchemaMaker
 from groupsim.scenarios.steps.faults import OnLinks, OnMessages
-from groupsim.serving.deeds import live_actions, live_faults
+from groupsim.serving.live_actions import live_actions, live_faults
 from groupsim.serving.problems import CONTENT_TYPE
 from groupsim.serving.steps import Aim
 

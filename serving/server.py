@@ -27,12 +27,12 @@ from groupsim.eventloop.trace.sinks import Sink
 from groupsim.eventloop.units import SECOND_US
 from groupsim.scenarios.language.model import Scenario
 from groupsim.serving import http
+from groupsim.serving.active_faults import Book
 from groupsim.serving.api import Port, application
-from groupsim.serving.book import Book
 from groupsim.serving.log import LOGGED_KINDS, EventLog
 from groupsim.serving.ready import ReadyFile
+from groupsim.serving.recent_events import Tail
 from groupsim.serving.stage import LiveStage
-from groupsim.serving.tail import Tail
 
 GRACE_US = 5 * SECOND_US
 

@@ -28,7 +28,7 @@ from groupsim.scenarios.language.values import API_NAMES, ApiName, Positive, quo
 from groupsim.scenarios.loading import converters  # noqa: F401  (fills the registries)
 from groupsim.scenarios.steps.faults import OnLinks, OnMessages
 from groupsim.scenarios.validation.references import wrong_in
-from groupsim.serving.deeds import live_actions, live_faults
+from groupsim.serving.live_actions import live_actions, live_faults
 from groupsim.serving.problems import Problem, invalid
 from groupsim.serving.stage import LiveStage
 

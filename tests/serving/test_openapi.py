@@ -9,7 +9,7 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 
 from groupsim.serving.api import ROUTES
-from groupsim.serving.deeds import live_actions, live_faults
+from groupsim.serving.live_actions import live_actions, live_faults
 from groupsim.serving.openapi import document
 
 KEPT = Path(__file__).resolve().parents[2] / "docs" / "openapi.json"

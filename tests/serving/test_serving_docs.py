@@ -15,7 +15,7 @@ from versions_table import rewritten
 from groupsim.control import Control, Served
 from groupsim.scenarios.language.keys import fields_of
 from groupsim.scenarios.loading import converters  # noqa: F401  (fills the registries)
-from groupsim.serving.deeds import live_actions, live_faults
+from groupsim.serving.live_actions import live_actions, live_faults
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "serving.md").read_text("utf-8")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from groupsim.eventloop.units import seconds
-from groupsim.serving.book import LiveFault
+from groupsim.serving.active_faults import LiveFault
 
 
 def test_a_fault_that_is_done_at_once_is_over_at_once() -> None:

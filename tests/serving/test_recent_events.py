@@ -7,7 +7,7 @@ import json
 from groupsim.eventloop.realtime import RealTimeLoop, run_realtime
 from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.trace.trace import Trace
-from groupsim.serving.tail import Tail, Wanted, size_of
+from groupsim.serving.recent_events import Tail, Wanted, size_of
 
 
 def test_a_slow_reader_is_told_what_it_lost() -> None:
