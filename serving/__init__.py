@@ -2,7 +2,7 @@
 
     scenario ──▶ LiveStage (cluster, simulated processes, timeline) ──▶ listeners (`cluster.tcp`), a port per broker
                     ▲                        │
-        steps, faults (`steps`, `active_faults`) └──▶ Tail (the trace's last events, for slow readers too)
+        steps, `active_faults`               └──▶ RecentEvents (the trace's last events, for slow readers too)
                     ▲                                  │
                     └──────── control port (`api`: HTTP and JSON, described by `openapi`) ◀──┘
 

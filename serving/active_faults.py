@@ -57,7 +57,7 @@ class LiveFault:
         }
 
 
-class Book:
+class ActiveFaults:
     """All faults; the oldest finished ones are dropped when there are many."""
 
     def __init__(self, stage: LiveStage) -> None:

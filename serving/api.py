@@ -20,10 +20,10 @@ from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.units import parse_duration
 from groupsim.scenarios.language.problems import suggest
 from groupsim.serving import guard, views
-from groupsim.serving.active_faults import Book, LiveFault
+from groupsim.serving.active_faults import ActiveFaults, LiveFault
 from groupsim.serving.openapi import document
 from groupsim.serving.problems import CONTENT_TYPE, Problem, conflict
-from groupsim.serving.recent_events import Tail, Wanted
+from groupsim.serving.recent_events import RecentEvents, Wanted
 from groupsim.serving.stage import LiveStage
 from groupsim.serving.steps import parse, read_action
 
@@ -43,8 +43,8 @@ class Port:
 
     loop: RealTimeLoop
     stage: LiveStage
-    book: Book
-    tail: Tail
+    book: ActiveFaults
+    tail: RecentEvents
     addresses: Mapping[int, tuple[str, int]]
     about: Mapping[str, Any]
     token: str | None

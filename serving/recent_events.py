@@ -40,7 +40,7 @@ class Wanted:
         return self.group is None or event.group == self.group
 
 
-class Tail:
+class RecentEvents:
     """The ring. Subscribe it to the trace: `trace.subscribe(tail)`."""
 
     def __init__(self, loop: EventLoop, kept: int = KEPT_EVENTS, kept_bytes: int = KEPT_BYTES) -> None:

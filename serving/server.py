@@ -27,11 +27,11 @@ from groupsim.eventloop.trace.sinks import Sink
 from groupsim.eventloop.units import SECOND_US
 from groupsim.scenarios.language.model import Scenario
 from groupsim.serving import http
-from groupsim.serving.active_faults import Book
+from groupsim.serving.active_faults import ActiveFaults
 from groupsim.serving.api import Port, application
 from groupsim.serving.log import LOGGED_KINDS, EventLog
 from groupsim.serving.ready import ReadyFile
-from groupsim.serving.recent_events import Tail
+from groupsim.serving.recent_events import RecentEvents
 from groupsim.serving.stage import LiveStage
 
 GRACE_US = 5 * SECOND_US
@@ -72,7 +72,7 @@ class Server:
         self._ready = None if wanted.ready_file is None else ReadyFile(wanted.ready_file)
         self._stopping = loop.event()
         self._over = loop.event()
-        self.tail = Tail(loop)
+        self.tail = RecentEvents(loop)
 
     def stop(self) -> None:
         """Shut down in order; the second call does nothing."""
@@ -141,7 +141,7 @@ class Server:
     async def _serve(
         self, stage: LiveStage, listeners: TcpListeners, control: socket.socket, on_ready: Callable[..., None]
     ) -> None:
-        loop, book = self._loop, Book(stage)
+        loop, book = self._loop, ActiveFaults(stage)
         about = self._describe(stage, listeners, control)
         port = Port(loop, stage, book, self.tail, listeners.addresses, about, self._wanted.token, self.stop)
         _begin(stage)

@@ -7,7 +7,7 @@ import json
 from groupsim.eventloop.realtime import RealTimeLoop, run_realtime
 from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.trace.trace import Trace
-from groupsim.serving.recent_events import Tail, Wanted, size_of
+from groupsim.serving.recent_events import RecentEvents, Wanted, size_of
 
 
 def test_a_slow_reader_is_told_what_it_lost() -> None:
@@ -15,7 +15,7 @@ def test_a_slow_reader_is_told_what_it_lost() -> None:
     trace = Trace()
 
     async def main(loop: RealTimeLoop) -> list[dict[str, object]]:
-        tail = Tail(loop, kept=4)
+        tail = RecentEvents(loop, kept=4)
         trace.subscribe(tail)
         for number in range(10):
             trace.emit(Kind.ACTION, reason=str(number))
@@ -35,7 +35,7 @@ def test_wanted_chooses_by_seq_kind_and_group() -> None:
     trace = Trace()
 
     async def main(loop: RealTimeLoop) -> list[int]:
-        tail = Tail(loop)
+        tail = RecentEvents(loop)
         trace.subscribe(tail)
         for number in range(6):
             trace.emit(Kind.ACTION if number % 2 else Kind.WARNING, group="g" if number > 2 else None)
@@ -49,7 +49,7 @@ def test_the_ring_is_bounded_in_bytes() -> None:
     trace = Trace()
 
     async def main(loop: RealTimeLoop) -> tuple[int, int]:
-        tail = Tail(loop, kept_bytes=50_000)
+        tail = RecentEvents(loop, kept_bytes=50_000)
         trace.subscribe(tail)
         for _ in range(200):
             trace.emit(Kind.ACTION, reason="x" * 1_000, payload={"names": ["y" * 100] * 10})
