@@ -1,4 +1,4 @@
-"""From the tables of a sweep to an answer: statistics per cell, cells paired by seed, the front, a recommendation."""
+"""The answer of a sweep from its tables: statistics per cell, cells paired by seed, the front, a recommendation."""
 
 from groupsim.pipeline.analysis.analyse import analyse, answer_of
 from groupsim.pipeline.analysis.answer import Answer

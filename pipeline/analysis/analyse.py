@@ -1,4 +1,4 @@
-"""From a sweep's directory to its answer: statistics per cell, comparisons, choice, words, and the files of results.
+"""The analysis of a sweep's directory: statistics per cell, comparisons, choice, text, and the files of results.
 
 Two rounds of grouped tasks, one task per cell: first the statistics, then (when the best cell is known) the
 comparisons. The tasks get integers and are the same functions on every engine, so the numbers are too. Everything
@@ -76,7 +76,7 @@ class CellLike(Protocol):
 
 
 class ExperimentLike(Protocol):
-    """What the analysis asks of an experiment."""
+    """The fields of an experiment that the analysis reads."""
 
     @property
     def title(self) -> str: ...
@@ -153,7 +153,7 @@ def analyse(
 
 
 def _about(directory: Directory) -> int:
-    """How many observations there are, from what the manifests count."""
+    """Return the number of observations, from the counts of the manifests."""
     of_runs = directory.count("runs") * (len(RUN_METRICS) + 2)
     return of_runs + sum(directory.count(name) for name in ("stops", "deliveries", REBALANCES))
 
@@ -172,7 +172,7 @@ def _answer(experiment: ExperimentLike, seen: Seen) -> Answer:
 
 
 class _Analysis:
-    """One analysis under way: what was observed, and what was found so far."""
+    """One analysis under way: the observations, and the results so far."""
 
     def __init__(self, experiment: ExperimentLike, seen: Seen) -> None:
         self.experiment = experiment
@@ -186,7 +186,7 @@ class _Analysis:
         }
         self.statistics: dict[int, dict[str, Statistic]] = {number: {} for number in self.labels}
         self.raw: dict[tuple[int, int, str], Comparison] = {}
-        # Only what the goals need of all cells is kept here.
+        # Only the values that the goals need of all cells are stored here.
         needed = Here(seen.rows(None, self._needed()))
         self.cells = {number: observed(number, needed.rows([number])) for number in self.labels}
 
@@ -308,7 +308,7 @@ class _Analysis:
         return (KEEP if choice.chosen == self.experiment.baseline else CHANGE), choice
 
     def _needed_seeds(self) -> int:
-        """The fewest with which cells within the limits could be told apart."""
+        """Return the fewest seeds with which cells within the limits could differ significantly."""
         return recommendation.seeds_needed(len(self.within) - 1)
 
     def _all_equal(self, comparisons: Sequence[Comparison]) -> bool:

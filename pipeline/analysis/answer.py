@@ -1,4 +1,4 @@
-"""The answer of a sweep as plain data: what `answer.json` holds, what the terminal and the page show."""
+"""The answer of a sweep as plain data: the content of `answer.json`, for the terminal and the page."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ BETTER, WORSE, UNCLEAR, EQUAL, NEGLIGIBLE, TOO_FEW, NOTHING = (
     "nothing to compare",
 )
 
-# Roles: what a cell is compared with.
+# Roles: the reference of a comparison.
 BASELINE, BEST = "baseline", "best"
 
 # Decisions of an answer.
@@ -126,7 +126,7 @@ class Limit:
 
 @frozen
 class CellAnswer:
-    """One cell: what was run, whether it keeps the limits, and its place on the Pareto front."""
+    """One cell: its settings, whether it keeps the limits, and its place on the Pareto front."""
 
     number: int
     labels: Mapping[str, str]

@@ -1,4 +1,4 @@
-"""The statistics of one cell, and one cell against another: pure functions of what was observed."""
+"""The statistics of one cell, and of one cell against another: pure functions of the observations."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def _difference(
 def judged(comparisons: Iterable[Comparison], better: str = "") -> list[Comparison]:
     """Comparisons of one family (same other cell, same metric) with Holm's correction and a verdict each.
 
-    `better` overrides the catalogue's direction, for a goal that asks for the opposite.
+    `better` overrides the catalogue's direction, for a goal with the opposite one.
     """
     family = list(comparisons)
     corrected = holm([one.p for one in family])
@@ -131,7 +131,7 @@ def verdict(
     sign: int,
     values: tuple[float | None, float | None],
 ) -> str:
-    """What a paired difference says: a claim needs a corrected p of at most 5 % and an interval that excludes zero."""
+    """Return the verdict on a paired difference: it needs a corrected p of at most 5 % and an interval without zero."""
     if difference is None:
         return NOTHING
     if pairs < FEW:

@@ -1,9 +1,9 @@
-"""Which knob matters: what changing one axis alone does, on average over the settings of all other axes.
+"""The effect of each axis: the change of one axis alone, on average over the settings of all other axes.
 
 For every value of an axis and the value the baseline has there, each pair of cells that differ in this axis only is a
 context. Per seed the differences of all contexts are averaged; over the seeds of these averages go the interval and the
-test of `significance`. Seeds that a cell of any context lacks are left out. How far the contexts disagree is told by
-the extremes of their means: an effect from -9 s to +3 s depends on the other settings.
+test of `significance`. Seeds that a cell of any context lacks are left out. The disagreement of the contexts is shown
+by the extremes of their means: an effect from -9 s to +3 s depends on the other settings.
 """
 
 from __future__ import annotations

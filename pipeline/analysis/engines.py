@@ -1,4 +1,4 @@
-"""Where the grouped tasks run: here, one cell after the other, or on Spark. The task is the same function."""
+"""The engines of grouped tasks: in this process, one cell after the other, or Spark. The task is the same function."""
 
 from __future__ import annotations
 
@@ -91,8 +91,8 @@ def spark_installed() -> bool:
 def cluster(options: EngineOptions, directory: Directory, engine: Any = None) -> Iterator[Cluster]:
     """The session of the engine that simulated, or one that the options describe and that ends with the block.
 
-    A cluster gets our code as the zip of the sweeps, and is asked whether it sees the storage. Raises SweepError when
-    Spark cannot be had.
+    A cluster gets our code as the zip of the sweeps, and a probe checks whether it sees the storage. Raises SweepError
+    when Spark cannot be had.
     """
     from groupsim.pipeline.sweep.spark.frames import Cluster
     from groupsim.pipeline.sweep.spark.session import session

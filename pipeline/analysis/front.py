@@ -1,4 +1,4 @@
-"""Where two goals conflict: the Pareto front, and how sure it is that the other cells are not on it."""
+"""The Pareto front of two conflicting goals, and how sure it is that the other cells are not on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One answer for each circumstance: axes that nobody chooses, such as the size of the group or how long pods start.
+"""One answer for each circumstance: axes outside the user's choice, such as the group's size or the start of pods.
 
 An axis named in `given` of an experiment is no knob. Among the cells that agree in all given axes one is recommended,
 compared with the baseline of the same circumstances; across them nothing is compared. The whole answer has every cell
@@ -53,7 +53,7 @@ def _part(experiment: Any, cells: Sequence[Any], wanted: Labels) -> Any:
 
 
 def chosen(labels: Labels, given: Iterable[str]) -> dict[str, str]:
-    """The labels of the axes that somebody chooses."""
+    """Return the labels of the axes that the user chooses."""
     return {axis: label for axis, label in labels.items() if axis not in set(given)}
 
 
@@ -63,7 +63,7 @@ def together(
     axes: Mapping[str, tuple[str, ...]],
     effects: Sequence[Effect],
 ) -> Answer:
-    """One answer from those of all circumstances; what is recommended is that of the baseline's circumstances."""
+    """Join the answers of all circumstances; the recommendation is that of the baseline's circumstances."""
     labels = {cell.number: dict(cell.labels) for cell in experiment.cells}
     home = next(answer for _, answer in parts if answer.baseline == experiment.baseline)
     told = tuple(_circumstance(given, answer) for given, answer in parts)

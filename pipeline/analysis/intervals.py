@@ -6,7 +6,7 @@ factor sqrt((n-1)/n) and by the quantile of Student's t; the level of each end i
 
     Phi(-sqrt(n / (n - 1)) * t(0.975; n - 1))
 
-which is what `LEVELS` holds. The interval keeps the skew of the data and never leaves their range (no negative counts).
+which `LEVELS` holds. The interval keeps the skew of the data and never leaves their range (no negative counts).
 
 A quantile of runs: order statistics with binomial ranks (distribution-free, no draws). With thirty seeds nothing bounds
 a p95 from above; that end is then `None` and shown as "more".
@@ -75,7 +75,7 @@ def mean(values: Sequence[int]) -> Interval:
 
 
 def rank(n: int, quantile: Quantile) -> int:
-    """The nearest rank, from 1: the smallest k for which k of n are at least the part asked for."""
+    """Return the nearest rank, from 1: the smallest k for which k of n are at least the requested part."""
     return max(1, -(-n * quantile.part // quantile.of))
 
 

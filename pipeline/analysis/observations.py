@@ -1,6 +1,6 @@
 """From the tables of a sweep to one long table of integers: cell, seed, metric, value.
 
-All that the statistics need, whatever table it comes from, so that one grouped task per cell sees everything of it:
+All observations that the statistics need, from every table, so that one grouped task per cell sees all of them:
 the columns of `runs`; per run whether it ended well (`RUN`), expectations that failed and standstills still open; and
 the values of the pools (each standstill, each partition's unserved time in a run, the length of each rebalance).
 """
@@ -93,7 +93,7 @@ class Observed:
     values: dict[str, dict[int, int]] = Factory(dict)
     pools: dict[str, dict[int, list[int]]] = Factory(dict)
     expectations: int = 0  # runs in which one failed
-    open: int = 0  # runs with a standstill that nobody ended
+    open: int = 0  # runs with a standstill that did not end
 
     def sample(self, metric: str, seeds: Sequence[int]) -> list[int]:
         """The values of a metric of runs for these seeds, which all have one."""

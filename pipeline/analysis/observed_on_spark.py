@@ -51,7 +51,7 @@ select cell, seed, 'rebalance', ended_us - began_us from {{{REBALANCES}}} where 
 
 
 class OnSpark:
-    """All observations as a DataFrame, kept on the cluster; rows of cells and metrics come here when asked for."""
+    """All observations as a DataFrame, cached on the cluster; rows of cells and metrics are collected on request."""
 
     def __init__(self, frame: Any, on: Cluster, cells: Sequence[int] | None = None) -> None:
         self._frame = frame
@@ -90,7 +90,7 @@ class OnSpark:
 
 @contextmanager
 def observed_on(on: Cluster, directory: Directory) -> Iterator[OnSpark]:
-    """The observations of a directory, kept on the cluster for as long as the block lasts."""
+    """Cache the observations of a directory on the cluster inside this block."""
     from groupsim.pipeline.sweep.spark.frames import frame
     from groupsim.pipeline.sweep.spark.session import describe
 
@@ -106,7 +106,7 @@ def observed_on(on: Cluster, directory: Directory) -> Iterator[OnSpark]:
             kept.unpersist()
             for view in views.values():
                 on.session.catalog.dropTempView(view)
-        except Exception:  # there is no Spark any more: the error that says so is on its way
+        except Exception:  # Spark has ended, and its own error follows
             pass
 
 

@@ -3,7 +3,7 @@
 1. Cells whose mean breaks a limit are out.
 2. The cell with the best mean in the first goal leads; every cell that differs from it significantly is out.
 3. Those left are tied. The second goal decides among them in the same way, then the third …
-4. Of what is still tied, the cell nearest to the baseline: a change needs a reason.
+4. Of the cells that are still tied, the one nearest to the baseline: a change needs a reason.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Compare = Callable[[Sequence[int], int, StatedGoal], Mapping[int, Comparison]]
 
 @frozen
 class Step:
-    """One goal's turn: who led, and who is still tied with it afterwards."""
+    """One goal's turn: the leader, and the cells that are still tied with it afterwards."""
 
     goal: StatedGoal
     leader: int
@@ -39,7 +39,7 @@ class Choice:
 
     @property
     def all_tied(self) -> bool:
-        """No goal could tell any two cells apart."""
+        """Whether no goal separates any two cells."""
         return all(step.tied == step.before for step in self.steps)
 
 

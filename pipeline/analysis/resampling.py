@@ -1,4 +1,4 @@
-"""Chance for the bootstrap and for permutation tests: the same draws for the same number of seeds, everywhere.
+"""Random draws for the bootstrap and for permutation tests: the same for the same number of seeds, everywhere.
 
 A resample of n seeds is n draws with replacement; a flip is n fair coins. Both come from the blake2b streams of
 `eventloop.randomness`, keyed by n alone, so all cells and metrics with n seeds are resampled alike: two engines, or

@@ -1,4 +1,4 @@
-"""The files of an analysis, written where the sweep lies, each whole or not at all."""
+"""The files of an analysis, written where the sweep is, each complete or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Paired tests: two cells with the same seeds saw the same faults, so what is tested is the difference seed by seed.
+"""Paired tests: two cells with the same seeds had the same faults, so the test uses the difference seed by seed.
 
 The test is the sign-flip permutation test of the mean difference. If a setting made no difference, each seed's
 difference could as well have had the other sign; the p-value is the share of sign patterns whose mean is at least as

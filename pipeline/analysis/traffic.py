@@ -1,4 +1,4 @@
-"""What the traces of a sweep say about traffic: events by kind, requests, the coordinator's load, time to answer.
+"""The traffic in the traces of a sweep: events by kind, requests, the coordinator's load, time to answer.
 
 For sweeps with full traces, of ten million events and more, so it is Spark SQL over the files of the table `traces`.
 All aggregates are integers (counts, sums, ranks), whose result does not depend on the order in which parts are merged.

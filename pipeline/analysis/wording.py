@@ -1,4 +1,4 @@
-"""The answer in words: a sentence that an SRE can act on, why it is so, and what to keep in mind."""
+"""The answer as text: a sentence that an SRE can act on, its reasons, and its caveats."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from groupsim.pipeline.tables.metrics import METRICS, Metric, Unit
 
 @frozen
 class Findings:
-    """What there is to tell: the numbers and the choice, before they are words."""
+    """The numbers and the choice that the text contains."""
 
     decision: str
     labels: Mapping[int, Mapping[str, str]]
@@ -45,12 +45,12 @@ class Findings:
     runner_up: int | None
     against_baseline: Mapping[str, Comparison]  # the chosen cell, by goal
     against_runner_up: Comparison | None
-    price: Sequence[Comparison]  # in what the chosen cell is significantly worse than the baseline
-    opposed: Sequence[Comparison]  # what speaks for another cell than the baseline, where the baseline stays
+    price: Sequence[Comparison]  # metrics in which the chosen cell is significantly worse than the baseline
+    opposed: Sequence[Comparison]  # metrics that favour another cell, where the baseline stays
     effects: Sequence[Effect]
     seeds: int  # that have finished
-    asked: int  # for
-    needed: int  # the fewest seeds that could tell cells apart
+    asked: int  # of the command
+    needed: int  # the fewest seeds that could separate cells
 
     @property
     def first(self) -> Metric:
@@ -71,7 +71,7 @@ def place(cells: Sequence[Mapping[str, str]], of: int) -> str:
 
 
 def difference(metric: Metric, one: Comparison | Effect) -> str:
-    """`difference 12.9 s, 95 % CI 11.8–14.1 s`, without a sign: the words around say which way."""
+    """`difference 12.9 s, 95 % CI 11.8–14.1 s`, without a sign: the surrounding text gives the direction."""
     assert one.difference is not None
     ends = [end for end in (one.low, one.high) if end is not None]
     if len(ends) < 2:
@@ -276,7 +276,7 @@ def _are(number: int) -> str:
 
 
 def _margin(found: Findings) -> list[str]:
-    """The runner-up, where the sentence has not told of it."""
+    """Return the runner-up, unless the sentence contains it."""
     rival = found.against_runner_up
     if rival is None or found.runner_up is None or rival.difference is None:
         return []
@@ -290,7 +290,7 @@ def _margin(found: Findings) -> list[str]:
 
 
 def _how_far_apart(found: Findings) -> list[str]:
-    """How sure what the sentence says beside the goals is."""
+    """Return the confidence in the statements of the sentence beside the goals."""
     beside = found.price if found.decision == CHANGE else found.opposed
     parts = [f"{METRICS[one.metric].title} {difference(METRICS[one.metric], one)}" for one in beside]
     return [f"{'Price' if found.decision == CHANGE else 'Against it'}: {'; '.join(parts)}."] if parts else []

@@ -1,4 +1,4 @@
-"""Experiments: a scenario, what to vary, how many seeds; from a file to the cells of a grid.
+"""Experiments: a scenario, axes, a number of seeds; from a file to the cells of a grid.
 
 A file goes through `load_experiment` (YAML with positions, shape, every path and every cell judged) and becomes an
 `Experiment`: cells with labels, settings and one canonical JSON document each. `to_json` and `from_json` are what a

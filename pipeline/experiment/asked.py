@@ -1,4 +1,4 @@
-"""An experiment asked a little differently than its file has it: `--set PATH=VALUE`, and `--only AXIS=LABEL`.
+"""Changes of an experiment on the command line: `--set PATH=VALUE`, and `--only AXIS=LABEL`.
 
 So a question of the library becomes one's own without a file: one's own session timeout in every cell, and only the
 values of the axes that are a choice. What is set on the command line is part of the cells, so results of it are never
@@ -23,9 +23,9 @@ from groupsim.scenarios.loading.changes import Change, read_change
 
 @frozen
 class Grid:
-    """The axes of which the grid is made: all of the file's, and those that are left with the values asked for.
+    """The axes of the grid: all axes of the file, with the values that `--only` leaves.
 
-    An axis of which one value was asked for is none any more: what it sets, `fixed`, is set in every cell.
+    An axis with one value left is none any more: its settings, `fixed`, are set in every cell.
     """
 
     every: tuple[GridColumn, ...]
@@ -41,7 +41,7 @@ class Grid:
         return len(column.values) == 1 and column not in self.every
 
     def cells(self, combinations: Iterable[tuple[Value, ...]]) -> list[tuple[Value, ...]]:
-        """Of all combinations of the file those that are asked for, as values of the axes that are left."""
+        """Return the combinations of the file that are left, as values of the remaining axes."""
         return [
             tuple(value for value, column in zip(values, self.wanted, strict=True) if not self._is_fixed(column))
             for values in combinations
@@ -49,14 +49,14 @@ class Grid:
         ]
 
     def baseline(self, labels: Mapping[str, str]) -> dict[str, str]:
-        """The baseline of the file on the axes that are left: the first value where its own was not asked for."""
+        """Return the baseline of the file on the remaining axes: the first value where its own is left out."""
         return {
             column.name: label if (label := labels[column.name]) in column.axis.labels else column.axis.labels[0]
             for column in self.axes
         }
 
     def has(self, labels: Mapping[str, str]) -> bool:
-        """Whether every one of these labels was asked for, so that what the file says of them still holds."""
+        """Whether every one of these labels is left, so that the file's statement about them still holds."""
         return all(labels[column.name] in column.axis.labels for column in self.wanted)
 
     def given(self, names: Sequence[str]) -> tuple[str, ...]:
@@ -75,7 +75,7 @@ class Asked:
     goals: tuple[str, ...] = ()
 
     def grid(self, columns: Sequence[GridColumn]) -> Grid:
-        """The grid asked for. Raises ScenarioError for an axis or a value that is not there."""
+        """Return the remaining grid. Raises ScenarioError for an unknown axis or value."""
         wanted: dict[str, list[Value]] = {}
         for text in self.only:
             column, values = _chosen(text, columns)
@@ -93,7 +93,7 @@ class Asked:
         return (*grid.fixed, *found)
 
     def added_to(self, question: str) -> str:
-        """The experiment's question, with how it is asked here; without the values of secrets."""
+        """Return the experiment's question, with the changes of the command line; without the values of secrets."""
         found = [read_change(text) for text in self.settings]
         words = [*self.only, *(f"{one.path}={_in_words(shown(one.path, one.value))}" for one in found)]
         return f"{question} (asked with {'; '.join(words)})".lstrip() if words else question

@@ -1,4 +1,4 @@
-"""The library of experiments that comes with groupsim, by name."""
+"""The library of experiments of groupsim, by name."""
 
 from __future__ import annotations
 

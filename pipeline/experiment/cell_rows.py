@@ -1,4 +1,4 @@
-"""The rows of the table `cells`: what the numbers of the cells stand for. They depend on the experiment alone."""
+"""The rows of the table `cells`: the settings behind the numbers of the cells. They depend on the experiment alone."""
 
 from __future__ import annotations
 

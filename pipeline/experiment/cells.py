@@ -1,4 +1,4 @@
-"""The cells of a grid: each combination applied to the scenario, read and judged, written as canonical JSON.
+"""The cells of a grid: each combination applied to the scenario, validated, written as canonical JSON.
 
 The same mistake shows in many cells; it is reported once, with a cell that has it.
 """
@@ -56,7 +56,7 @@ def cells_of(
 
 @define
 class _Maker:
-    """Makes cells and keeps what is wrong with them."""
+    """Makes cells and collects their problems."""
 
     base: Base
     axes: list[str]
@@ -66,7 +66,7 @@ class _Maker:
     _files: dict[Path, str] = field(factory=dict)
 
     def cell(self, number: int, values: tuple[Value, ...]) -> Cell | None:
-        """The cell of a combination, or None and its mistakes kept."""
+        """Return the cell of a combination, or None and collect its problems."""
         labels = {axis: value.label for axis, value in zip(self.axes, values)}
         changes = [change for value in values for change in value.changes]
         settings = {change.path: shown(change.path, change.value) for change in changes}
@@ -94,7 +94,7 @@ class _Maker:
         return self._files[path]
 
     def report(self) -> tuple[Problem, ...]:
-        """Each problem once, whatever its numbers; where not every cell has it, with the first that has."""
+        """Return each problem once; where not every cell has it, with the first that has."""
         return tuple(self._told(problem, cells) for problem, cells in self._found.values())
 
     def _told(self, problem: Problem, cells: list[str]) -> Problem:

@@ -1,4 +1,4 @@
-"""The changes that an experiment makes to its scenario, and how they may be shown."""
+"""The changes of an experiment to its scenario, and their form for display."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from groupsim.scenarios.loading.changes import Change
 def change_of(path: str, value: Any, document: Document, at: Path_, path_place: Place) -> Change:
     """A change whose value stands at `at` of the experiment's document.
 
-    A .properties file is looked for beside the experiment, whatever the scenario.
+    A .properties file is searched beside the experiment, not beside the scenario.
     """
     if isinstance(value, str) and path.endswith(".properties-file"):
         value = str((Path(document.file).parent / value).resolve())
@@ -24,7 +24,7 @@ def change_of(path: str, value: Any, document: Document, at: Path_, path_place: 
 
 
 def shown(path: str, value: Any) -> Any:
-    """A setting as it may be shown and kept: without the values of secrets."""
+    """Return a setting for display and storage: without the values of secrets."""
     group, _, key = path.rpartition(".properties.")
     if group:
         return WITHHELD if is_secret(key) else value

@@ -1,4 +1,4 @@
-"""The experiment file as values: what it says, and nothing else; and from its text to these values.
+"""The experiment file as values, and their decoding from its text.
 
 The classes are the format, as in `scenarios/language/model.py`: a class is a mapping of the file, a field is a key.
 What is free (the values of an axis, the scenario) is judged where its meaning is known (`grid.py`, `load.py`).
@@ -46,7 +46,7 @@ class GoalSpec:
 
 @frozen(kw_only=True)
 class ExperimentFile:
-    """A whole experiment: a scenario, what to vary, how many seeds."""
+    """A whole experiment: a scenario, axes, a number of seeds."""
 
     title: str = key("One line: what is compared.", "")
     question: str = key("The question that the answer of the report answers.", "")

@@ -22,14 +22,14 @@ class GoalMetric(Protocol):
 
 
 def known_metrics() -> Mapping[str, GoalMetric]:
-    """The metrics of the analysis, which is not imported before somebody asks."""
+    """Return the metrics of the analysis, imported at the first use."""
     from groupsim.pipeline.tables.metrics import METRICS
 
     return METRICS
 
 
 def goals_of(specs: Sequence[GoalSpec], metrics: Mapping[str, GoalMetric]) -> tuple[Goal, ...]:
-    """The goals of a file, in terms of these metrics. Raises what `problems_of` understands."""
+    """The goals of a file, in terms of these metrics. Raises errors for `problems_of`."""
     collector = Collector()
     found = [collector.attempt(("goals", index), _goal, spec, metrics) for index, spec in enumerate(specs)]
     collector.done()
@@ -68,9 +68,9 @@ def _bound(metric: GoalMetric, found: object) -> int | float | None:
 
 
 def baseline_labels(said: Mapping[str, Any], columns: Sequence[GridColumn]) -> dict[str, str]:
-    """The labels of the baseline: what the file says, the first value of every other axis.
+    """Return the labels of the baseline: those of the file, and the first value of every other axis.
 
-    Raises what `problems_of` understands.
+    Raises errors for `problems_of`.
     """
     collector = Collector()
     named = {axis: collector.attempt(("baseline",), label_among, columns, axis, label) for axis, label in said.items()}
@@ -79,7 +79,7 @@ def baseline_labels(said: Mapping[str, Any], columns: Sequence[GridColumn]) -> d
 
 
 def given_axes(said: Sequence[str], columns: Sequence[GridColumn]) -> tuple[str, ...]:
-    """The axes that are circumstances, in the order of the grid. Raises what `problems_of` understands."""
+    """Return the axes that are circumstances, in the order of the grid. Raises errors for `problems_of`."""
     names = [column.name for column in columns]
     for index, axis in enumerate(said):
         if axis not in names:

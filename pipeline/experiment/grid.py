@@ -1,4 +1,4 @@
-"""From axes to combinations: values with their labels, the product, what is left out of it, and how large it may be."""
+"""The combinations of axes: values with their labels, the product, its exclusions, and its largest size."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class GridColumn:
 
 
 def columns_of(vary: Mapping[str, AxisSpec], document: Document) -> tuple[GridColumn, ...]:
-    """The axes of a file with their values. Raises what `problems_of` understands."""
+    """Return the axes of a file with their values. Raises errors for `problems_of`."""
     collector = Collector()
     found = tuple(collector.attempt(("vary", name), _column, name, spec, document) for name, spec in vary.items())
     collector.done()
@@ -137,7 +137,7 @@ def _several(label: str, settings: object, document: Document, at: Path_) -> Val
 
 
 def _refuse_overlap(name: str, earlier: GridColumn, later: GridColumn) -> None:
-    """A later axis that sets what an earlier one sets would make the earlier one do nothing."""
+    """Refuse a later axis that sets the path of an earlier one, which would then have no effect."""
     mine, theirs = _paths(later), _paths(earlier)
     for path in mine:
         hit = next((one for one in theirs if one == path or one.startswith(f"{path}.")), None)
@@ -178,7 +178,7 @@ def refuse_too_many_runs(columns: Sequence[GridColumn], cells: int, seeds: int) 
 
 
 def combinations_of(columns: Sequence[GridColumn], skip: Sequence[Mapping[str, Any]]) -> Iterator[tuple[Value, ...]]:
-    """The product without what is left out, the last axis fastest. Raises what `problems_of` understands."""
+    """Return the product without the exclusions, the last axis fastest. Raises errors for `problems_of`."""
     rules = _rules(columns, skip)
     names = [column.name for column in columns]
     for values in itertools.product(*(column.values for column in columns)):

@@ -1,6 +1,6 @@
-"""From a file to an experiment that can run, or to a list of everything that is wrong with it.
+"""Load a file as an experiment that can run, or as a list of all its problems.
 
-Every path, every label and every cell is judged here: what comes out has nothing left that could be misspelt.
+Every path, every label and every cell is validated here: the result has no misspelt name left.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ _NAMES_AXES = ("skip", "baseline", "given")
 
 
 def _without(document: Document, wrong: Iterable[Path_]) -> Document | None:
-    """The document without what stands at these paths; None where nothing would be left to judge.
+    """Return the document without these paths; None where nothing would be left to validate.
 
     Only whole axes, changes and sections are taken out: nothing changes its place, and no list its numbers. Where axes
     go, so does what names them.
@@ -153,14 +153,14 @@ def _without(document: Document, wrong: Iterable[Path_]) -> Document | None:
 
 
 def _problems(error: ValueError, document: Document, seeds: int | None) -> list[Problem]:
-    """What is wrong, and where: too many seeds were asked for on the command line, or in the file."""
+    """Return the problem of too many seeds, at the command line or the file."""
     if seeds is not None and isinstance(error, Wrong) and error.below == ("seeds",):
         return [Problem(Place(f"--seeds {seeds}"), str(error), error.remedy)]
     return problems_of(error, document)
 
 
 def read_file(document: Document) -> ExperimentFile:
-    """What the file says, its shape judged and nothing else. Raises ScenarioError."""
+    """Decode the file and validate its shape only. Raises ScenarioError."""
     if not catalogue.is_experiment(document):
         message = "this is no experiment: it has neither `scenario` nor `vary`"
         remedy = "it names a scenario and what to vary; a scenario alone is for `groupsim run`, or for --vary PATH=A,B"
@@ -200,7 +200,7 @@ def _combinations(grid: Grid, said: ExperimentFile) -> list[tuple[Value, ...]]:
 
 
 def _baseline(cells: Sequence[Cell], labels: Mapping[str, str], said: Mapping[str, Any], document: Document) -> int:
-    """The number of the baseline; the first cell when nothing is `said` (of what is asked for) and it is left out."""
+    """Return the number of the baseline; the first cell when the file has none and its own is left out."""
     for cell in cells:
         if cell.labels == labels:
             return cell.number
@@ -215,7 +215,7 @@ def _baseline(cells: Sequence[Cell], labels: Mapping[str, str], said: Mapping[st
 
 
 def base_of(document: Document, said: ExperimentFile, name: str) -> Base:
-    """The scenario that is varied, with what is set for every cell. Raises ScenarioError."""
+    """Return the scenario to vary, with the settings of every cell. Raises ScenarioError."""
     place = document.at_value(("scenario",))
     if isinstance(said.scenario, dict):
         inner = _inline(document)

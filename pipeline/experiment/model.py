@@ -1,4 +1,4 @@
-"""An experiment as values: its axes, the cells of its grid, its seeds, what it is after."""
+"""An experiment as values: its axes, the cells of its grid, its seeds, its goals."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Cell:
 
 @frozen
 class Goal:
-    """What to strive for: a metric, the way it should go, and bounds that must be kept (in the metric's unit)."""
+    """A goal: a metric, its direction, and bounds that must hold (in the metric's unit)."""
 
     metric: str
     direction: Literal["minimise", "maximise"]
@@ -66,7 +66,7 @@ class Experiment:
     `baseline` is the number of a cell. `given` are names of axes that are circumstances and no choice. `common` are
     changes that hold in every cell (`set:` in the file, and `told`: those of the command line). `file` is the
     experiment's file, `folder` that of its scenario, where `module:Class` is looked for. `warnings` are warnings and
-    notes on the file; they are not kept in JSON.
+    notes on the file; they are not stored in JSON.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""An experiment as JSON: what the directory of a sweep keeps, to be read without YAML and without the file."""
+"""An experiment as JSON, in the directory of a sweep, readable without YAML and without the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An experiment asked on the command line alone: one scenario, and `--vary PATH=VALUE,VALUE…` for each axis.
+"""An experiment from the command line alone: one scenario, and `--vary PATH=VALUE,VALUE…` for each axis.
 
 So a question about two settings needs no file. What comes out is an experiment like any other: a sweep keeps its runs,
 and is taken up again by the same command.
@@ -47,7 +47,7 @@ def experiment_varying(
 
 
 def _out_of_phase(scenario: Document, varied: Sequence[str], asked: Asked) -> Asked:
-    """Shift the steps of each seed, unless the scenario or the command line says whether to.
+    """Shift the steps of each seed, unless the scenario or the command line sets it.
 
     The steps of a scenario stand at fixed times, where heartbeats are in the same phase with every seed: many seeds
     would say no more than one. Experiments of a file draw what they want drawn, and say so themselves.
@@ -67,7 +67,7 @@ class _Axis:
 
 
 def _document(scenario: Document, axes: Sequence[_Axis]) -> Document:
-    """What an experiment's file would say, each part of the scenario at its place in the scenario's file."""
+    """Return the content of an experiment's file, each part of the scenario at its place in the scenario's file."""
     short = [_short(axis.path) for axis in axes]
     vary: dict[str, Any] = {}
     moved: dict[Path_, Place] = {}

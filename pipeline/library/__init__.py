@@ -1,1 +1,1 @@
-"""The experiments that come with groupsim, each answering one question that operators really ask."""
+"""The experiments of groupsim, each for one question of operators."""

@@ -1,4 +1,4 @@
-"""The page as one file: template, style, scripts, plotly and data put together, and written whole or not at all.
+"""The page as one file: template, style, scripts, plotly and data, written completely or not at all.
 
 Nothing on the page is fetched from anywhere: everything is inside, and its content security policy forbids the rest.
 """
@@ -33,7 +33,7 @@ class PageError(Exception):
 
 @frozen
 class Head:
-    """What stands above everything: what kind of page, the sentence, and a line of facts below it."""
+    """The head of a page: its kind, the sentence, and a line of facts below it."""
 
     kind: str
     headline: str
@@ -42,7 +42,7 @@ class Head:
 
 
 def assemble(head: Head, data: dict[str, Any], scripts: tuple[str, ...] = ()) -> str:
-    """The page. `data` is what the scripts draw; it must be plain JSON data. Raises PageError without plotly."""
+    """Return the page. `data` is the input of the scripts, plain JSON data. Raises PageError without plotly."""
     slots = {
         "TITLE": html.escape(head.title),
         "KIND": html.escape(head.kind),
@@ -54,7 +54,7 @@ def assemble(head: Head, data: dict[str, Any], scripts: tuple[str, ...] = ()) ->
         "DATA": as_json(data),
         "SCRIPT": "\n".join(_file(name) for name in (*COMMON, *scripts, *START)),
     }
-    # One pass: what is put in is not looked at again, whatever it holds.
+    # One pass: inserted text is not searched again.
     return _SLOT.sub(lambda match: slots[match[1]], _file("page.html"))
 
 

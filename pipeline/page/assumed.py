@@ -1,6 +1,6 @@
-"""What a run took for granted: cost models, settings, defaults, and where the scenario comes from.
+"""The assumptions of a run: cost models, settings, defaults, and the source of the scenario.
 
-A number from a simulation is worth what its assumptions are, so a page names them: also those that nobody chose.
+A number from a simulation is worth no more than its assumptions, so a page lists them, defaults included.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ LIMITS = (
 
 
 def assumed(scenario: Scenario) -> Assumed:
-    """Everything a reader has to know to judge the figures, as (heading, facts); a fact is (what, value)."""
+    """Return the facts that a reader needs to judge the figures, as (heading, facts); a fact is (name, value)."""
     found: Assumed = [("Scenario", list(_scenario(scenario))), ("Brokers and network", list(_cluster(scenario)))]
     found.append(("Topics", [(name, _topic(scenario, name)) for name in scenario.topics]))
     found += _kinds(scenario)
@@ -106,7 +106,7 @@ def _brokers_logs(scenario: Scenario, cluster: ClusterConfig) -> Iterator[tuple[
 
 
 def _kafkas(scenario: Scenario, cluster: ClusterConfig) -> dict[str, str]:
-    """Settings that decide what is lost and when, also where nobody chose them."""
+    """Return the settings that decide which data is lost and when, defaults included."""
     found = {
         "min.insync.replicas": str(cluster.controller.min_insync_replicas),
         "replica.lag.time.max.ms": str(cluster.replica.replica_lag_time_max_ms),
@@ -145,7 +145,7 @@ def _topic(scenario: Scenario, name: str) -> str:
 
 
 def _kinds(scenario: Scenario) -> Assumed:
-    """Members with the same settings and behaviour are told together; of those specified together the first tells."""
+    """Join members with the same settings and behaviour; of those specified together the first one counts."""
     first: dict[tuple[str, str], MemberPlan] = {}
     names: dict[tuple[str, str], list[str]] = {}
     for plan in plans(scenario):

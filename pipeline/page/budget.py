@@ -1,4 +1,4 @@
-"""How much a page may hold: parts are taken in order of importance while there is room; the page says what is not."""
+"""The size limit of a page: parts are taken in order of importance while there is room; the page names the others."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Rows as a page carries them: by column, each text once, the key left out.
+"""Rows for a page: by column, each text once, without the key.
 
-A page holds the rows of many runs, and a run says the same few names over and over. `pack` writes a table as its
+A page holds the rows of many runs, and a run repeats the same few names. `pack` writes a table as its
 columns and a text as a number into one list of the run's texts; `unpack` in `base.js` reads it.
 """
 

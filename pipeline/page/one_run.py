@@ -1,4 +1,4 @@
-"""The page of one run, made of the rows of its tables and nothing else."""
+"""The page of one run, made of the rows of its tables only."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from groupsim.scenarios.runtime.runner import Judged
 from groupsim.scenarios.story.causes import MEANING
 from groupsim.scenarios.story.words import processes, span
 
-# A heading and what stands under it: (what, value), or sentences when there is no `what`.
+# A heading and its facts: (name, value), or sentences without a name.
 Assumed = Sequence[tuple[str, Sequence[tuple[str, str]]]]
 
 
@@ -45,7 +45,7 @@ def run_page(
 
 
 def subtitle(run: Mapping[str, Any], rows: Mapping[str, Sequence[tuple[Any, ...]]], title: str) -> str:
-    """A line of facts: what, which seed, how long, how many, and the command that runs it again."""
+    """Return a line of facts: the scenario, the seed, the length, the counts, and the command that repeats the run."""
     profile = MEMBERS.names.index("profile")
     parts = [title, f"seed {run['seed']}", f"{span(run['virtual_us'])} of virtual time" if run["virtual_us"] else ""]
     parts += [processes(row[profile] for row in rows.get("members", ())), run["repeat"] or ""]
@@ -53,7 +53,7 @@ def subtitle(run: Mapping[str, Any], rows: Mapping[str, Sequence[tuple[Any, ...]
 
 
 def verdict(one: Judged) -> dict[str, Any]:
-    """An expectation and what was found, as data."""
+    """Return an expectation and its result as data."""
     return {
         "holds": one.holds,
         "expected": one.finding.expected,

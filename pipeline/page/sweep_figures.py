@@ -18,13 +18,13 @@ COMPARISON = ("difference", "low", "high", "pairs", "p_corrected", "verdict")
 
 
 def metrics(answer: Answer) -> list[Metric]:
-    """Every metric, the goals' first: what does not fit on a page is not what was asked for."""
+    """Return every metric, the goals' first, so that those left out for room matter least."""
     goals = [goal.metric for goal in answer.goals]
     return [METRICS[name] for name in dict.fromkeys([*goals, *METRICS])]
 
 
 def described(metric: Metric, answer: Answer) -> dict[str, Any]:
-    """A metric for the page: how it is called, shown and judged (a goal may ask for the opposite way)."""
+    """Return a metric for the page: its name, format and direction (a goal may have the opposite one)."""
     better = next((goal.better for goal in answer.goals if goal.metric == metric.name), metric.better)
     return {
         "name": metric.name,
@@ -38,7 +38,7 @@ def described(metric: Metric, answer: Answer) -> dict[str, Any]:
 
 
 def statistics(answer: Answer) -> dict[str, Any]:
-    """Metric → one list per cell (`STATISTIC`), as far as there is room. Metrics that are 0 everywhere are told too."""
+    """Return metric → one list per cell (`STATISTIC`), as far as there is room; metrics of 0 everywhere, too."""
     parts = ((metric.name, _of_cells(answer, metric.name)) for metric in metrics(answer))
     return within(FIGURES_BYTES, parts)[0]
 
@@ -49,7 +49,7 @@ def _of_cells(answer: Answer, metric: str) -> list[list[Any]]:
 
 
 def comparisons(answer: Answer, role: str) -> dict[str, Any]:
-    """Metric → cell → what sets it apart from the baseline or the best (`COMPARISON`)."""
+    """Return metric → cell → its difference from the baseline or the best (`COMPARISON`)."""
     found: dict[str, dict[int, list[Any]]] = {}
     for one in answer.comparisons:
         if one.role == role:

@@ -1,4 +1,4 @@
-"""The runs of a sweep as its page has them: a line for each, and all rows of a few that stand for their cell."""
+"""The runs of a sweep for its page: a line for each, and all rows of a few that represent their cell."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Rows = dict[str, list[tuple[Any, ...]]]
 
 
 class Tables(Protocol):
-    """What is asked of a sweep's directory."""
+    """The fields of a sweep's directory that are read here."""
 
     def tables(self, name: str, columns: Sequence[str] | None = None, runs: Collection[Key] | None = None) -> pa.Table:
         """One table, or some columns or runs of it, sorted by cell and seed."""

@@ -1,4 +1,4 @@
-"""The verdict of a sweep in a few words, for the top of its page; the sentences of the answer stand below it."""
+"""The verdict of a sweep in a few words, for the top of its page; the sentences of the answer are below it."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from groupsim.pipeline.analysis import Answer
     from groupsim.pipeline.experiment import Experiment
 
-MANY_HEADLINES = 2_000  # of larger sweeps only the runs on the page are told in a sentence
+MANY_HEADLINES = 2_000  # of larger sweeps only the runs on the page have a sentence
 MANY_FAILURES = 200
 # Of every run only this; all rows of the few that are shown whole.
 TOLD = ("cell", "seed", "status", "error", "repeat", "headline", *(metric.name for metric in RUN_METRICS))
@@ -33,7 +33,7 @@ Run = Mapping[str, Any]
 
 
 class DirectoryLike(Tables, Protocol):
-    """What the page asks of a sweep's directory."""
+    """The fields of a sweep's directory that the page reads."""
 
     @property
     def experiment(self) -> Experiment:
@@ -70,7 +70,7 @@ def sweep_page(directory: DirectoryLike, answer: Answer) -> str:
 
 
 def _answered(answer: Answer) -> dict[str, Any]:
-    """What the answer says in words, and which cells it names."""
+    """Return the text of the answer, and the cells that it names."""
     names = ("question", "sentence", "decision", "recommended", "runner_up", "best", "baseline", "reasons", "warnings")
     named: dict[str, Any] = {name: getattr(answer, name) for name in names}
     named["all_recommended"] = sorted(answer.all_recommended)
@@ -127,7 +127,7 @@ def _without_seed(command: str, seed: int) -> str:
 
 
 def _assumed(experiment: Experiment) -> Assumed:
-    """The experiment's own words, what varies, and what the baseline assumes."""
+    """Return the experiment's own text, its axes, and the assumptions of the baseline."""
     said = [("question", experiment.question), ("source", experiment.source or ""), ("notes", experiment.notes)]
     common = [(path, str(value)) for path, value in without_secrets(experiment.common).items()]
     varied = [

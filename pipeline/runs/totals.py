@@ -33,7 +33,7 @@ def totals(story: Story, rows: Tables, events: int, expectations_failed: int) ->
 
 
 def _sum(counts: Sequence[int | None]) -> int | None:
-    """The sum of what is known; None when nothing is."""
+    """Return the sum of the known values; None without any."""
     known = [count for count in counts if count is not None]
     return sum(known) if known else None
 

@@ -1,4 +1,4 @@
-"""Ask a sweep's directory: each of its tables is a view, and the answer an Arrow table."""
+"""Query a sweep's directory: each of its tables is a view, and the answer an Arrow table."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ENGINES = (DUCKDB, SPARK, AUTO)
 
 
 def chosen_engine(engine: str, clustered: bool = False) -> str:
-    """DuckDB where it is installed, unless Spark is asked for or a cluster named. Raises SweepError."""
+    """Return DuckDB where it is installed, unless Spark or a cluster is requested. Raises SweepError."""
     if engine not in ENGINES:
         raise SweepError(f"--engine {engine}: no such engine", f"one of {', '.join(ENGINES)}", bad_input=True)
     if engine == DUCKDB and clustered:
@@ -43,8 +43,8 @@ def chosen_engine(engine: str, clustered: bool = False) -> str:
 def ask(directory: Directory, query: str, engine: str = AUTO, options: EngineOptions | None = None) -> pa.Table:
     """What a query finds in the tables of a sweep.
 
-    The query may name every table of `QUERIED`; `options` say where Spark runs. Raises SweepError for a query that
-    does not only read, names what is not there or cannot be answered, and for an engine that is not installed.
+    The query may name every table of `QUERIED`; `options` are Spark's place. Raises SweepError for a query that
+    does not only read, names unknown tables or cannot be answered, and for an engine that is not installed.
     """
     text = checked(query)
     chosen = chosen_engine(engine, bool(options and options.clustered))
@@ -81,7 +81,7 @@ def _view(connection: Any, directory: Directory, name: str) -> None:
 
 @contextmanager
 def _without_log() -> Iterator[None]:
-    """PySpark logs a query's mistake with the stack of the JVM; who asked gets a sentence."""
+    """Silence PySpark's log of a query's mistake, with the stack of the JVM; the user gets a sentence."""
     from pyspark.logger import PySparkLogger
 
     logger = PySparkLogger.getLogger("SQLQueryContextLogger")

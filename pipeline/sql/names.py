@@ -1,4 +1,4 @@
-"""Names in a query that are none: the table or column that was meant, from what DuckDB and Spark say."""
+"""Unknown names in a query: the likely table or column, from the errors of DuckDB and Spark."""
 
 from __future__ import annotations
 

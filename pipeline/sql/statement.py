@@ -1,4 +1,4 @@
-"""A query before it runs: one statement, that only reads, and which tables it may name."""
+"""Checks of a query before it runs: one statement, that only reads, and the tables it names."""
 
 from __future__ import annotations
 

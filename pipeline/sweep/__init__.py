@@ -1,8 +1,8 @@
-"""Sweeps: what has to run, where it runs (Spark or a pool), what is finished, and the directory that holds it.
+"""Sweeps: the missing runs, the engine (Spark or a pool), the finished runs, and the directory with all of them.
 
 `sweep` runs what an experiment still lacks and writes it into a `Directory`; both engines (`pool`, `spark/engine.py`)
-are sent the same tasks (`plan`), do the same work (`work`) and answer with the same tables. In `spark/`: what travels
-to other machines is one zip (`bundle`); `probe` asks the machines first whether they can run it; `session` makes the
+are sent the same tasks (`plan`), do the same work (`work`) and answer with the same tables. In `spark/`: one zip goes
+to other machines (`bundle`); `probe` checks first whether the machines can run it; `session` makes the
 Spark session, `java` finds the Java under it. No module here is called as the function `session` is: it would hide it.
 """
 
@@ -33,7 +33,7 @@ __all__ = ["Directory", "EngineOptions", "Outcome", "SweepError", "register", "s
 
 
 def __getattr__(name: str) -> Any:
-    # On first use, so that what is loaded on an executor (`work`) does not bring the driver's half along.
+    # On first use, so that an executor, which loads `work`, does not load the driver's half.
     home = _HOMES.get(name)
     if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""The user's own assignors: which modules an experiment names, and which files they consist of.
+"""The user's own assignors: the modules that an experiment names, and their files.
 
 A scenario names an assignor as `module:Class`, looked for beside the scenario and then where Python looks, or by the
 name under which an installed distribution registers it.
@@ -47,7 +47,7 @@ def _names(value: Any) -> Iterator[str]:
 
 
 def modules(names: Iterable[str], folder: Path) -> dict[str, bytes]:
-    """The sources of `module:Class` assignors, and what they import from beside themselves, by path in the zip.
+    """The sources of `module:Class` assignors, and their imports from the same folder, by path in the zip.
 
     Raises SweepError for a module that is not there or is no Python source.
     """

@@ -1,4 +1,4 @@
-"""Manifests: which runs are finished, and which files hold their rows.
+"""Manifests: the finished runs, and the files with their rows.
 
 A chunk is the runs of one task. Its tables are written first, each as one file, and its row of a manifest after them:
 runs, failures, costs, files with their rows. A chunk counts when its row is there, so a file of an attempt that was

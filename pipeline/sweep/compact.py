@@ -2,11 +2,11 @@
 
 A sweep writes a file per table and task, in the order in which it simulates: seed by seed over all cells. Compacted, a
 file has some neighbouring cells with all their seeds (of a cell that is too large for one file, some of its seeds),
-sorted by cell and seed, and its row groups are small: a query about a cell reads what has it, and passes over the rest.
+sorted by cell and seed, and its row groups are small: a query about a cell reads its groups and skips the rest.
 There are no folders `cell=…`, which would be one small file each for thousands of cells.
 
-What is to be merged is cut into jobs of at most `JOB` bytes, which workers do beside each other (`merging`); what is
-large enough already stays as it is, so the work grows with what is new. It may be cut short at any time.
+The files to merge are cut into jobs of at most `JOB` bytes, which workers do in parallel (`merging`). Files that are
+large enough stay as they are, so the work grows with the new ones. It may be interrupted at any time.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ JOB = 4 * TARGET  # of the largest table in the chunks that one worker merges
 SMALL = 4  # a chunk below this part of the target is merged with others
 GATHERED = 2_000  # chunks, after which a sweep that goes on has them merged
 WORTH = 16  # chunks: a sweep does not trouble itself for fewer
-FIRST = "0000"  # what the names of compacted chunks begin with: before all others
+FIRST = "0000"  # the prefix of compacted chunks: they sort before all others
 _LAST = 999_999
 
 
@@ -46,7 +46,7 @@ def compact(where: Path | str, conf: Mapping[str, str] | None = None, target: in
     """Write the tables of a directory again in files of about `target` bytes of its largest table, in this process.
 
     A local directory is locked meanwhile. Raises SweepError when it is none of a sweep, another sweep writes there, a
-    file is damaged or there is no room; what counted before counts then.
+    file is damaged or there is no room; then the old chunks count.
     """
     contents = Directory.open(where, conf).contents
     with Directory.prepare(where, contents, conf) as directory:
@@ -59,7 +59,7 @@ def compact(where: Path | str, conf: Mapping[str, str] | None = None, target: in
 def merge_all(
     directory: Directory, todo: Sequence[Job], perform: Callable[[Iterable[Job]], object] | None = None
 ) -> None:
-    """Have jobs performed, here or by what `perform` is, and put what counts then into one manifest."""
+    """Run jobs, here or by `perform`, and write the resulting chunks into one manifest."""
 
     def here(some: Iterable[Job]) -> None:
         for job in some:
@@ -113,7 +113,7 @@ def name_before(there: Iterable[Chunk]) -> str:
 def tidy(directory: Directory) -> None:
     """Put the rows that count into one manifest, and remove the others with their files."""
     place = directory.place
-    old = chunks.names(place)  # first: what another sweep adds from now on is not ours to remove
+    old = chunks.names(place)  # first: chunks that another sweep adds from now on must stay
     directory.refresh()
     manifest = directory.manifest
     name = f"{name_before(manifest.chunks)}-all"

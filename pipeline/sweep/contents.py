@@ -1,4 +1,4 @@
-"""What a directory of a sweep holds, as the file `experiment.json`, and whether a sweep may go on in it."""
+"""The content of a sweep's directory, as the file `experiment.json`, and whether a sweep may continue in it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LAYOUT = 2  # of the directory: 2 has manifests
 
 @attrs.frozen
 class Contents:
-    """What a directory holds: the experiment, and what its rows depend on besides."""
+    """The content of a directory: the experiment, and the other inputs of its rows."""
 
     experiment: Experiment
     code: str

@@ -1,9 +1,9 @@
-"""The directory of a sweep: the experiment, its tables in parts, manifests that say which parts count, and the results.
+"""The directory of a sweep: the experiment, its tables in parts, manifests of the parts that count, and the results.
 
     DIR/experiment.json                 the experiment, the hash of the code, the version of the tables
     DIR/chunks/<chunk>.json             manifests: which runs are finished, and which files hold their rows (`chunks`)
     DIR/tables/<table>/part-*.parquet   the rows of some runs
-    DIR/tables/cells/cells.parquet      what the numbers of the cells stand for
+    DIR/tables/cells/cells.parquet      the settings behind the numbers of the cells
     DIR/results/, DIR/report.html       the analysis and the page
 
 The directory is a `Place`: a local folder, or a URL. Which runs share a part, and in which order parts were written,
@@ -107,7 +107,7 @@ class Directory:
 
     @property
     def experiment(self) -> Experiment:
-        """The experiment, with all seeds that were ever asked for here."""
+        """Return the experiment, with all seeds that were ever requested here."""
         return self.contents.experiment
 
     @property
@@ -127,17 +127,17 @@ class Directory:
         """Where the page lies, in a local directory."""
         return self.path / REPORT
 
-    # --- what is finished ---------------------------------------------------------------------------------------------
+    # --- finished runs ---------------------------------------------------------------------------------------------
 
     @property
     def manifest(self) -> Manifest:
-        """What counts here, as it was when this was first asked, or at the last `refresh`."""
+        """The chunks that count, as of the first use, or of the last `refresh`."""
         if self._manifest is None:
             self._manifest = chunks.read(self.place)
         return self._manifest
 
     def refresh(self) -> None:
-        """Look again what is finished, when next asked."""
+        """Read the finished runs again at the next use."""
         self._manifest = None
 
     @property
@@ -229,7 +229,7 @@ class Directory:
         return chunk
 
     def _go_on(self, alone: bool) -> None:
-        """Take up what another sweep left here, if any did."""
+        """Add the runs that another sweep left here, if any."""
         try:
             present = Contents.read(self.place, self.place.read(EXPERIMENT))
         except FileNotFoundError:
@@ -244,7 +244,7 @@ class Directory:
         self.contents = attrs.evolve(self.contents, experiment=attrs.evolve(self.experiment, seeds=seeds))
 
     def _clean(self, home: Path) -> None:
-        """Remove what interrupted sweeps left: temporary files, parts in no manifest, rows that do not count."""
+        """Remove the remains of interrupted sweeps: temporary files, parts in no manifest, rows that do not count."""
         self.place.remove(f"{chunks.CHUNKS}/{one.chunk}{chunks.SUFFIX}" for one in self.manifest.repeated)
         named = {file.file for chunk in self.manifest.chunks for file in chunk.files}
         for path in home.glob("tables/*/part-*.parquet"):

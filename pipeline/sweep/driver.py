@@ -1,6 +1,6 @@
-"""A sweep from the driver's side: what is lacking is planned, performed by an engine, and counted as it is written.
+"""A sweep from the driver's side: missing runs are planned, run by an engine, and counted as they are written.
 
-Workers write the tables and the rows of the manifest; the driver hands out tasks and reads what they cost. It writes
+Workers write the tables and the rows of the manifest; the driver sends tasks and reads their costs. It writes
 tables only for executors that do not share the sweep's storage.
 """
 
@@ -45,7 +45,7 @@ class Progress:
 class Outcome:
     """What a sweep has done: runs in the directory, of these performed now, and those that failed.
 
-    `result` is what its `then` returned.
+    `result` is the result of its `then`.
     """
 
     directory: Directory
@@ -72,7 +72,7 @@ def sweep(
     note: Callable[[str], object] = lambda sentence: None,
     then: Then = lambda directory, engine: None,
 ) -> Outcome:
-    """Run what the directory at a path or URL still lacks of the experiment. Returns when all of it is there.
+    """Run the missing runs of an experiment in the directory at a path or URL. Returns when all are done.
 
     `watch` is called with every task that has ended, and every few seconds in which none has; `note` with sentences on
     the engine that was taken. `then` is called with the directory once all is there, and with the engine on Spark,
@@ -104,7 +104,7 @@ def sweep(
 
 
 def complete(directory: Directory, engine: Engine, hashed: str, watch: Watch = lambda progress: None) -> None:
-    """Run what a directory still lacks on an engine that is up. `hashed` is its code's hash, for the rows."""
+    """Run the missing runs of a directory on an engine that is up. `hashed` is its code's hash, for the rows."""
     at_work = _Sweep(directory, Bundle(b"", "", hashed), EngineOptions(), watch, lambda sentence: None)
     at_work.complete(engine)
 
@@ -119,7 +119,7 @@ def bundle_of(experiment: Experiment) -> Bundle:
 
 
 def code_of(experiment: Experiment) -> str:
-    """The hash of what an experiment's runs depend on. Raises SweepError."""
+    """Return the hash of everything that an experiment's runs depend on. Raises SweepError."""
     names = assignors.named(experiment)
     return code(assignors.modules(names, folder_of(experiment)), assignors.distributions(names))
 
@@ -232,7 +232,7 @@ class _Sweep:
             up.__exit__(None, None, None)
 
     def complete(self, engine: Engine) -> None:
-        """The pilot first, for the plan has to know what runs cost; then the rest."""
+        """Run the pilot first, because the plan needs the cost of runs; then the rest."""
         self._engine = engine
         try:
             self._through(engine, [self._plan.pilot()])
@@ -244,7 +244,7 @@ class _Sweep:
 
     def compact(self, engine: Engine | None) -> None:
         """Make few large files of many small ones, on the engine if there is one. Where that fails, all rows are there
-        yet, and a sentence says what is to be done.
+        yet, and a sentence names the remaining steps.
         """
         directory = self._directory
         todo = compacting.jobs(directory.manifest.chunks, worth=compacting.WORTH)
@@ -266,7 +266,7 @@ class _Sweep:
             directory.refresh()
 
     def _through(self, engine: Engine, waves: Iterable[Wave | Merging]) -> None:
-        """Perform waves, and take what comes back."""
+        """Run waves, and take the results."""
         self._engine = engine
         with closing(engine.perform(self._noted(waves), self._pack)) as tasks:
             for done in tasks:

@@ -1,4 +1,4 @@
-"""`--engine auto`: Spark, unless a pool of processes has done the whole sweep before Spark is up, or there is none."""
+"""`--engine auto`: Spark, unless a pool of processes finishes the whole sweep before Spark is up, or without Spark."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class EngineChoice:
 
 
 def choose(options: EngineOptions, pool_s: float | None = None) -> EngineChoice:
-    """The engine for `auto`, by what the whole sweep would take in a pool; `auto` while only that is missing."""
+    """Return the engine for `auto`, by the estimated time of the whole sweep in a pool; `auto` while it is unknown."""
     missing = [name for name in NEEDED if find_spec(name) is None]
     if missing:
         return EngineChoice(POOL, f"{' and '.join(missing)} not installed: pip install groupsim[spark]")

@@ -1,4 +1,4 @@
-"""Where runs are simulated: what every engine can do, and which one is taken."""
+"""The engines that simulate runs: their common interface, and the choice of one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MASTER = re.compile(r"local(\[(0*[1-9]\d*|\*)(,\s*0*[1-9]\d*)?\])?|local-cluste
 
 @frozen
 class EngineOptions:
-    """What the user asked for: an engine, a Spark master or a Spark Connect server, a number of workers, settings.
+    """The user's choice: an engine, a Spark master or a Spark Connect server, a number of workers, settings.
 
     `conf` are Spark's own settings. They go before ours, and those of `spark-defaults.conf` do, too.
     """
@@ -40,7 +40,7 @@ class EngineOptions:
         return bool(self.master or self.remote)
 
     def chosen(self) -> str:
-        """The engine asked for: Spark where a master or a server is named.
+        """Return the chosen engine: Spark where a master or a server is given.
 
         Raises SweepError for options that contradict each other.
         """
@@ -73,7 +73,7 @@ class EngineOptions:
 
 @frozen
 class Done:
-    """A task that has been performed, and what came of it."""
+    """A finished task, and its result."""
 
     task: Task
     answer: TaskResult
@@ -92,7 +92,7 @@ class Merging:
 
 
 class Pack(Protocol):
-    """Packs what tasks need for their journey."""
+    """Packs the inputs of tasks for other machines."""
 
     def __call__(self, tasks: Iterable[Task], /) -> Package: ...
 
@@ -109,10 +109,10 @@ class Engine(Protocol):
         """Whether its workers write where the sweep lies; otherwise their tables come back."""
 
     def perform(self, waves: Iterable[Wave | Merging], pack: Pack) -> Generator[Done | None]:
-        """Perform waves, each asked for when there is room for it; tasks come back in any order.
+        """Perform waves, each planned when there is room for it; tasks come back in any order.
 
         Yields nothing (None) for chunks that were merged, and every few seconds in which no task came back. Raises
-        SweepError when it cannot go on. A closed iterator stops what is still running.
+        SweepError when it cannot go on. A closed iterator stops the running tasks.
         """
 
     def close(self) -> None:

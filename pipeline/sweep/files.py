@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all, and a lock that keeps two sweeps out of one directory."""
+"""Files that appear completely or not at all, and a lock that keeps two sweeps out of one directory."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def _sync_folder(folder: Path) -> None:
 
 
 def lock(folder: Path) -> Callable[[], None]:
-    """Take the folder for this process; returns what gives it back. Raises SweepError when another process has it.
+    """Take the folder for this process; returns its release. Raises SweepError when another process has it.
 
     The operating system gives the lock back when a process dies, so none is ever left behind.
     """

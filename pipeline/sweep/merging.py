@@ -4,9 +4,9 @@ A distribution sort: rows go, as they are read, to the range of runs they belong
 too large for it) in temporary files; then each range is sorted and written. So every row is read once and written once,
 however many chunks there are, and no more than a range of rows is in memory.
 
-The manifest of the new chunks is what makes them count. Their names come before those of the old ones, which from then
-on repeat what is there and do not count; their files go last. A second attempt at a job that was ended in between only
-removes what the first one left.
+The manifest of the new chunks makes them count. Their names sort before those of the old ones, which from then on are
+duplicates and do not count; their files are removed last. A second attempt at an interrupted job only removes the rest
+of the first one.
 """
 
 from __future__ import annotations
@@ -70,14 +70,14 @@ def merge(place: Place, job: Job) -> None:
         if not place.is_file(job.manifest):
             chunks.write_all(place, job.name, _written(place, job))
     except SweepError:
-        if not place.is_file(job.manifest):  # another attempt was there first, and has removed what this one read
+        if not place.is_file(job.manifest):  # another attempt was first, and has removed the input of this one
             raise
     place.remove(table_file(file) for chunk in job.chunks for file in chunk.files)
 
 
 def merge_or_leave(place: Place, job: Job) -> None:
-    """Merge while a sweep goes on: where that fails the old chunks count, and the sweep's end merges them, or says what
-    keeps it from that. A disk that is full or a right that is gone ends the sweep at the next write of a task.
+    """Merge while a sweep goes on. Where that fails the old chunks count, and the sweep's end merges them or reports
+    the obstacle. A disk that is full or a right that is gone ends the sweep at the next write of a task.
     """
     with suppress(SweepError, OSError, pa.ArrowException):
         merge(place, job)

@@ -1,4 +1,4 @@
-"""The files of tables: written before the row of their chunk, and read with a sentence for what is damaged or older."""
+"""The files of tables: written before the row of their chunk, and read with a clear error for damaged or older ones."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 def read_part(place: Place, file: str, schema: pa.Schema, filters: Any = None, rows: int | None = None) -> pa.Table:
     """The columns of `schema` from one file. Raises SweepError when it is damaged, lacks a column, or has not so many
-    `rows` as the manifest says: another program wrote it.
+    `rows` of the manifest: another program wrote it.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -44,12 +44,12 @@ def read_part(place: Place, file: str, schema: pa.Schema, filters: Any = None, r
 
 
 def _of_parquet(error: OSError) -> bool:
-    """Whether the file was read and made no sense: Arrow says so with an OSError that no system has made."""
+    """Whether a file was read but is invalid: Arrow reports that with an OSError that no system has raised."""
     return error.errno is None
 
 
 def damaged(place: Place, file: str, why: str) -> SweepError:
-    """A file that is not what a sweep wrote. The chunk it belongs to is to be run again, and no other."""
+    """Return the error for a file that no sweep wrote like this. Only the runs of its chunk are repeated."""
     found = re.search(r"part-(.+)\.[^.]+\.parquet$", file)
     row = place / f"{CHUNKS}/{found[1]}{SUFFIX}" if found else f"the rows that name it in {place / CHUNKS}"
     return SweepError(

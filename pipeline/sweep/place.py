@@ -1,4 +1,4 @@
-"""Where a sweep's directory lies: a folder of this machine, or a URL that Spark and Arrow both write.
+"""The place of a sweep's directory: a folder of this machine, or a URL that Spark and Arrow both write.
 
 Everything of a directory is read and written through here, by the driver and by executors alike. A file is there whole
 or not at all: a local one gets its name once it is on the disk, HDFS renames likewise, and object stores show an object
@@ -202,7 +202,7 @@ class Place:
 
 
 class _Told:
-    """What a file system says in anger becomes a sentence with the place; a file that is not there stays that error."""
+    """Convert an error of a file system into a sentence with the place; FileNotFoundError passes."""
 
     def __init__(self, what: str, writing: bool) -> None:
         self._what, self._writing = what, writing
@@ -213,7 +213,7 @@ class _Told:
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         if isinstance(error, FileNotFoundError) and not self._writing:
             return
-        # hdfs-native raises RuntimeError for what the name node refuses.
+        # hdfs-native raises RuntimeError for refusals of the name node.
         theirs = (OSError, RuntimeError) if self._what.lower().startswith("hdfs:") else OSError
         if error is not None and (isinstance(error, theirs) or type(error).__name__.startswith("Arrow")):
             raise refused(self._what, error, self._writing) from error

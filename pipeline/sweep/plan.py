@@ -1,12 +1,12 @@
-"""What has to run, in which order, and how much of it a worker is handed at a time.
+"""The missing runs, their order, and the size of the tasks.
 
 Runs go seed by seed over all cells, so that a sweep that is stopped early has compared all cells evenly. A handful runs
-first to learn what a run costs; then tasks are cut by the clock: some seconds of work while there is much to do, less
-towards the end.
+first, to measure the cost of a run; then tasks are cut by the clock: some seconds of work while there is much to do,
+less towards the end.
 
 A run is never an object here. The runs of a seed are a row, the bits of one number; those that are finished are taken
-out of it (an anti-join over bits), and what is left goes into a task as spans. A task costs the seeds that are in it,
-however many runs are still to come, and what is kept grows with cells and seeds alone.
+out of it (an anti-join over bits), and the rest goes into a task as spans. A task costs the seeds that are in it,
+however many runs are left, and the stored data grows with cells and seeds only.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ TASK_US = 1_000_000  # until costs are known
 SHORTEST_TASK_US = 250_000  # near the end tasks get smaller, so that all cores end together
 LONGEST_TASK_US = 20_000_000  # Spark's driver needs some ms for each task
 TASKS_PER_CORE = 6  # in a wave
-WAVES = 3  # that what is left would take; two are under way at a time
+WAVES = 3  # that the rest would take; two are under way at a time
 MOST_RUNS = 2_000  # in one task, however short they are
 
 
@@ -69,9 +69,9 @@ class Wave:
 
 
 class Plan:
-    """The runs that are still to do, and what is known of their costs (µs of one core).
+    """The missing runs, and their known costs (µs of one core).
 
-    `workers` is asked before every wave: executors of a cluster come one by one.
+    `workers` is called before every wave: executors of a cluster start one by one.
     """
 
     def __init__(self, experiment: Experiment, finished: Finished, workers: Callable[[], int]) -> None:
@@ -81,13 +81,13 @@ class Plan:
         self._finished = finished
         self._every = sum(1 << cell for cell in self._cells)
         self._coming = self._in_order()
-        self._begun: Row | None = None  # what is left of a seed that is handed out in parts
+        self._begun: Row | None = None  # the rest of a seed that is planned in parts
         self._tasks = 0
         self._costs: dict[int, tuple[int, int]] = {}  # cell → runs seen, their µs
         self._seen, self._seen_us = 0, 0
         self._left = self._counts()  # cell → runs that are not finished
         self._unknown = sum(self._left.values())  # of cells whose costs are not known
-        self._known_us = 0  # what the others will cost
+        self._known_us = 0  # the cost of the others
         self.open = self._unknown  # runs that are not handed out
 
     def _counts(self) -> dict[int, int]:
@@ -120,7 +120,7 @@ class Plan:
 
     @property
     def known(self) -> bool:
-        """Whether anything is known of what runs cost."""
+        """Whether the cost of any run is known."""
         return self._seen > 0
 
     def learn(self, costs: Iterable[Cost], finished: bool = True) -> None:
@@ -149,9 +149,9 @@ class Plan:
         return max(1, total // count) if count else self._mean_us()
 
     def pilot(self) -> Wave:
-        """One run for each core, from cells spread over the grid: from them it learns what runs cost.
+        """Plan one run for each core, from cells spread over the grid: their costs are measured.
 
-        Nothing when costs are known already, from what an earlier sweep has kept.
+        Nothing when an earlier sweep has stored the costs.
         """
         row = None if self.known else self._next()
         if row is None:
@@ -165,12 +165,12 @@ class Plan:
         return Wave(tuple(self._numbered([(1 << cell, seed, seed)]) for cell in chosen))
 
     def waves(self) -> Iterator[Wave]:
-        """The rest, one wave at a time, each by what is known when it is asked for."""
+        """Plan the rest, one wave at a time, each by the costs known when it is requested."""
         while self.open:
             most = self._workers() * TASKS_PER_CORE
             open_us = self.left_us * self.open // max(1, sum(self._left.values()))
             size = min(LONGEST_TASK_US, max(SHORTEST_TASK_US, open_us // (most * WAVES)))
-            rows: dict[int, tuple[int, int]] = {}  # what rows cost, as long as this wave is cut
+            rows: dict[int, tuple[int, int]] = {}  # the cost of rows, while this wave is cut
             yield Wave(tuple(self._task(size, rows) for _ in range(most) if self.open))
 
     def _task(self, size_us: int, rows: dict[int, tuple[int, int]]) -> Task:

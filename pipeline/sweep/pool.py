@@ -34,7 +34,7 @@ DEATHS = 3  # of workers over one task before it is given up
 
 @define(eq=False)
 class _Job:
-    """What a worker is asked: a function with its arguments, made when it is handed out. Merges have no `task`."""
+    """A request to a worker: a function with its arguments, made when it is sent. Merges have no `task`."""
 
     asked: Callable[[], tuple[Any, ...]]
     what: str
@@ -44,7 +44,7 @@ class _Job:
 
 @define(eq=False)
 class _Worker:
-    """A process, the line to it, and what it is doing."""
+    """A process, its pipe, and its present job."""
 
     process: Any
     line: Connection[Any, Any]
@@ -78,7 +78,7 @@ class Pool:
                 yield self._receive(busy[line], again)  # type: ignore[index]
 
     def close(self) -> None:
-        """End all workers, whatever they are doing."""
+        """End all workers, busy ones too."""
         for worker in self._all:
             worker.process.terminate()
         for worker in self._all:
@@ -167,7 +167,7 @@ def _deaf_to_ctrl_c() -> Iterator[None]:
     """What is started here has ctrl-C blocked from its first instant on, and shows no traceback out of its imports.
 
     It is blocked and not ignored, so that one that comes just now still reaches this process, a moment later. So does
-    one that another thread takes, or a SIGTERM: neither may come between a worker's start and what it is told.
+    one that another thread takes, or a SIGTERM: neither may come between a worker's start and its first job.
     """
     if not hasattr(signal, "pthread_sigmask"):
         yield
@@ -206,7 +206,7 @@ def _serve(line: Connection[Any, Any], folder: str) -> None:
     sys.path.insert(0, folder)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     gc.collect()
-    gc.freeze()  # what was imported stays; no need to walk through it again
+    gc.freeze()  # imported modules stay; the collector need not visit them
     while True:
         try:
             function, *arguments = line.recv()
@@ -221,5 +221,5 @@ def _serve(line: Connection[Any, Any], folder: str) -> None:
             answer = f"{type(error).__name__}: {error} ({where.filename}:{where.lineno})"
         try:
             line.send(answer)
-        except OSError:  # the driver was killed: nobody waits for the answer
+        except OSError:  # the driver was killed: no process waits for the answer
             return

@@ -1,4 +1,4 @@
-"""The command that runs one run of a sweep again, alone and with its whole story."""
+"""The command that repeats one run of a sweep, alone and with its whole story."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signs of life while something takes long and says nothing."""
+"""Progress reports during a long operation without output."""
 
 from __future__ import annotations
 

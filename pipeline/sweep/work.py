@@ -1,4 +1,4 @@
-"""The executor's half of a sweep: a task's runs are simulated, and their rows written where the sweep lies.
+"""The executor's half of a sweep: simulate a task's runs, and write their rows where the sweep is.
 
 What a task needs is in its package, of plain types: documents as compressed JSON, no YAML. What comes back is one row
 of a manifest; where the executor does not share the sweep's storage, the tables themselves as bytes of Arrow. Neither
@@ -80,11 +80,11 @@ def chunk_name(packed: Package, task: int) -> str:
 
 
 def perform(packed: Package, task: int, mine: Sequence[Run], commit: bool = True) -> TaskResult:
-    """Simulate the runs of one task and write what they made; with `commit` its row, too, so that it counts.
+    """Simulate the runs of one task and write their tables; with `commit` the task's row, too, so that it counts.
 
     A run that fails is a row; only a defect of ours raises, and a SweepError when the rows cannot be written.
     """
-    with patient_collector():  # around all of them: what a run leaves is not worth a walk of its own
+    with patient_collector():  # around all of them: the garbage of one run is not worth a collection
         rows, costs = _simulated(packed, mine)
         tables = runs.to_arrow(rows)
         name, place = chunk_name(packed, task), packed["place"]
@@ -106,7 +106,7 @@ def attempt() -> str:
 
 
 def _simulated(packed: Package, mine: Sequence[Run]) -> tuple[runs.Rows, list[Cost]]:
-    """The rows of a task's runs, and what the runs of each cell took."""
+    """Return the rows of a task's runs, and the cost of the runs of each cell."""
     rows: runs.Rows = {}
     costs: dict[int, list[int]] = {}
     cells = dict.fromkeys(cell for cell, _ in mine)

@@ -1,4 +1,4 @@
-"""What tables are described with: columns, their types and meanings, and the key that tables of runs begin with."""
+"""The description of tables: columns, their types and meanings, and the key of the tables of runs."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ KEY = (
 
 @frozen
 class Table:
-    """One table: its name, what a row is, its columns after those of the key, and these."""
+    """One table: its name, the meaning of a row, its columns after those of the key, and these."""
 
     name: str
     row: str

@@ -1,4 +1,4 @@
-"""What a run is judged by: every metric with its unit, which way is better, and the column it comes from.
+"""The metrics of a run: each with its unit, its better direction, and its column.
 
 Two kinds. A metric of runs is one number per run, a column of `runs`; a cell's value is the mean over its seeds. A
 pooled metric is a quantile of things of which one run has many (standstills of partitions, rebalances): they are pooled
@@ -57,7 +57,7 @@ class Metric:
 
     @property
     def heading(self) -> str:
-        """The title over a cell's value, which says of a total that it is that of one run."""
+        """The title over a cell's value; a total is marked as that of one run."""
         return f"{self.title} per run" if self.total else self.title
 
     @property

@@ -1,16 +1,16 @@
-"""The tables that a sweep writes, as data: every column with its type, its unit and what it means.
+"""The tables that a sweep writes, as data: every column with its type, its unit and its meaning.
 
 One place for the tables in memory, in Parquet, in Spark and in `docs/tables.md` (made from here). The rules:
 
 - Everything is an integer, a boolean or text: no floats, so that tables are equal wherever they were made. Times are
   microseconds of virtual time (`_us`), lag areas are record-milliseconds.
 - Every table of runs (`TABLES`) begins with `cell` (the number of the cell in the grid) and `seed`; rows are sorted by
-  these two and then as the run made them. `CELLS` says what the cells are; it depends on the experiment alone.
+  these two and then as the run made them. `CELLS` describes the cells; it depends on the experiment alone.
 - What depends on the machine (wall-clock and CPU time, the number of workers) is not in a table.
 - No column has a name that means something in SQL (a test has the words): `group_id`, not `group`. A trace's columns
   have the names of Parquet traces (`PARQUET` in `eventloop/trace/sinks.py`).
 - Any change of the columns (a name, a type, a meaning, a new one) raises `TABLES_VERSION`. A directory of another
-  version is refused, for reading and for sweeping: no reader has to guess what is in a column that is not there.
+  version is refused, for reading and for sweeping: no reader has to guess the values of an absent column.
 """
 
 from __future__ import annotations
@@ -446,7 +446,7 @@ TABLES: dict[str, Table] = {
 }
 
 QUERIED: dict[str, Table] = {CELLS.name: CELLS, **TABLES}
-"""What a sweep's directory can be asked: the cells, and the tables of runs."""
+"""The tables of a sweep's directory for queries: the cells, and the tables of runs."""
 
 
 def arrow_schema(table: Table) -> pa.Schema:

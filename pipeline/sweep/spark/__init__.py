@@ -1,1 +1,1 @@
-"""Sweeps on Spark: sessions, what travels to executors, what they do there, and tables as DataFrames."""
+"""Sweeps on Spark: sessions, the zip for executors, their functions, and tables as DataFrames."""

@@ -1,4 +1,4 @@
-"""What travels to the executors: one zip with our rooms, what they import, and the user's own assignors.
+"""The zip for executors: our rooms, their imports, and the user's own assignors.
 
 An executor needs Python and pyarrow; all else it finds in the zip, in the versions the driver has. The zip is made of
 sources alone, stored uncompressed with fixed dates in a fixed order: the same sources give the same bytes anywhere.
@@ -21,7 +21,7 @@ import attrs
 
 from groupsim.pipeline.sweep.spark.closure import closure, files_of
 
-# The root's other modules, and the libraries that only they need, stay at home. The root names what it has by `lazy`.
+# The root's other modules, and the libraries that only they need, stay at home. The root names its parts by `lazy`.
 FRONT_DOOR = ("__init__.py", "py.typed", "testing/__init__.py", "testing/lazy.py")
 ROOMS = ("protocol", "eventloop", "assignors", "members", "coordinator", "cluster", "scenarios", "pipeline")
 DRIVERS_OWN = ("rich", "typer", "ruamel.yaml")
@@ -44,7 +44,7 @@ _DATE = (1980, 1, 1, 0, 0, 0)  # the earliest a zip knows
 
 @attrs.frozen
 class Bundle:
-    """The zip as bytes, its name (which carries a hash of all of it), and the hash of what runs depend on."""
+    """The zip as bytes, its name (with a hash of all of it), and the hash of everything that runs depend on."""
 
     data: bytes = attrs.field(repr=False)
     name: str
@@ -73,7 +73,7 @@ def bundle(own: Mapping[str, bytes] | None = None, distributions: Iterable[str] 
 
 
 def code(own: Mapping[str, bytes] | None = None, distributions: Iterable[str] = ()) -> str:
-    """The hash of what runs depend on, in hex: as `bundle` has it, without the zip."""
+    """Return the hash of everything that runs depend on, in hex: as `bundle` has it, without the zip."""
     base = _base()
     beside = _with_effect({**_more(tuple(distributions)), **(own or {})})
     return _code({**beside, MARK: base.encode()}) if beside else base
@@ -88,10 +88,11 @@ def _more(distributions: tuple[str, ...]) -> Mapping[str, bytes]:
 
 
 def _base() -> str:
-    """The hash of what every run depends on.
+    """Return the hash of everything that every run depends on.
 
-    A copy that was shipped has it with it: its packages do not say any more which files they consist of. A worker of
-    Spark on this machine may find the checkout first and the packages in the copy behind it, so all copies are asked.
+    A shipped copy contains it: its packages do not list their files any more. A worker of
+    Spark on this machine may find the checkout first and the packages in the copy behind it, so all copies are
+    searched.
     """
     copies = (copy.read_text(MARK) for copy in metadata.distributions(name="groupsim"))
     shipped = next((text for text in copies if text), None)
@@ -132,7 +133,7 @@ def _folder(package: str) -> Path:
 
 @functools.cache
 def _others(distributions: tuple[str, ...]) -> Mapping[str, bytes]:
-    """What our rooms import, and what says its version; also of the distributions that register assignors."""
+    """Return the imports of our rooms, and the sources of their versions; also of distributions with assignors."""
     needed = closure("groupsim", without=DRIVERS_OWN)
     for name in distributions:
         needed.update(closure(name, without=DRIVERS_OWN))
@@ -147,7 +148,7 @@ def _zipped(files: Mapping[str, bytes]) -> bytes:
     with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED) as archive:
         for path in sorted(files):
             entry = zipfile.ZipInfo(path, _DATE)
-            entry.create_system = 3  # whatever system makes it
+            entry.create_system = 3  # on every system
             entry.external_attr = 0o644 << 16
             archive.writestr(entry, files[path])
     return target.getvalue()

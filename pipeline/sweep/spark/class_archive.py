@@ -1,7 +1,7 @@
-"""Spark's classes as Java has them in memory, kept in a file: with it a session starts in half the time.
+"""Spark's classes as Java has them in memory, stored in a file: with it a session starts in half the time.
 
 The first sweep's Java writes it when it ends (some seconds, some 160 MB, in the user's folder for caches); the next
-ones use it. Java itself tells when a file was written by another Java or from other jars, and goes on without it. Where
+ones use it. Java itself detects a file of another Java or of other jars, and continues without it. Where
 the file cannot be written nothing is lost but that time.
 """
 
@@ -25,7 +25,7 @@ ABANDONED_S = 3600.0
 SUFFIX = ".jsa"
 KEPT = 3  # files; each pair of a Java and a Spark has its own
 BASE = "-base"  # in the name of the file that it builds upon
-OF_JAVA = "lib/server/classes.jsa"  # what most Javas bring
+OF_JAVA = "lib/server/classes.jsa"  # present in most Javas
 
 
 @frozen
@@ -49,7 +49,7 @@ class Classes:
         return (f"-XX:SharedArchiveFile={os.pathsep.join(files)}",) if files else ()
 
     def take(self, well: bool) -> None:
-        """Java has ended, `well` or not: a draft gets its name, so that whoever looks finds a whole file or none."""
+        """Handle the end of Java, successful or not: a draft gets its name, so that no reader finds a part."""
         if self.draft is None:
             return
         with suppress(OSError):
@@ -97,7 +97,7 @@ def _tidy(folder: Path) -> None:
 
 
 def _key(java: Java) -> str:
-    """What Java and Spark are told apart by: where they lie, and when they came there."""
+    """Return the identity of Java and Spark: their paths, and their times of installation."""
     spec = find_spec("pyspark")
     spark = Path(os.environ.get("SPARK_HOME") or Path(spec.origin if spec and spec.origin else ".").parent)
     parts = [java.home.resolve(), java.home / "release", spark.resolve(), spark / "jars"]

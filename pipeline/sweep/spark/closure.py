@@ -44,7 +44,7 @@ def _installed(name: str) -> Distribution:
 
 
 def _needs(needer: Distribution, extras: frozenset[str]) -> Iterator[tuple[str, frozenset[str]]]:
-    """What a distribution requires here, with the extras it was asked for."""
+    """Return the requirements of a distribution here, with the requested extras."""
     for text in needer.requires or ():
         requirement = Requirement(text)
         marker = requirement.marker
@@ -53,7 +53,7 @@ def _needs(needer: Distribution, extras: frozenset[str]) -> Iterator[tuple[str, 
 
 
 def files_of(source: Distribution, sources: bool = True) -> dict[str, bytes]:
-    """The Python files of a distribution, its tests left out, and what its metadata is asked for; by path in the zip.
+    """The Python files of a distribution, without its tests, and its metadata; by path in the zip.
 
     Raises SweepError for a distribution with compiled code, which would run on machines like this one only.
     """

@@ -6,7 +6,7 @@
     runs.where("cell != 3").write.format("groupsim").mode("append").save("s3a://bucket/results")
 
 Reading makes rows (cell, seed) and simulates nothing. Writing simulates each row of a DataFrame with these two columns,
-whatever SQL it came out of; runs that the directory has already are passed over. All that a write has made counts when
+from any SQL; runs that the directory has already are skipped. All that a write has made counts when
 it ends, and nothing of it when it fails. The experiment travels with the DataFrame, in the metadata of the column
 `cell`; where a DataFrame has lost it (`option("experiment", …)` on the write) it is to be named again.
 

@@ -1,8 +1,8 @@
 """The engine on Spark: the runs of a wave are a DataFrame, each task a partition of it, and executors write the tables.
 
 What comes back is one row of a manifest for each task. Two waves are always in flight, so that when one runs out of
-tasks the cores take those of the next. Where executors do not share the sweep's storage (a probe asks them), the tables
-come back as bytes instead, and the driver writes them.
+tasks the cores take those of the next. Where executors do not share the sweep's storage (a probe checks that), the
+tables come back as bytes instead, and the driver writes them.
 """
 
 from __future__ import annotations
@@ -107,7 +107,7 @@ class Spark:
             merging(packed, wave.place, self.zip_name, wave.optional), f"task bigint, {ROW}, {PROBLEM}"
         )
         for row in done.toArrow().to_pylist():
-            _chunk(row)  # raises what kept it from being done
+            _chunk(row)  # raises its error
         return []
 
     def close(self) -> None:
@@ -116,7 +116,7 @@ class Spark:
 
 
 def _beside_us(spark: Any) -> bool:
-    """Whether the workers run here with our own Python: what a probe would ask is known then."""
+    """Whether the workers run here with our own Python: then no probe is needed."""
     context = getattr(spark, "_sc", None)
     if context is None or not re.fullmatch(r"local(\[.*\])?", context.master):
         return False
@@ -126,7 +126,7 @@ def _beside_us(spark: Any) -> bool:
 PROBLEM = "problem string, remedy string, bad_input boolean"
 
 
-# One statement: Spark's driver analyses each step of a DataFrame again, which would be most of what it does in a sweep.
+# One statement: Spark's driver analyses each step of a DataFrame again, which would be most of its work in a sweep.
 RUNS_OF = """
 select cast(part[0] as bigint) as task, cast(cell as int) as cell, seed
 from (

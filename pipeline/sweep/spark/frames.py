@@ -1,4 +1,4 @@
-"""The tables of a sweep's directory as DataFrames of Spark, whatever the storage.
+"""The tables of a sweep's directory as DataFrames of Spark, on any storage.
 
 Spark reads the files itself where it can: a folder that its executors share with the driver, and HDFS. Object stores
 are read by Arrow on the executors, so Spark needs no jars for them. Where executors share nothing with the driver, the

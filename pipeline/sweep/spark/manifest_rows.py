@@ -1,4 +1,4 @@
-"""What executors answer, as batches of Arrow: rows of a manifest, and tables in pieces. No Spark in here."""
+"""The answers of executors as batches of Arrow: rows of a manifest, and tables in pieces. No Spark in here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The question before the first run: can the workers do this work? And what went wrong when Spark says so at length."""
+"""The check before the first run whether the workers can do the work, and short forms of Spark's errors."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from groupsim.pipeline.sweep.spark.remote import INTRODUCTIONS, introducing
 from groupsim.pipeline.sweep.spark.session import jvm_log
 
 _OURS = f"{sys.version_info.major}.{sys.version_info.minor}"
-# Py4JError itself, not one of its kinds that tell what Java said: there was no answer.
+# Py4JError itself, not one of its subclasses with Java's error: there was no answer.
 _NETWORK = ("Py4JError", "Py4JNetworkError", "ConnectionRefusedError", "ConnectionResetError")
 _PLACE = re.compile(r"\(TID \d+\) \((\S+) executor (\w+)\)")
 _GONE = re.compile(r"SparkContext was shut ?down|stopped SparkContext|StatusCode.UNAVAILABLE")
-# What is found in Spark's message; what it means; what helps.
+# A pattern of Spark's message; its meaning; the remedy.
 _KNOWN = (
     (
         re.compile(r"Python in worker has different version:? \(?(\d+[., ]+\d+)"),
@@ -49,10 +49,10 @@ PATIENCE_S = 120.0  # for the first executor of a cluster to come up
 
 
 def probe(spark: Any, zip_name: str, place: Place) -> tuple[int, bool]:
-    """Ask a worker in each of the cluster's slots what it is; returns the number of slots, and whether all of them can
+    """Check a worker in each of the cluster's slots; returns the number of slots, and whether all of them can
     write where the sweep lies.
 
-    Raises SweepError naming the first host that cannot work, what it has, and the remedy; also when it cannot write to
+    Raises SweepError with the first unsuitable host, its state, and the remedy; also when it cannot write to
     a URL.
     """
     job = spark.range(100_000).mapInArrow(introducing(zip_name, place), INTRODUCTIONS)
@@ -87,7 +87,7 @@ def probe(spark: Any, zip_name: str, place: Place) -> tuple[int, bool]:
 
 
 def stop_jobs(spark: Any) -> None:
-    """Stop whatever this session runs on Spark, classic or Connect; also when there is no Spark any more."""
+    """Stop everything that this session runs on Spark, classic or Connect; also after the end of Spark."""
     try:
         spark.interruptAll()
     except Exception:
@@ -95,7 +95,7 @@ def stop_jobs(spark: Any) -> None:
 
 
 def explained(error: BaseException, log: Path | None = None) -> SweepError:
-    """Spark's error in a sentence: which host (often told by the JVM's log alone), what is missing, the remedy."""
+    """Return Spark's error as a sentence: the host (often in the JVM's log only), the missing part, the remedy."""
     if isinstance(error, SweepError):
         return error
     text = str(error)

@@ -1,7 +1,7 @@
 """The functions that Spark runs in its Python workers, made so that they depend on nothing but the shipped zip.
 
 A function inside another travels by value: the worker needs none of our modules to receive it. Its first act is to put
-the zip in front of whatever else the worker has, for a worker may well have another version of us or of trio. It
+the zip in front of everything else of the worker, which may have another version of us or of trio. It
 imports what it needs by itself, and refers to nothing of this module.
 """
 
@@ -16,7 +16,7 @@ WORK = "groupsim.pipeline.sweep.work"
 
 
 def unpacking(zip_name: str, *modules: str) -> Callable[[], None]:
-    """A function that makes a worker import what is in the zip, and forget what it has imported from elsewhere.
+    """Return a function that makes a worker import from the zip, and drop its imports from elsewhere.
 
     The zip is unpacked beside itself, once for all workers that share it: modules load sooner from files, which Python
     keeps compiled. Where that folder cannot be written, the zip itself is imported from. `modules` are loaded at once.
@@ -77,7 +77,7 @@ def unpacking(zip_name: str, *modules: str) -> Callable[[], None]:
 
 def writing(packed: Any, zip_name: str) -> Callable[[Batches], Batches]:
     """The function for `mapInArrow`: a partition of runs (task, cell, seed) is simulated and written where the sweep
-    lies, and becomes one row of a manifest; or one with what kept it from being written.
+    lies, and becomes one row of a manifest; or one with its error.
     """
     unpack = unpacking(zip_name, WORK)
 
@@ -115,8 +115,8 @@ def returning(packed: Any, zip_name: str) -> Callable[[Batches], Batches]:
 
 
 def merging(jobs: Any, place: Any, zip_name: str, optional: bool) -> Callable[[Batches], Batches]:
-    """The function that merges chunks: each row is the number of a job, and becomes a row with what kept it from being
-    done, if anything did and it is not `optional`. `jobs` are pickled, for the worker knows no class of ours before it
+    """Return the function that merges chunks: each row is the number of a job, and becomes a row with its error, if
+    there is one and the job is not `optional`. `jobs` are pickled, because the worker knows no class of ours before it
     has unpacked the zip.
     """
     unpack = unpacking(zip_name, WORK)
@@ -162,7 +162,7 @@ def reading(place: Any, name: str, columns: Any, zip_name: str | None) -> Callab
 
 
 def introducing(zip_name: str, place: Any) -> Callable[[Batches], Batches]:
-    """The function of the probe: one row per partition, that says what the worker is, and whether it can write where
+    """The function of the probe: one row per partition, with the worker's identity, and whether it can write where
     the sweep lies.
     """
     unpack = unpacking(zip_name, WORK)

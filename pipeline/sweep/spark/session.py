@@ -3,7 +3,7 @@
     with session(EngineOptions(master="spark://host:7077")) as spark:
         spark.sql("select 1").show()
 
-A local session listens on loopback alone and shows no page; what Spark has to say goes to a file that goes with the
+A local session listens on loopback alone and shows no page; Spark's output goes to a file that goes with the
 session, not to the user's terminal. `lean` is for sweeps, where Spark only schedules; queries want the full compiler.
 The user's settings (`EngineOptions.conf`, then `spark-defaults.conf`) go before ours.
 """
@@ -48,7 +48,7 @@ SETTINGS = {
     "spark.sql.catalogImplementation": "in-memory",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.session.timeZone": "UTC",
-    # What the driver remembers of what is over, for its page; a sweep is many jobs.
+    # The driver's memory of finished jobs, for its page; a sweep is many jobs.
     "spark.ui.retainedJobs": "100",
     "spark.ui.retainedStages": "100",
     "spark.ui.retainedTasks": "5000",
@@ -151,7 +151,7 @@ def _classic(options: EngineOptions, folder: Path, lean: bool, settings: Mapping
         accumulators.handle_error = lambda *_: None
     with _hushed():
         spark = SparkSession(context)
-        patience = 0.0 if kept.draft else ENDING_S  # who has to stop does not wait for the classes
+        patience = 0.0 if kept.draft else ENDING_S  # a forced stop does not wait for the classes
         try:
             yield spark
             patience = WRITING_S if kept.draft else ENDING_S
@@ -161,7 +161,7 @@ def _classic(options: EngineOptions, folder: Path, lean: bool, settings: Mapping
 
 @contextmanager
 def _hushed() -> Iterator[None]:
-    """What PySpark prints when its JVM dies, or ctrl-C meets it, says nothing that our message does not say."""
+    """Suppress the output of PySpark when its JVM dies, or at ctrl-C; our message contains everything."""
     root = logging.getLogger()  # py4j logs to the root itself
     root.addFilter(_not_py4js)
     try:
@@ -219,7 +219,7 @@ def _forget_gateway(patience: float) -> bool:
 
 @contextmanager
 def _noted_processes(begun: list[subprocess.Popen[bytes]]) -> Iterator[None]:
-    """Note what PySpark starts: interrupted while it waits for its JVM, it tells nobody of it."""
+    """Record the processes that PySpark starts: interrupted while it waits for its JVM, it does not report them."""
     from pyspark import java_gateway
 
     real = java_gateway.Popen
@@ -236,7 +236,7 @@ def _noted_processes(begun: list[subprocess.Popen[bytes]]) -> Iterator[None]:
 
 
 def _kill(begun: list[subprocess.Popen[bytes]]) -> None:
-    """End a JVM that is still starting, with what makes its command line: it would wait for us for ever."""
+    """End a JVM that is still starting, found by its command line: it would wait for us for ever."""
     for process in begun:
         with suppress(OSError):  # it has ended by itself
             os.killpg(process.pid, signal.SIGKILL)
@@ -254,12 +254,12 @@ def spark_defaults() -> dict[str, str]:
 
 
 def describe(spark: Any, what: str) -> None:
-    """Say on Spark's page what the jobs are for that this thread begins from now on: as their description, on a Connect
+    """Describe the next jobs of this thread on Spark's page: as their description, on a Connect
     server as a tag of them, for only the server describes jobs there.
     """
     if type(spark).__module__.startswith("pyspark.sql.connect."):
         spark.clearTags()
-        spark.addTag(what.replace(",", ""))  # which parts tags
+        spark.addTag(what.replace(",", ""))  # which separates tags
         return
     with suppress(Exception):
         spark.sparkContext.setJobDescription(what)
@@ -325,7 +325,7 @@ def _addresses(master: str) -> list[tuple[str, int]]:
 
 
 def _check_reached(what: str, addresses: list[tuple[str, int]]) -> None:
-    """Ask whether anybody listens: Spark itself would try for minutes before it says so."""
+    """Check whether a server listens: Spark itself would try for minutes before it reports that."""
     problems = []
     for address in addresses:
         try:
@@ -337,7 +337,7 @@ def _check_reached(what: str, addresses: list[tuple[str, int]]) -> None:
 
 
 def _last_words(log: Path, error: Exception) -> str:
-    """The line of Spark's log that says why it did not start."""
+    """Return the line of Spark's log with the reason for which it did not start."""
     lines = log.read_text("utf-8", "replace").splitlines() if log.is_file() else []
     telling = [line for line in lines if re.search(r"Exception|Error|ERROR", line) and not line.startswith("\tat ")]
     return (telling or [str(error)])[-1].strip()[:500]
