@@ -32,7 +32,7 @@ class RackFirstAssignor(Assignor):
         Partitions without a subscriber on their racks are given last, so that they even out the differences.
         """
         given: dict[str, list[TopicPartition]] = {member.member_id: [] for member in members}
-        nobody_near = []
+        waiting = []
         steps.stage("members on a rack of the partition")
         for partition, racks, subscribers in _partitions(topics, members):
             near = [member for member in subscribers if member.rack in racks]
@@ -40,9 +40,9 @@ class RackFirstAssignor(Assignor):
                 _give(partition, near, given, steps)
             else:
                 steps.set_aside((partition,), "no subscriber is on a rack of it")
-                nobody_near.append((partition, subscribers))
+                waiting.append((partition, subscribers))
         steps.stage("all subscribers")
-        for partition, subscribers in nobody_near:
+        for partition, subscribers in waiting:
             _give(partition, subscribers, given, steps)
         steps.stop("no partition is left")
         return GroupAssignment({member_id: tuple(partitions) for member_id, partitions in given.items()})

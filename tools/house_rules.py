@@ -11,6 +11,7 @@ it is, and every test says which behaviour it holds.
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Callable, Iterator
 from functools import lru_cache
@@ -46,6 +47,27 @@ CLOCK_ALLOWED = {"groupsim"}
 AROUND_A_RUN = {"groupsim/": {"time"}, "pipeline/sweep/": {"time", "multiprocessing", "concurrent"}}
 # Readers of an iterable that do not care for its order.
 ORDERLESS = {"all", "any", "sum", "min", "max", "sorted", "set", "frozenset", "len"}
+
+# Words of an idiom that names, docstrings, comments and messages do not use → plain words in their place.
+IDIOM = {
+    "told": "reported, answered, emitted, or the thing itself",
+    "said": "given, requested, or the thing itself",
+    "whoever": "the client, the caller, the reader",
+    "nobody": "no member, no client, or a passive sentence",
+    "somebody": "a member, a client, a process",
+    "anew": "again",
+    "by hand": "explicitly",
+}
+# A word stands alone or is a part of a name: `_told`, `told_by`, `FailureTold`.
+_IDIOM = re.compile(
+    r"(?<![a-z])(?:" + "|".join(word.replace(" ", r"[\s_-]+") for word in IDIOM) + r")(?![a-z])", re.IGNORECASE
+)
+_IN_A_NAME = re.compile(r"(?<=[a-z])(?:Told|Said|Whoever|Nobody|Somebody|Anew|ByHand)(?![a-z])")
+PLAIN_ROOMS = ("assignors", "coordinator", "eventloop", "protocol", "serving")
+# Rooms whose words are still to be rewritten; a room moves up when it is done.
+ROOMS_TO_REWRITE = ("cluster", "groupsim", "members", "pipeline", "scenarios")
+# Lines where one of the words is right, by path → text of the line. At most 20.
+IDIOM_ALLOWED: dict[str, tuple[str, ...]] = {}
 
 
 Node = TypeVar("Node", bound=ast.AST)
@@ -224,6 +246,23 @@ def described_tests(source: Source) -> Iterator[Offence]:
             yield from _described(source, node, "state the behaviour")
 
 
+def plain_words(source: Source) -> Iterator[Offence]:
+    """Names, docstrings, comments and messages of the product do without the words of `IDIOM`."""
+    if source.room not in PLAIN_ROOMS:
+        return
+    lines = source.text.splitlines()
+    allowed = IDIOM_ALLOWED.get(source.path, ())
+    for pattern in (_IDIOM, _IN_A_NAME):
+        for found in pattern.finditer(source.text):
+            line = source.text.count("\n", 0, found.start()) + 1
+            if any(text in lines[line - 1] for text in allowed):
+                continue
+            word = re.sub(r"[\s_-]+", " ", found[0]).lower()
+            yield Offence(
+                source.path, line, f"the word {word!r}", f"write plainly: {IDIOM.get(word, 'by its subject')}"
+            )
+
+
 Rule = Callable[[Source], Iterator[Offence]]
 DETERMINISM: tuple[Rule, ...] = (no_banned_imports, no_wall_clock, no_trio_primitives)
 ORDER: tuple[Rule, ...] = (no_hash, no_set_order)
@@ -236,7 +275,7 @@ def rules_for(path: str) -> tuple[Rule, ...]:
         return (described_tests,)
     if room in {"benchmarks", "tools"}:
         return ()
-    return (*(() if room == "eventloop" else DETERMINISM), *ORDER, public_docstrings)
+    return (*(() if room == "eventloop" else DETERMINISM), *ORDER, public_docstrings, plain_words)
 
 
 def check(source: Source) -> list[Offence]:

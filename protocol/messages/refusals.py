@@ -112,7 +112,7 @@ def refusal(request: Request, error: ErrorCode) -> Any:
     each = _FOR_EACH.get(api)
     if each is not None:
         return each.response(tuple([each.refused(item, error) for item in getattr(request, each.items)]))
-    return _BY_HAND[api](request, error)
+    return _SPECIAL[api](request, error)
 
 
 _AT_THE_TOP: Mapping[Api, Callable[[ErrorCode], Response]] = {
@@ -225,7 +225,7 @@ def _reassign(request: AlterPartitionReassignmentsRequest, error: ErrorCode) -> 
     return AlterPartitionReassignmentsResponse(error, None, results, request.other_factor)
 
 
-_BY_HAND: Mapping[Api, Callable[[Any, ErrorCode], Response]] = {
+_SPECIAL: Mapping[Api, Callable[[Any, ErrorCode], Response]] = {
     Api.METADATA: _metadata,
     Api.ELECT_LEADERS: _elect_leaders,
     Api.ALTER_PARTITION_REASSIGNMENTS: _reassign,

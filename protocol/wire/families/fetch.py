@@ -47,7 +47,7 @@ _LEADER_SINCE = 16
 _MISSING = frozenset(
     {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.UNKNOWN_TOPIC_ID, ErrorCode.TOPIC_AUTHORIZATION_FAILED}
 )
-_LEADER_TOLD = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
+_LEADER_NAMED = frozenset({ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.FENCED_LEADER_EPOCH})
 _STORAGE_ERROR_SINCE = 6
 _NOTHING: Fields = {"aborted_transactions": []}
 
@@ -162,7 +162,7 @@ def _message(error: ErrorCode, topics: Sequence[Fields]) -> Fields:
 
 
 def _has_leader(data: PartitionData, version: int) -> bool:
-    return version >= _LEADER_SINCE and data.current_leader is not None and data.error in _LEADER_TOLD
+    return version >= _LEADER_SINCE and data.current_leader is not None and data.error in _LEADER_NAMED
 
 
 def _entry(data: PartitionData, request: FetchRequest) -> Fields:
