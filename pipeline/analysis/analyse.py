@@ -244,13 +244,13 @@ class _Analysis:
         found: list[Comparison] = self._run(partial(_compare, plans), Comparison)
         self.raw = {(one.cell, one.other, one.metric): one for one in found}
         better = {goal.metric: goal.better for goal in self.goals}
-        told: list[Comparison] = []
+        comparisons: list[Comparison] = []
         for role, _, metrics in plans:
             for metric in metrics:
                 family = [one for one in found if (one.role, one.metric) == (role, metric)]
-                told += judged(family, better.get(metric, ""))
+                comparisons += judged(family, better.get(metric, ""))
         order = {name: place for place, name in enumerate(METRICS)}
-        return tuple(sorted(told, key=lambda one: (one.cell, one.role, order[one.metric])))
+        return tuple(sorted(comparisons, key=lambda one: (one.cell, one.role, order[one.metric])))
 
     def _compare(self, cells: Sequence[int], other: int, goal: StatedGoal) -> dict[int, Comparison]:
         """Cells against another one in a goal, corrected among themselves."""
@@ -424,11 +424,11 @@ class _Analysis:
                 yield f"no {goal.of.title} in {missing} of {done} runs"
 
     def _warnings(self, cells: Sequence[CellAnswer]) -> Iterable[str]:
-        told: dict[str, list[CellAnswer]] = {}
+        by_warning: dict[str, list[CellAnswer]] = {}
         for cell in cells:
             for warning in cell.warnings:
-                told.setdefault(warning, []).append(cell)
-        for warning, where in told.items():
+                by_warning.setdefault(warning, []).append(cell)
+        for warning, where in by_warning.items():
             yield f"{wording.place([cell.labels for cell in where], len(cells))}: {warning}"
         if all(map(_without_luck, cells)):
             yield (

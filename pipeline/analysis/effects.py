@@ -93,5 +93,5 @@ def _effect(
 
 
 def _judged(one: Effect, p: float, goal: StatedGoal) -> Effect:
-    told = verdict(one.difference, one.low, one.high, one.seeds, p, goal.sign, (None, None))
-    return attrs.evolve(one, p_corrected=p, verdict=told)
+    judged = verdict(one.difference, one.low, one.high, one.seeds, p, goal.sign, (None, None))
+    return attrs.evolve(one, p_corrected=p, verdict=judged)

@@ -66,14 +66,14 @@ def together(
     """Join the answers of all circumstances; the recommendation is that of the baseline's circumstances."""
     labels = {cell.number: dict(cell.labels) for cell in experiment.cells}
     home = next(answer for _, answer in parts if answer.baseline == experiment.baseline)
-    told = tuple(_circumstance(given, answer) for given, answer in parts)
-    text = sentence(told, experiment.given)
-    each = (f"{name(one.labels)}: {one.sentence}" for one in told)
+    circumstances = tuple(_circumstance(given, answer) for given, answer in parts)
+    text = sentence(circumstances, experiment.given)
+    each = (f"{name(one.labels)}: {one.sentence}" for one in circumstances)
     cells = [attrs.evolve(cell, labels=labels[cell.number]) for _, answer in parts for cell in answer.cells]
     return attrs.evolve(
         home,
         sentence=text,
-        decision=_decision(told),
+        decision=_decision(circumstances),
         axes=axes,
         cells=tuple(sorted(cells, key=_number)),
         comparisons=tuple(sorted((one for _, answer in parts for one in answer.comparisons), key=_number)),
@@ -81,7 +81,7 @@ def together(
         front=tuple(sorted(number for _, answer in parts for number in answer.front)),
         reasons=tuple(reason for reason in each if reason not in text),
         warnings=_warnings(parts),
-        circumstances=told,
+        circumstances=circumstances,
     )
 
 
@@ -104,9 +104,9 @@ def _circumstance(given: Labels, answer: Answer) -> Circumstance:
     )
 
 
-def _decision(told: Sequence[Circumstance]) -> str:
-    same = {(one.decision, name(one.settings or {})) for one in told}
-    return told[0].decision if len(same) == 1 else DEPENDS
+def _decision(circumstances: Sequence[Circumstance]) -> str:
+    same = {(one.decision, name(one.settings or {})) for one in circumstances}
+    return circumstances[0].decision if len(same) == 1 else DEPENDS
 
 
 def _warnings(parts: Sequence[tuple[dict[str, str], Answer]]) -> tuple[str, ...]:
@@ -119,26 +119,30 @@ def _warnings(parts: Sequence[tuple[dict[str, str], Answer]]) -> tuple[str, ...]
     return tuple(text if len(where) == every else f"{' / '.join(where)}: {text}" for text, where in found.items())
 
 
-def sentence(told: Sequence[Circumstance], given: Sequence[str]) -> str:
+def sentence(circumstances: Sequence[Circumstance], given: Sequence[str]) -> str:
     """Whether one setting does for all circumstances, and otherwise which for which."""
     what = " and ".join(given)
     undecided = {MORE_SEEDS, NO_DATA}
-    if all(one.decision in undecided for one in told):
-        return told[0].sentence if len(told) == 1 else f"For {name(told[0].labels)}: {told[0].sentence}"
+    if all(one.decision in undecided for one in circumstances):
+        return (
+            circumstances[0].sentence
+            if len(circumstances) == 1
+            else f"For {name(circumstances[0].labels)}: {circumstances[0].sentence}"
+        )
     choices: dict[str, list[Circumstance]] = {}
-    for one in told:
+    for one in circumstances:
         choices.setdefault("nothing to recommend" if one.settings is None else name(one.settings), []).append(one)
     if len(choices) == 1:
         (choice,) = choices
-        return f"{_verb(told)} {choice}, whatever the {what} ({len(told)} compared)."
+        return f"{_verb(circumstances)} {choice}, whatever the {what} ({len(circumstances)} compared)."
     listed = [f"{choice} for {_places(where, given)}" for choice, where in choices.items()]
     return f"It depends on {what}: {'; '.join(listed)}."
 
 
-def _verb(told: Sequence[Circumstance]) -> str:
+def _verb(circumstances: Sequence[Circumstance]) -> str:
     """What to do with the one setting that all circumstances agree on."""
-    decisions = {one.decision for one in told}
-    if told[0].settings is None:
+    decisions = {one.decision for one in circumstances}
+    if circumstances[0].settings is None:
         return "There is"
     if decisions == {NO_DIFFERENCE}:
         return "No significant difference between the cells: keep"

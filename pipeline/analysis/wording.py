@@ -220,8 +220,8 @@ def _none_within_limits(found: Findings) -> str:
     if found.leader is None:
         return f"{text}none has a value to judge."
     broken = [limit for limit in found.limits[found.leader] if not limit.keeps]
-    told = _listed([f"{_limit(limit)} is missed with {_limit_value(limit)}" for limit in broken])
-    return f"{text}nearest is {name(found.labels[found.leader])}, where {told}."
+    missed = _listed([f"{_limit(limit)} is missed with {_limit_value(limit)}" for limit in broken])
+    return f"{text}nearest is {name(found.labels[found.leader])}, where {missed}."
 
 
 def _limit(limit: Limit) -> str:
@@ -241,15 +241,15 @@ def reasons(found: Findings) -> tuple[str, ...]:
     """Why this cell: goal by goal, the margin over the runner-up, and which axis matters."""
     if found.decision in {NO_DATA, MORE_SEEDS}:
         return ()
-    told = [_step(found, step) for step in found.choice.steps]
+    reasons = [_step(found, step) for step in found.choice.steps]
     last = found.choice.steps[-1].tied if found.choice.steps else ()
     if len(last) > 1 and found.decision == CHANGE:
-        told.append("Of cells without a significant difference the one nearest to the baseline is taken.")
+        reasons.append("Of cells without a significant difference the one nearest to the baseline is taken.")
     if found.decision in {CHANGE, KEEP}:
-        told += _margin(found) + _sureness(found)
+        reasons += _margin(found) + _sureness(found)
     if found.decision in {CHANGE, KEEP, NO_DIFFERENCE}:
-        told += _how_far_apart(found)
-    return tuple(told + _axes(found))
+        reasons += _how_far_apart(found)
+    return tuple(reasons + _axes(found))
 
 
 def _step(found: Findings, step: Step) -> str:
@@ -298,14 +298,16 @@ def _how_far_apart(found: Findings) -> list[str]:
 
 def _sureness(found: Findings) -> list[str]:
     assert found.choice.chosen is not None
-    told = []
+    sentences = []
     for limit in found.limits[found.choice.chosen]:
         if not limit.surely:
-            told.append(f"The mean keeps {_limit(limit)} ({_limit_value(limit)}), but its interval reaches beyond.")
+            sentences.append(
+                f"The mean keeps {_limit(limit)} ({_limit_value(limit)}), but its interval reaches beyond."
+            )
         if limit.breaking:
             runs = "one run" if limit.breaking == 1 else f"{limit.breaking} runs"
-            told.append(f"In {runs} of the recommended cell {_limit(limit)} is not kept.")
-    return told
+            sentences.append(f"In {runs} of the recommended cell {_limit(limit)} is not kept.")
+    return sentences
 
 
 def _axes(found: Findings) -> list[str]:
@@ -314,11 +316,11 @@ def _axes(found: Findings) -> list[str]:
     clear = [one for one in mine if one.verdict in {BETTER, WORSE}]
     clear.sort(key=lambda one: -abs(one.difference or 0))
     axes = dict.fromkeys(one.axis for one in clear)
-    told = [_effect(found, next(one for one in clear if one.axis == axis)) for axis in axes]
+    sentences = [_effect(found, next(one for one in clear if one.axis == axis)) for axis in axes]
     silent = [axis for axis in dict.fromkeys(one.axis for one in mine) if axis not in axes]
     if silent and len({one.axis for one in mine}) > 1:
-        told.append(f"No significant effect on {found.first.title} on average: {_listed(silent)}.")
-    return told
+        sentences.append(f"No significant effect on {found.first.title} on average: {_listed(silent)}.")
+    return sentences
 
 
 def _effect(found: Findings, one: Effect) -> str:

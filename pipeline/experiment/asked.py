@@ -126,12 +126,12 @@ def _goal_named(text: str, metrics: Mapping[str, GoalMetric]) -> Goal:
     parts = _GOAL.fullmatch(text)
     if parts is None:
         raise _refused(text, "this is no METRIC, METRIC<=LIMIT or METRIC>=LIMIT", "such as --goal unserved_us")
-    said = parts["metric"].replace("-", "_")
-    name = said if said in metrics else f"{said}_us"
+    written = parts["metric"].replace("-", "_")
+    name = written if written in metrics else f"{written}_us"
     if name not in metrics:
-        near = nearest(said, metrics)
+        near = nearest(written, metrics)
         remedy = f"{f'did you mean `{near}`? ' if near else ''}the metrics: {', '.join(metrics)}"
-        raise _refused(text, f"there is no metric `{said}`", remedy)
+        raise _refused(text, f"there is no metric `{written}`", remedy)
     metric, at_most, at_least = metrics[name], None, None
     if parts["bound"]:
         try:

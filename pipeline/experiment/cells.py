@@ -95,9 +95,9 @@ class _Maker:
 
     def report(self) -> tuple[Problem, ...]:
         """Return each problem once; where not every cell has it, with the first that has."""
-        return tuple(self._told(problem, cells) for problem, cells in self._found.values())
+        return tuple(self._shown(problem, cells) for problem, cells in self._found.values())
 
-    def _told(self, problem: Problem, cells: list[str]) -> Problem:
+    def _shown(self, problem: Problem, cells: list[str]) -> Problem:
         if len(cells) == self.combinations:
             return problem
         more = f" and {len(cells) - 1} more" if len(cells) > 1 else ""

@@ -23,7 +23,7 @@ class AxisSpec:
         "A list of values for `path`; or a mapping of label to value (with `path`) or to `{path: value, …}`.",
         short=True,
     )
-    path: str | None = key("Path of the scenario that gets the values; the axis's name when nothing is said.", None)
+    path: str | None = key("Path of the scenario that gets the values; by default the name of the axis.", None)
 
 
 @frozen
@@ -58,11 +58,11 @@ class ExperimentFile:
         "Combinations to leave out: labels by axis, one or a list; an axis left out means all of its values.", ()
     )
     given: tuple[str, ...] = key(
-        "Axes that nobody chooses (the size of the group, how long pods start): an answer for each of their values.", ()
+        "Axes that are not a choice (the group's size, the start of pods): an answer for each of their values.", ()
     )
     seeds: SeedsSpec = key("Seeds for each cell: how many, from 0, or `{from: 100, count: 30}`.", factory=SeedsSpec)
     baseline: Mapping[str, Any] = key(
-        "The cell that others are compared with: labels by axis; the first value where nothing is said.", factory=dict
+        "The cell that others are compared with: labels by axis; by default the first value.", factory=dict
     )
     goals: tuple[GoalSpec, ...] = key("What to strive for; the first decides, the first two span the Pareto front.", ())
     notes: str = key("What was assumed, and from where.", "")

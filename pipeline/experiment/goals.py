@@ -67,23 +67,25 @@ def _bound(metric: GoalMetric, found: object) -> int | float | None:
     return float(found) if isinstance(found, float) and bound == int(found) else bound
 
 
-def baseline_labels(said: Mapping[str, Any], columns: Sequence[GridColumn]) -> dict[str, str]:
+def baseline_labels(chosen: Mapping[str, Any], columns: Sequence[GridColumn]) -> dict[str, str]:
     """Return the labels of the baseline: those of the file, and the first value of every other axis.
 
     Raises errors for `problems_of`.
     """
     collector = Collector()
-    named = {axis: collector.attempt(("baseline",), label_among, columns, axis, label) for axis, label in said.items()}
+    named = {
+        axis: collector.attempt(("baseline",), label_among, columns, axis, label) for axis, label in chosen.items()
+    }
     collector.done()
     return {column.name: named.get(column.name, column.axis.labels[0]) for column in columns}
 
 
-def given_axes(said: Sequence[str], columns: Sequence[GridColumn]) -> tuple[str, ...]:
+def given_axes(chosen: Sequence[str], columns: Sequence[GridColumn]) -> tuple[str, ...]:
     """Return the axes that are circumstances, in the order of the grid. Raises errors for `problems_of`."""
     names = [column.name for column in columns]
-    for index, axis in enumerate(said):
+    for index, axis in enumerate(chosen):
         if axis not in names:
             raise Wrong(f"there is no axis {quote(axis)}", suggest(axis, names, "axes"), below=("given", index))
-    if said and set(said) >= set(names):
+    if chosen and set(chosen) >= set(names):
         raise Wrong("every axis is given, so there is nothing to choose", "leave one of them out", below=("given",))
-    return tuple(name for name in names if name in said)
+    return tuple(name for name in names if name in chosen)

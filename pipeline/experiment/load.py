@@ -58,21 +58,21 @@ def experiment_of(document: Document, name: str, seeds: int | None = None, *, as
         return experiment_of(rest, name, seeds, asked=asked)
 
     try:
-        said = read_file(document)
+        parsed = read_file(document)
     except ScenarioError as error:
         raise ScenarioError([*error.problems, *_besides(document, _strange(document), judge, error)]) from None
-    said = said if seeds is None else attrs.evolve(said, seeds=attrs.evolve(said.seeds, count=Positive(seeds)))
+    parsed = parsed if seeds is None else attrs.evolve(parsed, seeds=attrs.evolve(parsed.seeds, count=Positive(seeds)))
     try:
-        base = base_of(document, said, name)
-        grid = asked.grid(columns_of(said.vary, document))
-        told = asked.changes(grid)
-        base = attrs.evolve(base, common=(*base.common, *told))
-        combinations = _combinations(grid, said)
-        goals = goals_of(said.goals, known_metrics()) if said.goals else ()
+        base = base_of(document, parsed, name)
+        grid = asked.grid(columns_of(parsed.vary, document))
+        changes = asked.changes(grid)
+        base = attrs.evolve(base, common=(*base.common, *changes))
+        combinations = _combinations(grid, parsed)
+        goals = goals_of(parsed.goals, known_metrics()) if parsed.goals else ()
         goals = goals_named(asked.goals, known_metrics()) if asked.goals else goals
-        of_file = baseline_labels(said.baseline, grid.every)
+        of_file = baseline_labels(parsed.baseline, grid.every)
         labels = grid.baseline(of_file)
-        given = grid.given(given_axes(said.given, grid.every))
+        given = grid.given(given_axes(parsed.given, grid.every))
     except ScenarioError:
         raise
     except ValueError as error:
@@ -83,18 +83,18 @@ def experiment_of(document: Document, name: str, seeds: int | None = None, *, as
     cells, warnings = cells_of(base, grid.axes, combinations)
     return Experiment(
         name=name,
-        title=said.title or name,
-        question=asked.added_to(" ".join(said.question.split())),
-        source=said.source,
-        notes=said.notes,
+        title=parsed.title or name,
+        question=asked.added_to(" ".join(parsed.question.split())),
+        source=parsed.source,
+        notes=parsed.notes,
         file=document.file,
         folder=str(folder),
         common={change.path: shown(change.path, change.value) for change in base.common},
-        told={change.path: shown(change.path, change.value) for change in told},
+        command_line={change.path: shown(change.path, change.value) for change in changes},
         axes=tuple(column.axis for column in grid.axes),
         cells=cells,
-        seeds=tuple(range(said.seeds.from_, said.seeds.from_ + said.seeds.count)),
-        baseline=_baseline(cells, labels, said.baseline if grid.has(of_file) else {}, document),
+        seeds=tuple(range(parsed.seeds.from_, parsed.seeds.from_ + parsed.seeds.count)),
+        baseline=_baseline(cells, labels, parsed.baseline if grid.has(of_file) else {}, document),
         given=given,
         goals=goals,
         warnings=warnings,
@@ -113,7 +113,7 @@ def _strange(document: Document) -> list[Path_]:
 
 
 def _besides(
-    document: Document, wrong: Sequence[Path_], judge: Callable[[Document], object], told: ScenarioError
+    document: Document, wrong: Sequence[Path_], judge: Callable[[Document], object], reported: ScenarioError
 ) -> list[Problem]:
     """What else is wrong, in the part of the file that can be judged."""
     rest = _without(document, wrong)
@@ -122,7 +122,7 @@ def _besides(
     try:
         judge(rest)
     except ScenarioError as error:
-        return [problem for problem in error.problems if problem not in told.problems]
+        return [problem for problem in error.problems if problem not in reported.problems]
     return []
 
 
@@ -183,13 +183,13 @@ def _of_the_scenario(document: Document) -> Sequence[Problem]:
     return ()
 
 
-def _combinations(grid: Grid, said: ExperimentFile) -> list[tuple[Value, ...]]:
+def _combinations(grid: Grid, parsed: ExperimentFile) -> list[tuple[Value, ...]]:
     """The combinations that are wanted; `skip` speaks of the file's axes."""
-    seeds: SeedsSpec = said.seeds
+    seeds: SeedsSpec = parsed.seeds
     if seeds.from_ + seeds.count > LARGEST:
         raise Wrong("these seeds do not fit into 64 bits", "begin with a smaller one", below=("seeds",))
     refuse_too_many(grid.every, seeds.count)
-    whole = list(combinations_of(grid.every, said.skip))
+    whole = list(combinations_of(grid.every, parsed.skip))
     if not whole:
         raise Wrong("`skip` leaves out every cell of the grid", "remove one of its lines", below=("skip",))
     found = grid.cells(whole)
@@ -199,12 +199,12 @@ def _combinations(grid: Grid, said: ExperimentFile) -> list[tuple[Value, ...]]:
     return found
 
 
-def _baseline(cells: Sequence[Cell], labels: Mapping[str, str], said: Mapping[str, Any], document: Document) -> int:
+def _baseline(cells: Sequence[Cell], labels: Mapping[str, str], parsed: Mapping[str, Any], document: Document) -> int:
     """Return the number of the baseline; the first cell when the file has none and its own is left out."""
     for cell in cells:
         if cell.labels == labels:
             return cell.number
-    if not said:
+    if not parsed:
         return 0
     wanted = ", ".join(f"{axis}={label}" for axis, label in labels.items())
     problem = Problem(document.at_value(("baseline",)), f"`skip` leaves out the baseline {wanted}", "choose another")
@@ -214,18 +214,18 @@ def _baseline(cells: Sequence[Cell], labels: Mapping[str, str], said: Mapping[st
 # --- the scenario ---------------------------------------------------------------------------------------------------
 
 
-def base_of(document: Document, said: ExperimentFile, name: str) -> Base:
+def base_of(document: Document, parsed: ExperimentFile, name: str) -> Base:
     """Return the scenario to vary, with the settings of every cell. Raises ScenarioError."""
     place = document.at_value(("scenario",))
-    if isinstance(said.scenario, dict):
+    if isinstance(parsed.scenario, dict):
         inner = _inline(document)
-    elif isinstance(said.scenario, str) and said.scenario:
-        path = _find(said.scenario, document, place)
+    elif isinstance(parsed.scenario, str) and parsed.scenario:
+        path = _find(parsed.scenario, document, place)
         inner, name = read_document(path), name_of(path)
     else:
         remedy = "name one of `groupsim list`, a file, or write a whole scenario here"
-        raise ScenarioError([Problem(place, f"expected a scenario, found {quote(said.scenario)}", remedy)])
-    return Base(inner, name, tuple(_common(document, said)))
+        raise ScenarioError([Problem(place, f"expected a scenario, found {quote(parsed.scenario)}", remedy)])
+    return Base(inner, name, tuple(_common(document, parsed)))
 
 
 def _inline(document: Document) -> Document:
@@ -248,8 +248,8 @@ def _find(wanted: str, document: Document, place: Place) -> Path:
         raise ScenarioError([problem]) from None
 
 
-def _common(document: Document, said: ExperimentFile) -> list[Change]:
+def _common(document: Document, parsed: ExperimentFile) -> list[Change]:
     return [
         change_of(path, value, document, ("set", path), document.at_key(("set", path)))
-        for path, value in said.set_.items()
+        for path, value in parsed.set_.items()
     ]

@@ -64,9 +64,9 @@ class Experiment:
     """An experiment that can be run: every cell has been read and judged.
 
     `baseline` is the number of a cell. `given` are names of axes that are circumstances and no choice. `common` are
-    changes that hold in every cell (`set:` in the file, and `told`: those of the command line). `file` is the
-    experiment's file, `folder` that of its scenario, where `module:Class` is looked for. `warnings` are warnings and
-    notes on the file; they are not stored in JSON.
+    changes of every cell (`set:` in the file, and `command_line`). `file` is the experiment's file, `folder` that of
+    its scenario, where `module:Class` is searched. `warnings` are warnings and notes on the file; they are not stored
+    in JSON.
     """
 
     name: str
@@ -77,7 +77,7 @@ class Experiment:
     file: str = ""
     folder: str = ""
     common: Mapping[str, Any] = field(factory=dict)
-    told: Mapping[str, Any] = field(factory=dict)
+    command_line: Mapping[str, Any] = field(factory=dict)
     axes: tuple[Axis, ...] = ()
     cells: tuple[Cell, ...] = field(repr=False)
     seeds: tuple[int, ...] = field(repr=False)
@@ -93,7 +93,7 @@ class Experiment:
 
     def repeat(self, cell: Cell) -> str:
         """The command that runs a cell alone; ` --seed N` is to be added."""
-        every = (*self.told.items(), *cell.settings.items())
+        every = (*self.command_line.items(), *cell.settings.items())
         settings = (("--set", f"{path}={as_yaml(value)}") for path, value in every)
         return shlex.join(["groupsim", "run", called(self.file), *itertools.chain(*settings)])
 

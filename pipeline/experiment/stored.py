@@ -17,7 +17,7 @@ def to_json(experiment: Experiment) -> str:
     head |= {name: getattr(experiment, name) for name in _TEXTS}
     head |= {
         "common": experiment.common,
-        "told": experiment.told,
+        "told": experiment.command_line,
         "axes": [{"name": axis.name, "path": axis.path, "labels": axis.labels} for axis in experiment.axes],
         "seeds": list(experiment.seeds),
         "baseline": experiment.baseline,
@@ -62,7 +62,7 @@ def _read(data: dict[str, Any], file: str) -> Experiment:
     experiment = Experiment(
         **{name: data[name] for name in _TEXTS},
         common=data["common"],
-        told=data.get("told", {}),
+        command_line=data.get("told", {}),
         axes=tuple(Axis(axis["name"], tuple(axis["labels"]), axis["path"]) for axis in data["axes"]),
         cells=tuple(
             Cell(number, cell["labels"], cell["settings"], cell["document"], cell["digest"])

@@ -52,9 +52,9 @@ def _out_of_phase(scenario: Document, varied: Sequence[str], asked: Asked) -> As
     The steps of a scenario stand at fixed times, where heartbeats are in the same phase with every seed: many seeds
     would say no more than one. Experiments of a file draw what they want drawn, and say so themselves.
     """
-    said = [*asked.settings, *varied]
+    texts = [*asked.settings, *varied]
     written = scenario.data if isinstance(scenario.data, dict) else {}
-    if SHIFT in written or not written.get("timeline") or any(text.startswith(f"{SHIFT}=") for text in said):
+    if SHIFT in written or not written.get("timeline") or any(text.startswith(f"{SHIFT}=") for text in texts):
         return asked
     return attrs.evolve(asked, settings=(f"{SHIFT}=true", *asked.settings))
 
@@ -78,8 +78,8 @@ def _document(scenario: Document, axes: Sequence[_Axis]) -> Document:
         kept = {label: {} if value == AS_IS else {axis.path: value} for label, value in axis.values.items()}
         vary[name] = {"values": kept}
         moved[("vary", name)] = Place(f"--vary {axis.text}")
-    said = scenario.data.get("title") if isinstance(scenario.data, dict) else None
-    title = said if isinstance(said, str) else ""
+    found = scenario.data.get("title") if isinstance(scenario.data, dict) else None
+    title = found if isinstance(found, str) else ""
     question = f"Which {' and which '.join(vary)}?"
     data = {"title": title, "question": question, "scenario": scenario.data, "vary": vary}
     keys = {("scenario", *path): spot for path, spot in scenario.keys.items()}

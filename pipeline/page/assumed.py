@@ -61,13 +61,13 @@ def _scenario(scenario: Scenario) -> Iterator[tuple[str, str]]:
 def _cluster(scenario: Scenario) -> Iterator[tuple[str, str]]:
     replicated = is_replicated(scenario)
     cluster = replicated_config(scenario) if replicated else counted_config(scenario)
-    said = scenario.cluster
+    written = scenario.cluster
     yield "broker version", cluster.coordinator.broker_version
     if cluster.coordinator.defects:
         yield "defects", ", ".join(cluster.coordinator.defects)
     yield "brokers", str(cluster.brokers)
-    yield "latency, one way", _value(cluster.latency, said.latency)
-    yield "a broker takes for a request", _value(cluster.processing, said.processing)
+    yield "latency, one way", _value(cluster.latency, written.latency)
+    yield "a broker takes for a request", _value(cluster.processing, written.processing)
     shown = {"group.initial.rebalance.delay.ms": str(cluster.coordinator.initial_rebalance_delay_ms)}
     if cluster.counted is None:
         yield from _brokers_logs(scenario, cluster)
@@ -82,25 +82,25 @@ def _cluster(scenario: Scenario) -> Iterator[tuple[str, str]]:
 
 def _stand_ins(scenario: Scenario, cluster: ClusterConfig, counted: CountedConfig) -> Iterator[tuple[str, str]]:
     """What counted logs draw, or have by decree."""
-    said = scenario.cluster
+    written = scenario.cluster
     yield "logs", "counted: ends that grow at a rate, no replicas"
-    yield "append to __consumer_offsets", _value(counted.append_latency, said.append_latency)
-    yield "election of a new coordinator", _value(show_us(counted.election_us), said.election)
-    yield "loading of its groups", _value(show_us(cluster.load_us), said.loading)
+    yield "append to __consumer_offsets", _value(counted.append_latency, written.append_latency)
+    yield "election of a new coordinator", _value(show_us(counted.election_us), written.election)
+    yield "loading of its groups", _value(show_us(cluster.load_us), written.loading)
 
 
 def _brokers_logs(scenario: Scenario, cluster: ClusterConfig) -> Iterator[tuple[str, str]]:
     """What replicated logs go by; the rest (appends, elections) follows from it."""
-    said, controller = scenario.cluster, cluster.controller
+    written, controller = scenario.cluster, cluster.controller
     yield (
         "logs",
         "replicated: an append commits when the replicas in sync have it, leaders are elected",
     )
-    yield "placement of replicas", _value(_PLACED[controller.placement], said.placement)
+    yield "placement of replicas", _value(_PLACED[controller.placement], written.placement)
     replicas = min(cluster.offsets_replication_factor, cluster.brokers)
     yield "__consumer_offsets", f"{cluster.offsets_partitions} partitions, {_replicas(replicas)}"
     yield "loading of its groups", f"{_loading(cluster.loading)}{_more(cluster.load_us)}"
-    silent = "broker.session.timeout.ms" not in scenario.broker.properties and said.broker_session is None
+    silent = "broker.session.timeout.ms" not in scenario.broker.properties and written.broker_session is None
     session = show_us(controller.session_us)
     yield "a silent broker is taken for dead after", _value(session, None if silent else session)
 
@@ -129,8 +129,8 @@ def _more(us: int) -> str:
     return f", and {show_us(us)}" if us else ""
 
 
-def _value(value: object, said: object) -> str:
-    return f"{value}{'' if said is not None else ' (default)'}"
+def _value(value: object, written: object) -> str:
+    return f"{value}{'' if written is not None else ' (default)'}"
 
 
 def _topic(scenario: Scenario, name: str) -> str:
@@ -192,9 +192,9 @@ def _member(plan: MemberPlan, folder: Path) -> Iterator[tuple[str, str]]:
         yield "spread of starts", str(plan.spec.start_spread)
 
 
-def _length(told: str) -> str:
+def _length(text: str) -> str:
     """A time as a file writes it, but for none at all."""
-    return "takes no time" if told == "0us" else told
+    return "takes no time" if text == "0us" else text
 
 
 def _settings(settings: ConsumerSettings) -> Iterator[tuple[str, str]]:

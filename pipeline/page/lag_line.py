@@ -1,4 +1,4 @@
-"""How far each group was behind over the run: a line for the page of one run.
+"""The lag of each group during the run: a line for the page of one run.
 
 A sweep's runs have their largest lag, its area and its end in the tables; the line itself is worked out from the trace,
 which the page of one run still has at hand.
@@ -16,13 +16,13 @@ from groupsim.scenarios.story.records.lag_course import LagCourse
 _POINTS = 600
 
 Line = list[tuple[int, int]]
-"""Instants (µs) and the records that all partitions of the group together were behind after each."""
+"""Instants (µs), and the lag of the group over all its partitions after each."""
 
 
 def lag_lines(events: Sequence[TraceEvent], story: Story) -> dict[str, Line]:
     """Group → its line: `_POINTS` instants evenly apart, those at which a rebalance began or ended, and its peak.
 
-    A group that was never behind, or whose logs nobody knows the ends of, has none.
+    A group that was never behind, or with logs of unknown ends, has none.
     """
     course = LagCourse.of(events)
     partitions: dict[str, list[TopicPartition]] = {}

@@ -53,8 +53,8 @@ def comparisons(answer: Answer, role: str) -> dict[str, Any]:
     found: dict[str, dict[int, list[Any]]] = {}
     for one in answer.comparisons:
         if one.role == role:
-            told = attrs.asdict(one)
-            found.setdefault(one.metric, {})[one.cell] = [_figure(told[name]) for name in COMPARISON]
+            values = attrs.asdict(one)
+            found.setdefault(one.metric, {})[one.cell] = [_figure(values[name]) for name in COMPARISON]
     ordered = [(metric.name, found[metric.name]) for metric in metrics(answer) if metric.name in found]
     return within(FIGURES_BYTES, ordered)[0] if ordered else {}
 

@@ -26,12 +26,12 @@ _WITH_A_CELL = {CHANGE: "use {}", KEEP: "keep {}", NO_DIFFERENCE: "no significan
 
 def verdict(answer: Answer) -> str:
     """What to do, without figures: one clause for each circumstance, or one for all where they agree."""
-    told = [(name(one.labels), _clause(one.decision, _cell(one, answer))) for one in answer.circumstances]
-    if not told:
+    clauses = [(name(one.labels), _clause(one.decision, _cell(one, answer))) for one in answer.circumstances]
+    if not clauses:
         return _beginning(_clause(answer.decision, _cell(answer, answer)))
-    if len({clause for _, clause in told}) == 1:
-        return _beginning(told[0][1])
-    return _beginning("; ".join(f"{where}: {clause}" for where, clause in told))
+    if len({clause for _, clause in clauses}) == 1:
+        return _beginning(clauses[0][1])
+    return _beginning("; ".join(f"{where}: {clause}" for where, clause in clauses))
 
 
 def _clause(decision: str, cell: str) -> str:

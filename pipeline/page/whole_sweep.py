@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 MANY_HEADLINES = 2_000  # of larger sweeps only the runs on the page have a sentence
 MANY_FAILURES = 200
 # Of every run only this; all rows of the few that are shown whole.
-TOLD = ("cell", "seed", "status", "error", "repeat", "headline", *(metric.name for metric in RUN_METRICS))
+RUN_COLUMNS = ("cell", "seed", "status", "error", "repeat", "headline", *(metric.name for metric in RUN_METRICS))
 
 Run = Mapping[str, Any]
 
@@ -45,7 +45,7 @@ def sweep_page(directory: DirectoryLike, answer: Answer) -> str:
 
     `directory` has the tables, `answer` is their analysis. Raises PageError when plotly is missing.
     """
-    runs = directory.tables("runs", TOLD).to_pylist()
+    runs = directory.tables("runs", RUN_COLUMNS).to_pylist()
     experiment = directory.experiment
     whole, size = _whole_runs(directory, answer, runs)
     data = {
@@ -58,7 +58,7 @@ def sweep_page(directory: DirectoryLike, answer: Answer) -> str:
         "against_best": figures.comparisons(answer, "best"),
         "effects": figures.effects(answer),
         "values": figures.values(answer, runs, experiment.seeds),
-        "runs": _told(runs, {(one.cell, one.seed) for one in whole}),
+        "runs": _run_lines(runs, {(one.cell, one.seed) for one in whole}),
         "whole": [{"cell": one.cell, "seed": one.seed, "why": one.why, "run": packed} for one, packed in whole.items()],
         "room": f"{len(whole):,} of {len(runs):,} runs are in this page whole ({size / 1e6:.1f} MB, "
         f"at most {RUNS_BYTES / 1e6:.1f} MB)",
@@ -105,7 +105,7 @@ def _whole_runs(directory: Tables, answer: Answer, runs: Sequence[Run]) -> tuple
     return within(RUNS_BYTES, ((one, pack(reader.rows(one.cell, one.seed))) for one in wanted))
 
 
-def _told(runs: Sequence[Run], whole: set[tuple[int, int]]) -> dict[str, Any]:
+def _run_lines(runs: Sequence[Run], whole: set[tuple[int, int]]) -> dict[str, Any]:
     """A line per run, and for each cell the command that repeats its runs, without the seed.
 
     Runs of a cell that failed alike stand there once, with how many they are.
@@ -128,13 +128,13 @@ def _without_seed(command: str, seed: int) -> str:
 
 def _assumed(experiment: Experiment) -> Assumed:
     """Return the experiment's own text, its axes, and the assumptions of the baseline."""
-    said = [("question", experiment.question), ("source", experiment.source or ""), ("notes", experiment.notes)]
+    texts = [("question", experiment.question), ("source", experiment.source or ""), ("notes", experiment.notes)]
     common = [(path, str(value)) for path, value in without_secrets(experiment.common).items()]
     varied = [
         (axis.name, ", ".join(axis.labels) + (f" ({axis.path})" if axis.path else "")) for axis in experiment.axes
     ]
     baseline = next(cell for cell in experiment.cells if cell.number == experiment.baseline)
-    groups: Assumed = [("Experiment", [(what, " ".join(text.split())) for what, text in said if text] + common)]
+    groups: Assumed = [("Experiment", [(what, " ".join(text.split())) for what, text in texts if text] + common)]
     groups.append(("What was varied", varied))
     return [group for group in groups if group[1]] + [
         (f"{title} (of the baseline)" if title.startswith(("Group", "Brokers", "Topics")) else title, facts)

@@ -1,6 +1,6 @@
-"""One run as rows: a canonical document and a seed go in, the rows of every table (`tables/schemas.py`) come out.
+"""One run as rows: from a canonical document and a seed, the rows of every table (`tables/schemas.py`).
 
-This is what executors run: no YAML, no Spark, and pyarrow only where rows become Arrow tables. A simulation that fails
+Executors run this: no YAML, no Spark, and pyarrow only where rows become Arrow tables. A simulation that fails
 is a row too, with its error and the command that repeats it.
 """
 

@@ -1,4 +1,4 @@
-"""What a trace lists for the tables of a run, event by event: commits, callbacks, states, messages, the trace itself.
+"""The lists of a trace for the tables of a run, event by event: commits, callbacks, states, messages, the trace itself.
 
 Only what changes with the group is kept as events. Commits, of which there are many, are counted.
 """
@@ -40,7 +40,7 @@ _COMMITS = frozenset({Kind.OFFSETS_COMMITTED, Kind.COMMIT_FAILED})
 
 
 class Lists:
-    """A sink of one run, or of the events given. `events` is how many there were, `trace` their rows if asked for."""
+    """A sink of one run, or of the given events. `events` is their number, `trace` their rows if requested."""
 
     def __init__(self, events: Iterable[TraceEvent] = (), *, traces: bool = False) -> None:
         self.events = 0
@@ -64,7 +64,7 @@ class Lists:
             self.trace.append(_as_listed(event))
 
     def close(self) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     abort = close
 
@@ -77,18 +77,18 @@ class Lists:
                 self._offsets[event.group or "?", name] = offset
 
     def commits_of_hosts(self) -> Counter[str]:
-        """How many commits of each process succeeded."""
+        """Return the number of successful commits of each process."""
         found: Counter[str] = Counter()
         for (_, host, _, error), count in self.commits.items():
             found[host] += count if error is None else 0
         return found
 
     def last_commits(self) -> dict[tuple[str, TopicPartition], int]:
-        """The last offset that was committed, by group and partition."""
+        """Return the last committed offset, by group and partition."""
         return {(group, _partition(name)): offset for (group, name), offset in self._offsets.items()}
 
     def callbacks(self) -> Iterator[Row]:
-        """Calls of rebalance listeners; a process that died in one never ended it."""
+        """Return calls of rebalance listeners; a call in which the process died has no end."""
         ends = {event.span: event for event in self.of(Kind.CALLBACK_ENDED)}
         for begun in self.of(Kind.CALLBACK_BEGUN):
             end = ends.get(begun.span)
@@ -97,7 +97,7 @@ class Lists:
             yield (begun.group, begun.host or "?", begun.reason or "?", count, begun.t_us, *over)
 
     def states(self, story: Story) -> Iterator[Row]:
-        """Stretches in which a group was in one state; those of one group follow each other without a gap."""
+        """Return the stretches of time in one state; those of one group follow each other without a gap."""
         current: dict[str, TraceEvent] = {}
         found: list[tuple[int, Row]] = []
         for event in filter(Copies().counts, self.of(*STATES)):
@@ -109,7 +109,7 @@ class Lists:
         return (row for _, row in sorted(found, key=lambda item: item[0]))
 
     def of(self, *kinds: Kind) -> list[TraceEvent]:
-        """The events of some kinds that are kept, as they happened."""
+        """Return the stored events of some kinds, in their order."""
         return sorted(chain.from_iterable(self._by_kind[kind] for kind in kinds), key=_in_order)  # a merge
 
 
@@ -123,7 +123,7 @@ def _stretch(event: TraceEvent, until_us: int) -> Row:
 
 
 def _state(event: TraceEvent) -> str:
-    """The state after an event; a group that was loaded goes on where the log has it."""
+    """Return the state after an event; a loaded group continues in the state of the log."""
     if event.kind is Kind.GROUP_UNLOADED:
         return UNLOADED
     if event.kind is Kind.GROUP_LOADED:
@@ -132,7 +132,7 @@ def _state(event: TraceEvent) -> str:
 
 
 def _as_listed(event: TraceEvent) -> Row:
-    """An event as it stands in a Parquet trace (`sinks.PARQUET` has the names of the columns)."""
+    """Return an event in the form of a Parquet trace (`sinks.PARQUET` has the names of the columns)."""
     *columns, payload = _values(event)
     columns[2] = event.kind.value
     return (*columns, None if payload is None else to_json(plain(payload)))

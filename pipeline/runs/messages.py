@@ -1,6 +1,6 @@
 """The group protocol's requests, each with its way: sent, received, answered, returned.
 
-The ends of a request are tied by process, API and correlation id; requests made by hand have none on the client's side:
+The ends of a request are tied by process, API and correlation id; requests of a test have none on the client's side:
 there the arrival has the sending for its cause, and the return of the answer the answer. Heartbeats are listed when
 they were answered with an error; of theirs the sending is not in the trace.
 """
@@ -21,11 +21,11 @@ HEARTBEAT = "Heartbeat"
 
 @define
 class Message:
-    """One request on its way, as far as the trace tells: when it was sent, received, answered and returned.
+    """One request, as far as the trace contains it: the times when it was sent, received, answered and returned.
 
-    parked           why the coordinator parked it; said: the client's own words
-    subscriptions    how many a JoinGroup's answer holds; assignments: how many a SyncGroup brings
-    sent_error       the error in the answer, when `error` is what the client made of it (DISCONNECTED …)
+    parked           the coordinator's condition for the answer; client_reason: the client's own reason
+    subscriptions    the number in a JoinGroup's answer; assignments: the number in a SyncGroup
+    sent_error       the error in the answer, when `error` is the client's own error (DISCONNECTED …)
     order            numbers of the events of its arrival and its answer
     """
 
@@ -41,7 +41,7 @@ class Message:
     answered_us: int | None = None
     returned_us: int | None = None
     error: str | None = None
-    said: str | None = None
+    client_reason: str | None = None
     parked: str | None = None
     subscriptions: int | None = None
     assignments: int | None = None
@@ -51,7 +51,7 @@ class Message:
     def row(self) -> Row:
         times = (self.sent_us, self.received_us, self.answered_us, self.returned_us)
         who = (self.group, self.host, self.broker, self.api, self.member, self.generation)
-        return (*who, *times, self.error, self.parked or self.said, self.subscriptions, self.assignments)
+        return (*who, *times, self.error, self.parked or self.client_reason, self.subscriptions, self.assignments)
 
     @property
     def began_us(self) -> int:
@@ -88,13 +88,13 @@ class _RequestReader:
         return message
 
     def _sent(self, event: TraceEvent) -> None:
-        said = event.payload or {}
+        payload = event.payload or {}
         message = self._new(event, event.host or "?")
         message.sent_us = event.t_us
         message.member, message.generation = event.member, event.generation
-        message.broker = f"broker-{said['to']}" if "to" in said else None
-        message.said = said.get("reason") or None
-        message.assignments = said.get("assignments")
+        message.broker = f"broker-{payload['to']}" if "to" in payload else None
+        message.client_reason = payload.get("reason") or None
+        message.assignments = payload.get("assignments")
         message.order = (event.seq, event.seq)
         self.by_seq[event.seq] = message
         self.at_client[message.host, event.api, event.correlation] = message
@@ -122,8 +122,8 @@ class _RequestReader:
             message.parked = event.reason
 
     def _answered(self, event: TraceEvent) -> None:
-        said = event.payload or {}
-        host = str(said.get("to", "?"))
+        payload = event.payload or {}
+        host = str(payload.get("to", "?"))
         message = self.at_broker.pop((event.host, host, event.api, event.correlation), None) or self._new(event, host)
         message.answered_us, message.broker, message.error = event.t_us, event.host, event.error
         message.sent_error, message.order = event.error, (message.order[0] or event.seq, event.seq)
@@ -131,7 +131,7 @@ class _RequestReader:
             message.member, message.generation = event.member, event.generation
         elif event.api == "JoinGroup" and event.error is None:
             message.generation = event.generation
-            message.subscriptions = said.get("members", 0)
+            message.subscriptions = payload.get("members", 0)
         self.by_seq[event.seq] = message
 
     def _returned(self, event: TraceEvent) -> None:

@@ -1,6 +1,6 @@
-"""The rows of every table, from the story of a finished run and what its trace lists.
+"""The rows of every table, from the story of a finished run and the lists of its trace.
 
-The story has the judgement (generations, standstills, evictions); what is only listed (messages, states, callbacks,
+The story has the analysis (generations, standstills, evictions); plain lists (messages, states, callbacks,
 commits) `lists.py` gathers while the run goes. Each table is made by one small function; rows stand in the run's order.
 """
 
@@ -38,7 +38,7 @@ _NO_LAG = Lag(0, 0, 0, 0)
 
 @frozen
 class Label:
-    """What a run is called: its place in the sweep, and how to do it again."""
+    """The name of a run: its place in the sweep, and the command that repeats it."""
 
     cell: int = 0
     seed: int = 0
@@ -48,12 +48,12 @@ class Label:
 
     @property
     def key(self) -> tuple[int, int]:
-        """What every row begins with."""
+        """Return the first columns of every row."""
         return self.cell, self.seed
 
 
 def rows_of(lists: Lists, story: Story, label: Label, *, expectations_failed: int = 0) -> Rows:
-    """The rows of every table for one finished run."""
+    """Return the rows of every table for one finished run."""
     committed = lists.last_commits()
     found: dict[str, Iterable[Row]] = {
         "deliveries": [_delivery(one, committed.get((one.group, one.partition))) for one in story.accounts],
@@ -72,14 +72,14 @@ def rows_of(lists: Lists, story: Story, label: Label, *, expectations_failed: in
 
 
 def failed_rows(label: Label, error: str) -> Rows:
-    """The rows of a run that ended with an error: the run itself, and nothing else."""
+    """Return the row of a run that ended with an error; it has no others."""
     rows: Rows = {name: [] for name in TABLES}
     rows["runs"] = [_run(label, "failed", error, {})]
     return rows
 
 
 def _run(label: Label, status: str, error: str | None, totals: Mapping[str, Any]) -> Row:
-    said = {
+    values = {
         "cell": label.cell,
         "seed": label.seed,
         "status": status,
@@ -89,7 +89,7 @@ def _run(label: Label, status: str, error: str | None, totals: Mapping[str, Any]
         "code": label.code,
         **totals,
     }
-    return tuple(said.get(name) for name in TABLES["runs"].names)
+    return tuple(values.get(name) for name in TABLES["runs"].names)
 
 
 def _delivery(one: Account, committed: int | None) -> Row:
@@ -113,7 +113,7 @@ def _delivery(one: Account, committed: int | None) -> Row:
 
 
 def _records(found: Records | None) -> Row:
-    """What became of the records, column by column."""
+    """Return the outcome of the records, column by column."""
     if found is None:
         return (None,) * len(FATES)
     return tuple(getattr(found, name) for name in FATES)
@@ -196,8 +196,8 @@ def _evictions(story: Story) -> Iterator[Row]:
 
 
 def _faults(story: Story) -> list[Row]:
-    told = (("action", story.actions), ("fault", story.faults), ("note", story.notes))
-    rows = [(kind, one.host, one.t_us, one.until_us, one.what) for kind, doings in told for one in doings]
+    sources = (("action", story.actions), ("fault", story.faults), ("note", story.notes))
+    rows = [(kind, one.host, one.t_us, one.until_us, one.what) for kind, doings in sources for one in doings]
     return sorted(rows, key=lambda row: row[2])
 
 

@@ -17,10 +17,10 @@ UNREAD = (Kind.RECORD_APPENDED,)
 
 
 def simulate(document: str, seed: int, *, cell: int, digest: str, code: str, repeat: str, traces: bool = False) -> Rows:
-    """Run the scenario of a canonical document with a seed; the rows of every table.
+    """Run the scenario of a canonical document with a seed; return the rows of every table.
 
     `digest` and `code` are the hashes of document and code, `repeat` the command that does the same again; they become
-    columns. Never raises for a simulation that fails, whatever it fails with: the only row is then one of `runs`, with
+    columns. Never raises for a simulation that fails: the only row is then one of `runs`, with
     the error. Memory that has run out, ctrl-C and the end of the process are no such failures.
     """
     label = Label(cell, seed, digest, code, repeat)
@@ -50,7 +50,7 @@ def _simulate(scenario: Scenario, label: Label, traces: bool) -> Rows:
 
 
 def in_words(error: BaseException) -> str:
-    """An error in one paragraph: what it is, what it says, and the notes with instant and place that the loop adds.
+    """Return an error as one paragraph: its type, its message, and the loop's notes on time and place.
 
     How to repeat it is not among them: the runner knows neither the experiment nor its cell, the column `repeat` does.
     """

@@ -19,7 +19,7 @@ LOCK = ".lock"
 def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """Write a file beside its place, bring it to the disk, and only then give it its name.
 
-    Whoever looks for the file finds all of it or none, also after a crash. Raises SweepError when it cannot be written:
+    A reader finds the complete file or none, also after a crash. Raises SweepError when it cannot be written:
     the disk is full, the folder gone, a limit reached.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}{TEMPORARY}")

@@ -197,11 +197,11 @@ class Place:
         base = _opened(self.url, tuple(sorted(self.settings.items())))[1]
         return f"{base}/{name}" if name else base
 
-    def _asked(self, name: str, writing: bool = False) -> _Told:
-        return _Told(self / name if name else self.url, writing)
+    def _asked(self, name: str, writing: bool = False) -> _FileErrors:
+        return _FileErrors(self / name if name else self.url, writing)
 
 
-class _Told:
+class _FileErrors:
     """Convert an error of a file system into a sentence with the place; FileNotFoundError passes."""
 
     def __init__(self, what: str, writing: bool) -> None:
@@ -251,7 +251,7 @@ def _opened(url: str, settings: tuple[tuple[str, str], ...]) -> tuple[fs.FileSys
     if found is None:
         return fs.LocalFileSystem(), url
     scheme, rest = SCHEMES[found[1].lower()][0], url[found.end() :]
-    with _Told(url, writing=False):
+    with _FileErrors(url, writing=False):
         known = {S3A[key]: value for key, value in settings if key in S3A}
         if scheme == "s3" and "?" not in rest:
             named = (os.environ.get(name) for name in ("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL"))

@@ -16,7 +16,7 @@ _PLAIN = re.compile(r"\d+[a-z]+|(?!(?:true|false|null|yes|no|on|off)$)[A-Za-z][\
 
 def repeat_command(experiment: Experiment, cell: Cell) -> str:
     """`groupsim run` on the experiment with the settings of a cell; the seed has to be added."""
-    every = (*experiment.told.items(), *cell.settings.items())
+    every = (*experiment.command_line.items(), *cell.settings.items())
     settings = [part for path, value in every for part in ("--set", f"{path}={_yaml(value)}")]
     return shlex.join(["groupsim", "run", source(experiment), *settings])
 

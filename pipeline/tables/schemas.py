@@ -224,7 +224,7 @@ STOPS = Table(
         large("began_us", "when the old owner began to release it (callback included), crashed or was paused"),
         large("ended_us", "when the new owner could fetch, or the end of the trace"),
         text("basis", "what `began_us` is: released, crashed or paused"),
-        flag("open", "nobody had taken it up when the trace ended"),
+        flag("open", "no member had taken it over when the trace ended"),
     ),
 )
 
@@ -249,7 +249,7 @@ MEMBERS = Table(
         text("profile", "client profile", null=True),
         large("heartbeats", "quiet heartbeats answered"),
         large("delivered", "records it was given"),
-        large("duplicates", "of these, records somebody had been given before"),
+        large("duplicates", "of these, records that had been delivered before"),
         whole("commits", "commits that succeeded; auto-commits that changed nothing are not counted"),
         whole("commits_failed", "commits that failed"),
         text("failed", "the fatal error that ended it", null=True),

@@ -161,12 +161,12 @@ def _chunk(row: dict[str, Any]) -> Chunk:
 def _put_together(rows: list[dict[str, Any]], tasks: dict[int, Task]) -> Iterator[Done]:
     """The tables of each task from their pieces."""
     found: dict[int, dict[str, list[tuple[int, bytes]]]] = defaultdict(lambda: defaultdict(list))
-    told: dict[int, Chunk] = {}
+    answered: dict[int, Chunk] = {}
     for row in rows:
         if row["name"]:
             found[row["task"]][row["name"]].append((row["piece"], row["data"]))
         else:
-            told[row["task"]] = Chunk.of(row)
-    for number, chunk in told.items():
+            answered[row["task"]] = Chunk.of(row)
+    for number, chunk in answered.items():
         tables = [(name, b"".join(data for _, data in sorted(parts))) for name, parts in found[number].items()]
         yield Done(tasks[number], TaskResult(chunk, tables))

@@ -129,9 +129,9 @@ def _classic(options: EngineOptions, folder: Path, lean: bool, settings: Mapping
     kept = classes(java, write=lean)
     home = launcher(java, folder / "java", LEAN if lean else FULL, kept.options if lean else ())
     log = Path(conf.get(LOG))
-    with _environment({"JAVA_HOME": str(home), **_places(master)}), log.open("wb") as said:
+    with _environment({"JAVA_HOME": str(home), **_places(master)}), log.open("wb") as output:
         # A session of its own for the JVM: ctrl-C is for the driver, which then stops the jobs.
-        popen = {"stdout": said, "stderr": subprocess.STDOUT, "start_new_session": True}
+        popen = {"stdout": output, "stderr": subprocess.STDOUT, "start_new_session": True}
         begun: list[subprocess.Popen[bytes]] = []
         try:
             with _hushed(), _noted_processes(begun):

@@ -151,11 +151,11 @@ def _of_message(message: Message, number: int, generation: Generation) -> Iterat
         if message.parked is not None and message.answered_us != message.received_us:
             parked_us = -1 if message.answered_us is None else message.answered_us
         request = Line(message.received_us, What.REQUEST, _asked(message), *who, None, parked_us, number)
-        yield message.received_us, arrived, evolve(request, reason=message.parked or message.said)
+        yield message.received_us, arrived, evolve(request, reason=message.parked or message.client_reason)
     elif message.sent_us is not None:
         why = f": {given_up}" if given_up else ""
         lost = Line(message.sent_us, What.LOST, f"{_asked(message)} never arrives{why}", *who, given_up, None, number)
-        yield message.sent_us, arrived, evolve(lost, reason=message.said)
+        yield message.sent_us, arrived, evolve(lost, reason=message.client_reason)
     if message.answered_us is not None:
         error = message.sent_error
         words = f"{message.api}: {_answered(message, generation)}"
