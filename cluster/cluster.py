@@ -1,8 +1,8 @@
 """The cluster: brokers, a controller, topics, and the network between all of them and the clients.
 
 One `Cluster` is all that members and scenarios need of the world: `transport` and `data` for the members, `network` for
-faults, and what an administrator does. Its kind of logs is a strategy, a `broker.Logs`: `replicated.ReplicatedLogs`, or
-`counted.logs.CountedLogs`, where records are only counted.
+faults, and what an administrator does. Its kind of logs is a strategy, a `broker.Logs`:
+`replicated.logs.ReplicatedLogs`, or `counted.logs.CountedLogs`, where records are only counted.
 """
 
 from __future__ import annotations
