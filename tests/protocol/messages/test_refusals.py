@@ -55,7 +55,7 @@ from groupsim.protocol.messages.group import (
     SyncGroupRequest,
     TopicPartition,
 )
-from groupsim.protocol.messages.refusals import _AT_THE_TOP, _BY_HAND, _FOR_EACH, refusal
+from groupsim.protocol.messages.refusals import _AT_THE_TOP, _FOR_EACH, _SPECIAL, refusal
 from groupsim.protocol.messages.response_errors import error_in
 from groupsim.protocol.messages.transactions import (
     AddOffsetsToTxnRequest,
@@ -172,6 +172,6 @@ def test_an_old_offset_fetch_is_refused_partition_by_partition() -> None:
 
 def test_every_api_is_refused_by_one_table() -> None:
     """No request of ours is without a refusal, and none has two."""
-    tables = (_AT_THE_TOP, _FOR_EACH, _BY_HAND)
+    tables = (_AT_THE_TOP, _FOR_EACH, _SPECIAL)
     assert {kind.API for kind in get_args(Request)} == {api for table in tables for api in table}
     assert sum(len(table) for table in tables) == len({api for table in tables for api in table})
