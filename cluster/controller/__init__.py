@@ -1,4 +1,4 @@
-"""The controller: who is alive, who leads, where replicas lie, and what brokers are told of it.
+"""The controller: who is alive, who leads, where replicas lie, and what brokers learn of it.
 
 Where to read:
 

@@ -264,7 +264,7 @@ class Reader:
         self._take_back()
 
     def replan(self) -> None:
-        """Something has changed: plan anew, unless the answer is on its way already or the process is no more."""
+        """Something has changed: plan again, unless the answer is on its way already or the process is no more."""
         if not self._host.alive:
             del self._data.waiting[self]
         elif self._handle is None or self._leaves_us >= self._loop.now_us:
