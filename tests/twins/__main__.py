@@ -33,7 +33,7 @@ from tests.twins.stories import ALL
 from tests.twins.story import Story
 from tests.twins.writing import Told
 
-TRIES = 3
+TRIES = 6
 PLAYS = 12
 """So often a story is played at most, in real time, until it was like its fact or differed often enough."""
 

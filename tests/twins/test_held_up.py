@@ -43,11 +43,11 @@ class Plays:
         return {STORY.name: told}
 
 
-def test_three_plays_that_nothing_held_up_are_a_difference() -> None:
-    """Those that were held up are not counted among them."""
-    plays = Plays(HELD_UP, WRONG, HELD_UP, WRONG, WRONG)
+def test_as_many_plays_as_are_tried_that_nothing_held_up_are_a_difference() -> None:
+    """A play that the machine held up is not counted among them."""
+    plays = Plays(HELD_UP, WRONG, HELD_UP, *[WRONG] * (TRIES - 1))
     assert set(compared(JAVA, [STORY], plays, TRIES)) == {STORY.name}
-    assert plays.count == 5
+    assert plays.count == TRIES + 2
 
 
 def test_a_play_that_is_right_settles_it() -> None:
