@@ -53,7 +53,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
         page.meta["hide"] = ["navigation", "toc"]
     repository = config["extra"]["repository"]
     worded = NAMED.sub(lambda found: f"[{found[1].replace('-', ' ')}]", markdown)
-    linked = relinked(worded, page.file.src_uri, repository, files.src_uris)
+    on_site = {file.src_uri for file in files if not file.inclusion.is_excluded()}
+    linked = relinked(worded, page.file.src_uri, repository, on_site)
     return nested(tested(MERMAID.sub(PICTURE, linked), repository))
 
 

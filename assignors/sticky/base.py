@@ -1,7 +1,7 @@
 """The common part of `sticky` and `cooperative-sticky`: read the claims, then run one of two algorithms.
 
 When all subscriptions are equal, quotas decide (`uniform`); otherwise partitions are moved until no move helps
-(`general`). Both follow Kafka exactly, defects included, because users meet them: docs/fidelity.md.
+(`general`). Both follow Kafka exactly, defects included, because users meet them: docs/fidelity/assignors.md.
 
 Sources: `AbstractStickyAssignor`; assignors reference, section 4.
 """

@@ -1,6 +1,6 @@
-"""The column `live` of docs/fidelity.md: on how many real nodes a rule was asked, or why on none.
+"""The column `live` of the rows in docs/fidelity/: on how many real nodes a rule was asked, or why on none.
 
-    python -m tests.conformance.marks      writes the column anew, from the scripts and from the reasons below
+    python -m tests.conformance.marks      writes it, from the scripts and the reasons below, and the pages
 
 Rows that several scripts prove count for the smallest cluster. What no script asks of a real broker is proved in the
 core alone, by the row's own test, and says why.
@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Sequence
 
-from tests.conformance.rows import DOC, TABLES, expand, proved
+from tests.conformance.rows import TABLES, proved
+from tests.helpers.fidelity_rows import Page, Section, pages, write
 
 _DEAD = "a Dead group is out of reach of requests"
 _INSIDE = "no answer shows it"
@@ -52,10 +53,10 @@ def mark_of(row: str, live: dict[str, dict[str, object]]) -> str:
     return "core: " + next(why for pattern, why in REASONS if re.search(pattern, row))
 
 
-def cell_of(ids: list[str], status: str, live: dict[str, dict[str, object]]) -> str:
-    """What stands in the column for a row of these ids: what holds for most, then the others by name."""
+def cell_of(ids: Sequence[str], status: str, live: dict[str, dict[str, object]]) -> str | None:
+    """The mark of a row of these ids: what holds for most, then the others by name. None for a row that is left out."""
     if status.startswith("left out") and not any(row in live for row in ids):
-        return "–"
+        return None
     marks: dict[str, list[str]] = {}
     for row in ids:
         marks.setdefault(mark_of(row, live), []).append(row)
@@ -66,7 +67,7 @@ def cell_of(ids: list[str], status: str, live: dict[str, dict[str, object]]) -> 
     return "; ".join([first, *(f"{mark} ({', '.join(row[begins:] for row in marks[mark])})" for mark in others)])
 
 
-def _beginning(ids: list[str]) -> str:
+def _beginning(ids: Sequence[str]) -> str:
     """What all of them begin with, up to a dash or a dot."""
     count = 0
     while count < min(map(len, ids)) and len({row[: count + 1] for row in ids}) == 1:
@@ -74,37 +75,21 @@ def _beginning(ids: list[str]) -> str:
     return ids[0][: max(ids[0].rfind("-", 0, count), ids[0].rfind(".", 0, count)) + 1]
 
 
-def marked(text: str) -> str:
-    """The document with the column in every table of the classic protocol."""
-    return "\n".join(_lines(text.split("\n")))
+def marked(found: Sequence[Page]) -> list[Page]:
+    """The pages with the mark of each row in the tables of the classic protocol."""
+    live = proved()
+    return [page._replace(sections=tuple(_marked(section, live) for section in page.sections)) for page in found]
 
 
-def _lines(lines: list[str]) -> Iterator[str]:
-    live, at = proved(), -1
-    for number, line in enumerate(lines):
-        cells = [cell.strip() for cell in line.strip("| ").split(" | ")] if line.startswith("|") else []
-        if cells[:1] == ["id"]:
-            first = re.match(r"\| `([^`]+)` \|", lines[number + 2])
-            at = cells.index("live") if "live" in cells else len(cells)
-            at = at if first and TABLES.match(first[1]) else -1
-        if not cells or at < 0:
-            at = at if cells else -1
-            yield line
-        elif cells[0] == "id":
-            yield _row([*cells[:at], "live"])
-        elif set(line) <= set("|- "):
-            yield _row(["---"] * (at + 1))
-        else:
-            yield _row([*cells[:at], cell_of(expand(cells[0].strip("`")), cells[2], live)])
-
-
-def _row(cells: list[str]) -> str:
-    return f"| {' | '.join(cells)} |"
+def _marked(section: Section, live: dict[str, dict[str, object]]) -> Section:
+    if not TABLES.match(section.rows[0].cell):
+        return section
+    return section._replace(rows=tuple(row._replace(live=cell_of(row.ids, row.status, live)) for row in section.rows))
 
 
 def main() -> int:
-    """Write the column."""
-    DOC.write_text(marked(DOC.read_text("utf-8")), "utf-8")
+    """Write the marks and the pages."""
+    write(marked(pages()))
     return 0
 
 

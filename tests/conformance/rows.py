@@ -1,4 +1,4 @@
-"""Which rows of docs/fidelity.md the scripts prove on a real broker.
+"""Which rows of docs/fidelity/ the scripts prove on a real broker.
 
     python -m tests.conformance.rows            row and scripts, as a Markdown table
     python -m tests.conformance.rows --missing  the rows of the classic-protocol tables that no script proves
@@ -13,21 +13,11 @@ import argparse
 import json
 import re
 import sys
-from pathlib import Path
 
 from tests.conformance.scripts import all_cases
+from tests.helpers.fidelity_rows import expand, rows
 
-DOC = Path(__file__).resolve().parents[2] / "docs" / "fidelity.md"
 TABLES = re.compile(r"^(1\.|2\.|3\.|J\d-|trap-)")
-
-
-def expand(text: str) -> list[str]:
-    """`a-{b,c}` as a-b and a-c; any number of braces."""
-    before, brace, rest = text.partition("{")
-    if not brace:
-        return [text]
-    choices, _, after = rest.partition("}")
-    return [before + choice + tail for choice in choices.split(",") for tail in expand(after)]
 
 
 def documented() -> list[str]:
@@ -37,8 +27,7 @@ def documented() -> list[str]:
 
 def everything() -> list[str]:
     """The ids of all tables."""
-    cells = re.findall(r"^\| `([^`]+)` \|", DOC.read_text("utf-8"), re.MULTILINE)
-    return [row for cell in cells for row in expand(cell)]
+    return [one for row in rows() for one in row.ids]
 
 
 def proved() -> dict[str, dict[str, object]]:
@@ -58,8 +47,8 @@ def proved() -> dict[str, dict[str, object]]:
 
 def unknown() -> list[str]:
     """Rows that scripts name and the document does not have, with a script of each."""
-    rows = set(everything())
-    return [f"{row} ({entry['scripts']})" for row, entry in proved().items() if row not in rows]
+    known = set(everything())
+    return [f"{row} ({entry['scripts']})" for row, entry in proved().items() if row not in known]
 
 
 def main() -> int:

@@ -1,6 +1,6 @@
 """What scripts are written with: a `Script` is one play, an `Actor` one connection of it.
 
-A script is an async function that gets a `Script`; `@script` gives it the rows of docs/fidelity.md that it proves and
+A script is an async function that gets a `Script`; `@script` gives it the rows of docs/fidelity/ that it proves and
 the versions it is repeated at. Every step says which error it expects (NONE unless told), so that a script is a claim
 about Kafka already while it is recorded; what is compared later is all the rest of the answers.
 

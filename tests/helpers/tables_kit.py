@@ -1,7 +1,7 @@
 """What the tests of the reference's tables share: a group in a wanted state, and a broker around the core.
 
 Every expected outcome in this folder was written from the classic-protocol reference, not from the code. Row ids (the
-`id=` of parameters) are those of docs/fidelity.md.
+`id=` of parameters) are those of docs/fidelity/.
 
 `scene("Stable")` is a bench (`groupsim.coordinator.testing`) with a group `g` of two members in that state:
 

@@ -1,19 +1,17 @@
-"""Which rows of docs/fidelity.md the real client is the judge of, by the stories that show them.
+"""Which rows of docs/fidelity/members.toml the real client is the judge of, by the stories that show them.
 
-python -m tests.twins.rows      writes the column `live` of the client's section anew
+python -m tests.twins.rows      writes `live` of the client's rows, and the pages
 """
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
+from tests.helpers.fidelity_rows import Page, Row, pages, write
 from tests.twins.clients import AIOKAFKA, JAVA, KAFKA_PYTHON_2_0, KAFKA_PYTHON_3, LIBRDKAFKA
 
-DOC = Path(__file__).resolve().parents[2] / "docs" / "fidelity.md"
-_SECTION = "## The client (section 4)"
+_PAGE = "members"
 _OWN = "own tests"
 _OF_OTHERS = {
     "4.x-kafka-python": KAFKA_PYTHON_2_0.name,
@@ -156,33 +154,30 @@ OF_LIBRDKAFKA: Mapping[str, Sequence[str]] = {
 """Row → the stories in which the real librdkafka shows it."""
 
 
-def marked(text: str) -> str:
-    """The document with the column in the client's table."""
-    lines, inside = [], False
-    for line in text.split("\n"):
-        inside = line == _SECTION or (inside and not line.startswith("## "))
-        lines.append(_marked(line) if inside and line.startswith("|") else line)
-    return "\n".join(lines)
+def marked(found: Sequence[Page]) -> list[Page]:
+    """The pages with the judge of each of the client's rows."""
+    return [_marked(page) if page.name == _PAGE else page for page in found]
 
 
-def _marked(line: str) -> str:
-    cells = [cell.strip() for cell in re.split(r"(?<!\\)\|", line)[1:-1]][:5]
-    return f"| {' | '.join([*cells, _cell(cells[0].strip('`'), cells[3])])} |"
+def _marked(page: Page) -> Page:
+    sections = (
+        section._replace(rows=tuple(row._replace(live=_judge(row)) for row in section.rows))
+        for section in page.sections
+    )
+    return page._replace(sections=tuple(sections))
 
 
-def _cell(row: str, status: str) -> str:
-    if row in ("id", "---"):
-        return "live" if row == "id" else "---"
-    if row in OF_LIBRDKAFKA:
+def _judge(row: Row) -> str | None:
+    if row.cell in OF_LIBRDKAFKA:
         return LIBRDKAFKA.name
-    if row in _OF_OTHERS:
-        return _OF_OTHERS[row]
-    return JAVA.name if row in ROWS else "–" if status.startswith("left out") else _OWN
+    if row.cell in _OF_OTHERS:
+        return _OF_OTHERS[row.cell]
+    return JAVA.name if row.cell in ROWS else None if row.kind == "left out" else _OWN
 
 
 def main() -> int:
-    """Write the column."""
-    DOC.write_text(marked(DOC.read_text("utf-8")), "utf-8")
+    """Write the column and the pages."""
+    write(marked(pages()))
     return 0
 
 

@@ -1,9 +1,10 @@
-"""docs/fidelity.md says truly of which rows of the client's section the real client is the judge."""
+"""docs/fidelity/members.toml names the rows of which the real client is the judge."""
 
 from __future__ import annotations
 
+from tests.helpers.fidelity_rows import pages, rows
 from tests.twins.clients import LIBRDKAFKA
-from tests.twins.rows import DOC, OF_LIBRDKAFKA, ROWS, marked
+from tests.twins.rows import OF_LIBRDKAFKA, ROWS, marked
 from tests.twins.stories import ALL
 
 
@@ -22,11 +23,9 @@ def test_rows_of_librdkafka_are_shown_by_stories_that_it_plays_and_that_are_equa
 
 def test_rows_stand_in_the_document() -> None:
     """No row is judged that the document does not have."""
-    text = DOC.read_text("utf-8")
-    assert [row for row in (*ROWS, *OF_LIBRDKAFKA) if f"| `{row}` |" not in text] == []
+    assert {*ROWS, *OF_LIBRDKAFKA} - {row.cell for row in rows()} == set()
 
 
 def test_the_column_is_what_the_stories_say() -> None:
     """The column `live` follows from the stories: `python -m tests.twins.rows` writes it."""
-    text = DOC.read_text("utf-8")
-    assert marked(text) == text
+    assert marked(pages()) == pages()
