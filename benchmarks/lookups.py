@@ -33,7 +33,7 @@ from benchmarks.common import table
 from groupsim.cluster.log.files.segment import INDEX, INDEX_INTERVAL_BYTES, LOG, TIME_INDEX, file_name
 from groupsim.cluster.log.files.store import FileStore
 from groupsim.cluster.log.headers import headers
-from groupsim.cluster.log.reading import holding
+from groupsim.cluster.log.reading import segment_index
 from groupsim.protocol.batch.batch import LogRecord
 from groupsim.protocol.batch.codec import encode
 from groupsim.protocol.batch.sizes import batch_of
@@ -132,19 +132,19 @@ def counted_reads() -> Iterator[list[int]]:
 
 def look_up(segments: Sequence[Any], offset: int) -> Any:
     """The batch that holds an offset, as a fetch finds it."""
-    return next(segments[holding(segments, offset)].batches(offset))
+    return next(segments[segment_index(segments, offset)].batches(offset))
 
 
 def counts(store: FileStore, offset: int) -> dict[str, int]:
     """Segments, index entries and bytes that one look-up reads; the segment's index has been read before."""
-    segment = store.segments[holding(store.segments, offset)]
+    segment = store.segments[segment_index(store.segments, offset)]
     look_up(store.segments, offset)
     index = segment.offset_index  # type: ignore[attr-defined]
     entries, index._offsets = index._offsets, Counting(index._offsets)
     row = Counting(store.segments)
     with counted_reads() as read:
         batch = next(segment.batches(offset))
-        holding(row, offset)  # type: ignore[arg-type]
+        segment_index(row, offset)  # type: ignore[arg-type]
     assert batch.base_offset <= offset <= batch.last_offset
     seen, index._offsets = index._offsets.seen, entries
     return {"segments": row.seen, "entries": seen, "bytes": sum(read), "reads": len(read)}

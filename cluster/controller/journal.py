@@ -32,7 +32,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final
 
 from groupsim.cluster.log.files.data_dir import DataDirRefused
-from groupsim.cluster.log.files.disk import sync_folder, write_at, write_whole
+from groupsim.cluster.log.files.disk import sync_folder, write_at, write_atomically
 
 MAGIC: Final = "groupsim-cluster"
 FORMAT: Final = 2
@@ -138,7 +138,7 @@ class Journal:
     def _write_image(self) -> None:
         sections = ",".join(f"{_text(name)}:{_object(facts)}" for name, facts in self._texts.items())
         body = f'{{"number":{self._number},"sections":{{{sections}}}}}'.encode()
-        write_whole(self._image, f"{MAGIC} {FORMAT} {hashlib.sha256(body).hexdigest()}\n".encode() + body)
+        write_atomically(self._image, f"{MAGIC} {FORMAT} {hashlib.sha256(body).hexdigest()}\n".encode() + body)
         self._image_bytes = len(body)
 
     def _begin_changes(self, after: int) -> None:

@@ -1,4 +1,4 @@
-"""What a leader checks of a batch before it gives it an offset.
+"""Validation of a batch on the leader, before its records get offsets.
 
 Source: `UnifiedLog.analyzeAndValidateRecords`, `LogValidator`.
 """
@@ -19,7 +19,7 @@ _SHOWN: Final = 3
 
 
 def check_batch(batch: Batch, config: LogConfig, now_ms: int) -> None:
-    """Size, time, and a key in every record of a compacted topic. Raises LogRefused."""
+    """Check a batch's size and timestamps, and the keys of a compacted topic. Raises LogRefused."""
     if batch.size > config.max_message_bytes:
         raise LogRefused(
             ErrorCode.MESSAGE_TOO_LARGE,
@@ -31,13 +31,15 @@ def check_batch(batch: Batch, config: LogConfig, now_ms: int) -> None:
         if late or batch.max_timestamp_ms - now_ms > config.message_timestamp_after_max_ms:
             raise _out_of_time(batch, config, now_ms)
     elif batch.attributes & LOG_APPEND_TIME:
-        raise LogRefused(ErrorCode.INVALID_TIMESTAMP, "a producer's batch says LogAppendTime", told=_TIME)
+        raise LogRefused(
+            ErrorCode.INVALID_TIMESTAMP, "a producer's batch has the timestamp type LogAppendTime", client_message=_TIME
+        )
     if config.compact and not batch.is_control and batch.records is not None:
         _check_keys(batch)
 
 
 def check_total(batches: Sequence[Batch], config: LogConfig) -> None:
-    """What is appended together has to fit into one segment. Raises LogRefused."""
+    """Check that the batches of one append fit into one segment. Raises LogRefused."""
     total = sum(batch.size for batch in batches)
     if total > config.segment_bytes:
         raise LogRefused(
@@ -53,11 +55,13 @@ def _out_of_time(batch: Batch, config: LogConfig, now_ms: int) -> LogRefused:
     else:
         text = f"a timestamp lies {behind} ms behind the broker's clock; message.timestamp.before.max.ms is "
         text += f"{config.message_timestamp_before_max_ms}"
-    return LogRefused(ErrorCode.INVALID_TIMESTAMP, text, told=_TIME, records=_out_of_range(batch, config, now_ms))
+    return LogRefused(
+        ErrorCode.INVALID_TIMESTAMP, text, client_message=_TIME, records=_out_of_range(batch, config, now_ms)
+    )
 
 
 def _out_of_range(batch: Batch, config: LogConfig, now_ms: int) -> tuple[tuple[int, str], ...]:
-    """The records whose time is too early or too late, as far as they can be read here, in Kafka's words."""
+    """Return an error with Kafka's message for each readable record whose timestamp is out of range."""
     first, last = now_ms - config.message_timestamp_before_max_ms, now_ms + config.message_timestamp_after_max_ms
     found = []
     for number, record in enumerate(batch.records or ()):
@@ -77,6 +81,6 @@ def _check_keys(batch: Batch) -> None:
     raise LogRefused(
         ErrorCode.INVALID_RECORD,
         f"record {numbers[0]} of the batch has no key, and the topic is compacted",
-        told=f"One or more records have been rejected due to {count}: [{shown}]",
+        client_message=f"One or more records have been rejected due to {count}: [{shown}]",
         records=tuple((number, _KEYLESS) for number in numbers),
     )

@@ -1,23 +1,23 @@
-"""Compaction: of every key the last value stays, and offsets never change.
+"""Compaction: the log keeps the last value of every key, and offsets never change.
 
-A log has a *clean* part, which an earlier round went through, and a *dirty* part behind it. A round is due when the
-dirty part has more than `min.cleanable.dirty.ratio` of the bytes that could be cleaned, or when its oldest record is
-older than `max.compaction.lag.ms`. Never cleaned are the active segment, what lies above the last stable offset, and
-segments younger than `min.compaction.lag.ms`; the round ends at the first such segment.
+A log has a *clean* part, which an earlier cleaning has processed, and a *dirty* part after it. A cleaning is due when
+the dirty part has more than `min.cleanable.dirty.ratio` of the cleanable bytes, or when its oldest record is older than
+`max.compaction.lag.ms`. A cleaning stops at the first segment that must not be cleaned: the active segment, a segment
+above the last stable offset, or a segment younger than `min.compaction.lag.ms`.
 
-A round reads twice. First the dirty part: the last offset of each key. Then everything before its end, to copy what
-stays: a record without a later one of its key. Neighbouring segments are put together as far as `segment.bytes` goes.
-What else stays:
+A cleaning has two passes. The first pass reads the dirty part and finds the last offset of each key. The second pass
+reads both parts and keeps each record that has no later record with its key. Neighbouring segments are merged up to
+`segment.bytes`. A cleaning also keeps:
 
-- A tombstone (a record without a value), so that readers hear of it: the first round that copies its batch writes the
-  *delete horizon* into the batch, `delete.retention.ms` from now (KIP-534); a round after that time drops it.
-- A marker as long as a record of its transaction is left; then it gets a horizon too. Records of aborted transactions
-  go at once, and do not supersede anything.
-- The batch with a producer's last sequence number, and the last batch of the round, even when they are empty: the
-  first so that duplicates are still known, the second so that the log's end is.
+- A tombstone (a record without a value), so that consumers read it: the first cleaning that copies its batch writes the
+  *delete horizon* into the batch, `delete.retention.ms` from now (KIP-534). A cleaning after that time drops it.
+- A marker, as long as a record of its transaction is left; then the marker gets a delete horizon. Records of aborted
+  transactions are dropped at once, and do not supersede other records.
+- The batch with a producer's last sequence number, even when it is empty: duplicates are still detected.
+- The last batch of the cleaned part, even when it is empty: it holds the end offset.
 
-A record without a key goes (a compacted topic refuses it, so it was there before). A counted batch has no keys to
-compare, a compressed one is not opened: their records count as distinct keys, and stay, unless aborted.
+A record without a key is dropped: a compacted topic refuses it, so it is older than the topic's `cleanup.policy`. A
+counted batch has no keys, and a compressed batch is not opened: both are kept unless they are aborted.
 
 Source: `LogCleaner.Cleaner`, `LogCleanerManager.cleanableOffsets`, `CleanedTransactionMetadata`,
 `MemoryRecords.filterTo`, `DefaultRecordBatch.writeEmptyHeader`.
@@ -53,7 +53,7 @@ MAX_OFFSET_RANGE = 2**31 - 1
 
 @frozen
 class Dirty:
-    """The part of a log that a round would go through: from `first_dirty` to below `first_uncleanable`."""
+    """The dirty part of a log that can be cleaned: from `first_dirty` to below `first_uncleanable`."""
 
     first_dirty: int
     first_uncleanable: int
@@ -62,7 +62,7 @@ class Dirty:
     overdue: bool
 
     def is_due(self, config: LogConfig) -> bool:
-        """Whether a round is worth it. Source: `LogCleanerManager.grabFilthiestCompactedLog`."""
+        """Whether a cleaning is due. Source: `LogCleanerManager.grabFilthiestCompactedLog`."""
         if self.dirty_bytes == 0:
             return False
         ratio = self.dirty_bytes / (self.clean_bytes + self.dirty_bytes)
@@ -72,7 +72,7 @@ class Dirty:
 def dirty_part(
     segments: Sequence[Segment], first_dirty: int, stable_offset: int, config: LogConfig, now_ms: int
 ) -> Dirty:
-    """What could be cleaned now. Source: `LogCleanerManager.cleanableOffsets`, `calculateCleanableBytes`."""
+    """Return the part that can be cleaned now (`LogCleanerManager.cleanableOffsets`, `calculateCleanableBytes`)."""
     closed = segments[:-1]
     end = segments[-1].base_offset
     for index, segment in enumerate(closed):
@@ -91,10 +91,10 @@ def dirty_part(
     )
 
 
-def next_round_ms(segments: Sequence[Segment], first_dirty: int, config: LogConfig, now_ms: int) -> int | None:
-    """The earliest time at which a round can be due if nothing is appended; None for never.
+def next_cleaning_ms(segments: Sequence[Segment], first_dirty: int, config: LogConfig, now_ms: int) -> int | None:
+    """Return the earliest time at which a cleaning can be due if nothing is appended; None for never.
 
-    A last stable offset that holds it up counts as reached: it is asked for again until it is.
+    The last stable offset is taken for the end offset; the caller asks again until it is.
     """
     end = segments[-1].base_offset
     if dirty_part(segments, first_dirty, end, config, now_ms).is_due(config):
@@ -108,7 +108,7 @@ def next_round_ms(segments: Sequence[Segment], first_dirty: int, config: LogConf
 
 
 def _holding(segments: Sequence[Segment], offset: int) -> list[Segment]:
-    """The segments from the one on that holds the offset."""
+    """Return the segment that holds the offset, and all after it."""
     first = 0
     for index, segment in enumerate(segments):
         if segment.base_offset <= offset:
@@ -117,7 +117,7 @@ def _holding(segments: Sequence[Segment], offset: int) -> list[Segment]:
 
 
 def _oldest_ms(segments: Iterable[Segment]) -> int:
-    """The smallest timestamp of the segments' first batches (`LogSegment.getFirstBatchTimestamp`)."""
+    """Return the smallest timestamp of the segments' first batches (`LogSegment.getFirstBatchTimestamp`)."""
     firsts = (next(segment.batches(), None) for segment in segments)
     times = (batch.max_timestamp_ms for batch in firsts if batch is not None and batch.max_timestamp_ms > 0)
     return min(times, default=2**63 - 1)
@@ -127,8 +127,8 @@ def _oldest_ms(segments: Iterable[Segment]) -> int:
 
 
 @define
-class Round:
-    """What a round did: segments with what takes their place, and the accounts."""
+class Cleaning:
+    """The result of a cleaning: groups of segments with the batches that replace them, and counts of records."""
 
     replacements: list[tuple[list[Segment], list[Batch]]] = Factory(list)
     aborted_left: set[Aborted] = Factory(set)
@@ -144,15 +144,15 @@ def clean(
     aborted: Sequence[Aborted],
     config: LogConfig,
     now_ms: int,
-) -> Round:
-    """Work out one round; the segments are not touched. Source: `Cleaner.doClean`."""
+) -> Cleaning:
+    """Compute one cleaning; the segments stay unchanged. Source: `Cleaner.doClean`."""
     below = [segment for segment in segments if segment.base_offset < dirty.first_uncleanable]
     keys = _last_offsets(_holding(below, dirty.first_dirty), dirty.first_dirty, aborted)
-    done = Round()
-    cleaner = _Cleaner(keys, dirty.first_uncleanable, producers, _Transactions(aborted), config, now_ms, done)
+    done = Cleaning()
+    cleaner = _Cleaner(keys, dirty.first_uncleanable, producers, _CleanedTransactions(aborted), config, now_ms, done)
     for group in _groups(below, dirty.first_uncleanable, config.segment_bytes):
         before = [batch for segment in group for batch in segment.batches()]
-        kept = [new for batch in before if (new := cleaner.kept(batch)) is not None]
+        kept = [new for batch in before if (new := cleaner.clean(batch)) is not None]
         if (
             len(group) > 1
             or len(kept) < len(before)
@@ -164,8 +164,8 @@ def clean(
 
 
 def _last_offsets(segments: Sequence[Segment], first_dirty: int, aborted: Sequence[Aborted]) -> dict[bytes, int]:
-    """The last offset of each key in the dirty part. Source: `Cleaner.buildOffsetMap`."""
-    transactions = _Transactions(aborted)
+    """Return the last offset of each key in the dirty part. Source: `Cleaner.buildOffsetMap`."""
+    transactions = _CleanedTransactions(aborted)
     keys: dict[bytes, int] = {}
     for segment in segments:
         for batch in segment.batches(first_dirty):
@@ -178,7 +178,7 @@ def _last_offsets(segments: Sequence[Segment], first_dirty: int, aborted: Sequen
 
 
 def _groups(segments: Sequence[Segment], end: int, max_bytes: int) -> Iterator[list[Segment]]:
-    """Neighbours that fit into one segment, by bytes and by relative offset. Source: `groupSegmentsBySize`."""
+    """Yield groups of neighbours that fit into one segment, in bytes and relative offsets (`groupSegmentsBySize`)."""
     group: list[Segment] = []
     size = 0
     for index, segment in enumerate(segments):
@@ -192,8 +192,8 @@ def _groups(segments: Sequence[Segment], end: int, max_bytes: int) -> Iterator[l
         yield group
 
 
-class _Transactions:
-    """Which batches belong to aborted transactions, told in the log's order. Source: `CleanedTransactionMetadata`."""
+class _CleanedTransactions:
+    """The transactions of a pass over a log in order of offsets. Source: `CleanedTransactionMetadata`."""
 
     def __init__(self, aborted: Sequence[Aborted]) -> None:
         self._ahead = sorted(aborted, key=lambda one: one.first_offset, reverse=True)
@@ -201,10 +201,10 @@ class _Transactions:
         self._committing: dict[int, bool] = {}
         self._seen: set[Aborted] = set()
         self.observed: set[Aborted] = set()
-        """Aborted transactions of which a batch is still there, so that readers have to be told of them."""
+        """Aborted transactions of which a batch is left: consumers still need them to filter records."""
 
     def discards(self, batch: Batch) -> bool:
-        """Whether the content of a batch can go: an aborted one, or a marker without a batch of its transaction."""
+        """Whether the content can be dropped: aborted records, or a marker without a batch of its transaction."""
         while self._ahead and self._ahead[-1].first_offset <= batch.last_offset:
             one = self._ahead.pop()
             self._aborting[one.producer_id] = one
@@ -234,18 +234,18 @@ class _Transactions:
 
 @define
 class _Cleaner:
-    """The second reading: batch by batch, what stays of it. Source: `Cleaner.cleanInto`, `MemoryRecords.filterTo`."""
+    """The second pass: filters the records of each batch. Source: `Cleaner.cleanInto`, `MemoryRecords.filterTo`."""
 
     keys: Mapping[bytes, int]
     end: int
     producers: Mapping[int, ProducerEntry]
-    transactions: _Transactions
+    transactions: _CleanedTransactions
     config: LogConfig
     now_ms: int
-    done: Round
+    done: Cleaning
 
-    def kept(self, batch: Batch) -> Batch | None:
-        """The batch itself when nothing changes, a smaller one, or None."""
+    def clean(self, batch: Batch) -> Batch | None:
+        """Return the batch itself if nothing changes, a smaller batch, or None if it is dropped."""
         can_go = self.transactions.discards(batch)
         discard = can_go and (not batch.is_control or self._is_past_horizon(batch))
         records = batch.records
@@ -253,14 +253,14 @@ class _Cleaner:
         if not discard and (records is None or batch.raw is not None):
             self.done.left += batch.count if records is None else len(records)
             return batch
-        left = () if discard or records is None else tuple(self._kept_records(batch, records))
+        left = () if discard or records is None else tuple(self._retained_records(batch, records))
         if left:
-            return self._copied(batch, left, can_go and batch.is_control)
-        if self._is_kept_empty(batch):
-            return batch if not records and batch.size == HEADER_BYTES else _emptied(batch)
+            return self._copy(batch, left, can_go and batch.is_control)
+        if self._retains_empty(batch):
+            return batch if not records and batch.size == HEADER_BYTES else _empty_copy(batch)
         return None
 
-    def _kept_records(self, batch: Batch, records: tuple[LogRecord, ...]) -> Iterator[LogRecord]:
+    def _retained_records(self, batch: Batch, records: tuple[LogRecord, ...]) -> Iterator[LogRecord]:
         if batch.is_control:
             yield from records
             return
@@ -271,32 +271,33 @@ class _Cleaner:
             if batch.base_offset + record.offset_delta >= self.keys.get(record.key, -1):
                 yield record
 
-    def _copied(self, batch: Batch, left: tuple[LogRecord, ...], marker_of_nothing: bool) -> Batch:
+    def _copy(self, batch: Batch, left: tuple[LogRecord, ...], marker_without_records: bool) -> Batch:
         tombstones = 0 if batch.is_control else sum(record.value is None for record in left)
         self.done.left += len(left)
         self.done.tombstones += tombstones
-        needs_horizon = (tombstones > 0 or marker_of_nothing) and not batch.attributes & DELETE_HORIZON
+        needs_horizon = (tombstones > 0 or marker_without_records) and not batch.attributes & DELETE_HORIZON
         if len(left) == len(batch.records or ()) and not needs_horizon:
             return batch
         horizon = self.now_ms + self.config.delete_retention_ms if needs_horizon else None
-        return _rewritten(batch, left, horizon)
+        return _rewrite(batch, left, horizon)
 
     def _is_past_horizon(self, batch: Batch) -> bool:
         return bool(batch.attributes & DELETE_HORIZON) and batch.timestamp_ms <= self.now_ms
 
-    def _is_kept_empty(self, batch: Batch) -> bool:
+    def _retains_empty(self, batch: Batch) -> bool:
         if batch.next_offset == self.end:
             return True
         entry = self.producers.get(batch.producer_id) if batch.producer_id != NO_PRODUCER else None
         if entry is None:
             return False
+        # Without a data batch the producer's last marker is kept, which holds its epoch (`Cleaner.cleanInto`).
         if entry.batches:
             return batch.last_offset == entry.batches[-1].last_offset
         return batch.is_control and batch.producer_epoch == entry.epoch
 
 
-def _rewritten(batch: Batch, left: tuple[LogRecord, ...], horizon: int | None) -> Batch:
-    """A batch with fewer records or a delete horizon, which takes the place of the base timestamp."""
+def _rewrite(batch: Batch, left: tuple[LogRecord, ...], horizon: int | None) -> Batch:
+    """Copy a batch with these records; a delete horizon is written in place of the base timestamp (KIP-534)."""
     base = batch.timestamp_ms
     if horizon is not None:
         base = horizon
@@ -316,7 +317,7 @@ def _rewritten(batch: Batch, left: tuple[LogRecord, ...], horizon: int | None) -
     )
 
 
-def _emptied(batch: Batch) -> Batch:
-    """The header alone: offsets, producer and sequence numbers stay."""
+def _empty_copy(batch: Batch) -> Batch:
+    """Copy the header alone: it keeps the offsets, the producer and the sequence numbers (`writeEmptyHeader`)."""
     attributes = batch.attributes & ~DELETE_HORIZON & ~0x07
     return evolve(batch, size=HEADER_BYTES, timestamp_ms=NO_TIMESTAMP, attributes=attributes, records=(), raw=None)

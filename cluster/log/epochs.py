@@ -1,8 +1,8 @@
-"""Which leader wrote which part of the log: the epochs and the offsets at which they begin.
+"""The leader epochs of a log and the offset at which each begins.
 
-A follower compares this table with its leader's to find where their logs part (KIP-101, KIP-279); a consumer asks it
-whether what it has read still stands (KIP-320). Both numbers rise from entry to entry. An entry that contradicts a new
-one is dropped: the new leader is right.
+A follower compares this table with its leader's to find where their logs diverge (KIP-101, KIP-279); a consumer asks it
+whether the log was truncated below its position (KIP-320). Epochs and offsets rise from entry to entry. A new entry
+removes the entries that contradict it.
 
 Source: `LeaderEpochFileCache`, `LeaderEpochCheckpointFile`.
 """
@@ -32,11 +32,11 @@ class EpochCache:
 
     @property
     def entries(self) -> tuple[tuple[int, int], ...]:
-        """(epoch, start offset), rising."""
+        """(epoch, start offset) of each epoch, in rising order."""
         return tuple(zip(self._epochs, self._starts, strict=True))
 
     def assign(self, epoch: int, start_offset: int) -> bool:
-        """An epoch begins here, unless it has begun already; returns whether the table changed. Source: `assign`."""
+        """Add an epoch that begins here, unless it is known; return whether the table changed. Source: `assign`."""
         epochs, starts = self._epochs, self._starts
         if epochs and epoch == epochs[-1] and start_offset >= starts[-1]:
             return False
@@ -49,9 +49,9 @@ class EpochCache:
         return True
 
     def end_of(self, epoch: int, log_end: int) -> EpochEnd:
-        """The largest known epoch not above this one and where it ends. Source: `endOffsetFor`.
+        """Return the largest known epoch not above this one and its end offset. Source: `endOffsetFor`.
 
-        An epoch before all known ones ends where the first known one begins; one above all known ones is unknown.
+        An epoch below all known ones ends where the first known one begins; one above all known ones is unknown.
         """
         if epoch == -1 or not self._epochs or epoch > self._epochs[-1]:
             return UNKNOWN
@@ -61,12 +61,12 @@ class EpochCache:
         return EpochEnd(self._epochs[above - 1] if above else epoch, self._starts[above])
 
     def at(self, offset: int) -> int:
-        """The epoch in which a record of this offset was written, -1 unknown. Source: `epochForOffset`."""
+        """Return the epoch of the record at this offset, -1 if unknown. Source: `epochForOffset`."""
         index = bisect_right(self._starts, offset)
         return self._epochs[index - 1] if index else -1
 
     def truncate_from_end(self, end_offset: int) -> bool:
-        """Forget epochs that begin at or beyond the log's new end; returns whether the table changed."""
+        """Remove epochs that begin at or above the new end offset; return whether the table changed."""
         before = len(self._starts)
         while self._starts and self._starts[-1] >= end_offset:
             self._starts.pop()
@@ -75,7 +75,10 @@ class EpochCache:
         return len(self._starts) < before
 
     def truncate_from_start(self, start_offset: int) -> bool:
-        """Forget what lies before the log's new start: the epoch in force there begins there."""
+        """Remove epochs that end before the new start offset; return whether the table changed.
+
+        The epoch of the new start offset begins there from now on.
+        """
         index = bisect_right(self._starts, start_offset) - 1
         if index < 0 or (index == 0 and self._starts[0] == start_offset):
             return False
@@ -84,19 +87,19 @@ class EpochCache:
         return True
 
     def clear(self) -> None:
-        """The log begins anew."""
+        """Remove all epochs."""
         self._epochs.clear()
         self._starts.clear()
         self.latest = -1
 
     def text(self) -> str:
-        """As Kafka keeps it in `leader-epoch-checkpoint`: version, number of entries, one entry per line."""
+        """Format the table as Kafka's `leader-epoch-checkpoint`: version, number of entries, one entry per line."""
         lines = [f"{epoch} {start}" for epoch, start in self.entries]
         return "\n".join(["0", str(len(lines)), *lines, ""])
 
 
 def parse(text: str) -> EpochCache:
-    """Read a checkpoint. Raises ValueError naming the line that is wrong."""
+    """Parse a checkpoint. Raises ValueError that names the wrong line."""
     lines = text.split("\n")
     if lines[0] != "0":
         raise ValueError(f"{CHECKPOINT} line 1: expected version 0, found {lines[0]!r}")

@@ -1,4 +1,4 @@
-"""What a log refuses."""
+"""Errors of a partition's log."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from groupsim.protocol.errors import ErrorCode
 
 
 class LogRefused(Exception):
-    """An append that the log does not take; nothing of it was appended. `error` is the answer to whoever asked.
+    """An append was refused as a whole; `error` is the error code of the response.
 
-    `message` is for people here. What Kafka tells a producer is `told`, and of single `records` their number in the
-    batch and words, where `{partition}` stands for the partition's name.
+    `message` is for the reader of a trace. `client_message` is Kafka's message to the producer. `records` has the index
+    and Kafka's message of each refused record; `{partition}` in both stands for the partition's name.
     """
 
     def __init__(
@@ -17,18 +17,18 @@ class LogRefused(Exception):
         error: ErrorCode,
         message: str,
         *,
-        told: str | None = None,
+        client_message: str | None = None,
         records: tuple[tuple[int, str], ...] = (),
     ) -> None:
         super().__init__(f"{error.name}: {message}")
         self.error = error
         self.message = message
-        self.told = told
+        self.client_message = client_message
         self.records = records
 
 
 class OffsetOutOfRange(Exception):
-    """An offset below the start of the log or beyond its end (for DeleteRecords: beyond its high watermark)."""
+    """An offset below the log's start or above its end (for DeleteRecords: above the high watermark)."""
 
     def __init__(self, offset: int, start_offset: int, end_offset: int) -> None:
         super().__init__(f"offset {offset} is out of range: the log holds offsets from {start_offset} to {end_offset}")

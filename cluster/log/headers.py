@@ -1,8 +1,8 @@
-"""The batches of a segment by their headers, and how an offset is found among them: reading only.
+"""Reads the batch headers of a segment file and looks offsets up in it; nothing is written.
 
-A header has 61 bytes; the records behind it are not read, so that a segment of any size is listed in little memory. A
-look-up goes as a broker's does, in two steps: bisection in the sparse index for the last entry at or before the offset,
-then a scan of batches from that entry's position.
+Only the 61 bytes of each header are read, not the records, so a segment of any size takes little memory. A lookup has
+the two steps of a broker's lookup: a bisection in the sparse index for the last entry at or before the offset, then a
+scan of batches from that entry's position.
 
 Source: `DefaultRecordBatch` (header), `OffsetIndex.lookup`, `LogSegment.translateOffset`.
 """
@@ -28,9 +28,9 @@ _REMEDY = "a broker that starts cuts a half-written end; compare with kafka-dump
 
 @frozen
 class BatchHeader:
-    """One batch of a segment: where it stands, in bytes of the file, and what its header says.
+    """One batch of a segment: its position in the file, in bytes, and the fields of its header.
 
-    `records` is the header's count, fewer than the offsets after compaction; times are milliseconds since 1970.
+    `records` is the header's count; after compaction it is lower than the number of offsets. Times are ms since 1970.
     """
 
     position: int
@@ -50,9 +50,9 @@ class BatchHeader:
 
 @frozen
 class Lookup:
-    """How an offset was found: the segment, the index entry (None without one), the batches read from there.
+    """The steps of a lookup: the segment, the index entry (None without one), the batches read from there.
 
-    `found` is the last of the batches, when it holds the offset or is the first one behind it.
+    `found` is the batch that holds the offset, or the first batch after it.
     """
 
     offset: int
@@ -64,7 +64,7 @@ class Lookup:
 
 
 def headers(path: Path, position: int = 0) -> Iterator[BatchHeader]:
-    """Yield the batches of a segment from a position on. Raises DamagedLog at what is no whole batch, OSError."""
+    """Yield the batches of a segment from a position on. Raises DamagedLog at an incomplete batch, and OSError."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         end = os.fstat(descriptor).st_size
@@ -106,24 +106,24 @@ def _header(path: Path, data: bytes, position: int, end: int) -> BatchHeader:
 
 
 def index_of(segment: Path) -> OffsetIndex:
-    """Return the offset index beside a segment; it is read when it is first asked, and may be missing or corrupt."""
+    """Return the offset index of a segment; the file is read on the first lookup, and may be missing or corrupt."""
     return OffsetIndex(segment.with_suffix(INDEX), base_offset_of(segment))
 
 
 def base_offset_of(segment: Path) -> int:
-    """Return the base offset that a segment is named after. Raises ValueError for another name."""
+    """Return the base offset in a segment's file name. Raises ValueError for another name."""
     return int(segment.name.partition(".")[0])
 
 
 def segment_for(segments: Sequence[Path], offset: int) -> Path | None:
-    """Return the last segment whose base offset is not above an offset; None where all begin behind it."""
+    """Return the last segment whose base offset is not above an offset; None if all begin above it."""
     ordered = sorted(segments, key=base_offset_of)
     slot = bisect_right([base_offset_of(one) for one in ordered], offset) - 1
     return ordered[slot] if slot >= 0 else None
 
 
 def find(segment: Path, offset: int) -> Lookup:
-    """Look an offset up in a segment, as a broker does. Raises CorruptIndex, DamagedLog and OSError."""
+    """Look up an offset in a segment, as a broker does. Raises CorruptIndex, DamagedLog and OSError."""
     entries = index_of(segment).entries() if segment.with_suffix(INDEX).exists() else []
     slot = bisect_right([entry[0] for entry in entries], offset) - 1
     entry = entries[slot] if slot >= 0 else None

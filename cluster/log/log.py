@@ -1,26 +1,26 @@
-"""The log of one partition on one broker: where to append, when to roll, what to read, what to delete, where to cut.
+"""The log of one partition on one broker: append, roll, read, retention, compaction, truncation.
 
-Four offsets, never out of order: `start_offset` (nothing below it is served), `last_stable_offset` (every transaction
-below it is decided), `high_watermark` (every in-sync replica has what is below it), `end_offset` (the next record's).
-A leader's log gives batches offsets and its epoch and checks what producers may write; a follower's takes both as they
-are. Who leads and how far the replicas are is the replica manager's business; it moves the high watermark.
+A log has four offsets, in this order: `start_offset` (the lowest that is served), `last_stable_offset` (every
+transaction below it has ended), `high_watermark` (every in-sync replica has the records below it), `end_offset` (the
+next record's). A leader's log checks batches and assigns offsets and the leader epoch; a follower's log copies both.
+The replica manager knows the leader and the followers' positions, and advances the high watermark.
 
-What triggers what:
+Triggers:
 
-- An append rolls the active segment first when the batches do not fit into `segment.bytes`, when the segment spans
-  more than `segment.ms` of record timestamps (or, without timestamps, is older), or when their offsets no longer fit
-  beside its base. A roll flushes the old segment and takes a snapshot of the producers. No clock rolls a segment: a
-  log to which nothing is appended stays as it is until retention takes even its active segment.
-- A new leader epoch is noted where it begins: by the leader when it begins to lead, by a follower with the first batch.
-- `maintain` flushes, deletes and compacts what is due; `next_maintenance_ms` says when to call it next. Only a roll, a
-  new configuration or a moved start offset can bring that time forward: `on_roll` is called then.
-- `truncate_to` cuts batches, epochs, producers and high watermark alike: what the leader does not have never was.
-- A crash of the process loses nothing of the log, for the operating system has the bytes; one of the machine loses
-  what was not flushed, by default everything in the active segment. What was only known in memory falls back to its
-  checkpoint: the high watermark to the last `checkpoint_high_watermark`.
+- An append rolls the active segment first if the batches do not fit into `segment.bytes`, if the segment spans more
+  than `segment.ms` of record timestamps (or, without timestamps, is older), or if their offsets are too far from the
+  base offset. A roll flushes the old segment and writes a producer snapshot. As in Kafka, only an append rolls by time:
+  a log without appends keeps its active segment until retention deletes it (`LogSegment.shouldRoll`).
+- A leader adds a new leader epoch when it becomes leader, a follower with the first batch of the epoch.
+- `maintain` does the flush, retention and compaction that are due; `next_maintenance_ms` is the time of the next call.
+  A roll, a new configuration or a new start offset can bring that time forward: `on_roll` is called then.
+- `truncate_to` truncates batches, epochs, producer state and the high watermark.
+- A crash of the process loses no records, because the operating system has the bytes. A crash of the machine loses the
+  unflushed batches, by default the whole active segment. Values in memory fall back to their checkpoints: the high
+  watermark to the last `checkpoint_high_watermark`.
 
-Simpler than Kafka: the log's start offset is checkpointed at once (not every minute); a flush happens within the event
-that asks for it; `flush.ms` counts from the first unflushed record (in Kafka the scheduler's interval comes on top).
+Simpler than Kafka: the start offset is checkpointed at once (not every minute); a flush takes no time; `flush.ms`
+counts from the first unflushed record (Kafka adds the scheduler's interval).
 
 Source: `UnifiedLog`, `LocalLog`, `LogSegment`, `LogValidator`, `LogManager.cleanupLogs`.
 """
@@ -44,39 +44,39 @@ from groupsim.protocol.batch.batch import LOG_APPEND_TIME, Batch
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.data import EpochEnd
 
-__all__ = ["LogRefused", "Note", "OffsetOutOfRange", "PartitionLog"]
+__all__ = ["EmitEvent", "LogRefused", "OffsetOutOfRange", "PartitionLog"]
 
 MAX_RELATIVE_OFFSET = 2**31 - 1
 START_CHECKPOINT = "log-start-offset-checkpoint"
 HIGH_WATERMARK_CHECKPOINT = "replication-offset-checkpoint"
 CLEANER_CHECKPOINT = "cleaner-offset-checkpoint"
 
-Note = Callable[[Kind, str, dict[str, Any]], None]
-"""Told of LOG_ROLLED, LOG_DELETED, LOG_COMPACTED: the kind, the reason, the payload."""
+EmitEvent = Callable[[Kind, str, dict[str, Any]], None]
+"""Emits LOG_ROLLED, LOG_DELETED and LOG_COMPACTED: the kind, the reason, the payload."""
 
 
-def _silent(kind: Kind, reason: str, payload: dict[str, Any]) -> None:
-    """Nobody listens."""
+def _emit_nothing(kind: Kind, reason: str, payload: dict[str, Any]) -> None:
+    """Ignore an event of a log outside of a run."""
 
 
 class PartitionLog:
-    """A log over a store of segments.
+    """A log over a store of segments. Source: `UnifiedLog`.
 
-    `start_offset`, `end_offset` and `high_watermark` are there to be read; `config` may be replaced. `on_roll` is
-    called when the next maintenance may have come nearer. Raises ValueError when a checkpoint cannot be read.
+    `start_offset`, `end_offset` and `high_watermark` are read-only for callers; `config` may be replaced. `on_roll` is
+    called when the next maintenance may be due earlier. Raises ValueError when a checkpoint cannot be read.
     """
 
-    def __init__(self, store: SegmentStore, config: LogConfig, *, now_ms: int, note: Note | None = None) -> None:
+    def __init__(self, store: SegmentStore, config: LogConfig, *, now_ms: int, emit: EmitEvent | None = None) -> None:
         self.store = store
         self.config = config
         self.on_roll: Callable[[], None] | None = None
-        self._note = note or _silent
+        self._emit = emit or _emit_nothing
         self._open(now_ms)
 
     # --- opening ---------------------------------------------------------------------------------------------------
 
     def _open(self, now_ms: int) -> None:
-        """Find out everything from the store. Source: `LogLoader`."""
+        """Restore the state from the store. Source: `LogLoader`."""
         store = self.store
         if not store.segments:
             store.create(0, now_ms)
@@ -92,7 +92,7 @@ class PartitionLog:
         text = store.read_checkpoint(epoch_cache.CHECKPOINT)
         self._epochs = epochs = epoch_cache.parse(text) if text else EpochCache()
         if text and epochs.truncate_from_end(self.end_offset) | epochs.truncate_from_start(self.start_offset):
-            self._keep_epochs()
+            self._write_epochs()
         self._load_producers()
 
     def _number(self, checkpoint: str, otherwise: int) -> int:
@@ -104,7 +104,7 @@ class PartitionLog:
         return int(text)
 
     def _load_producers(self) -> None:
-        """From the snapshot, then from what was appended since; a snapshot of what is no longer there counts not."""
+        """Load the snapshot and the batches after it; a snapshot above the log's end is ignored (`LogLoader`)."""
         offset, self.producers = producers.restore(self.store.read_checkpoint(producers.CHECKPOINT))
         if offset > self.end_offset:
             self.store.write_checkpoint(producers.CHECKPOINT, "")
@@ -113,17 +113,17 @@ class PartitionLog:
             if segment.size and segment.next_offset > offset:
                 for batch in segment.batches(max(offset, 0)):
                     if batch.producer_id >= 0:
-                        self.producers.take(batch)
-        self.producers.forget_before(self.start_offset)
-        self.producers.decided(self.high_watermark)
+                        self.producers.update(batch)
+        self.producers.advance_start(self.start_offset)
+        self.producers.advance_high_watermark(self.high_watermark)
 
     # --- appending -------------------------------------------------------------------------------------------------
 
     def append(self, batches: Sequence[Batch], leader_epoch: int, now_ms: int) -> tuple[Batch, ...]:
-        """Append as leader; returns the batches with offsets, epoch and (LogAppendTime) time.
+        """Append as leader; return the batches with offsets, leader epoch and (LogAppendTime) timestamp.
 
-        A batch that an idempotent producer sends again is not appended: it is returned as it was first placed. Raises
-        LogRefused, having appended nothing.
+        A duplicate of an idempotent producer is not appended: its first offsets are returned. Raises LogRefused before
+        anything is appended.
         """
         config = self.config
         placed = []
@@ -134,7 +134,7 @@ class PartitionLog:
             batch = batch.placed(offset, leader_epoch)
             if config.log_append_time:
                 batch = batch.stamped(now_ms, batch.attributes | LOG_APPEND_TIME)
-            elif batch.attributes & LOG_APPEND_TIME:  # not a producer's to set, and let pass, as in Kafka
+            elif batch.attributes & LOG_APPEND_TIME:  # Kafka accepts and clears it (`LogValidator`)
                 batch = batch.stamped(batch.max_timestamp_ms, batch.attributes & ~LOG_APPEND_TIME)
             placed.append(batch)
             offset += batch.count
@@ -144,15 +144,15 @@ class PartitionLog:
         if numbered:
             duplicate = self.producers.check(placed)
             if duplicate is not None:
-                return self._as_first_placed(placed, duplicate)
+                return self._first_placement(placed, duplicate)
         if placed:
-            self._take(placed, now_ms)
+            self._write(placed, now_ms)
         return tuple(placed)
 
     def append_copied(self, batches: Sequence[Batch], now_ms: int) -> None:
-        """Append as follower: offsets and epochs are the leader's. Raises LogRefused when they do not follow.
+        """Append as follower, with the leader's offsets and epochs. Raises LogRefused if they do not follow the end.
 
-        An empty log may begin with a batch that holds its end (the leader's start offset lies within a batch).
+        An empty log may begin with a batch that holds its end offset: the leader's start offset lies within a batch.
         """
         if not batches:
             return
@@ -166,18 +166,18 @@ class PartitionLog:
                 )
             start = self.start_offset
             self.restart_at(first.base_offset)
-            self._take(batches, now_ms)
-            self._start_at(start)
+            self._write(batches, now_ms)
+            self._set_start(start)
             return
-        self._take(batches, now_ms)
+        self._write(batches, now_ms)
 
-    def _as_first_placed(self, placed: Sequence[Batch], duplicate: BatchMetadata) -> tuple[Batch, ...]:
+    def _first_placement(self, placed: Sequence[Batch], duplicate: BatchMetadata) -> tuple[Batch, ...]:
         first = duplicate.first_offset
         return tuple(
             batch.placed(batch.base_offset - self.end_offset + first, self.epoch_at(first)) for batch in placed
         )
 
-    def _take(self, batches: Sequence[Batch], now_ms: int) -> None:
+    def _write(self, batches: Sequence[Batch], now_ms: int) -> None:
         segment = self._segment_for(batches, now_ms)
         if self._unflushed == 0:
             self._unflushed_since_ms = now_ms
@@ -190,14 +190,14 @@ class PartitionLog:
             self._unflushed += count
             self.end_offset = batch.base_offset + count
             if batch.producer_id >= 0:
-                self.producers.take(batch)
+                self.producers.update(batch)
         if self._unflushed >= self.config.flush_messages:
             self.flush()
 
     # --- rolling ---------------------------------------------------------------------------------------------------
 
     def _segment_for(self, batches: Sequence[Batch], now_ms: int) -> Segment:
-        """The active segment, after a roll when it is time for one. Source: `LogSegment.shouldRoll`."""
+        """Return the active segment, after a roll if one is due. Source: `LogSegment.shouldRoll`."""
         active, config = self._active, self.config
         first, last = batches[0], batches[-1]
         if last.base_offset + last.count - 1 - active.base_offset > MAX_RELATIVE_OFFSET:
@@ -215,7 +215,7 @@ class PartitionLog:
         return active
 
     def _waited_ms(self, timestamp_ms: int, now_ms: int) -> int:
-        """How long the active segment spans, by timestamps when its first batch has one (`timeWaitedForRoll`)."""
+        """Return the active segment's span; by timestamps if its first batch has one (`timeWaitedForRoll`)."""
         if self._roll_from_ms is None:
             first = next(self._active.batches(), None)
             self._roll_from_ms = -1 if first is None else first.max_timestamp_ms
@@ -225,15 +225,15 @@ class PartitionLog:
 
     def _roll(self, reason: str, base_offset: int, now_ms: int) -> Segment:
         self.flush()
-        self._keep_producers()
+        self._write_producer_snapshot()
         self._active = self.store.create(base_offset, now_ms)
         self._roll_from_ms = None
-        self._note(Kind.LOG_ROLLED, reason, {"base": base_offset})
+        self._emit(Kind.LOG_ROLLED, reason, {"base": base_offset})
         if self.on_roll is not None:
             self.on_roll()
         return self._active
 
-    def _keep_producers(self) -> None:
+    def _write_producer_snapshot(self) -> None:
         self.store.write_checkpoint(producers.CHECKPOINT, self.producers.text(self.end_offset))
 
     # --- reading ---------------------------------------------------------------------------------------------------
@@ -241,151 +241,154 @@ class PartitionLog:
     def read(
         self, offset: int, max_bytes: int, *, up_to: int | None = None, at_least_one: bool = True
     ) -> tuple[Batch, ...]:
-        """The batches from the one on that holds `offset`, whole, that begin before `up_to` (default: the end).
+        """Return whole batches from the one that holds `offset`, and that begin before `up_to` (default: the end).
 
-        At most `max_bytes` of them, though never less than one with `at_least_one`; all out of one segment, as in
-        Kafka: what lies behind is the next fetch's. Raises OffsetOutOfRange below the start and above the end.
+        They have at most `max_bytes` in all; with `at_least_one` the first may be larger. As in Kafka a read ends with
+        its segment (`LocalLog.read`). Raises OffsetOutOfRange below the start and above the end.
         """
         if not self.start_offset <= offset <= self.end_offset:
             raise OffsetOutOfRange(offset, self.start_offset, self.end_offset)
         limit = self.end_offset if up_to is None else up_to
         if offset >= limit:
             return ()
-        return reading.some(self.store.segments, offset, limit, max_bytes, at_least_one)
+        return reading.read_segment(self.store.segments, offset, limit, max_bytes, at_least_one)
 
     def batches(self, from_offset: int, up_to: int) -> Iterator[Batch]:
-        """All batches from the one on that holds `from_offset`, that begin before `up_to`; across segments."""
-        return reading.across(self.store.segments, from_offset, up_to)
+        """Iterate over all batches from the one that holds `from_offset`, and that begin before `up_to`."""
+        return reading.read_range(self.store.segments, from_offset, up_to)
 
     def bytes_between(self, offset: int, up_to: int) -> int:
-        """Bytes of the batches from the one on that holds `offset`, that begin before `up_to`."""
+        """Return the bytes of the batches from the one that holds `offset`, and that begin before `up_to`."""
         return reading.bytes_between(self.store.segments, offset, up_to)
 
     def find_time(self, timestamp_ms: int) -> tuple[int, int, int] | None:
-        """The first record not older than this: its offset, timestamp (ms) and epoch."""
+        """Return offset, timestamp (ms) and epoch of the first record with this timestamp or a later one."""
         found = reading.find_time(self.store.segments, timestamp_ms, self.start_offset)
         return None if found is None else (found.offset, found.timestamp_ms, self.epoch_at(found.offset))
 
     @property
     def size(self) -> int:
-        """Bytes of all segments."""
+        """The bytes of all segments."""
         return sum(segment.size for segment in self.store.segments)
 
     # --- transactions ----------------------------------------------------------------------------------------------
 
     @property
     def last_stable_offset(self) -> int:
-        """Below it every transaction is decided, and everything is below the high watermark."""
+        """The offset below which every transaction has ended; at most the high watermark."""
         unstable = self.producers.first_unstable
         if unstable < 0 or unstable >= self.high_watermark:
             return self.high_watermark
         return max(unstable, self.start_offset)
 
     def aborted(self, from_offset: int, up_to: int) -> tuple[tuple[int, int], ...]:
-        """(producer id, first offset) of the aborted transactions among these offsets."""
+        """Return (producer id, first offset) of the aborted transactions that overlap these offsets."""
         return self.producers.aborted_between(from_offset, up_to)
 
     # --- epochs ----------------------------------------------------------------------------------------------------
 
     @property
     def latest_epoch(self) -> int:
-        """The epoch of the last leader that this log knows, -1 for none."""
+        """The last known leader epoch, -1 for none."""
         return self._epochs.latest
 
     def epoch_end(self, epoch: int) -> EpochEnd:
-        """The largest known epoch not above this one, and where it ends; (-1, -1) unknown."""
+        """Return the largest known epoch not above this one, and its end offset; (-1, -1) if unknown."""
         return self._epochs.end_of(epoch, self.end_offset)
 
     def epoch_at(self, offset: int) -> int:
-        """The epoch in which the record of this offset was written, -1 unknown."""
+        """Return the leader epoch of the record at this offset, -1 if unknown."""
         return self._epochs.at(offset)
 
     def assign_epoch(self, epoch: int, start_offset: int) -> None:
-        """A leader's new epoch begins at this offset."""
+        """Add a leader epoch that begins at this offset."""
         if self._epochs.assign(epoch, start_offset):
-            self._keep_epochs()
+            self._write_epochs()
 
-    def _keep_epochs(self) -> None:
+    def _write_epochs(self) -> None:
         self.store.write_checkpoint(epoch_cache.CHECKPOINT, self._epochs.text())
 
     # --- the ends --------------------------------------------------------------------------------------------------
 
     def advance_high_watermark(self, offset: int) -> bool:
-        """Records below this offset are on every in-sync replica; returns whether that is news. It never falls here."""
+        """Raise the high watermark to this offset, at most to the log's end; return whether it rose."""
         if offset > self.end_offset:
             offset = self.end_offset
         if offset <= self.high_watermark:
             return False
         self.high_watermark = offset
-        self.producers.decided(offset)
+        self.producers.advance_high_watermark(offset)
         return True
 
     def checkpoint_high_watermark(self) -> None:
-        """Keep the high watermark for the next start (`replica.high.watermark.checkpoint.interval.ms`)."""
+        """Write the high watermark's checkpoint (`replica.high.watermark.checkpoint.interval.ms`)."""
         self.store.write_checkpoint(HIGH_WATERMARK_CHECKPOINT, str(self.high_watermark))
 
     def advance_start(self, offset: int) -> bool:
-        """Nothing below this offset is served any more (DeleteRecords; a follower hears it from its leader).
+        """Raise the start offset (DeleteRecords, or a follower with its leader's start offset).
 
-        Returns whether that is news. Raises OffsetOutOfRange above the high watermark.
+        Return whether it rose. Raises OffsetOutOfRange above the high watermark.
         """
         if offset > self.high_watermark:
             raise OffsetOutOfRange(offset, self.start_offset, self.high_watermark)
         if offset <= self.start_offset:
             return False
-        self._start_at(offset)
+        self._set_start(offset)
         if self.on_roll is not None:
             self.on_roll()
         return True
 
-    def _start_at(self, offset: int) -> None:
+    def _set_start(self, offset: int) -> None:
         self.start_offset = offset
         self.high_watermark = max(self.high_watermark, offset)
         self.store.write_checkpoint(START_CHECKPOINT, str(offset))
         if self._epochs.truncate_from_start(offset):
-            self._keep_epochs()
-        self.producers.forget_before(offset)
+            self._write_epochs()
+        self.producers.advance_start(offset)
 
-    # --- cutting ---------------------------------------------------------------------------------------------------
+    # --- truncation ------------------------------------------------------------------------------------------------
 
     def truncate_to(self, offset: int) -> int:
-        """Cut off everything from this offset on, a batch that holds it included; returns how many offsets are gone.
+        """Remove all batches with this offset or a later one; return the number of removed offsets.
 
-        Source: `UnifiedLog.truncateTo`. Epochs that begin there go even when no record does.
+        Epochs that begin there are removed even if no record is. Source: `UnifiedLog.truncateTo`.
         """
         before = self.end_offset
         if offset >= before:
             if self._epochs.truncate_from_end(offset):
-                self._keep_epochs()
+                self._write_epochs()
             return 0
         if offset < self.store.segments[0].base_offset:
-            self._drop_all(offset)
+            self._replace_all_segments(offset)
             self.end_offset = offset
         else:
-            self.end_offset = self._cut_segments(offset)
+            self.end_offset = self._truncate_segments(offset)
         if self.end_offset < self.start_offset:
-            self._start_at(self.end_offset)
+            self._set_start(self.end_offset)
         self.high_watermark = min(self.high_watermark, self.end_offset)
-        self._forget_beyond_end()
+        self._truncate_checkpoints()
         return before - self.end_offset
 
     def restart_at(self, offset: int) -> None:
-        """Drop everything and begin at this offset: the leader's log no longer reaches back to this one's end."""
-        self._drop_all(offset)
+        """Delete all records and begin at this offset: the leader's log begins above this log's end.
+
+        Source: `UnifiedLog.truncateFullyAndStartAt`.
+        """
+        self._replace_all_segments(offset)
         self.start_offset = self.end_offset = self.high_watermark = offset
         self._epochs.clear()
-        self._keep_epochs()
-        self._forget_beyond_end()
-        self._start_at(offset)
+        self._write_epochs()
+        self._truncate_checkpoints()
+        self._set_start(offset)
 
-    def _drop_all(self, offset: int) -> None:
+    def _replace_all_segments(self, offset: int) -> None:
         for segment in tuple(self.store.segments):
             self.store.remove(segment)
         self._active = self.store.create(offset, self._opened_ms)
         self._roll_from_ms = None
 
-    def _cut_segments(self, offset: int) -> int:
-        """Returns the new end: the offset, or the base of the batch that held it."""
+    def _truncate_segments(self, offset: int) -> int:
+        """Truncate the segments; return the new end: the offset, or the base offset of the batch that held it."""
         for segment in tuple(self.store.segments)[1:]:
             if segment.base_offset > offset:
                 self.store.remove(segment)
@@ -395,9 +398,9 @@ class PartitionLog:
         self._active.truncate(offset)
         return offset if holder is None else min(offset, holder.base_offset)
 
-    def _forget_beyond_end(self) -> None:
+    def _truncate_checkpoints(self) -> None:
         if self._epochs.truncate_from_end(self.end_offset):
-            self._keep_epochs()
+            self._write_epochs()
         if self._number(CLEANER_CHECKPOINT, 0) > self.end_offset:
             self.store.write_checkpoint(CLEANER_CHECKPOINT, str(self.end_offset))
         if not self.producers.is_empty:
@@ -405,10 +408,10 @@ class PartitionLog:
         elif self.store.read_checkpoint(producers.CHECKPOINT):
             self.store.write_checkpoint(producers.CHECKPOINT, "")
 
-    # --- upkeep ----------------------------------------------------------------------------------------------------
+    # --- maintenance -----------------------------------------------------------------------------------------------
 
     def maintain(self, now_ms: int) -> None:
-        """Flush, forget producers, delete and compact: whatever is due."""
+        """Do what is due of flush, expiry of producers, retention and compaction."""
         if self._unflushed and now_ms - self._unflushed_since_ms >= self.config.flush_ms:
             self.flush()
         self.producers.expire(now_ms, self.config.producer_id_expiration_ms)
@@ -418,7 +421,7 @@ class PartitionLog:
             self._compact(now_ms)
 
     def next_maintenance_ms(self, now_ms: int) -> int | None:
-        """When `maintain` has something to do if nothing is appended, on the grid of Kafka's checks; None for never."""
+        """Return when `maintain` is due if nothing is appended, at an instant of Kafka's checks; None for never."""
         segments = self.store.segments
         if len(segments) == 1 and not segments[0].size and not self.producers.entries and not self._unflushed:
             return None  # an empty log, as most of `__consumer_offsets` are
@@ -426,7 +429,7 @@ class PartitionLog:
         check = config.log_cleaner_backoff_ms if config.compact else config.log_retention_check_interval_ms
         times = [_tick(retention.next_expiry_ms(segments, self._bounds(), config, now_ms), check, now_ms)]
         if config.compact:
-            due = compaction.next_round_ms(segments, self._first_dirty(), config, now_ms)
+            due = compaction.next_cleaning_ms(segments, self._first_dirty(), config, now_ms)
             times.append(_tick(due, config.log_cleaner_backoff_ms, now_ms))
         if self._unflushed:
             times.append(_tick(self._unflushed_since_ms + config.flush_ms, 1, now_ms))
@@ -442,13 +445,13 @@ class PartitionLog:
             self._roll(reason, self.end_offset, now_ms)
         after = self.store.segments[len(segments)].base_offset
         if after > self.start_offset:
-            self._start_at(after)
+            self._set_start(after)
         for segment in segments:
             self.store.remove(segment)
-        self._note(Kind.LOG_DELETED, reason, {"start": self.start_offset, "segments": len(segments)})
+        self._emit(Kind.LOG_DELETED, reason, {"start": self.start_offset, "segments": len(segments)})
 
     def _first_dirty(self) -> int:
-        """Where the dirty part begins; the whole log is dirty when the checkpoint lies outside of it."""
+        """Return where the dirty part begins; the whole log is dirty if the checkpoint lies outside of it."""
         kept = self._number(CLEANER_CHECKPOINT, self.start_offset)
         return kept if self.start_offset <= kept <= self.end_offset else self.start_offset
 
@@ -460,7 +463,7 @@ class PartitionLog:
             return
         known = self.producers
         done = compaction.clean(self.store.segments, dirty, known.entries, known.aborted, self.config, now_ms)
-        # The first segment can go altogether; where the log begins is not to be told from the segments then.
+        # A cleaning can delete the first segment, and then the segments no longer show where the log begins.
         self.store.write_checkpoint(START_CHECKPOINT, str(self.start_offset))
         for old, batches in done.replacements:
             self.store.replace(old, batches)
@@ -468,34 +471,31 @@ class PartitionLog:
         known.aborted = [one for one in known.aborted if one.last_offset >= end or one in done.aborted_left]
         self.store.write_checkpoint(CLEANER_CHECKPOINT, str(end))
         payload = {"records": done.records, "left": done.left, "tombstones": done.tombstones}
-        self._note(Kind.LOG_COMPACTED, "", payload)
+        self._emit(Kind.LOG_COMPACTED, "", payload)
 
-    # --- flushing, crashing, closing -------------------------------------------------------------------------------
+    # --- flush, crash, close ----------------------------------------------------------------------------------------
 
     def flush(self) -> None:
-        """Make everything survive a crash of the machine."""
+        """Flush all batches, so that they survive a crash of the machine."""
         self._active.flush()
         self._unflushed = 0
 
     def crash(self, *, machine: bool) -> int:
-        """The process was killed, or with `machine` the whole machine; returns how many records are lost.
-
-        The log is as its next opening finds it.
-        """
+        """Reopen the log as after a crash of the process, or of the machine; return the number of lost records."""
         lost = self.store.lose_unflushed() if machine else 0
         self._open(self._opened_ms)
         return lost
 
     def close(self) -> None:
-        """End in order: flush, keep the producers and the high watermark, let go of the store."""
+        """Close in order: flush, write the producer snapshot and the high watermark, close the store."""
         self.flush()
-        self._keep_producers()
+        self._write_producer_snapshot()
         self.checkpoint_high_watermark()
         self.store.close()
 
 
 def _tick(due_ms: int | None, interval_ms: int, now_ms: int) -> int | None:
-    """The first check after now that finds something due."""
+    """Return the time of the first check after now that is at or after `due_ms`."""
     if due_ms is None or due_ms >= NEVER:
         return None
     return -(-max(due_ms, now_ms + 1) // interval_ms) * interval_ms

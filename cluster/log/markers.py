@@ -21,7 +21,7 @@ _VALUE = struct.Struct(">hi")
 
 
 class Marker(NamedTuple):
-    """What a marker says."""
+    """The content of a transaction marker."""
 
     committed: bool
     coordinator_epoch: int
@@ -30,7 +30,7 @@ class Marker(NamedTuple):
 def marker_batch(
     producer_id: int, producer_epoch: int, *, committed: bool, coordinator_epoch: int, timestamp_ms: int
 ) -> Batch:
-    """The control batch that a partition's leader appends for a WriteTxnMarkers, without its offset."""
+    """Return the control batch that a leader appends for WriteTxnMarkers, without an offset."""
     key, value = _KEY.pack(0, COMMIT if committed else ABORT), _VALUE.pack(0, coordinator_epoch)
     return Batch(
         0,
@@ -46,7 +46,7 @@ def marker_batch(
 
 
 def marker_of(batch: Batch) -> Marker | None:
-    """What a control batch says; None when compaction has emptied it, or for a control record of another kind."""
+    """Return the marker in a control batch; None for an empty batch or a control record of another type."""
     if not batch.records or batch.records[0].key is None or batch.records[0].value is None:
         return None
     _, kind = _KEY.unpack_from(batch.records[0].key)

@@ -1,10 +1,10 @@
 """A log in memory: the storage of simulations.
 
-A segment is three lists of equal length: the batches, their base offsets and their positions (bytes before them); a
-lookup is a bisection. Older batches are packed (`packing.py`), for nearly all reads are of the newest. What has been
-flushed is a number, the offset up to which a crash of the machine loses nothing. `lose_unflushed` is that crash: the
-log ends where the first unflushed batch stood, as recovery cuts a log at its first hole. Checkpoints are written whole
-and synced, as Kafka's `CheckpointFile` does, so a crash does not touch them.
+A segment has three lists of equal length: the batches, their base offsets and their positions (bytes before them); a
+lookup is a bisection. Older batches are packed (`packing.py`), because nearly all reads are of the newest. `flushed` is
+the offset below which a crash of the machine loses nothing. `lose_unflushed` models that crash: the log ends at the
+first unflushed batch, as recovery truncates a log at its first gap. A crash does not change checkpoints, because
+Kafka's `CheckpointFile` writes them atomically and flushes them.
 
 Source: `LogSegment`; `LocalLog.flush` and `markFlushed` for the recovery point.
 """
@@ -19,25 +19,25 @@ from operator import attrgetter
 from attrs import define, field
 
 from groupsim.cluster.log.interfaces import Found, Segment, SegmentStore
-from groupsim.cluster.log.packing import Block, opened, packed
+from groupsim.cluster.log.packing import Block, pack, unpack
 from groupsim.cluster.log.reading import first_not_older, records_in
 from groupsim.protocol.batch.batch import Batch
 
-_UNPACKED = 64  # batches in the lists at most; then the older half is packed
-_JOINED = 16  # blocks of that size that are made into one
+_UNPACKED = 64  # the largest length of the lists; then the older half is packed
+_JOINED = 16  # blocks of that size that are merged into one
 _base_offset = attrgetter("base_offset")
 
 
 @define(eq=False)
 class MemorySegment(Segment):
-    """Batches of one segment, as lists; those before them packed in blocks."""
+    """The batches of one segment: the newest in lists, the older ones packed in blocks."""
 
     base_offset: int
     created_ms: int
     size: int = 0
     max_timestamp_ms: int = -1
     flushed: int = -1
-    """The offset after the last flushed batch; the base offset when none is."""
+    """The offset after the last flushed batch; the base offset if none is flushed."""
     _batches: list[Batch] = field(factory=list)
     _bases: list[int] = field(factory=list)
     _positions: list[int] = field(factory=list)
@@ -52,7 +52,7 @@ class MemorySegment(Segment):
         return self._batches[-1].next_offset if self._batches else self.base_offset
 
     def append(self, batch: Batch) -> None:
-        """Append a batch that has its offsets."""
+        """Append a batch with assigned offsets."""
         size = self.size
         self._batches.append(batch)
         self._bases.append(batch.base_offset)
@@ -64,9 +64,9 @@ class MemorySegment(Segment):
             self._pack()
 
     def batches(self, from_offset: int = 0) -> Iterator[Batch]:
-        """Its batches from the one on that holds `from_offset` or follows it."""
+        """Iterate over the batches from the one that holds `from_offset`, or the first after it."""
         batches = self._batches
-        if batches and batches[-1].base_offset == from_offset:  # the newest: what those who keep up ask for
+        if batches and batches[-1].base_offset == from_offset:  # the usual read, of a consumer without lag
             return iter(batches[-1:])
         return self._batches_from(from_offset)
 
@@ -74,22 +74,20 @@ class MemorySegment(Segment):
         newest = self._batches[self._index(from_offset) :]
         if self._blocks and from_offset < self._bases[0]:
             for block in self._blocks[self._block(from_offset) :]:
-                yield from (batch for batch in opened(block) if batch.next_offset > from_offset)
+                yield from (batch for batch in unpack(block) if batch.next_offset > from_offset)
         yield from newest
 
     def _pack(self) -> None:
-        """Pack the older half of the lists; of many small blocks make a large one."""
+        """Pack the older half of the lists, and merge many small blocks into a large one."""
         half = _UNPACKED // 2
-        self._blocks.append(packed(self._batches[:half], self._positions[0]))
+        self._blocks.append(pack(self._batches[:half], self._positions[0]))
         del self._batches[:half], self._bases[:half], self._positions[:half]
         small = self._blocks[-_JOINED:]
         if len(small) == _JOINED and all(block.count == half for block in small):
-            self._blocks[-_JOINED:] = [
-                packed([batch for block in small for batch in block.batches()], small[0].position)
-            ]
+            self._blocks[-_JOINED:] = [pack([batch for block in small for batch in block.batches()], small[0].position)]
 
     def _unpack(self, at: int) -> None:
-        """Put the blocks from there on back into the lists."""
+        """Move the batches of the blocks from this index on into the lists."""
         batches = [batch for block in self._blocks[at:] for batch in block.batches()]
         position = self._blocks[at].position
         positions = list(accumulate((batch.size for batch in batches[:-1]), initial=position))
@@ -98,29 +96,29 @@ class MemorySegment(Segment):
         del self._blocks[at:]
 
     def _block(self, offset: int) -> int:
-        """Which block holds an offset that is before the lists, or else is the last before it."""
+        """Return the index of the block that holds an offset below the lists, or of the last block before it."""
         return max(0, bisect_right(self._blocks, offset, key=_base_offset) - 1)
 
     def _index(self, offset: int) -> int:
-        """Of the batch that holds the offset or follows it."""
+        """Return the index of the batch that holds the offset, or of the first after it."""
         index = bisect_right(self._bases, offset) - 1
         if index < 0:
             return 0
         return index if self._batches[index].next_offset > offset else index + 1
 
     def position(self, offset: int) -> int:
-        """Bytes of the batches that begin before the offset."""
+        """Return the bytes of the batches that begin before the offset."""
         if self._blocks and offset <= self._bases[0]:
             block = self._blocks[self._block(offset)]
-            return block.position + sum(batch.size for batch in opened(block) if batch.base_offset < offset)
+            return block.position + sum(batch.size for batch in unpack(block) if batch.base_offset < offset)
         index = bisect_left(self._bases, offset)
         return self._positions[index] if index < len(self._positions) else self.size
 
     def find_time(self, timestamp_ms: int) -> Found | None:
-        """The first record not older than this; None when all are older."""
+        """Return the first record with this timestamp or a later one; None if there is none."""
         if self.max_timestamp_ms < timestamp_ms:
             return None
-        old = (opened(block) for block in self._blocks if block.max_timestamp_ms >= timestamp_ms)
+        old = (unpack(block) for block in self._blocks if block.max_timestamp_ms >= timestamp_ms)
         for batch in chain(chain.from_iterable(old), self._batches):
             if batch.max_timestamp_ms >= timestamp_ms:
                 found = first_not_older(batch, timestamp_ms)
@@ -129,9 +127,9 @@ class MemorySegment(Segment):
         return None
 
     def truncate(self, to_offset: int) -> None:
-        """Cut off every batch that reaches beyond `to_offset` (a batch is never split)."""
+        """Remove every batch with an offset at or above `to_offset`; a batch is never split."""
         if self._blocks and to_offset <= self._bases[0]:
-            self._unpack(max(0, self._block(to_offset) - 1))  # so that the lists are not empty before blocks
+            self._unpack(max(0, self._block(to_offset) - 1))  # the lists must not be empty after blocks
         keep = self._index(to_offset)
         if keep < len(self._batches):
             self.size = self._positions[keep]
@@ -141,18 +139,18 @@ class MemorySegment(Segment):
             self.flushed = min(self.flushed, self.next_offset)
 
     def flush(self) -> None:
-        """Make what is in it survive a crash of the machine."""
+        """Mark all batches as flushed."""
         self.flushed = self.next_offset
 
     def lose_unflushed(self) -> int:
-        """Forget what was not flushed; returns the records lost."""
+        """Drop the unflushed batches; return the number of records."""
         lost = sum(records_in(batch) for batch in self.batches(self.flushed))
         self.truncate(self.flushed)
         return lost
 
 
 class MemoryStore(SegmentStore):
-    """The segments and checkpoints of one partition, in memory; it outlives the log object and the broker's crash."""
+    """The segments and checkpoints of one partition, in memory; they outlive a crash of the broker."""
 
     def __init__(self) -> None:
         self._segments: list[MemorySegment] = []
@@ -160,11 +158,11 @@ class MemoryStore(SegmentStore):
 
     @property
     def segments(self) -> Sequence[Segment]:
-        """By rising base offset; empty for a new partition."""
+        """The segments in rising order of base offsets; empty for a new partition."""
         return self._segments
 
     def create(self, base_offset: int, now_ms: int) -> Segment:
-        """Begin a segment, behind all others."""
+        """Create a segment after all others."""
         segment = MemorySegment(base_offset, now_ms)
         self._segments.append(segment)
         return segment
@@ -174,7 +172,7 @@ class MemoryStore(SegmentStore):
         self._segments = [one for one in self._segments if one is not segment]
 
     def replace(self, old: Sequence[Segment], batches: Sequence[Batch]) -> Segment | None:
-        """Put one segment with these batches in the place of neighbours; None when none are left."""
+        """Replace neighbouring segments with one segment of these batches; return None without batches."""
         at = next(index for index, segment in enumerate(self._segments) if segment is old[0])
         new: list[MemorySegment] = []
         if batches:
@@ -187,15 +185,15 @@ class MemoryStore(SegmentStore):
         return new[0] if new else None
 
     def read_checkpoint(self, name: str) -> str | None:
-        """A small text kept beside the log; None when there is none."""
+        """Return a checkpoint's text; None if there is none."""
         return self._checkpoints.get(name)
 
     def write_checkpoint(self, name: str, text: str) -> None:
-        """Keep a small text."""
+        """Write a checkpoint."""
         self._checkpoints[name] = text
 
     def lose_unflushed(self) -> int:
-        """The machine crashed: forget everything from the first unflushed batch on; returns the records lost."""
+        """Drop everything from the first unflushed batch on; return the number of records."""
         lost = 0
         for number, segment in enumerate(self._segments):
             if segment.flushed < segment.next_offset:
@@ -207,9 +205,9 @@ class MemoryStore(SegmentStore):
         return lost
 
     def delete(self, after_ms: int) -> None:
-        """Forget everything, at once."""
+        """Delete everything at once."""
         self._segments = []
         self._checkpoints = {}
 
     def close(self) -> None:
-        """Nothing to let go of; the store can be opened again."""
+        """Do nothing: there are no files, and the store can be opened again."""

@@ -1,7 +1,7 @@
-"""Batches that lie packed: what a log in memory keeps of its past, at a few bytes for a batch instead of some hundreds.
+"""Packed batches: the older batches of a log in memory, at a few bytes a batch instead of some hundreds.
 
-A block holds neighbouring batches, column by column, numbers as differences from the batch before, compressed. What is
-unpacked equals what was packed.
+A block holds neighbouring batches by columns, compressed; numbers are differences from the batch before. Unpacked
+batches equal the packed ones.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from groupsim.protocol.batch.batch import Batch, LogRecord
 
 @frozen(eq=False)
 class Block:
-    """Packed batches of one segment: the offsets, bytes and timestamps they span, and how many they are."""
+    """Packed batches of one segment, with their range of offsets, first position, largest timestamp and number."""
 
     base_offset: int
     next_offset: int
@@ -29,15 +29,15 @@ class Block:
     data: bytes
 
     def batches(self) -> list[Batch]:
-        """The batches, unpacked."""
+        """Unpack the batches."""
         columns = pickle.loads(zlib.decompress(self.data))
         found: list[Batch] = []
         offset = time_ms = sequence = 0
-        for base, count, size, first_ms, last_ms, epoch, whose, whose_epoch, first, attributes, records, raw in zip(
+        for base, count, size, first_ms, last_ms, epoch, producer, producer_epoch, first, flags, rows, raw in zip(
             *columns, strict=True
         ):
             offset, time_ms, sequence = offset + base, time_ms + first_ms, sequence + first
-            theirs = None if records is None else tuple(LogRecord(*one) for one in records)
+            records = None if rows is None else tuple(LogRecord(*row) for row in rows)
             found.append(
                 Batch(
                     offset,
@@ -46,11 +46,11 @@ class Block:
                     time_ms,
                     time_ms + last_ms,
                     epoch,
-                    whose,
-                    whose_epoch,
+                    producer,
+                    producer_epoch,
                     sequence,
-                    attributes,
-                    theirs,
+                    flags,
+                    records,
                     raw,
                 )
             )
@@ -59,13 +59,13 @@ class Block:
 
 
 @lru_cache(maxsize=64)
-def opened(block: Block) -> list[Batch]:
-    """The batches of a block; who reads an old log from batch to batch unpacks each block once."""
+def unpack(block: Block) -> list[Batch]:
+    """Return the batches of a block. The cache lets a read of consecutive batches unpack each block once."""
     return block.batches()
 
 
-def packed(batches: Sequence[Batch], position: int) -> Block:
-    """Pack neighbouring batches; `position` is that of the first in its segment, in bytes."""
+def pack(batches: Sequence[Batch], position: int) -> Block:
+    """Pack neighbouring batches; `position` is the first one's position in the segment, in bytes."""
     rows: list[tuple[Any, ...]] = []
     offset = time_ms = sequence = 0
     for one in batches:

@@ -1,21 +1,21 @@
-"""What a log knows of the producers that wrote to it: sequences against duplicates, transactions against dirty reads.
+"""The producer state of a log: sequence numbers against duplicates, transactions against dirty reads.
 
-An idempotent producer numbers its records. Per producer id the log keeps the epoch and the last five batches; a batch
-whose numbers it has already is a duplicate (a retry whose first answer was lost) and answered with the first one's
-offset, one that does not follow the last is OUT_OF_ORDER_SEQUENCE_NUMBER, one of an older epoch is a zombie's:
-INVALID_PRODUCER_EPOCH. A batch without a sequence number comes from a group coordinator (offsets committed in a
-transaction); only its epoch is checked, as with markers. What a follower copies is not checked at all.
+An idempotent producer numbers its records. The log keeps the epoch and the last five batches of each producer id. A
+batch with the numbers of one of them is a duplicate (a retry whose first response was lost) and is answered with the
+first offset. A batch that does not follow the last one is refused with OUT_OF_ORDER_SEQUENCE_NUMBER, a batch of an
+older epoch (of a zombie) with INVALID_PRODUCER_EPOCH. A batch without a sequence number comes from a group coordinator
+(offsets committed in a transaction); only its epoch is checked, as with markers. A follower checks nothing.
 
-A transaction begins in this partition with its first transactional batch and ends with a marker. While one is open,
-and after its end until the marker is below the high watermark, its first offset is *unstable*: nobody who reads
-committed data gets beyond the first unstable offset. Aborted transactions are remembered with the last stable offset
-of that moment, which tells a reader where it may stop looking.
+A transaction begins in this partition with its first transactional batch and ends with a marker. Its first offset is
+*unstable* until the marker is below the high watermark: `read_committed` consumers read up to the first unstable
+offset. An aborted transaction is kept with the last stable offset at its end, where a search for aborted transactions
+may stop.
 
-All of it can be told again from the log; a snapshot, taken when a segment is rolled, spares reading it from the start.
+The state can be rebuilt from the log; a snapshot, taken when a segment is rolled, saves reading it from the start.
 
 Source: `ProducerStateManager`, `ProducerStateEntry`, `ProducerAppendInfo`, `TransactionIndex`; KIP-98, KIP-360. Left
-out of KIP-890: verification, which asks another broker before a transaction's first batch, and the refusal of a marker
-that does not raise the producer's epoch (here, as before transaction version 2, it may have the present one).
+out of KIP-890: the verification with the transaction coordinator before a transaction's first batch, and the refusal of
+a marker with the producer's current epoch (accepted here, as before transaction version 2).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class BatchMetadata(NamedTuple):
 
 
 class Aborted(NamedTuple):
-    """An aborted transaction, from its first record to its marker, and the last stable offset when it ended."""
+    """An aborted transaction from its first record to its marker, with the last stable offset at its end."""
 
     producer_id: int
     first_offset: int
@@ -58,7 +58,7 @@ class Aborted(NamedTuple):
 
 @define
 class ProducerEntry:
-    """One producer id. `transaction` is the first offset of its open transaction, -1 for none."""
+    """The state of one producer id. `transaction` is the first offset of its open transaction, -1 for none."""
 
     epoch: int = -1
     coordinator_epoch: int = -1
@@ -68,17 +68,17 @@ class ProducerEntry:
 
     @property
     def last_sequence(self) -> int:
-        """Of its last record, -1 when no batch is kept."""
+        """The sequence number of the last record, -1 if no batch is kept."""
         return self.batches[-1].last_sequence if self.batches else NO_SEQUENCE
 
     def copy(self) -> ProducerEntry:
-        """An entry of its own, to try an append on."""
+        """Return a copy, on which an append can be validated."""
         return ProducerEntry(
             self.epoch, self.coordinator_epoch, self.last_timestamp_ms, self.transaction, list(self.batches)
         )
 
     def duplicate_of(self, batch: Batch) -> BatchMetadata | None:
-        """The kept batch with exactly these sequence numbers, if any."""
+        """Return the kept batch with exactly these sequence numbers, if any."""
         if batch.producer_epoch != self.epoch:
             return None
         for kept in self.batches:
@@ -86,9 +86,9 @@ class ProducerEntry:
                 return kept
         return None
 
-    def take_data(self, batch: Batch) -> None:
-        """A data batch was appended."""
-        self._meet(batch.producer_epoch)
+    def append_data(self, batch: Batch) -> None:
+        """Update the entry with a data batch (`appendDataBatch`)."""
+        self._update_epoch(batch.producer_epoch)
         if len(self.batches) == BATCHES_KEPT:
             del self.batches[0]
         last = last_sequence(batch)
@@ -99,45 +99,45 @@ class ProducerEntry:
         if batch.is_transactional and self.transaction < 0:
             self.transaction = batch.base_offset
 
-    def take_marker(self, batch: Batch, coordinator_epoch: int) -> None:
-        """A marker was appended: no transaction is open any more."""
-        self._meet(batch.producer_epoch)
+    def append_marker(self, batch: Batch, coordinator_epoch: int) -> None:
+        """Update the entry with a marker, which ends the open transaction (`appendEndTxnMarker`)."""
+        self._update_epoch(batch.producer_epoch)
         self.coordinator_epoch = coordinator_epoch
         self.last_timestamp_ms = batch.max_timestamp_ms
         self.transaction = -1
 
-    def _meet(self, epoch: int) -> None:
+    def _update_epoch(self, epoch: int) -> None:
         if epoch != self.epoch:
             self.batches.clear()
             self.epoch = epoch
 
 
 def last_sequence(batch: Batch) -> int:
-    """The sequence number of a batch's last record; it wraps at 2^31 - 1."""
+    """Return the sequence number of a batch's last record; it wraps to 0 after 2^31 - 1."""
     if batch.base_sequence == NO_SEQUENCE:
         return NO_SEQUENCE
     return (batch.base_sequence + batch.count - 1) & MAX_SEQUENCE
 
 
 class ProducerStates:
-    """All producers of one log. `first_unstable` is the first unstable offset, -1 when every transaction is decided."""
+    """All producers of one log. `first_unstable` is the first unstable offset, -1 for none."""
 
     def __init__(self) -> None:
         self.entries: dict[int, ProducerEntry] = {}
         self.aborted: list[Aborted] = []  # by rising offset of their markers
         self.first_unstable = -1
-        self._open: dict[int, int] = {}  # first offset: producer id; offsets rise
-        self._undecided: dict[int, int] = {}  # ended, the marker not yet replicated: first offset: the marker's
+        self._ongoing: dict[int, int] = {}  # first offset → producer id; offsets rise
+        self._unreplicated: dict[int, int] = {}  # first offset → the marker's, of ended transactions
 
     @property
     def is_empty(self) -> bool:
-        """Whether no producer with an id has written here."""
-        return not self.entries and not self.aborted and not self._undecided
+        """Whether no producer with an id has written to the log."""
+        return not self.entries and not self.aborted and not self._unreplicated
 
     # --- appending -------------------------------------------------------------------------------------------------
 
     def check(self, batches: Sequence[Batch]) -> BatchMetadata | None:
-        """May a leader append these? Returns what was kept of the first time when one is a duplicate.
+        """Validate batches for an append; return the kept batch of which one is a duplicate, if any.
 
         Raises LogRefused. Source: `UnifiedLog.analyzeAndValidateProducerState`.
         """
@@ -156,8 +156,8 @@ class ProducerStates:
                 _apply(entry, batch)
         return None
 
-    def take(self, batch: Batch) -> None:
-        """A batch with a producer id was appended. Source: `ProducerStateManager.update`, `completeTxn`."""
+    def update(self, batch: Batch) -> None:
+        """Account for an appended batch with a producer id. Source: `ProducerStateManager.update`, `completeTxn`."""
         entry = self.entries.get(batch.producer_id)
         if entry is None:
             entry = self.entries[batch.producer_id] = ProducerEntry()
@@ -166,32 +166,33 @@ class ProducerStates:
         if ended is not None and before >= 0:
             self._complete(batch, before, ended)
         elif before < 0 <= entry.transaction:
-            self._open[entry.transaction] = batch.producer_id
+            self._ongoing[entry.transaction] = batch.producer_id
             self._find_first_unstable()
 
     def _complete(self, marker: Batch, first_offset: int, committed: bool) -> None:
-        self._open.pop(first_offset, None)
+        self._ongoing.pop(first_offset, None)
         if not committed:
-            stable = next(iter(self._open), marker.next_offset)
+            stable = next(iter(self._ongoing), marker.next_offset)
             self.aborted.append(Aborted(marker.producer_id, first_offset, marker.last_offset, stable))
-        self._undecided[first_offset] = marker.last_offset
+        # The marker must be replicated first, or a new leader could lack it (`unreplicatedTxns`).
+        self._unreplicated[first_offset] = marker.last_offset
         self._find_first_unstable()
 
     def _find_first_unstable(self) -> None:
-        first_open = next(iter(self._open), -1)
-        first_undecided = min(self._undecided, default=-1)
-        self.first_unstable = min((at for at in (first_open, first_undecided) if at >= 0), default=-1)
+        first_open = next(iter(self._ongoing), -1)
+        first_unreplicated = min(self._unreplicated, default=-1)
+        self.first_unstable = min((at for at in (first_open, first_unreplicated) if at >= 0), default=-1)
 
-    def decided(self, high_watermark: int) -> None:
-        """Markers below the high watermark are final. Source: `onHighWatermarkUpdated`."""
-        if self._undecided:
-            self._undecided = {first: last for first, last in self._undecided.items() if last >= high_watermark}
+    def advance_high_watermark(self, offset: int) -> None:
+        """Account for markers below the high watermark. Source: `onHighWatermarkUpdated`."""
+        if self._unreplicated:
+            self._unreplicated = {first: last for first, last in self._unreplicated.items() if last >= offset}
             self._find_first_unstable()
 
-    # --- reading and forgetting ------------------------------------------------------------------------------------
+    # --- reading and expiry ----------------------------------------------------------------------------------------
 
     def aborted_between(self, from_offset: int, up_to: int) -> tuple[tuple[int, int], ...]:
-        """(producer id, first offset) of the aborted transactions that touch these offsets."""
+        """Return (producer id, first offset) of the aborted transactions that overlap these offsets."""
         found = []
         for index in range(bisect_left(self.aborted, from_offset, key=lambda one: one.last_offset), len(self.aborted)):
             one = self.aborted[index]
@@ -201,13 +202,13 @@ class ProducerStates:
                 break
         return tuple(found)
 
-    def forget_before(self, start_offset: int) -> None:
-        """The log begins later: aborted transactions that ended before its start concern nobody."""
+    def advance_start(self, start_offset: int) -> None:
+        """Drop aborted transactions that ended before the log's new start offset."""
         del self.aborted[: bisect_left(self.aborted, start_offset, key=lambda one: one.last_offset)]
-        self.decided(start_offset)
+        self.advance_high_watermark(start_offset)
 
     def expire(self, now_ms: int, after_ms: int) -> None:
-        """Forget producers without an open transaction that have been quiet for so long."""
+        """Remove producers without an open transaction that wrote nothing for `after_ms`."""
         quiet = [
             producer
             for producer, entry in self.entries.items()
@@ -217,14 +218,14 @@ class ProducerStates:
             del self.entries[producer]
 
     def next_expiry_ms(self, after_ms: int) -> int | None:
-        """When the next producer is forgotten, if none writes; None when there is none to forget."""
+        """Return when the next producer expires if none writes; None without a producer that can expire."""
         times = (entry.last_timestamp_ms + after_ms for entry in self.entries.values() if entry.transaction < 0)
         return min(times, default=None)
 
     # --- snapshots -------------------------------------------------------------------------------------------------
 
     def text(self, offset: int) -> str:
-        """The state after everything below this offset, as a checkpoint."""
+        """Format the state of everything below this offset as a snapshot."""
         producers = [
             [producer, entry.epoch, entry.coordinator_epoch, entry.last_timestamp_ms, entry.transaction, entry.batches]
             for producer, entry in self.entries.items()
@@ -233,9 +234,9 @@ class ProducerStates:
 
 
 def restore(text: str | None) -> tuple[int, ProducerStates]:
-    """What a snapshot says: the offset up to which it is told, and the state; (-1, empty) without one.
+    """Parse a snapshot into its offset and the state; (-1, empty) without one.
 
-    A snapshot that cannot be read counts as none: everything in it can be told again from the log.
+    A snapshot that cannot be read is ignored: the state can be rebuilt from the log.
     """
     states = ProducerStates()
     if text is None:
@@ -255,49 +256,51 @@ def _restore_producers(states: ProducerStates, rows: list[Any]) -> None:
         kept = [BatchMetadata(*one) for one in batches]
         states.entries[producer] = ProducerEntry(epoch, coordinator_epoch, timestamp, transaction, kept)
     first = {entry.transaction: producer for producer, entry in states.entries.items() if entry.transaction >= 0}
-    states._open = dict(sorted(first.items()))
+    states._ongoing = dict(sorted(first.items()))
     states._find_first_unstable()
 
 
 def _apply(entry: ProducerEntry, batch: Batch) -> bool | None:
-    """Change an entry by a batch; for a marker, whether it commits."""
+    """Update an entry with a batch; return, for a marker, whether it commits."""
     if not batch.is_control:
-        entry.take_data(batch)
+        entry.append_data(batch)
         return None
     marker = marker_of(batch)
     if marker is None:
         return None
-    entry.take_marker(batch, marker.coordinator_epoch)
+    entry.append_marker(batch, marker.coordinator_epoch)
     return marker.committed
 
 
 def _check(entry: ProducerEntry, batch: Batch) -> None:
-    """Source: `ProducerAppendInfo.appendDataBatch` and `appendEndTxnMarker`. Raises LogRefused."""
-    who = f"producer {batch.producer_id}"
+    """Validate a batch against its producer's entry. Raises LogRefused. Source: `ProducerAppendInfo`."""
+    producer = f"producer {batch.producer_id}"
     if batch.producer_epoch < entry.epoch:
         raise LogRefused(
-            ErrorCode.INVALID_PRODUCER_EPOCH, f"{who} has epoch {batch.producer_epoch}, {entry.epoch} has been seen"
+            ErrorCode.INVALID_PRODUCER_EPOCH,
+            f"{producer} has epoch {batch.producer_epoch}, {entry.epoch} has been seen",
         )
     if batch.is_control:
         marker = marker_of(batch)
         if marker is not None and marker.coordinator_epoch < entry.coordinator_epoch:
             raise LogRefused(
                 ErrorCode.TRANSACTION_COORDINATOR_FENCED,
-                f"a marker for {who} is of coordinator epoch {marker.coordinator_epoch}, "
+                f"a marker for {producer} is of coordinator epoch {marker.coordinator_epoch}, "
                 f"{entry.coordinator_epoch} has been seen",
             )
         return
     if batch.base_sequence != NO_SEQUENCE:
-        _check_sequence(entry, batch, who)
+        _check_sequence(entry, batch, producer)
     if entry.transaction >= 0 and not batch.is_transactional:
         raise LogRefused(
             ErrorCode.INVALID_TXN_STATE,
-            f"{who} has a transaction open since offset {entry.transaction} and writes outside of it",
+            f"{producer} has a transaction open since offset {entry.transaction} and writes outside of it",
         )
 
 
-def _check_sequence(entry: ProducerEntry, batch: Batch, who: str) -> None:
-    """A new epoch begins at 0; otherwise numbers go on. An unknown producer may begin anywhere."""
+def _check_sequence(entry: ProducerEntry, batch: Batch, producer: str) -> None:
+    """Check that the numbers continue, or begin at 0 in a new epoch. Raises LogRefused."""
+    # An unknown producer may begin at any number: retention can have deleted its records (KIP-360).
     if entry.epoch < 0:
         return
     if batch.producer_epoch != entry.epoch:
@@ -307,5 +310,6 @@ def _check_sequence(entry: ProducerEntry, batch: Batch, who: str) -> None:
     if batch.base_sequence != expected:
         raise LogRefused(
             ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
-            f"{who} (epoch {batch.producer_epoch}) sends sequence number {batch.base_sequence}, expected {expected}",
+            f"{producer} (epoch {batch.producer_epoch}) sends sequence number {batch.base_sequence}, "
+            f"expected {expected}",
         )

@@ -1,4 +1,4 @@
-"""Reading a row of segments: by offset, by time, by bytes. Nothing here knows of leaders, epochs or watermarks.
+"""Reads from a sequence of segments by offset, by timestamp and by bytes, without leaders, epochs or watermarks.
 
 Source: `LocalLog.read`, `LogSegment.read`, `UnifiedLog.fetchOffsetByTimestamp`.
 """
@@ -13,9 +13,11 @@ from groupsim.protocol.batch.batch import LOG_APPEND_TIME, Batch, LogRecord
 from groupsim.protocol.batch.compression import opened
 
 
-def some(segments: Sequence[Segment], offset: int, limit: int, max_bytes: int, at_least_one: bool) -> tuple[Batch, ...]:
-    """Batches from the one on that holds the offset or follows it, that begin before `limit`, out of one segment."""
-    for index in range(holding(segments, offset), len(segments)):
+def read_segment(
+    segments: Sequence[Segment], offset: int, limit: int, max_bytes: int, at_least_one: bool
+) -> tuple[Batch, ...]:
+    """Return batches of one segment from the one that holds the offset (or follows it), that begin before `limit`."""
+    for index in range(segment_index(segments, offset), len(segments)):
         found: list[Batch] = []
         left = max_bytes
         for batch in segments[index].batches(offset):
@@ -28,9 +30,9 @@ def some(segments: Sequence[Segment], offset: int, limit: int, max_bytes: int, a
     return ()
 
 
-def across(segments: Sequence[Segment], from_offset: int, up_to: int) -> Iterator[Batch]:
-    """All batches from the one on that holds `from_offset`, that begin before `up_to`."""
-    for segment in segments[holding(segments, from_offset) :]:
+def read_range(segments: Sequence[Segment], from_offset: int, up_to: int) -> Iterator[Batch]:
+    """Yield the batches of all segments from the one that holds `from_offset`, that begin before `up_to`."""
+    for segment in segments[segment_index(segments, from_offset) :]:
         for batch in segment.batches(from_offset):
             if batch.base_offset >= up_to:
                 return
@@ -38,10 +40,10 @@ def across(segments: Sequence[Segment], from_offset: int, up_to: int) -> Iterato
 
 
 def bytes_between(segments: Sequence[Segment], offset: int, up_to: int) -> int:
-    """Bytes of the batches from the one on that holds `offset`, that begin before `up_to`."""
+    """Return the bytes of the batches from the one that holds `offset`, that begin before `up_to`."""
     if offset >= up_to:
         return 0
-    first, last = holding(segments, offset), holding(segments, up_to)
+    first, last = segment_index(segments, offset), segment_index(segments, up_to)
     holder = next(segments[first].batches(offset), None)
     total = -segments[first].position(offset if holder is None else holder.base_offset)
     total += sum(segment.size for segment in segments[first:last])
@@ -49,7 +51,7 @@ def bytes_between(segments: Sequence[Segment], offset: int, up_to: int) -> int:
 
 
 def find_time(segments: Sequence[Segment], timestamp_ms: int, start_offset: int) -> Found | None:
-    """The first record at or behind the start of the log that is not older than this."""
+    """Return the first record at or after the log's start with this timestamp or a later one."""
     for segment in segments:
         if segment.max_timestamp_ms < timestamp_ms or segment.next_offset <= start_offset:
             continue
@@ -63,9 +65,9 @@ def find_time(segments: Sequence[Segment], timestamp_ms: int, start_offset: int)
 
 
 def find_max_time(segments: Sequence[Segment]) -> tuple[Found, int] | None:
-    """The record with the largest timestamp, the first of several, with the epoch of its batch; None without times.
+    """Return the first record with the largest timestamp, and its leader epoch; None without timestamps.
 
-    Of a compressed batch that cannot be opened here it is the first record.
+    In a compressed batch that cannot be opened it is the first record.
     """
     newest = max(segments, key=lambda segment: segment.max_timestamp_ms)
     largest = newest.max_timestamp_ms
@@ -78,8 +80,8 @@ def find_max_time(segments: Sequence[Segment]) -> tuple[Found, int] | None:
     return None
 
 
-def holding(segments: Sequence[Segment], offset: int) -> int:
-    """The index of the segment to which the offset belongs."""
+def segment_index(segments: Sequence[Segment], offset: int) -> int:
+    """Return the index of the segment to which the offset belongs."""
     last = len(segments) - 1
     if not last or offset >= segments[last].base_offset:
         return last
@@ -87,15 +89,15 @@ def holding(segments: Sequence[Segment], offset: int) -> int:
 
 
 def segment_base(segments: Sequence[Segment], offset: int) -> int:
-    """The base of the segment to which the offset belongs: two offsets with different ones have a roll between them."""
-    return segments[holding(segments, offset)].base_offset
+    """Return the base offset of the segment to which the offset belongs."""
+    return segments[segment_index(segments, offset)].base_offset
 
 
 def first_not_older(batch: Batch, timestamp_ms: int, from_offset: int = 0) -> Found | None:
-    """The first record of a batch not older than this, at or behind an offset.
+    """Return the first record of a batch, at or after an offset, with this timestamp or a later one.
 
-    A counted batch has two known times, its first and its last record's; with LogAppendTime all have the batch's. A
-    compressed batch is opened; where it cannot be, all its records are taken for as new as the newest.
+    A counted batch has two known timestamps, of its first and last record; with LogAppendTime all records have the
+    batch's. If a compressed batch cannot be opened, all its records count with the largest timestamp.
     """
     records = opened(batch)
     if batch.attributes & LOG_APPEND_TIME or (records is None and batch.raw is not None):
@@ -116,5 +118,5 @@ def _times(batch: Batch, records: tuple[LogRecord, ...] | None) -> Iterator[Foun
 
 
 def records_in(batch: Batch) -> int:
-    """How many records a batch holds: those left by compaction, or as many as it counts."""
+    """Return the number of records in a batch; after compaction it is lower than `count`."""
     return batch.count if batch.records is None else len(batch.records)

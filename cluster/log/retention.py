@@ -1,9 +1,9 @@
-"""Which segments are old enough, or too many, to be deleted: always the oldest ones, whole, in a row.
+"""Retention: finds the segments to delete, always whole segments from the oldest on.
 
-Three rules, in this order: a segment that lies before the log's start offset (DeleteRecords moved it) goes whatever
-`cleanup.policy` says; with `delete` also one without which the log still has `retention.bytes`, and one whose newest
-record is older than `retention.ms`. Nothing at or above the high watermark goes, and the first segment that stays
-protects all behind it. The active segment can go too, when it is not empty; the log rolls a new one first.
+Three rules apply in this order. With every `cleanup.policy`, a segment below the log's start offset (after
+DeleteRecords) is deleted. With `delete`, a segment is deleted if the log has `retention.bytes` without it, or if its
+newest record is older than `retention.ms`. Records at or above the high watermark are never deleted, nor a segment
+after one that is kept. A non-empty active segment can be deleted too; the log rolls first (`deleteOldSegments`).
 
 Source: `UnifiedLog.deleteOldSegments` and the three functions it calls, `LocalLog.deletableSegments`,
 `LogSegment.largestTimestamp`.
@@ -18,11 +18,11 @@ from groupsim.cluster.config.log import LogConfig
 from groupsim.cluster.log.interfaces import Segment
 
 Rule = Callable[[Segment, Segment | None], bool]
-"""May this segment be deleted? The second one is its successor, None for the active segment."""
+"""Whether this segment may be deleted; the second argument is its successor, None for the active segment."""
 
 
 class Bounds(NamedTuple):
-    """The offsets of a log that decide about deletion."""
+    """The offsets of a log that limit retention."""
 
     start_offset: int
     high_watermark: int
@@ -32,7 +32,7 @@ class Bounds(NamedTuple):
 def expired(
     segments: Sequence[Segment], bounds: Bounds, config: LogConfig, now_ms: int
 ) -> tuple[str, list[Segment]] | None:
-    """The first rule that has something to delete, and the segments; None when nothing is."""
+    """Return the first rule that applies and its segments; None if there is nothing to delete."""
     for reason, rule in _rules(segments, bounds, config, now_ms):
         found = _prefix(segments, bounds, rule)
         if found:
@@ -41,9 +41,9 @@ def expired(
 
 
 def next_expiry_ms(segments: Sequence[Segment], bounds: Bounds, config: LogConfig, now_ms: int) -> int | None:
-    """The earliest time at which a segment can be deleted if nothing is appended; None for never.
+    """Return the earliest time at which a segment can be deleted if nothing is appended; None for never.
 
-    What only the high watermark protects counts as deletable now: it is asked for again until it goes.
+    A segment that only the high watermark protects counts as deletable now; the caller asks again until it is deleted.
     """
     above = bounds._replace(high_watermark=bounds.end_offset)
     if expired(segments, above, config, now_ms):
@@ -55,7 +55,7 @@ def next_expiry_ms(segments: Sequence[Segment], bounds: Bounds, config: LogConfi
 
 
 def largest_timestamp_ms(segment: Segment) -> int:
-    """The newest record's timestamp; the time of its making for a segment without timestamps."""
+    """Return the newest record's timestamp; for a segment without timestamps its time of creation."""
     return segment.max_timestamp_ms if segment.max_timestamp_ms >= 0 else segment.created_ms
 
 

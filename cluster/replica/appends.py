@@ -138,7 +138,7 @@ def _append_one(
 def _rejected(name: TopicPartition, refused: LogRefused, start: int) -> Produced:
     """What a producer is told of a batch that the log does not take."""
     partition = f"{name.topic}-{name.partition}"
-    told = None if refused.told is None else refused.told.replace("{partition}", partition)
+    told = None if refused.client_message is None else refused.client_message.replace("{partition}", partition)
     records = tuple((number, words.replace("{partition}", partition)) for number, words in refused.records)
     start = -1 if refused.error in _WITHOUT_START else start
     return Produced(name, refused.error, log_start_offset=start, message=told, record_errors=records)

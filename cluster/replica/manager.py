@@ -298,7 +298,7 @@ class ReplicaManager:
         if hosted is not None:
             self._remove(hosted)
         store = self._store(topic, name)
-        log = PartitionLog(store, self._config_of(topic), now_ms=self._station.now_ms, note=self._station.note_of(name))
+        log = PartitionLog(store, self._config_of(topic), now_ms=self._station.now_ms, emit=self._station.note_of(name))
         hosted = Hosted(self._station, name, topic.topic_id, log, internal=topic.internal)
         self._station.partitions[name] = hosted
         self._station.upkeep.look(hosted)

@@ -48,10 +48,10 @@ class Stores:
         """
         if self._folder is None or not self._kept:
             return
-        from groupsim.cluster.log.files.deletion import deleted  # only for who keeps logs in files
+        from groupsim.cluster.log.files.deletion import deleted_logs  # imported only for logs in files
 
         for broker in sorted(self._folder.glob("broker-*")):
-            for gone in deleted(broker):
+            for gone in deleted_logs(broker):
                 shutil.rmtree(gone)
             for log in sorted(path for path in broker.iterdir() if path.is_dir()):
                 name, _, number = log.name.rpartition("-")
@@ -89,7 +89,7 @@ class Stores:
 
     def _discard(self, folder: Path, after_ms: int) -> None:
         """A log is deleted: its name is free at once, its files go later."""
-        from groupsim.cluster.log.files.deletion import out_of_the_way
+        from groupsim.cluster.log.files.deletion import rename_for_deletion
 
         self._discarded += 1
         luck = self._loop.stream("deleted-log", folder.name, self._discarded)
@@ -97,7 +97,7 @@ class Stores:
             unique = f"{luck.word():016x}{luck.word():016x}"
             if not any(folder.parent.glob(f"*.{unique}-*")):  # the luck of an earlier process may have been the same
                 break
-        gone = out_of_the_way(folder, unique)
+        gone = rename_for_deletion(folder, unique)
         self.opened.pop(folder, None)
         self._loop.call_at(self._loop.now_us + after_ms * 1_000, lambda _: shutil.rmtree(gone, ignore_errors=True))
 

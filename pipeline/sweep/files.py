@@ -16,7 +16,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 LOCK = ".lock"
 
 
-def write_whole(path: Path, write: Callable[[BinaryIO], object]) -> None:
+def write_atomically(path: Path, write: Callable[[BinaryIO], object]) -> None:
     """Write a file beside its place, bring it to the disk, and only then give it its name.
 
     A reader finds the complete file or none, also after a crash. Raises SweepError when it cannot be written:

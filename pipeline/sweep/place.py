@@ -146,7 +146,7 @@ class Place:
                 path.parent.mkdir(parents=True, exist_ok=True)
             except OSError as error:
                 raise files.not_written(path, error) from error
-            files.write_whole(path, lambda file: file.write(data))
+            files.write_atomically(path, lambda file: file.write(data))
             return
         with self._asked(name, writing=True):
             path_there, moves = self._path(name), self.url.lower().startswith("hdfs:")

@@ -1,4 +1,4 @@
-"""What was found wrong with the files of a log, and what was done about it."""
+"""Damage in the files of a log, and its repair."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 
 class Repair(NamedTuple):
-    """Something that was not as it should be, and is again; nothing is repaired without one of these."""
+    """One repair of a damaged file; every repair is reported as one of these."""
 
     file: Path
     position: int
@@ -19,7 +19,7 @@ class Repair(NamedTuple):
 
 
 class DamagedLog(Exception):
-    """A log that cannot be read any further, or must not be cut; nothing was changed."""
+    """A log that cannot be read further, or must not be truncated; nothing was changed."""
 
     def __init__(self, file: Path, position: int, what: str, remedy: str) -> None:
         super().__init__(f"{file} at byte {position}: {what}: {remedy}")
@@ -30,7 +30,7 @@ class DamagedLog(Exception):
 
 
 class CorruptIndex(Exception):
-    """An index that cannot be what it says; it can be made anew from the log."""
+    """An index with impossible content; it can be rebuilt from the log."""
 
     def __init__(self, file: Path, position: int, what: str) -> None:
         super().__init__(f"{file} at byte {position}: {what}")

@@ -1,16 +1,16 @@
-"""A broker's data directory: the logs of all its partitions, and what Kafka keeps once for all of them.
+"""A broker's data directory: the logs of all its partitions, and the files that they share.
 
-    meta.properties                       which cluster and which node it belongs to
-    .kafka_cleanshutdown                  there while nobody uses it, if it was closed in order
-    .lock                                 held by the process that uses it
-    recovery-point-offset-checkpoint      one line per partition each: offset below which all is flushed
-    replication-offset-checkpoint         high watermark
-    log-start-offset-checkpoint           where the log begins
-    cleaner-offset-checkpoint             how far compaction has come
-    orders-0/ …                           a log each
+    meta.properties                       cluster id and node id
+    .kafka_cleanshutdown                  exists between a clean shutdown and the next start
+    .lock                                 locked by the process that uses the directory
+    recovery-point-offset-checkpoint      one line per partition: offset below which the log is flushed
+    replication-offset-checkpoint         the same for the high watermark
+    log-start-offset-checkpoint           the same for the log's start offset
+    cleaner-offset-checkpoint             the same for the end of the clean part
+    orders-0/ …                           one log
 
-Whoever opens it takes the lock and removes the marker: an end out of order leaves none, and then every log is
-recovered from its recovery point.
+A process that opens the directory locks it and removes the marker file. Without a marker file, that is after an unclean
+shutdown, every log is recovered from its recovery point.
 
 Source: `LogManager`, `OffsetCheckpointFile`, `CleanShutdownFileHandler`, `MetaProperties`, `PartitionMetadataFile`.
 """
@@ -25,7 +25,7 @@ from base64 import urlsafe_b64encode
 from pathlib import Path
 from typing import Any, Final
 
-from groupsim.cluster.log.files.disk import sync_folder, write_whole
+from groupsim.cluster.log.files.disk import sync_folder, write_atomically
 from groupsim.cluster.log.files.store import RECOVERY_POINT, FileStore
 from groupsim.protocol.basics import TopicPartition
 
@@ -38,27 +38,27 @@ SHARED: Final = (
     "log-start-offset-checkpoint",
     "cleaner-offset-checkpoint",
 )
-"""The checkpoints of all logs that lie in one file each."""
+"""The checkpoints that have one file for all logs."""
 
 Offsets = dict[TopicPartition, int]
 
 
 class DataDirRefused(Exception):
-    """The directory is not this broker's, is in use, or one of its small files cannot be read; names the file."""
+    """The directory is another broker's, is in use, or has an unreadable file; the message names the file."""
 
 
 class DataDir:
-    """A data directory that this process uses until `close`."""
+    """A data directory, locked by this process until `close`."""
 
     def __init__(self, folder: Path, *, cluster_id: str, node: int, sync: bool = True) -> None:
-        """Open or make it. Raises DataDirRefused and OSError."""
+        """Open or create it. Raises DataDirRefused and OSError."""
         self.folder = folder
         self._sync = sync
         self._stores: dict[TopicPartition, FileStore] = {}
         folder.mkdir(parents=True, exist_ok=True)
-        self._lock = self._locked()
+        self._lock = self._take_lock()
         try:
-            self._claim(cluster_id, node)
+            self._check_meta_properties(cluster_id, node)
             self._offsets = {name: self._read(name) for name in SHARED}
             self.clean = (folder / CLEAN_SHUTDOWN).exists()
             (folder / CLEAN_SHUTDOWN).unlink(missing_ok=True)
@@ -68,7 +68,7 @@ class DataDir:
             os.close(self._lock)
             raise
 
-    def _locked(self) -> int:
+    def _take_lock(self) -> int:
         descriptor = os.open(self.folder / ".lock", os.O_RDWR | os.O_CREAT, 0o644)
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -79,30 +79,30 @@ class DataDir:
             ) from None
         return descriptor
 
-    def _claim(self, cluster_id: str, node: int) -> None:
+    def _check_meta_properties(self, cluster_id: str, node: int) -> None:
         path = self.folder / META_PROPERTIES
-        asked = {"cluster.id": cluster_id, "node.id": str(node)}
+        expected = {"cluster.id": cluster_id, "node.id": str(node)}
         if not path.exists():
             # The id of the directory need only differ from those of the cluster's other directories.
             directory = urlsafe_b64encode(f"groupsim{node:08d}".encode()).decode().rstrip("=")
-            write_properties(path, {"version": "1", **asked, "directory.id": directory}, sync=self._sync)
+            write_properties(path, {"version": "1", **expected, "directory.id": directory}, sync=self._sync)
             return
-        kept = read_properties(path)
-        for key, value in asked.items():
-            if kept.get(key) != value:
+        found = read_properties(path)
+        for key, value in expected.items():
+            if found.get(key) != value:
                 raise DataDirRefused(
-                    f"{path}: {key} is {kept.get(key)!r} and should be {value!r}; take another directory, or empty it"
+                    f"{path}: {key} is {found.get(key)!r} and should be {value!r}; take another directory, or empty it"
                 )
 
     # --- partitions --------------------------------------------------------------------------------------------------
 
     def partitions(self) -> tuple[TopicPartition, ...]:
-        """The partitions that have a log here, sorted."""
+        """Return the partitions with a log in the directory, sorted."""
         names = (path.name.rpartition("-") for path in self.folder.iterdir() if path.is_dir())
         return tuple(sorted(TopicPartition(topic, int(number)) for topic, _, number in names if number.isdigit()))
 
     def open(self, partition: TopicPartition, **settings: Any) -> FileStore:
-        """The log of a partition; `settings` are `FileStore`'s. Raises DamagedLog and OSError."""
+        """Open the log of a partition; `settings` are `FileStore`'s. Raises DamagedLog and OSError."""
         store = FileStore(
             self.folder / str(partition),
             clean=self.clean,
@@ -114,7 +114,7 @@ class DataDir:
         return store
 
     def delete(self, partition: TopicPartition) -> None:
-        """Delete a log: renamed first, so that a crash leaves it whole or not at all."""
+        """Delete a log; its folder is renamed first, so that a crash cannot leave a part of a log."""
         store = self._stores.pop(partition, None)
         if store is not None:
             store.close()
@@ -130,11 +130,11 @@ class DataDir:
     # --- checkpoints -------------------------------------------------------------------------------------------------
 
     def offset(self, name: str, partition: TopicPartition) -> int | None:
-        """What a shared checkpoint says of a partition."""
+        """Return a partition's offset in a shared checkpoint."""
         return self._offsets[name].get(partition)
 
-    def keep_offset(self, name: str, partition: TopicPartition, offset: int) -> None:
-        """Write it down; the file is written only when that is news."""
+    def set_offset(self, name: str, partition: TopicPartition, offset: int) -> None:
+        """Set a partition's offset; the file is written only if the offset changes."""
         if self._offsets[name].get(partition) != offset:
             self._offsets[name][partition] = offset
             self._write(name)
@@ -144,48 +144,48 @@ class DataDir:
         return parse_offsets(path, path.read_text("utf-8")) if path.exists() else {}
 
     def _write(self, name: str) -> None:
-        write_whole(self.folder / name, offsets_text(self._offsets[name]).encode(), sync=self._sync)
+        write_atomically(self.folder / name, offsets_text(self._offsets[name]).encode(), sync=self._sync)
 
-    # --- the end -----------------------------------------------------------------------------------------------------
+    # --- close -------------------------------------------------------------------------------------------------------
 
     def close(self, *, broker_epoch: int = -1) -> None:
-        """Close every log and leave the marker of a clean end (KIP-966 reads the broker's epoch from it)."""
+        """Close every log and write the clean-shutdown file with the broker epoch (KIP-966)."""
         for store in self._stores.values():
             if store.segments:
                 store.close()
         text = json.dumps({"version": 0, "brokerEpoch": broker_epoch}, separators=(",", ":"))
-        write_whole(self.folder / CLEAN_SHUTDOWN, text.encode(), sync=self._sync)
+        write_atomically(self.folder / CLEAN_SHUTDOWN, text.encode(), sync=self._sync)
         os.close(self._lock)
 
 
 class _Shared:
-    """The checkpoints of one log that lie in the directory's files."""
+    """The checkpoints of one log in the directory's shared files."""
 
     def __init__(self, data: DataDir, partition: TopicPartition) -> None:
         self._data = data
         self._partition = partition
 
     def read(self, name: str) -> str | None:
-        """The text; None when there is none."""
+        """Return the text; None if there is none."""
         found = self._data.offset(name, self._partition) if name in SHARED else None
         return None if found is None else str(found)
 
     def write(self, name: str, text: str) -> bool:
-        """Keep it, unless its place is the log's folder."""
+        """Write it; return False for a checkpoint that belongs into the log's folder."""
         if name not in SHARED:
             return False
-        self._data.keep_offset(name, self._partition, int(text))
+        self._data.set_offset(name, self._partition, int(text))
         return True
 
 
 def offsets_text(offsets: Offsets) -> str:
-    """Kafka's form: version, number of lines, `topic partition offset` each."""
+    """Format a checkpoint as Kafka does: version, number of lines, then `topic partition offset` in each line."""
     lines = [f"{topic} {number} {offset}" for (topic, number), offset in sorted(offsets.items())]
     return "\n".join(["0", str(len(lines)), *lines, ""])
 
 
 def parse_offsets(path: Path, text: str) -> Offsets:
-    """Read it. Raises DataDirRefused naming file and line."""
+    """Parse a checkpoint. Raises DataDirRefused that names file and line."""
     lines = text.splitlines()
     if not lines or lines[0] != "0":
         raise DataDirRefused(f"{path} line 1: expected version 0, found {lines[0] if lines else 'the end'!r}")
@@ -201,12 +201,12 @@ def parse_offsets(path: Path, text: str) -> Offsets:
 
 
 def write_properties(path: Path, values: dict[str, str], *, sync: bool = True) -> None:
-    """A small file of `key=value` lines, as Java's Properties reads it."""
-    write_whole(path, "".join(f"{key}={value}\n" for key, value in values.items()).encode(), sync=sync)
+    """Write a file of `key=value` lines, which Java's Properties can read."""
+    write_atomically(path, "".join(f"{key}={value}\n" for key, value in values.items()).encode(), sync=sync)
 
 
 def read_properties(path: Path) -> dict[str, str]:
-    """Its values; comments and blank lines are passed over. Raises DataDirRefused naming file and line."""
+    """Read the values; comments and blank lines are skipped. Raises DataDirRefused that names file and line."""
     values = {}
     for number, line in enumerate(path.read_text("utf-8").splitlines(), 1):
         if line.strip() and not line.startswith("#"):
@@ -218,12 +218,12 @@ def read_properties(path: Path) -> dict[str, str]:
 
 
 def write_topic_id(folder: Path, topic_id: str, *, sync: bool = True) -> None:
-    """`partition.metadata`: the topic's id as Kafka prints it (22 characters of base64)."""
-    write_whole(folder / PARTITION_METADATA, f"version: 0\ntopic_id: {topic_id}".encode(), sync=sync)
+    """Write `partition.metadata` with the topic id as Kafka prints it (22 characters of base64)."""
+    write_atomically(folder / PARTITION_METADATA, f"version: 0\ntopic_id: {topic_id}".encode(), sync=sync)
 
 
 def read_topic_id(folder: Path) -> str | None:
-    """The topic's id; None when there is no such file. Raises DataDirRefused when it says something else."""
+    """Return the topic id in `partition.metadata`; None without the file. Raises DataDirRefused for other content."""
     path = folder / PARTITION_METADATA
     if not path.exists():
         return None

@@ -1,9 +1,9 @@
-"""How a log goes from the disk: its folder gets another name at once, and is removed later.
+"""Deletion of a log from the disk: its folder is renamed at once, and removed later.
 
     orders-0                                            →  orders-0.<32 hexadecimal digits>-delete
 
-The name is free for a new log at once, and a process that dies in between leaves a folder that says what it is. The
-delay (`log.segment.delete.delay.ms`) is for those who still read from the files.
+A new log can use the old name at once, and after a crash the folder's name shows that it can be removed. The delay
+(`log.segment.delete.delay.ms`) lets open reads of the files finish.
 
 Source: `LogManager.asyncDelete`, `LocalLog.logDeleteDirName`.
 """
@@ -18,13 +18,13 @@ STRAY: Final = "-stray"
 _LONGEST: Final = 255
 
 
-def out_of_the_way(folder: Path, unique: str) -> Path:
-    """Rename the folder of a log; `unique` are 32 hexadecimal digits. Returns its new path. Raises OSError."""
+def rename_for_deletion(folder: Path, unique: str) -> Path:
+    """Rename the folder of a log; `unique` has 32 hexadecimal digits. Return the new path. Raises OSError."""
     topic, _, number = folder.name.rpartition("-")
     end = f"-{number}.{unique}{DELETED}"
     return folder.rename(folder.with_name(topic[: _LONGEST - len(end)] + end))
 
 
-def deleted(folder: Path) -> list[Path]:
-    """The folders in a broker's that wait to be removed, sorted."""
+def deleted_logs(folder: Path) -> list[Path]:
+    """Return the folders of deleted logs in a data directory, sorted."""
     return sorted(path for path in folder.glob(f"*-*.*{DELETED}") if path.is_dir())

@@ -1,7 +1,7 @@
-"""Files that are there whole or not at all: write beside, flush, rename, flush the directory.
+"""Atomic writes of files: write a temporary file, flush it, rename it, flush the directory.
 
-With `sync` off nothing waits for the disk: a killed process still loses nothing, a machine that loses power may. For
-tests, and for clusters whose brokers never really die.
+Without `sync` no call waits for the disk: a killed process still loses nothing, a crash of the machine can lose data.
+That is for tests and for clusters in which only simulated brokers crash.
 
 Source: `CheckpointFile`, `Utils.atomicMoveWithFallback`.
 """
@@ -12,25 +12,25 @@ import os
 from pathlib import Path
 
 
-def write_whole(path: Path, data: bytes, *, sync: bool = True) -> None:
-    """Put a file in the place of another. Raises OSError; the old one is there until the new one is."""
-    beside = path.with_name(path.name + ".tmp")
+def write_atomically(path: Path, data: bytes, *, sync: bool = True) -> None:
+    """Replace a file atomically. Raises OSError, and then the old file is unchanged."""
+    temporary = path.with_name(path.name + ".tmp")
     try:
-        with beside.open("wb") as file:
+        with temporary.open("wb") as file:
             file.write(data)
             file.flush()
             if sync:
                 os.fsync(file.fileno())
-        beside.replace(path)
+        temporary.replace(path)
     except OSError:
-        beside.unlink(missing_ok=True)
+        temporary.unlink(missing_ok=True)
         raise
     if sync:
         sync_folder(path.parent)
 
 
 def sync_folder(folder: Path) -> None:
-    """Make names made or changed in a folder survive a crash of the machine."""
+    """Flush a folder, so that new and changed names survive a crash of the machine."""
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -39,7 +39,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def write_at(descriptor: int, data: bytes, position: int) -> None:
-    """Write all of it. Raises OSError, and then cuts the file back to where it ended."""
+    """Write all data. Raises OSError, and then truncates the file to its former end."""
     try:
         done = os.pwrite(descriptor, data, position)
         while done < len(data):

@@ -1,15 +1,15 @@
-"""The two sparse indexes beside a segment: position by offset, offset by time.
+"""The two sparse indexes of a segment: position by offset, offset by timestamp.
 
-Both are rows of big-endian entries with offsets relative to the segment's base: `.index` has 4 bytes of offset (the
-last one of a batch) and 4 of the batch's position, `.timeindex` 8 bytes of timestamp and 4 of the offset of the batch
-that has it, the largest timestamp so far.
+Both files have big-endian entries with offsets relative to the base offset. An entry of `.index` has 4 bytes of offset
+(the last one of a batch) and 4 bytes of the batch's position. An entry of `.timeindex` has 8 bytes of the largest
+timestamp so far and 4 bytes of the offset of its batch.
 
-An index is read when somebody first looks something up, into arrays that are searched by bisection. New entries
-collect in memory and are written with the segment's next flush: after an unclean end the indexes of what was not
-flushed are made anew anyway. Whatever does not rise from entry to entry raises CorruptIndex.
+An index is read at the first lookup into arrays, which are searched by bisection. New entries stay in memory until the
+segment's next flush, because recovery after an unclean shutdown rebuilds the indexes of unflushed segments. Entries
+that do not rise raise CorruptIndex.
 
-A broker of Kafka's gives the index of an active segment its full length from the beginning (`segment.index.bytes`), and
-cuts it when it closes the log, but not that of its metadata: entries of zeros at the end are none.
+Kafka preallocates the index of an active segment (`segment.index.bytes`) and truncates it when it closes the log, but
+not the index of its metadata log: entries of zeros at the end are ignored (`AbstractIndex`).
 
 Source: `OffsetIndex`, `TimeIndex`, `AbstractIndex`.
 """
@@ -33,7 +33,7 @@ MAX_INDEX_BYTES = 10 * 1024 * 1024
 
 
 class OffsetIndex:
-    """Position by offset, of one segment."""
+    """The index of one segment from offsets to positions."""
 
     def __init__(self, path: Path, base_offset: int, max_bytes: int = MAX_INDEX_BYTES, *, new: bool = False) -> None:
         self.path = path
@@ -43,32 +43,32 @@ class OffsetIndex:
         self._offsets = array("I")
         self._positions = array("I")
         self._loaded = new
-        self._written = 0  # entries that the file has
+        self._written = 0  # number of entries in the file
 
     def __len__(self) -> int:
         self._load()
         return len(self._offsets)
 
     def entries(self) -> list[tuple[int, int]]:
-        """(offset, position), rising."""
+        """Return (offset, position) of every entry, in rising order."""
         self._load()
         return [(self.base_offset + offset, at) for offset, at in zip(self._offsets, self._positions, strict=True)]
 
     def append(self, offset: int, position: int) -> None:
-        """Note where the batch begins that ends with this offset; a full index takes no more and stays right."""
+        """Add the position of the batch that ends with this offset; a full index ignores it."""
         self._load()
         if len(self._offsets) < self._max_entries:
             self._offsets.append(offset - self.base_offset)
             self._positions.append(position)
 
     def lookup(self, offset: int) -> int:
-        """A position at or before the batch that holds the offset, as near as the index knows."""
+        """Return the nearest indexed position at or before the batch that holds the offset."""
         self._load()
         slot = bisect_right(self._offsets, offset - self.base_offset) - 1 if offset >= self.base_offset else -1
         return self._positions[slot] if slot >= 0 else 0
 
     def last(self) -> tuple[int, int]:
-        """The last entry, (base offset, 0) when there is none; does not read the others. Raises CorruptIndex."""
+        """Return the last entry without reading the others; (base offset, 0) if empty. Raises CorruptIndex."""
         if not self._loaded:
             entry = _last_entry(self.path, _OFFSET_ENTRY)
             return (self.base_offset + entry[0], entry[1]) if entry else (self.base_offset, 0)
@@ -77,14 +77,14 @@ class OffsetIndex:
         return self.base_offset + self._offsets[-1], self._positions[-1]
 
     def truncate(self, size: int) -> None:
-        """Forget batches that begin at or behind this position."""
+        """Remove the entries of batches at or after this position."""
         self._load()
         keep = bisect_left(self._positions, size)
         del self._offsets[keep:], self._positions[keep:]
         self._written = _cut(self.path, _OFFSET_ENTRY.size, self._written, keep)
 
     def write(self, *, sync: bool) -> None:
-        """Bring the file up to date."""
+        """Append the new entries to the file."""
         if self._loaded:
             new = zip(self._offsets[self._written :], self._positions[self._written :], strict=True)
             data = b"".join(_OFFSET_ENTRY.pack(*entry) for entry in new)
@@ -96,15 +96,15 @@ class OffsetIndex:
             return
         words = _words(self.path, _OFFSET_ENTRY.size)
         offsets, positions = words[0::2], words[1::2]
-        _rising(self.path, offsets, _OFFSET_ENTRY.size, strictly=True)
-        _rising(self.path, positions, _OFFSET_ENTRY.size, strictly=True)
+        _check_rising(self.path, offsets, _OFFSET_ENTRY.size, strictly=True)
+        _check_rising(self.path, positions, _OFFSET_ENTRY.size, strictly=True)
         self._offsets, self._positions = offsets, positions
         self._written = len(offsets)
         self._loaded = True
 
 
 class TimeIndex:
-    """Offset by time, of one segment."""
+    """The index of one segment from timestamps to offsets."""
 
     def __init__(self, path: Path, base_offset: int, max_bytes: int = MAX_INDEX_BYTES, *, new: bool = False) -> None:
         self.path = path
@@ -120,39 +120,39 @@ class TimeIndex:
         return len(self._times)
 
     def entries(self) -> list[tuple[int, int]]:
-        """(timestamp in ms, offset), rising."""
+        """Return (timestamp in ms, offset) of every entry, in rising order."""
         self._load()
         return [(at, self.base_offset + offset) for at, offset in zip(self._times, self._offsets, strict=True)]
 
     def append(self, timestamp_ms: int, offset: int) -> None:
-        """Note the largest timestamp so far, when it is a new one."""
+        """Add the largest timestamp so far, if it is larger than the last entry's."""
         self._load()
         if len(self._times) < self._max_entries and timestamp_ms > (self._times[-1] if self._times else -1):
             self._times.append(timestamp_ms)
             self._offsets.append(offset - self.base_offset)
 
     def lookup(self, timestamp_ms: int) -> int:
-        """An offset at or before the first record not older than this, as near as the index knows."""
+        """Return the nearest indexed offset at or before the first record with this timestamp or a later one."""
         self._load()
         slot = bisect_right(self._times, timestamp_ms) - 1
         return self.base_offset + (self._offsets[slot] if slot >= 0 else 0)
 
     def last(self) -> tuple[int, int]:
-        """The last entry, (-1, base offset) when there is none; does not read the others. Raises CorruptIndex."""
+        """Return the last entry without reading the others; (-1, base offset) if empty. Raises CorruptIndex."""
         if not self._loaded:
             entry = _last_entry(self.path, _TIME_ENTRY)
             return (entry[0], self.base_offset + entry[1]) if entry else (-1, self.base_offset)
         return (self._times[-1], self.base_offset + self._offsets[-1]) if self._times else (-1, self.base_offset)
 
     def truncate(self, next_offset: int) -> None:
-        """Forget offsets from this one on."""
+        """Remove the entries of this offset and later ones."""
         self._load()
         keep = bisect_left(self._offsets, max(next_offset - self.base_offset, 0))
         del self._times[keep:], self._offsets[keep:]
         self._written = _cut(self.path, _TIME_ENTRY.size, self._written, keep)
 
     def write(self, *, sync: bool) -> None:
-        """Bring the file up to date."""
+        """Append the new entries to the file."""
         if self._loaded:
             new = zip(self._times[self._written :], self._offsets[self._written :], strict=True)
             data = b"".join(_TIME_ENTRY.pack(*entry) for entry in new)
@@ -165,15 +165,15 @@ class TimeIndex:
         words = _words(self.path, _TIME_ENTRY.size)
         times = array("q", (high << 32 | low for high, low in zip(words[0::3], words[1::3], strict=True)))
         offsets = words[2::3]
-        _rising(self.path, times, _TIME_ENTRY.size, strictly=True)
-        _rising(self.path, offsets, _TIME_ENTRY.size, strictly=False)
+        _check_rising(self.path, times, _TIME_ENTRY.size, strictly=True)
+        _check_rising(self.path, offsets, _TIME_ENTRY.size, strictly=False)
         self._times, self._offsets = times, offsets
         self._written = len(times)
         self._loaded = True
 
 
 def _words(path: Path, entry_bytes: int) -> array[int]:
-    """A file as unsigned 32-bit numbers. Raises CorruptIndex when it is missing or no whole number of entries."""
+    """Read a file as unsigned 32-bit numbers. Raises CorruptIndex if it is missing or has an incomplete entry."""
     data = _read(path, entry_bytes, path.stat().st_size if path.exists() else 0, 0)
     used = -(-len(data.rstrip(b"\0")) // entry_bytes) * entry_bytes
     words = array("I", data[:used])
@@ -183,7 +183,7 @@ def _words(path: Path, entry_bytes: int) -> array[int]:
 
 
 def _last_entry(path: Path, entry: Struct) -> tuple[int, ...] | None:
-    """The last one that is used; only when the file is longer than that are the others read, too."""
+    """Read the last used entry; the whole file is read only if it ends with unused entries."""
     size = path.stat().st_size if path.exists() else 0
     data = _read(path, entry.size, min(entry.size, size), max(size - entry.size, 0))
     if data and not any(data):
@@ -206,7 +206,7 @@ def _read(path: Path, entry_bytes: int, count: int, at: int) -> bytes:
         raise CorruptIndex(path, 0, "the file is missing") from None
 
 
-def _rising(path: Path, values: array[int], entry_bytes: int, *, strictly: bool) -> None:
+def _check_rising(path: Path, values: array[int], entry_bytes: int, *, strictly: bool) -> None:
     wrong = ge if strictly else gt
     for slot, falls in enumerate(map(wrong, values, values[1:]), 1):
         if falls:
@@ -218,7 +218,7 @@ def _append(path: Path, data: bytes, at: int, *, sync: bool) -> None:
     try:
         if data:
             write_at(descriptor, data, at)
-            if os.fstat(descriptor).st_size > at + len(data):  # the zeros of what nobody used
+            if os.fstat(descriptor).st_size > at + len(data):  # unused entries of zeros
                 os.ftruncate(descriptor, at + len(data))
         if sync:
             os.fsync(descriptor)
@@ -227,7 +227,7 @@ def _append(path: Path, data: bytes, at: int, *, sync: bool) -> None:
 
 
 def _cut(path: Path, entry_bytes: int, written: int, keep: int) -> int:
-    """Cut a file back to so many entries; returns how many it has then."""
+    """Truncate a file to at most `keep` entries; return the number of entries left."""
     if written <= keep:
         return written
     os.truncate(path, keep * entry_bytes)

@@ -1,8 +1,8 @@
-"""Descriptors of log files, so many at a time: a process has a limit of them, and a cluster may have more segments.
+"""A pool of file descriptors for log files: a cluster can have more segments than a process may have open files.
 
-A file is opened when it is read or written, and the one that was used least recently is closed when there are as many
-as allowed. Nothing is buffered in this process, so a file may be closed at any time. When the system refuses one more
-file, because others than logs are open too, another log file gives way.
+A file is opened when it is read or written; at the limit, the least recently used one is closed. The process buffers
+nothing, so a file can be closed at any time. If the system refuses to open a file, because the process has other open
+files too, a log file is closed and the open is retried.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from pathlib import Path
 _FEWEST, _MOST = 16, 1_000_000
 
 
-def files_for_logs() -> int:
-    """How many log files may be open: half of what the process may open, the rest is for connections."""
+def log_file_limit() -> int:
+    """Return how many log files may be open: half of the process's limit, because connections need the rest."""
     soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     return _MOST if soft == resource.RLIM_INFINITY else max(soft // 2, _FEWEST)
 
 
 class OpenFiles:
-    """At most `most` descriptors (by default `files_for_logs`, asked when a file is first opened)."""
+    """At most `most` descriptors (by default `log_file_limit`, which is read when a file is first opened)."""
 
     def __init__(self, most: int | None = None) -> None:
         self._most = most
@@ -33,17 +33,17 @@ class OpenFiles:
         return len(self._open)
 
     def get(self, key: object, path: Path, flags: int = os.O_RDWR) -> int:
-        """The descriptor of a file that `key` stands for; it holds until the next call. Raises OSError."""
+        """Return the descriptor of the file for `key`; it is valid until the next call. Raises OSError."""
         found = self._open.get(key)
         if found is not None:
             self._open.move_to_end(key)
             return found
         if self._most is None:
-            self._most = files_for_logs()
+            self._most = log_file_limit()
         while len(self._open) >= self._most:
             self._close_oldest()
-        self._open[key] = made = self._opened(path, flags)
-        return made
+        self._open[key] = descriptor = self._open_file(path, flags)
+        return descriptor
 
     def close(self, key: object) -> None:
         """Close a file, if it is open."""
@@ -51,7 +51,7 @@ class OpenFiles:
         if found is not None:
             os.close(found)
 
-    def _opened(self, path: Path, flags: int) -> int:
+    def _open_file(self, path: Path, flags: int) -> int:
         while True:
             try:
                 return os.open(path, flags, 0o644)
@@ -66,4 +66,4 @@ class OpenFiles:
 
 
 SHARED = OpenFiles()
-"""The files of all logs of this process."""
+"""The open files of all logs of this process."""

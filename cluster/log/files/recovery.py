@@ -1,18 +1,20 @@
-"""What is done to the files of a log before it is used again after a crash.
+"""Recovery of a log's files after a crash.
 
-First the names. A compaction writes its segment as `.cleaned`, flushes it, renames it to `.swap`, renames the segments
-it replaces to `.deleted` and then itself to its final name. So what a crash leaves says how far it got:
+The first step handles file names. A compaction writes its segment as `.cleaned`, flushes it, renames it to `.swap`,
+renames the replaced segments to `.deleted`, and then gives the new segment its final name. A suffix left by a crash
+shows how far the compaction got:
 
-* `.deleted`: was as good as gone, goes;
-* `.cleaned`: was not finished, goes, and with it every `.swap` from its base offset on;
-* `.swap`: was finished, takes its place; the segments that it replaces, those within its offsets, go first;
-* an index without its log: goes.
+* `.deleted`: is removed;
+* `.cleaned`: is incomplete and removed, with every `.swap` from its base offset on (KAFKA-6264);
+* `.swap`: is complete and gets its final name, after the segments within its range of offsets are removed;
+* an index without its log: is removed.
 
-Then the content. Every segment that reaches beyond the recovery point is read batch by batch, checksums and all; its
-indexes are made anew. At the first batch that is wrong the log ends: the rest of the segment is cut off, later segments
-are deleted. That is how Kafka does it, wherever the damage lies; a replica gets what is missing from its leader. What
-was cut is told apart: a torn tail is what a crash leaves, damage below the recovery point or with whole batches behind
-it is a disk that has lost what it had promised, and `refuse_damage` stops there and changes nothing in the log.
+The second step checks content. Every segment that extends above the recovery point is read batch by batch, with
+checksums, and its indexes are rebuilt. As in Kafka, the log ends before the first invalid batch, wherever that is: the
+segment is truncated there, and later segments are deleted; a replica fetches the missing records from its leader.
+Repairs distinguish two kinds of damage. A torn tail is the usual result of a crash. Damage below the recovery point, or
+with whole batches after it, means that the disk lost flushed data: with `refuse_damage` recovery stops there and leaves
+the log unchanged.
 
 Source: `LogLoader`, `LogSegment.recover`; KAFKA-6264 for `.swap` beside `.cleaned`.
 """
@@ -28,17 +30,17 @@ from groupsim.cluster.log.files.segment import LOG, SUFFIXES, FileSegment, file_
 CLEANED, SWAP, DELETED = ".cleaned", ".swap", ".deleted"
 
 OpenSegment = Callable[[int, str], FileSegment]
-"""Base offset and suffix → the segment, not looked at yet."""
+"""Base offset and suffix → the segment, not yet read."""
 
 
 def base_offset_of(path: Path) -> int | None:
-    """The base offset in a file's name; None when it is no file of a segment."""
+    """Return the base offset in a file's name; None if it is not a file of a segment."""
     digits = path.name.split(".")[0]
     return int(digits) if len(digits) == 20 and digits.isdigit() else None
 
 
 def finish_renames(folder: Path, open_segment: OpenSegment) -> list[Repair]:
-    """Undo or finish what a crash interrupted, by the files' names. Raises DamagedLog when a `.swap` cannot be read."""
+    """Undo or finish an interrupted compaction by the files' names. Raises DamagedLog if a `.swap` cannot be read."""
     repairs = _remove(_files(folder, DELETED), "a deleted segment's file was left")
     cleaned = _files(folder, CLEANED)
     unfinished = min((base for path in cleaned if (base := base_offset_of(path)) is not None), default=None)
@@ -74,7 +76,7 @@ def _put_in_place(folder: Path, path: Path, open_segment: OpenSegment) -> list[R
     base = base_offset_of(path) or 0
     segment = open_segment(base, SWAP)
     try:
-        damage = segment.walk()
+        damage = segment.recover()
         if damage is not None:
             raise damage
         segment.write_indexes(sync=True)
@@ -92,15 +94,15 @@ def _put_in_place(folder: Path, path: Path, open_segment: OpenSegment) -> list[R
 
 
 def recover_segment(segment: FileSegment, recovery_point: int, *, refuse_damage: bool) -> Repair | None:
-    """Verify a segment and cut it at its first bad batch; None when it was whole.
+    """Verify a segment and truncate it at its first invalid batch; return None if every batch is valid.
 
-    Raises DamagedLog with `refuse_damage` when that is no torn tail.
+    Raises DamagedLog with `refuse_damage` if the damage is not a torn tail.
     """
     file_size = segment.path.stat().st_size
-    damage = segment.walk()
+    damage = segment.recover()
     if damage is None:
         return None
-    middle = segment.goes_on(damage.position)
+    middle = segment.has_batch_after(damage.position)
     if refuse_damage and (middle or segment.next_offset < recovery_point):
         raise DamagedLog(
             damage.file,
@@ -109,7 +111,7 @@ def recover_segment(segment: FileSegment, recovery_point: int, *, refuse_damage:
             "restore the file, or open it without refuse_damage to cut it here",
         )
     kind = _kind(middle, segment.next_offset, recovery_point)
-    cut = segment.cut()
+    cut = segment.truncate_file()
     return Repair(damage.file, damage.position, f"{kind}: {damage.what}", f"cut {cut} bytes")
 
 

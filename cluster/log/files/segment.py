@@ -1,11 +1,11 @@
-"""A segment as files: `<base offset>.log` with its batches, `.index` and `.timeindex` beside it.
+"""A segment in files: `<base offset>.log` with its batches, and the indexes `.index` and `.timeindex`.
 
-The log file is written past any buffer of this process, so a killed process loses nothing that was appended. It is
-read in pieces that grow with the distance; a batch read is an `EncodedBatch` and keeps its bytes. Its checksum is
-verified whenever it is handed out: damage is named by file and position, it is never passed on and never skipped.
+The log file is written without a buffer in this process, so a killed process loses no appended batch. It is read in
+pieces of growing size into `EncodedBatch`es, which keep their bytes. A batch's checksum is verified before it is
+returned: damage raises an error with file and position, and is never returned or skipped.
 
-Positions come from the offset index: bisection, then a scan over at most `index_interval_bytes` and one batch. An index
-that was read from disk is believed only where a batch really begins; if not, it is made anew from the log.
+A position is found by a bisection in the offset index, and then a scan over at most `index_interval_bytes` and one
+batch. If a batch does not begin at a position of an index read from disk, the index is rebuilt from the log.
 
 Source: `LogSegment`, `FileRecords`.
 """
@@ -35,16 +35,16 @@ INDEX_INTERVAL_BYTES = 4096
 
 _FIRST_PIECE, _LARGEST_PIECE = 16 * 1024, 1024 * 1024
 _LENGTH = Struct(">i")
-_FETCH_AGAIN = "let another replica lead and delete this one's folder, or restart after an unclean end to cut it here"
+_REMEDY = "let another replica lead and delete this one's folder, or restart after an unclean end to cut it here"
 
 
 def file_name(base_offset: int, suffix: str = LOG) -> str:
-    """As Kafka names the files of a segment: 20 digits."""
+    """Return Kafka's name for a file of a segment, with 20 digits."""
     return f"{base_offset:020d}{suffix}"
 
 
 class FileSegment(Segment):
-    """One segment. Made by `FileStore`; its file is open when it is used (`files`), until `close`."""
+    """One segment. `FileStore` creates it; its file is opened for use (`files`) until `close`."""
 
     def __init__(
         self,
@@ -82,18 +82,18 @@ class FileSegment(Segment):
 
     @property
     def _descriptor(self) -> int:
-        """The log file, open. Raises OSError."""
+        """The descriptor of the open log file. Raises OSError."""
         if self._closed:
             raise OSError(errno.EBADF, "the segment is closed", str(self.path))
         return self._files.get(self, self.path)
 
     @property
     def path(self) -> Path:
-        """The log file."""
+        """The path of the log file."""
         return self.file(LOG)
 
     def file(self, kind: str) -> Path:
-        """One of its files."""
+        """Return the path of one of the segment's files."""
         return self.folder / (file_name(self.base_offset, kind) + self.suffix)
 
     @property
@@ -103,10 +103,10 @@ class FileSegment(Segment):
 
     # --- opening -----------------------------------------------------------------------------------------------------
 
-    def open_trusting(self) -> None:
-        """Take what is there for whole; only what lies behind the last index entries is looked at.
+    def open_clean(self) -> None:
+        """Open a segment after a clean shutdown; only the batches after the last index entries are read.
 
-        Raises CorruptIndex, or DamagedLog when that part cannot be read.
+        Raises CorruptIndex, or DamagedLog if that part cannot be read.
         """
         file_size = os.fstat(self._descriptor).st_size
         offset, position = self.offset_index.last()
@@ -114,22 +114,23 @@ class FileSegment(Segment):
         if position >= max(file_size, 1) or (position and not self._begins_batch(position, offset, file_size)):
             raise CorruptIndex(self.offset_index.path, 0, f"its last entry, position {position}, is not a batch's")
         self.max_timestamp_ms, self._offset_of_max = timestamp_ms, offset_of_max
-        self._look_behind(position, file_size)
+        self._scan_unindexed(position, file_size)
         self.size = file_size
         self.flushed = self._next
 
-    def _look_behind(self, position: int, end: int) -> None:
-        """What the last entries do not say: they cover all that stands before the last offset entry's batch."""
+    def _scan_unindexed(self, position: int, end: int) -> None:
+        """Read the batches from the last offset entry's on, which the indexes do not cover."""
         for _, batch in self._scan(position, end):
             if batch.max_timestamp_ms > self.max_timestamp_ms:
                 self.max_timestamp_ms, self._offset_of_max = batch.max_timestamp_ms, batch.last_offset
             self._next = batch.next_offset
         self._since_entry = end - position
 
-    def walk(self, end: int | None = None) -> DamagedLog | None:
-        """Verify every batch and make the indexes anew; stops before the first that is wrong and returns why.
+    def recover(self, end: int | None = None) -> DamagedLog | None:
+        """Verify every batch and rebuild the indexes; stop before the first invalid batch and return the damage.
 
-        What lies behind is still in the file: `cut` removes it. `size` and `next_offset` are those of the good part.
+        `size` and `next_offset` are those of the valid part. The rest stays in the file until `truncate_file`. Source:
+        `LogSegment.recover`.
         """
         end = os.fstat(self._descriptor).st_size if end is None else end
         self.size = self._since_entry = 0
@@ -143,21 +144,21 @@ class FileSegment(Segment):
         try:
             for at, batch in self._scan(0, end):
                 self._verify(batch, at)
-                self._take(batch)
+                self._account(batch)
         except DamagedLog as found:
             damage = found
         self.time_index.append(self.max_timestamp_ms, self._offset_of_max)
         return damage
 
-    def cut(self) -> int:
-        """Cut off what `walk` found wrong; returns how many bytes that was."""
+    def truncate_file(self) -> int:
+        """Remove the bytes after the valid part; return their number."""
         surplus = os.fstat(self._descriptor).st_size - self.size
         if surplus:
             os.ftruncate(self._descriptor, self.size)
         return surplus
 
-    def goes_on(self, position: int) -> bool:
-        """Whether a whole batch begins behind the one at this position: damage in the middle, no torn tail."""
+    def has_batch_after(self, position: int) -> bool:
+        """Whether a valid batch follows the one at this position: the damage is not a torn tail then."""
         file_size = os.fstat(self._descriptor).st_size
         front = os.pread(self._descriptor, LENGTH_END, position)
         if len(front) < LENGTH_END:
@@ -172,29 +173,29 @@ class FileSegment(Segment):
         return batch is not None
 
     def load_indexes(self) -> None:
-        """Read them, and make them anew when they are corrupt. Raises DamagedLog when the log is damaged too."""
+        """Read the indexes, and rebuild corrupt ones. Raises DamagedLog if the log is damaged too."""
         try:
             len(self.offset_index)
             len(self.time_index)
         except CorruptIndex as wrong:
-            self.make_indexes_anew(wrong)
+            self.rebuild_indexes(wrong)
         self._loaded = True
 
-    def make_indexes_anew(self, wrong: CorruptIndex) -> None:
-        """From the log, and report it. Raises DamagedLog, having changed nothing but the index, when the log is bad."""
+    def rebuild_indexes(self, wrong: CorruptIndex) -> None:
+        """Rebuild the indexes from the log and report the repair. Raises DamagedLog if the log is damaged."""
         before = (self.size, self._next, self.max_timestamp_ms, self._offset_of_max)
-        damage = self.walk(self.size or None)
+        damage = self.recover(self.size or None)
         if damage is not None:
             self.size, self._next, self.max_timestamp_ms, self._offset_of_max = before
             raise damage
         self.write_indexes(sync=self._sync)
         if self._on_repair is not None:
-            self._on_repair(Repair(wrong.file, wrong.position, wrong.what, "made anew from the log"))
+            self._on_repair(Repair(wrong.file, wrong.position, wrong.what, "rebuilt from the log"))
 
     # --- appending ---------------------------------------------------------------------------------------------------
 
     def append(self, batch: Batch) -> None:
-        """Append a batch that has its offsets. Raises ValueError, ProtocolError or OSError, having appended nothing."""
+        """Append a batch with assigned offsets. Raises ValueError, ProtocolError or OSError without appending."""
         if batch.base_offset < self._next or batch.last_offset - self.base_offset > MAX_RELATIVE_OFFSET:
             raise ValueError(
                 f"{self.path}: offsets {batch.base_offset} to {batch.last_offset} cannot follow {self._next - 1} "
@@ -203,10 +204,10 @@ class FileSegment(Segment):
         if not self._loaded:
             self.load_indexes()
         write_at(self._descriptor, encode(batch), self.size)
-        self._take(batch)
+        self._account(batch)
 
-    def _take(self, batch: Batch) -> None:
-        """Account for a batch that stands at `size`."""
+    def _account(self, batch: Batch) -> None:
+        """Update indexes, size and offsets for the batch at position `size`."""
         if batch.max_timestamp_ms > self.max_timestamp_ms:
             self.max_timestamp_ms, self._offset_of_max = batch.max_timestamp_ms, batch.last_offset
         if self._since_entry > self._interval:
@@ -218,7 +219,7 @@ class FileSegment(Segment):
         self._next = batch.next_offset
 
     def truncate(self, to_offset: int) -> None:
-        """Cut off every batch that reaches beyond `to_offset` (a batch is never split)."""
+        """Remove every batch with an offset at or above `to_offset`; a batch is never split."""
         position, batch = next(self._from(to_offset), (self.size, None))
         if batch is None:
             return
@@ -228,32 +229,32 @@ class FileSegment(Segment):
         self.offset_index.truncate(position)
         last = self.offset_index.last()[1]
         self.max_timestamp_ms = -1
-        self._look_behind(last, position)
+        self._scan_unindexed(last, position)
         self.time_index.truncate(self._next)
         self.max_timestamp_ms, self._offset_of_max = self.time_index.last()
-        self._look_behind(last, position)
+        self._scan_unindexed(last, position)
         self.flushed = min(self.flushed, self._next)
 
     # --- reading -----------------------------------------------------------------------------------------------------
 
     def batches(self, from_offset: int = 0) -> Iterator[Batch]:
-        """Its batches from the one on that holds `from_offset` or follows it. Raises DamagedLog."""
+        """Iterate over the batches from the one that holds `from_offset`, or the first after it. Raises DamagedLog."""
         return self.encoded(from_offset)
 
     def encoded(self, from_offset: int = 0) -> Iterator[EncodedBatch]:
-        """The same."""
+        """Iterate over the same batches as `batches`, typed as encoded ones."""
         for position, batch in self._from(from_offset):
             self._verify(batch, position)
             yield batch
 
     def position(self, offset: int) -> int:
-        """Bytes of the batches that begin before the offset."""
+        """Return the bytes of the batches that begin before the offset."""
         if offset >= self._next:
             return self.size
         return next((at for at, batch in self._from(offset - 1) if batch.base_offset >= offset), self.size)
 
     def find_time(self, timestamp_ms: int) -> Found | None:
-        """The first record not older than this; None when all are older. Raises DamagedLog."""
+        """Return the first record with this timestamp or a later one; None if there is none. Raises DamagedLog."""
         if self.max_timestamp_ms < timestamp_ms:
             return None
         self.load_indexes()
@@ -266,7 +267,7 @@ class FileSegment(Segment):
         return None
 
     def _from(self, offset: int) -> Iterator[tuple[int, EncodedBatch]]:
-        """Positions and batches, from the one on that holds the offset or follows it; not verified yet."""
+        """Yield positions and unverified batches from the one that holds the offset, or the first after it."""
         if offset >= self._next:
             return
         for at, batch in self._scan(self._lookup(offset), self.size):
@@ -279,7 +280,7 @@ class FileSegment(Segment):
             if position and self.offset_index.from_disk and not self._begins_batch(position, offset, self.size):
                 raise CorruptIndex(self.offset_index.path, 0, f"no batch begins at {position}, where an entry points")
         except CorruptIndex as wrong:
-            self.make_indexes_anew(wrong)
+            self.rebuild_indexes(wrong)
             position = self.offset_index.lookup(offset)
         return position
 
@@ -293,7 +294,7 @@ class FileSegment(Segment):
         return magic == MAGIC and whole and here
 
     def _scan(self, position: int, end: int) -> Iterator[tuple[int, EncodedBatch]]:
-        """Positions and batches between two positions, not verified. Raises DamagedLog."""
+        """Yield positions and unverified batches between two positions. Raises DamagedLog."""
         piece = _FIRST_PIECE
         expected = self.base_offset
         while position < end:
@@ -311,33 +312,33 @@ class FileSegment(Segment):
             position += at
 
     def _piece_for(self, data: bytes, position: int, end: int) -> int:
-        """The size of the batch that did not fit into a piece. Raises DamagedLog when it does not fit into the file."""
+        """Return the size of a batch larger than a piece. Raises DamagedLog if the file ends within it."""
         size = LENGTH_END + _LENGTH.unpack_from(data, 8)[0] if len(data) >= LENGTH_END else HEADER_BYTES
         if position + size > end:
             what = f"the file ends {end - position} bytes into a batch of {size}"
-            raise DamagedLog(self.path, position, what, _FETCH_AGAIN)
+            raise DamagedLog(self.path, position, what, _REMEDY)
         return size
 
     def _read(self, view: memoryview, at: int, origin: int, expected: int) -> EncodedBatch:
         try:
             batch = read_batch(view, at, verify=False, origin=origin)
         except ProtocolError as wrong:
-            raise DamagedLog(self.path, origin + at, str(wrong), _FETCH_AGAIN) from None
+            raise DamagedLog(self.path, origin + at, str(wrong), _REMEDY) from None
         if batch.base_offset < expected or batch.last_offset - self.base_offset > MAX_RELATIVE_OFFSET:
             what = f"offset {batch.base_offset} where at least {expected} belongs"
-            raise DamagedLog(self.path, origin + at, what, _FETCH_AGAIN)
+            raise DamagedLog(self.path, origin + at, what, _REMEDY)
         return batch
 
     def _verify(self, batch: EncodedBatch, position: int) -> None:
         try:
             batch.verify(position)
         except ProtocolError as wrong:
-            raise DamagedLog(self.path, position, str(wrong), _FETCH_AGAIN) from None
+            raise DamagedLog(self.path, position, str(wrong), _REMEDY) from None
 
     # --- flushing and closing ----------------------------------------------------------------------------------------
 
     def flush(self) -> None:
-        """Make what is in it survive a crash of the machine."""
+        """Write the batches to the disk, so that they survive a crash of the machine."""
         if self.flushed < self._next:
             if self._sync:
                 os.fsync(self._descriptor)
@@ -345,19 +346,19 @@ class FileSegment(Segment):
         self.write_indexes(sync=False)
 
     def seal(self) -> None:
-        """Flush it with its indexes, the largest timestamp included: nothing more is expected, it can be trusted."""
+        """Flush the segment and its indexes, with the largest timestamp, before a new segment becomes active."""
         self.flush()
-        if self._loaded:  # if not, nothing was appended or cut since it was sealed
+        if self._loaded:  # otherwise it has not changed since it was sealed
             self.time_index.append(self.max_timestamp_ms, self._offset_of_max)
             self.write_indexes(sync=self._sync)
 
     def write_indexes(self, *, sync: bool) -> None:
-        """Bring the index files up to date."""
+        """Write the new index entries to the files."""
         self.offset_index.write(sync=sync)
         self.time_index.write(sync=sync)
 
     def rename(self, suffix: str) -> None:
-        """Give its files another suffix, the log first."""
+        """Rename the segment's files to another suffix, the log first."""
         old = [self.file(kind) for kind in SUFFIXES]
         self.suffix = suffix
         for before, kind in zip(old, SUFFIXES, strict=True):
@@ -366,6 +367,6 @@ class FileSegment(Segment):
         self.offset_index.path, self.time_index.path = self.file(INDEX), self.file(TIME_INDEX)
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the log file."""
         self._files.close(self)
         self._closed = True

@@ -1,14 +1,14 @@
-"""A log as files, in Kafka's own layout: the storage of `groupsim serve`, and of whoever wants to look at it.
+"""A log in files of Kafka's layout: the storage of `groupsim serve --data-dir`.
 
     orders-0/00000000000000000000.log .index .timeindex     a segment and its indexes
-             00000000000000170210.log …                     the next one
-             leader-epoch-checkpoint                        and other small texts
-             partition.metadata                             the topic's id
+             00000000000000170210.log …                     the next segment
+             leader-epoch-checkpoint                        and other checkpoints
+             partition.metadata                             the topic id
 
-Appending writes through to the operating system, so that a killed process loses nothing; `flush` waits for the disk. A
-segment behind which another one begins is *sealed*: flushed with its indexes. The recovery point, the offset below
-which everything is sealed or was closed in order, is kept beside the log (by `DataDir` in one file for all logs); after
-an unclean end only what lies beyond is read again. `repairs` says what was found and done.
+An append writes to the operating system, so that a killed process loses nothing; `flush` waits for the disk. All
+segments but the active one are *sealed*: flushed with their indexes. The recovery point is the offset below which all
+batches are flushed; it is a checkpoint (`DataDir` has one file for all logs). After an unclean shutdown only segments
+above it are verified. `repairs` lists the damage that was found and repaired.
 
 Source: `LocalLog`, `LogLoader`, `LogSegments`.
 """
@@ -23,8 +23,8 @@ from typing import Final, Protocol
 
 from groupsim.cluster.log.files import recovery
 from groupsim.cluster.log.files.damage import CorruptIndex, DamagedLog, Repair
-from groupsim.cluster.log.files.deletion import out_of_the_way
-from groupsim.cluster.log.files.disk import sync_folder, write_whole
+from groupsim.cluster.log.files.deletion import rename_for_deletion
+from groupsim.cluster.log.files.disk import sync_folder, write_atomically
 from groupsim.cluster.log.files.indexes import MAX_INDEX_BYTES
 from groupsim.cluster.log.files.segment import INDEX_INTERVAL_BYTES, LOG, SUFFIXES, FileSegment
 from groupsim.cluster.log.interfaces import Segment, SegmentStore
@@ -34,13 +34,13 @@ RECOVERY_POINT: Final = "recovery-point-offset-checkpoint"
 
 
 class Checkpoints(Protocol):
-    """Small texts of one log that are kept somewhere else than in its folder."""
+    """The checkpoints of one log that are not in its folder."""
 
     def read(self, name: str) -> str | None:
-        """The text; None when there is none."""
+        """Return the text; None if there is none."""
 
     def write(self, name: str, text: str) -> bool:
-        """Keep it, whole or not at all; False when texts of this name belong into the log's folder."""
+        """Write the text atomically; return False for a checkpoint that belongs into the log's folder."""
 
 
 class FileStore(SegmentStore):
@@ -60,11 +60,11 @@ class FileStore(SegmentStore):
         on_repair: Callable[[Repair], None] | None = None,
         discard: Callable[[Path, int], None] | None = None,
     ) -> None:
-        """Open a folder, or make one; recovers unless it was closed in order (`clean`).
+        """Open or create a folder; recover it unless it was closed in order (`clean`).
 
-        `discard` takes away the folder of a log that was deleted, after so many ms; without it that is done at once.
-        `sync` False never waits for the disk. Raises DamagedLog when damage cannot be cut away, or must not be
-        (`refuse_damage`), and OSError.
+        `discard` removes the folder of a deleted log after so many ms; without it the folder is removed at once. With
+        `sync` False no call waits for the disk. Raises OSError, and DamagedLog if damage cannot be removed, or must not
+        be (`refuse_damage`).
         """
         self.folder = folder
         self._interval = index_interval_bytes
@@ -82,17 +82,17 @@ class FileStore(SegmentStore):
         try:
             self._open(clean, refuse_damage)
         except BaseException:
-            self._let_go()
+            self._close_segments()
             raise
 
     @property
     def segments(self) -> Sequence[Segment]:
-        """By rising base offset; empty for a new partition."""
+        """The segments in rising order of base offsets; empty for a new partition."""
         return self._segments
 
     @property
     def recovery_point(self) -> int:
-        """The offset below which everything survives a crash of the machine."""
+        """The offset below which all batches survive a crash of the machine."""
         for segment in self._segments:
             if segment.flushed < segment.next_offset:
                 return segment.flushed
@@ -111,7 +111,7 @@ class FileStore(SegmentStore):
             segment = self._segment(base, "")
             self._segments.append(segment)
             if number < first_unflushed:
-                self._trust(segment)
+                self._open_clean(segment)
             elif not self._recover(segment, point, refuse_damage):
                 self._drop_after(segment, bases[number + 1 :])
                 break
@@ -131,15 +131,15 @@ class FileStore(SegmentStore):
             new=new,
         )
 
-    def _trust(self, segment: FileSegment) -> None:
+    def _open_clean(self, segment: FileSegment) -> None:
         try:
-            segment.open_trusting()
+            segment.open_clean()
         except CorruptIndex as wrong:
-            segment.make_indexes_anew(wrong)
+            segment.rebuild_indexes(wrong)
             segment.flushed = segment.next_offset
 
     def _recover(self, segment: FileSegment, point: int, refuse_damage: bool) -> bool:
-        """Whether the segment was whole."""
+        """Recover a segment; return whether it was undamaged."""
         repair = recovery.recover_segment(segment, point, refuse_damage=refuse_damage)
         segment.flush()
         if repair is not None:
@@ -147,7 +147,7 @@ class FileStore(SegmentStore):
         return repair is None
 
     def _drop_after(self, segment: FileSegment, later: Sequence[int]) -> None:
-        """The log ends in this segment: what follows goes."""
+        """Delete the segments after a truncated one."""
         for base in later:
             gone = self._segment(base, "")
             self._report(Repair(gone.path, 0, f"{segment.path.name} before it was cut", "removed"))
@@ -161,7 +161,7 @@ class FileStore(SegmentStore):
     # --- segments ----------------------------------------------------------------------------------------------------
 
     def create(self, base_offset: int, now_ms: int) -> Segment:
-        """Begin a segment, behind all others; what is before it is sealed. Raises ValueError when it is not behind."""
+        """Create a segment after all others and seal the last one. Raises ValueError if the offsets overlap."""
         if self._segments:
             last = self._segments[-1]
             if base_offset < last.next_offset or base_offset == last.base_offset:
@@ -175,10 +175,10 @@ class FileStore(SegmentStore):
         return segment
 
     def remove(self, segment: Segment) -> None:
-        """Delete a segment: out of the way first, so that a crash leaves all of it or nothing."""
+        """Delete a segment; its files are renamed first, so that a crash cannot leave a part of it."""
         at = self._index(segment)
         gone = self._segments[at]
-        self._segments = [one for one in self._segments if one is not gone]  # whoever iterates keeps the old row
+        self._segments = [one for one in self._segments if one is not gone]  # a running iteration keeps the old list
         if at == len(self._segments):
             self._lower_recovery_point(self._segments[-1].next_offset if self._segments else gone.base_offset)
         self._delete(gone)
@@ -195,11 +195,11 @@ class FileStore(SegmentStore):
         self._sync_folder(self.folder)
 
     def replace(self, old: Sequence[Segment], batches: Sequence[Batch]) -> Segment | None:
-        """Put one segment with these batches in the place of neighbours, whole or not at all (`recovery`)."""
+        """Replace neighbouring segments with one segment of these batches, atomically (`recovery`)."""
         at = self._index(old[0])
         replaced = self._segments[at : at + len(old)]
         if not batches:
-            for segment in replaced:  # the oldest first: a tombstone outlives what it deletes
+            for segment in replaced:  # the oldest first: a tombstone must outlive the record that it deletes
                 self.remove(segment)
             return None
         new = self._cleaned(replaced, batches)
@@ -215,7 +215,7 @@ class FileStore(SegmentStore):
         return new
 
     def _cleaned(self, replaced: Sequence[FileSegment], batches: Sequence[Batch]) -> FileSegment:
-        """The new segment, flushed, under a name that a crash takes back."""
+        """Write the new segment and flush it, with a suffix that recovery removes."""
         self._now_ms = replaced[-1].created_ms
         new = self._segment(replaced[0].base_offset, recovery.CLEANED, new=True)
         try:
@@ -238,7 +238,7 @@ class FileStore(SegmentStore):
     # --- checkpoints -------------------------------------------------------------------------------------------------
 
     def read_checkpoint(self, name: str) -> str | None:
-        """A small text kept beside the log; None when there is none."""
+        """Return a checkpoint's text; None if there is none."""
         kept = self._checkpoints.read(name) if self._checkpoints is not None else None
         if kept is not None:
             return kept
@@ -248,14 +248,14 @@ class FileStore(SegmentStore):
             return None
 
     def write_checkpoint(self, name: str, text: str) -> None:
-        """Keep a small text, whole or not at all."""
+        """Write a checkpoint atomically."""
         if self._checkpoints is None or not self._checkpoints.write(name, text):
-            write_whole(self.folder / name, text.encode(), sync=self._sync)
+            write_atomically(self.folder / name, text.encode(), sync=self._sync)
 
-    # --- the end -----------------------------------------------------------------------------------------------------
+    # --- close -------------------------------------------------------------------------------------------------------
 
     def lose_unflushed(self) -> int:
-        """As if the machine had crashed: cut off everything from the first unflushed batch on; returns records lost."""
+        """Remove everything from the first unflushed batch on, as a crash of the machine; return the records lost."""
         lost = 0
         for number, segment in enumerate(self._segments):
             if segment.flushed < segment.next_offset:
@@ -267,23 +267,23 @@ class FileStore(SegmentStore):
         return lost
 
     def delete(self, after_ms: int) -> None:
-        """Let go of files; the folder goes out of the way now, and after so long from the disk."""
-        self._let_go()
+        """Close the files and rename the folder; it is removed after `after_ms`."""
+        self._close_segments()
         if self._discard is not None:
             self._discard(self.folder, after_ms)
         else:
-            shutil.rmtree(out_of_the_way(self.folder, "0" * 32))
+            shutil.rmtree(rename_for_deletion(self.folder, "0" * 32))
         self._sync_folder(self.folder.parent)
 
     def close(self) -> None:
-        """Seal everything, keep the recovery point, let go of files; the store is not used again."""
+        """Seal all segments, write the recovery point and close the files; the store is not used again."""
         for segment in self._segments:
             segment.seal()
         if self._segments:
             self.write_checkpoint(RECOVERY_POINT, str(self.recovery_point))
-        self._let_go()
+        self._close_segments()
 
-    def _let_go(self) -> None:
+    def _close_segments(self) -> None:
         for segment in self._segments:
             segment.close()
         self._segments = []
@@ -294,7 +294,7 @@ class FileStore(SegmentStore):
 
 
 def _records(segment: FileSegment) -> int:
-    """Records of a segment that were not flushed."""
+    """Return the number of unflushed records of a segment."""
     return sum(batch.record_count for batch in segment.encoded(segment.flushed))
 
 

@@ -144,7 +144,7 @@ def test_a_death_while_the_image_is_made_loses_nothing(
         failed.append(dies)
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(*((module, "write_whole") if dies == "image" else (module.os, "fsync")), fail)
+    monkeypatch.setattr(*((module, "write_atomically") if dies == "image" else (module.os, "fsync")), fail)
     for number in range(40):
         journal.append({"a": {"x": number}})
     journal.close()

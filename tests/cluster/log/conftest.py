@@ -76,13 +76,13 @@ class Kit:
         return self.keyed(*content, at=at, **fields)
 
     def log(self, store: SegmentStore, now_ms: int = 0, **settings: Any) -> PartitionLog:
-        """A log whose notes are kept in `log.notes` of this kit."""
-        self.notes: list[tuple[str, str, dict[str, Any]]] = []
+        """Open a log; its events are collected in this kit's `events`."""
+        self.events: list[tuple[str, str, dict[str, Any]]] = []
         return PartitionLog(
             store,
             LogConfig(**settings),
             now_ms=now_ms,
-            note=lambda kind, reason, payload: self.notes.append((kind.value, reason, payload)),
+            emit=lambda kind, reason, payload: self.events.append((kind.value, reason, payload)),
         )
 
     def offsets(self, batches: Iterable[Batch]) -> list[int]:

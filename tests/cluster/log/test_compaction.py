@@ -1,4 +1,4 @@
-"""What compaction keeps, when it is due, and what it leaves alone."""
+"""Compaction: the records it keeps, when it is due, and the segments it does not clean."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def _write(log: Any, *batches: Any, at: int = 0) -> None:
 def _close_segment(log: Any, kit: Any, at: int) -> None:
     """Roll by time, with a record that compaction does not touch."""
     _write(log, kit.keyed(("active", "x"), at=at), at=at)
-    kit.notes.clear()
+    kit.events.clear()
 
 
 def _marker(producer: int, *, committed: bool, at: int = 0) -> Any:
@@ -45,7 +45,7 @@ def test_the_last_value_of_a_key_stays_at_its_offset(new_store: Any, kit: Any) -
     log.maintain(2_000)
     assert kit.contents(log) == [(1, "b", "1"), (3, "a", "3"), (4, "c", "1"), (5, "active", "x")]
     assert kit.offsets(log.batches(0, 9)) == [0, 3, 5]
-    assert kit.notes == [("log.compacted", "", {"records": 5, "left": 3, "tombstones": 0})]
+    assert kit.events == [("log.compacted", "", {"records": 5, "left": 3, "tombstones": 0})]
     assert (log.start_offset, log.end_offset) == (0, 6)
 
 
@@ -85,17 +85,17 @@ def test_nothing_above_the_last_stable_offset_is_cleaned(new_store: Any, kit: An
     assert kit.contents(log) == [(1, "a", "2"), (2, "b", "1")]
 
 
-def test_a_round_waits_for_its_share_of_dirt(new_store: Any, kit: Any) -> None:
+def test_a_cleaning_waits_for_the_dirty_ratio(new_store: Any, kit: Any) -> None:
     """The dirty part must have more than min.cleanable.dirty.ratio of the bytes."""
     log = _log(kit, new_store(), min_cleanable_dirty_ratio=0.5)
     _write(log, kit.keyed(("a", "1" * 100)), kit.keyed(("b", "1" * 100)))
     _close_segment(log, kit, 2_000)
     log.maintain(2_000)
-    assert len(kit.notes) == 1
+    assert len(kit.events) == 1
     _write(log, kit.keyed(("a", "2"), at=2_500), at=2_500)
     _close_segment(log, kit, 4_000)
     log.maintain(4_000)
-    assert kit.notes == []
+    assert kit.events == []
     _write(log, kit.keyed(("b", "2" * 300), at=4_500), at=4_500)
     _close_segment(log, kit, 6_000)
     log.maintain(6_000)
@@ -108,22 +108,22 @@ def test_young_segments_wait_for_min_compaction_lag(new_store: Any, kit: Any) ->
     _write(log, kit.keyed(("a", "1")), kit.keyed(("a", "2")))
     _close_segment(log, kit, 2_000)
     log.maintain(59_999)
-    assert kit.notes == []
+    assert kit.events == []
     assert log.next_maintenance_ms(59_000) == 60_000
     log.maintain(60_000)
-    assert len(kit.notes) == 1
+    assert len(kit.events) == 1
 
 
 def test_max_compaction_lag_cleans_however_little_is_dirty(new_store: Any, kit: Any) -> None:
-    """Whoever must forget within a time can say so."""
+    """A topic can bound the time until superseded records are gone."""
     log = _log(kit, new_store(), min_cleanable_dirty_ratio=1.0, max_compaction_lag_ms=60_000)
     _write(log, kit.keyed(("a", "1"), at=10), kit.keyed(("a", "2"), at=10), at=10)
     _close_segment(log, kit, 60_020)
     assert log.next_maintenance_ms(10) == 75_000
     log.maintain(60_010)
-    assert kit.notes == []
+    assert kit.events == []
     log.maintain(60_011)
-    assert len(kit.notes) == 1
+    assert len(kit.events) == 1
 
 
 def test_a_tombstone_stays_until_its_horizon(new_store: Any, kit: Any) -> None:
@@ -136,7 +136,7 @@ def test_a_tombstone_stays_until_its_horizon(new_store: Any, kit: Any) -> None:
     assert batch.attributes & DELETE_HORIZON
     assert (batch.timestamp_ms, batch.max_timestamp_ms) == (3_000 + DAY, 7)
     assert batch.timestamp_ms + batch.records[0].timestamp_delta == 7
-    assert kit.notes[-1][2] == {"records": 3, "left": 2, "tombstones": 1}
+    assert kit.events[-1][2] == {"records": 3, "left": 2, "tombstones": 1}
     for at, left in ((3_000 + DAY - 1, ["a", "b"]), (3_000 + DAY, ["b"])):
         _close_segment(log, kit, at + 5_000)
         log.maintain(at)
@@ -145,7 +145,7 @@ def test_a_tombstone_stays_until_its_horizon(new_store: Any, kit: Any) -> None:
 
 
 def test_aborted_records_go_and_supersede_nothing(new_store: Any, kit: Any) -> None:
-    """What readers of committed data never saw cannot take away what they saw."""
+    """A record that read_committed consumers never read does not remove one that they read."""
     log = _log(kit, new_store())
     _write(log, kit.keyed(("a", "1")), kit.in_txn(1, ("a", "2"), ("b", "2")), _marker(1, committed=False))
     _write(log, kit.in_txn(1, ("c", "1")), _marker(1, committed=True))
@@ -155,19 +155,19 @@ def test_aborted_records_go_and_supersede_nothing(new_store: Any, kit: Any) -> N
     assert log.aborted(0, 9) == ((1, 1),)
 
 
-def test_aborted_transactions_of_the_active_segment_are_still_told(new_store: Any, kit: Any) -> None:
-    """A round forgets only those whose records it has taken."""
+def test_aborted_transactions_of_the_active_segment_are_kept(new_store: Any, kit: Any) -> None:
+    """A cleaning removes only transactions whose records it removed."""
     log = _log(kit, new_store())
     _write(log, kit.keyed(("a", "1")), kit.keyed(("a", "2")))
     _close_segment(log, kit, 2_000)
     _write(log, kit.in_txn(1, ("b", "1"), at=2_000), _marker(1, committed=False, at=2_000), at=2_000)
     log.maintain(2_000)
-    assert len(kit.notes) == 1
+    assert len(kit.events) == 1
     assert log.aborted(0, 9) == ((1, 3),)
 
 
 def test_a_marker_goes_after_its_transaction_and_a_horizon(new_store: Any, kit: Any) -> None:
-    """First the records, then the marker gets a horizon, then it goes, and readers need not be told any more."""
+    """The records go first; the marker gets a horizon, and goes later with the aborted transaction."""
     log = _log(kit, new_store(), producer_id_expiration_ms=100)
     _write(log, kit.in_txn(1, ("a", "2")), _marker(1, committed=False), kit.keyed(("z", "1")))
     seen = []
@@ -197,8 +197,8 @@ def test_the_batch_with_a_producers_last_number_stays_empty(new_store: Any, kit:
     assert log.append([kit.keyed(("a", "1"), **numbered)], 0, 0)[0].base_offset == 0
 
 
-def test_the_last_batch_of_a_round_stays_empty(new_store: Any, kit: Any) -> None:
-    """So that it is still known how far the log reaches."""
+def test_the_last_batch_of_a_cleaning_stays_empty(new_store: Any, kit: Any) -> None:
+    """The empty batch holds the end offset of the log."""
     keyless = evolve(kit.keyed(("", "1")), records=(LogRecord(0, None, b"1"),))
     log = kit.log(new_store(), segment_ms=1_000)
     _write(log, kit.keyed(("a", "1")), keyless, keyless)
@@ -218,7 +218,7 @@ def test_counted_and_compressed_batches_stay_as_they_are(kit: Any) -> None:
     _close_segment(log, kit, 2_000)
     log.maintain(2_000)
     assert tuple(log.batches(0, 7)) == before
-    assert kit.notes[0][2]["left"] == 7
+    assert kit.events[0][2]["left"] == 7
 
 
 def test_neighbours_are_put_together_as_far_as_segment_bytes_goes(new_store: Any, kit: Any) -> None:

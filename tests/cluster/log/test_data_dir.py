@@ -1,4 +1,4 @@
-"""A broker's data directory: whose it is, who uses it, and what it keeps for all logs at once."""
+"""A broker's data directory: its identity, its lock and the checkpoints of all logs."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_an_end_in_order_leaves_kafkas_files_and_is_trusted(tmp_path: Path) -> N
 
 
 def test_one_process_at_a_time_uses_it(tmp_path: Path) -> None:
-    """The second is told, and may try again."""
+    """The second process gets an error, and succeeds after the first one has ended."""
     data = used(tmp_path)
     with pytest.raises(DataDirRefused, match="another process uses this directory"):
         used(tmp_path)
@@ -64,7 +64,7 @@ def test_one_process_at_a_time_uses_it(tmp_path: Path) -> None:
 
 
 def test_another_brokers_directory_is_refused(tmp_path: Path) -> None:
-    """By node and by cluster; the lock is let go of."""
+    """Node id and cluster id are compared; the lock is released after an error."""
     used(tmp_path).close()
     with pytest.raises(DataDirRefused, match=r"node\.id is '1' and should be '2'"):
         DataDir(tmp_path, cluster_id="cluster-1", node=2)
@@ -77,7 +77,7 @@ def test_a_deleted_log_is_gone_from_the_checkpoints_too(tmp_path: Path) -> None:
     """Nothing of it is left."""
     data = used(tmp_path)
     data.open(ORDERS).create(0, 0)
-    data.keep_offset(RECOVERY_POINT, ORDERS, 3)
+    data.set_offset(RECOVERY_POINT, ORDERS, 3)
     data.delete(ORDERS)
     assert data.partitions() == ()
     assert data.offset(RECOVERY_POINT, ORDERS) is None

@@ -170,7 +170,7 @@ def test_a_corrupt_index_is_named_and_made_anew(tmp_path: Path, kind: str, conte
     store = opened(tmp_path / "t-0", clean=True)
     assert next(store.segments[0].batches(77)).base_offset == 75
     assert store.segments[0].find_time(1_075) == (75, 1_075)
-    assert [(repair.file, repair.remedy) for repair in store.repairs] == [(path, "made anew from the log")]
+    assert [(repair.file, repair.remedy) for repair in store.repairs] == [(path, "rebuilt from the log")]
     assert path.read_bytes() == right
 
 
@@ -267,7 +267,7 @@ def test_files_that_a_crash_left_are_removed_and_named(tmp_path: Path) -> None:
 def test_a_failed_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The disk is full in the middle of a batch: the log ends before it and takes the next."""
     store = made(tmp_path / "t-0", segments=1, batches=3)
-    real = files_module.__dict__["write_whole"].__globals__["os"].pwrite
+    real = files_module.__dict__["write_atomically"].__globals__["os"].pwrite
 
     def full(descriptor: int, data: bytes, position: int) -> int:
         if position >= 3 * SIZE + 50:
@@ -306,7 +306,7 @@ def test_a_batch_larger_than_any_piece_that_is_read_at_once_is_found(tmp_path: P
 
 
 def test_an_index_of_full_length_holds_what_is_before_its_zeros(tmp_path: Path) -> None:
-    """As Kafka leaves that of an active segment: nothing is made anew, and the next flush cuts it."""
+    """As Kafka leaves the index of an active segment: nothing is rebuilt, and the next flush truncates it."""
     folder = tmp_path / "t-0"
     made(folder, segments=1, batches=40).close()
     indexes = [folder / f"{FIRST}{kind}" for kind in (".index", ".timeindex")]

@@ -80,7 +80,7 @@ class History:
         self._forget_cut()
 
     def kill(self, number: int) -> None:
-        """The process, or the machine; what is left is a prefix, and what is lost is told."""
+        """Crash the process or the machine; a prefix is left, and the number of lost records is returned."""
         watermark, start = self.log.high_watermark, self.log.start_offset
         before = [batch for batch in self.batches if batch.next_offset > start]
         lost = self.log.crash(machine=number % 2 == 1)
@@ -133,7 +133,7 @@ class History:
         return min([watermark, *found.values()])
 
     def end_of_epoch(self, epoch: int) -> tuple[int, int]:
-        """What a reading of all epochs, one by one, says."""
+        """Return the end of an epoch by reading all epochs one by one."""
         if not self.epochs or epoch > self.epochs[-1][0]:
             return -1, -1
         if epoch == self.epochs[-1][0]:
@@ -187,7 +187,7 @@ def test_the_last_stable_offset_is_that_of_a_naive_reading(
 
 @FAST
 @given(_steps("append", "send", "send", "end", "truncate", "kill"))
-def test_producers_are_told_again_from_the_log(new_store: Any, kit: Any, steps: list[tuple[str, int]]) -> None:
+def test_the_producer_state_is_rebuilt_from_the_log(new_store: Any, kit: Any, steps: list[tuple[str, int]]) -> None:
     """After cuts and crashes a log knows of its producers what a follower knows that copied every batch."""
     new_store.close()
     history = History(kit, kit.log(new_store(), segment_bytes=SEGMENT_BYTES, retention_ms=-1))
@@ -234,7 +234,7 @@ def test_retention_takes_a_prefix_of_what_is_replicated(
 
 
 def _committed(log: PartitionLog, batches: list[Batch]) -> dict[bytes, bytes]:
-    """The table that a consumer of committed data builds; as `CompletedFetch` it drops what `aborted` tells it."""
+    """Build the table of a read_committed consumer; it drops the transactions in `aborted`, as `CompletedFetch`."""
     ahead = sorted(log.aborted(0, log.end_offset), key=lambda one: one[1], reverse=True)
     return _table(batches, ahead)
 
@@ -280,7 +280,7 @@ def _naively_aborted(batches: list[Batch]) -> list[tuple[int, int]]:
 def test_compaction_keeps_the_last_committed_value_of_every_key(
     new_store: Any, kit: Any, steps: list[tuple[str, int]], delete_retention_ms: int
 ) -> None:
-    """Records keep offset and value, none are reordered, and whoever reads the log builds the same table as before."""
+    """Records keep offset, value and order, and a reader of the log builds the same table as before."""
     new_store.close()
     config = {"cleanup_policy": ("compact",), "min_cleanable_dirty_ratio": 0.0, "segment_bytes": SEGMENT_BYTES}
     history = History(kit, kit.log(new_store(), delete_retention_ms=delete_retention_ms, **config))
@@ -314,8 +314,8 @@ def _compacted(log: PartitionLog, history: History, stable: int) -> list[Batch]:
         offsets = [batch.base_offset + record.offset_delta for record in batch.records or ()]
         assert offsets == sorted(offsets)
         for record in batch.records or ():
-            said = (record.key, record.value, batch.timestamp_ms + record.timestamp_delta)
-            assert known[batch.base_offset + record.offset_delta] == said
+            read = (record.key, record.value, batch.timestamp_ms + record.timestamp_delta)
+            assert known[batch.base_offset + record.offset_delta] == read
     assert [batch for batch in left if batch.base_offset >= stable] == [
         batch for batch in history.batches if batch.base_offset >= stable
     ]

@@ -109,7 +109,7 @@ def test_a_segment_written_by_kafka_is_read_record_by_record(tmp_path: Path) -> 
 
 
 def test_the_indexes_made_here_are_those_that_kafka_makes(tmp_path: Path) -> None:
-    """Recovery makes both anew, equal to the byte."""
+    """Recovery rebuilds both indexes, equal to the byte."""
     folder = tmp_path / "orders-0"
     shutil.copytree(WRITTEN_BY_KAFKA, folder)
     for kind in (".index", ".timeindex"):
@@ -172,12 +172,12 @@ def ours(tmp_path: Path) -> Path:
 def test_kafkas_dump_tool_finds_every_record_valid(ours: Path) -> None:
     """All batches and records with their offsets, sizes, times, keys and markers, and every checksum right."""
     files = ",".join(str(path) for path in sorted(ours.glob("*.log")))
-    told = dump("--deep-iteration", "--print-data-log", "--files", files)
+    printed = dump("--deep-iteration", "--print-data-log", "--files", files)
     batches = sample()
     found = re.findall(
         r"baseOffset: (\d+) lastOffset: (\d+) count: (\d+) .* partitionLeaderEpoch: (\d+) isTransactional: (\w+) "
         r"isControl: (\w+) .* size: (\d+) magic: 2 .* isvalid: (\w+)",
-        told,
+        printed,
     )
     assert found == [
         (
@@ -189,11 +189,11 @@ def test_kafkas_dump_tool_finds_every_record_valid(ours: Path) -> None:
         )
         for batch in batches
     ]
-    offsets = [int(offset) for offset in re.findall(r"^\| offset: (\d+) ", told, re.MULTILINE)]
+    offsets = [int(offset) for offset in re.findall(r"^\| offset: (\d+) ", printed, re.MULTILINE)]
     assert offsets == list(range(batches[-1].next_offset))
-    assert told.count("endTxnMarker: COMMIT") + told.count("endTxnMarker: ABORT") == 8
-    assert told.count("key: key-") == sum(len(batch.records) for batch in batches if batch.records) - 8
-    assert "Found" not in told
+    assert printed.count("endTxnMarker: COMMIT") + printed.count("endTxnMarker: ABORT") == 8
+    assert printed.count("key: key-") == sum(len(batch.records) for batch in batches if batch.records) - 8
+    assert "Found" not in printed
 
 
 def test_kafkas_dump_tool_finds_nothing_wrong_with_the_indexes(ours: Path) -> None:
@@ -201,10 +201,10 @@ def test_kafkas_dump_tool_finds_nothing_wrong_with_the_indexes(ours: Path) -> No
     indexes = sorted([*ours.glob("*.index"), *ours.glob("*.timeindex")])
     assert len(indexes) == 4
     assert all(path.stat().st_size for path in indexes)
-    told = dump("--files", ",".join(map(str, indexes)))
-    assert told.count("offset: ") > 50
-    assert "Mismatches" not in told
-    assert "Found" not in told
-    assert "out of order" not in told
+    printed = dump("--files", ",".join(map(str, indexes)))
+    assert printed.count("offset: ") > 50
+    assert "Mismatches" not in printed
+    assert "Found" not in printed
+    assert "out of order" not in printed
     sane = dump("--index-sanity-check", "--files", ",".join(str(path) for path in indexes))
     assert sane.count("passed sanity check") >= 2

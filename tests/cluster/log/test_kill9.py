@@ -25,7 +25,7 @@ def test_torn_writes_are_cut_behind_what_was_flushed() -> None:
 
 
 def test_the_judge_notices_a_lost_batch(tmp_path: Path) -> None:
-    """What was promised and is not there is told."""
+    """A flushed batch that is missing raises an error."""
     from groupsim.cluster.log.files.store import FileStore
 
     store = FileStore(tmp_path / "log", sync=False)

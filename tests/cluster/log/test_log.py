@@ -73,7 +73,7 @@ def test_segments_roll_by_size_and_a_read_stays_in_one(new_store: Any, kit: Any)
     assert [segment.base_offset for segment in log.store.segments] == [0, 2, 4]
     assert kit.offsets(log.read(0, 1_000)) == [0, 1]
     assert kit.offsets(log.batches(1, 5)) == [1, 2, 3, 4]
-    assert kit.notes == [("log.rolled", "size", {"base": 2}), ("log.rolled", "size", {"base": 4})]
+    assert kit.events == [("log.rolled", "size", {"base": 2}), ("log.rolled", "size", {"base": 4})]
     assert (log.size, log.bytes_between(1, 5), log.bytes_between(1, 2), log.bytes_between(3, 3)) == (500, 400, 100, 0)
 
 
@@ -82,9 +82,9 @@ def test_segments_roll_by_the_time_that_their_records_span(new_store: Any, kit: 
     log = kit.log(new_store(), segment_ms=1_000)
     log.append([kit.counted(at=5_000)], 0, 5_000)
     log.append([kit.counted(at=6_000)], 0, 60_000)
-    assert kit.notes == []
+    assert kit.events == []
     log.append([kit.counted(at=6_001)], 0, 60_000)
-    assert kit.notes == [("log.rolled", "time", {"base": 2})]
+    assert kit.events == [("log.rolled", "time", {"base": 2})]
 
 
 def test_segments_without_timestamps_roll_by_their_age(new_store: Any, kit: Any) -> None:
@@ -93,7 +93,7 @@ def test_segments_without_timestamps_roll_by_their_age(new_store: Any, kit: Any)
     log.append([kit.counted(at=-1)], 0, 1_000)
     log.append([kit.counted(at=-1)], 0, 1_000)
     log.append([kit.counted(at=-1)], 0, 1_001)
-    assert kit.notes == [("log.rolled", "time", {"base": 2})]
+    assert kit.events == [("log.rolled", "time", {"base": 2})]
 
 
 def test_a_segment_rolls_when_offsets_no_longer_fit_beside_its_base(new_store: Any, kit: Any) -> None:
@@ -101,7 +101,7 @@ def test_a_segment_rolls_when_offsets_no_longer_fit_beside_its_base(new_store: A
     log = kit.log(new_store())
     log.append_copied([kit.counted().placed(5, 0)], 0)
     log.append_copied([kit.counted().placed(2**31 + 9, 0)], 0)
-    assert kit.notes == [("log.rolled", "index", {"base": 2**31 + 9})]
+    assert kit.events == [("log.rolled", "index", {"base": 2**31 + 9})]
     assert kit.offsets(log.read(6, 100)) == [2**31 + 9]
 
 
@@ -221,7 +221,7 @@ def test_truncation_at_the_end_forgets_an_epoch_without_records(new_store: Any, 
     assert log.latest_epoch == 1
 
 
-def test_truncation_below_the_first_segment_begins_anew_there(new_store: Any, kit: Any) -> None:
+def test_truncation_below_the_first_segment_leaves_an_empty_log(new_store: Any, kit: Any) -> None:
     """Everything goes; the log is empty and ends where it was cut."""
     log = kit.log(new_store(), segment_bytes=150)
     log.restart_at(10)
@@ -231,8 +231,8 @@ def test_truncation_below_the_first_segment_begins_anew_there(new_store: Any, ki
     assert log.append([kit.counted()], 0, 0)[0].base_offset == 4
 
 
-def test_a_log_begins_anew_at_an_offset(new_store: Any, kit: Any) -> None:
-    """A follower that is out of range forgets everything, its epochs too."""
+def test_a_log_restarts_at_an_offset(new_store: Any, kit: Any) -> None:
+    """A follower that is out of range drops all records and its epochs."""
     store = new_store()
     log = kit.log(store)
     log.append([kit.counted(2)], 1, 0)
@@ -242,7 +242,7 @@ def test_a_log_begins_anew_at_an_offset(new_store: Any, kit: Any) -> None:
 
 
 def test_the_high_watermark_rises_and_never_passes_the_end(new_store: Any, kit: Any) -> None:
-    """Only a higher offset is news."""
+    """Only a higher offset counts as a change."""
     log = kit.log(new_store())
     log.append([kit.counted(5)], 0, 0)
     assert [log.advance_high_watermark(offset) for offset in (3, 3, 2, 9)] == [True, False, False, True]
@@ -315,7 +315,7 @@ def test_a_closed_log_opens_as_it_was(new_store: Any, kit: Any) -> None:
 
 @pytest.mark.parametrize("name", ["replication-offset-checkpoint", "leader-epoch-checkpoint"])
 def test_a_checkpoint_that_cannot_be_read_is_named(new_store: Any, kit: Any, name: str) -> None:
-    """A log does not guess where it begins or who wrote it."""
+    """A log does not guess its start offset or its epochs."""
     store = new_store()
     store.write_checkpoint(name, "nonsense")
     with pytest.raises(ValueError, match=name):

@@ -68,7 +68,7 @@ def test_a_segment_that_was_closed_is_not_opened_again(tmp_path: Path) -> None:
     segment.close()
     assert len(opened) == 0
     with pytest.raises(OSError, match="the segment is closed"):
-        segment.walk()
+        segment.recover()
 
 
 def test_a_store_lets_go_of_its_files(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""A log in memory packs its older batches; who reads, measures or cuts it does not notice."""
+"""A log in memory packs its older batches; reads, sizes and truncation give the same results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from groupsim.cluster.log import memory
 from groupsim.cluster.log.memory import MemorySegment
-from groupsim.cluster.log.packing import packed
+from groupsim.cluster.log.packing import pack
 from groupsim.protocol.batch.batch import Batch, LogRecord
 from groupsim.protocol.batch.sizes import batch_of, counted_batch
 
@@ -63,10 +63,10 @@ def test_a_packed_batch_comes_back_equal() -> None:
     records = (LogRecord(0, b"key", None), LogRecord(1, None, b"v", 5, (("trace", b"\x00"), ("empty", None))))
     one = batch_of(records, 1_000, producer_id=9, producer_epoch=2, base_sequence=40, leader_epoch=3).placed(70, 4)
     raw = Batch(72, 3, 90, 1_010, 1_020, attributes=1, raw=b"zipped")
-    assert packed([one, raw], 0).batches() == [one, raw]
+    assert pack([one, raw], 0).batches() == [one, raw]
 
 
 def test_a_packed_batch_takes_a_few_bytes() -> None:
     """Of a steady producer: at most twelve bytes for a batch."""
     batches = [counted_batch(1, 100, 1_000 + 997 * place, base_offset=place) for place in range(512)]
-    assert len(packed(batches, 0).data) <= 12 * len(batches)
+    assert len(pack(batches, 0).data) <= 12 * len(batches)

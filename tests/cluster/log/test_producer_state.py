@@ -107,8 +107,8 @@ def test_a_transaction_holds_the_last_stable_offset_until_its_marker_is_replicat
     assert log.last_stable_offset == 6
 
 
-def test_aborted_transactions_are_told_to_their_readers(new_store: Any, kit: Any) -> None:
-    """With the offset at which they began, for every read that touches them."""
+def test_aborted_transactions_are_returned_to_readers(new_store: Any, kit: Any) -> None:
+    """A read gets the first offset of every aborted transaction that it overlaps."""
     log = kit.log(new_store())
     log.append([kit.in_txn(1, ("a", "1"))], 0, 0)
     log.append([kit.in_txn(2, ("b", "1"))], 0, 0)
@@ -121,8 +121,8 @@ def test_aborted_transactions_are_told_to_their_readers(new_store: Any, kit: Any
     assert log.aborted(0, 3) == ((1, 0),)
 
 
-def test_an_aborted_transaction_says_where_its_readers_may_stop(new_store: Any, kit: Any) -> None:
-    """Not before the transactions that were open when it ended: they may have been aborted later."""
+def test_an_aborted_transaction_has_the_offset_where_a_search_may_stop(new_store: Any, kit: Any) -> None:
+    """The offset is not below transactions that were open at its end, which may have been aborted later."""
     log = kit.log(new_store())
     log.append([kit.in_txn(1, ("a", "1")), kit.in_txn(2, ("b", "1"))], 0, 0)
     log.append([_end(2, committed=False), _end(1, committed=False)], 0, 0)
@@ -130,7 +130,7 @@ def test_an_aborted_transaction_says_where_its_readers_may_stop(new_store: Any, 
 
 
 def test_a_marker_at_the_high_watermark_is_not_yet_final(new_store: Any, kit: Any) -> None:
-    """A leader that dies now may take it along."""
+    """The marker is lost if the leader crashes now."""
     log = kit.log(new_store())
     log.append([kit.in_txn(1, ("a", "1")), _end(1, committed=True), kit.counted()], 0, 0)
     stable = [log.advance_high_watermark(offset) and log.last_stable_offset for offset in (1, 2)]
@@ -145,7 +145,7 @@ def test_a_write_outside_of_an_open_transaction_is_refused(new_store: Any, kit: 
 
 
 def test_a_marker_of_an_older_coordinator_is_fenced(new_store: Any, kit: Any) -> None:
-    """Two transaction coordinators may believe in themselves; the newer one wins."""
+    """Two brokers may act as transaction coordinator; the one with the newer epoch wins."""
     log = kit.log(new_store())
     log.append([_end(1, committed=True, coordinator_epoch=5)], 0, 0)
     assert _refusal(log, _end(1, committed=False, coordinator_epoch=4)) is ErrorCode.TRANSACTION_COORDINATOR_FENCED
@@ -169,7 +169,7 @@ def test_producers_are_known_again_after_a_crash(new_store: Any, kit: Any) -> No
     log.append([kit.in_txn(9, ("a", "1"))], 0, 0)
     for sequence in range(5):
         log.append([kit.sent(1, sequence, size=100)], 0, 0)
-    assert kit.notes
+    assert kit.events
     log.crash(machine=False)
     log.advance_high_watermark(6)
     assert log.last_stable_offset == 0
@@ -192,7 +192,7 @@ def test_a_snapshot_of_what_was_cut_off_is_not_used(new_store: Any, kit: Any) ->
 
 @pytest.mark.parametrize("text", ["", "{}", "[]", '{"offset": 3, "producers": [[1]], "aborted": []}'])
 def test_a_broken_snapshot_counts_as_none(text: str) -> None:
-    """Everything in it can be told again from the log."""
+    """The state is rebuilt from the log."""
     offset, states = restore(text)
     assert (offset, states.is_empty) == (-1, True)
 
@@ -210,7 +210,7 @@ def test_quiet_producers_are_forgotten(new_store: Any, kit: Any) -> None:
     assert log.last_stable_offset == 1
 
 
-def test_a_marker_says_what_it_was_made_of() -> None:
+def test_a_marker_is_parsed_as_it_was_made() -> None:
     """Key and value as Kafka writes them, and the size that they take."""
     batch = _end(7, committed=True, coordinator_epoch=3)
     assert marker_of(batch) == Marker(True, 3)
@@ -218,7 +218,7 @@ def test_a_marker_says_what_it_was_made_of() -> None:
     assert HEADER_BYTES + record_size(batch.records[0]) == batch.size == MARKER_BYTES
 
 
-def test_snapshots_say_what_the_state_is(new_store: Any, kit: Any) -> None:
+def test_a_snapshot_restores_the_state(new_store: Any, kit: Any) -> None:
     """A snapshot restored is the state that wrote it."""
     store = new_store()
     log = kit.log(store)

@@ -14,7 +14,7 @@ def _filled(kit: Any, store: Any, *times: int, **settings: Any) -> Any:
     log = kit.log(store, segment_bytes=100, **settings)
     for at in times:
         log.append([kit.counted(size=100, at=at)], 0, at)
-    kit.notes.clear()
+    kit.events.clear()
     return log
 
 
@@ -23,7 +23,7 @@ def test_segments_older_than_retention_ms_go(new_store: Any, kit: Any) -> None:
     log = _filled(kit, new_store(), 100, 300, 200, 900, retention_ms=500)
     log.advance_high_watermark(4)
     log.maintain(800)
-    assert (log.start_offset, kit.notes) == (1, [("log.deleted", "time", {"start": 1, "segments": 1})])
+    assert (log.start_offset, kit.events) == (1, [("log.deleted", "time", {"start": 1, "segments": 1})])
     log.maintain(801)
     assert log.start_offset == 3
 
@@ -43,7 +43,7 @@ def test_the_active_segment_goes_too_and_a_new_one_begins_at_the_end(new_store: 
     log.advance_high_watermark(2)
     log.maintain(10_000)
     assert (log.start_offset, log.end_offset, log.size) == (2, 2, 0)
-    assert [kind for kind, _, _ in kit.notes] == ["log.rolled", "log.deleted"]
+    assert [kind for kind, _, _ in kit.events] == ["log.rolled", "log.deleted"]
     assert log.next_maintenance_ms(10_000) is None
     assert log.append([kit.counted()], 0, 0)[0].base_offset == 2
 
@@ -67,7 +67,7 @@ def test_segments_before_the_start_offset_go_whatever_the_policy(
     log.advance_high_watermark(3)
     log.advance_start(2)
     log.maintain(0)
-    assert kit.notes[0] == ("log.deleted", "start offset", {"start": 2, "segments": 2})
+    assert kit.events[0] == ("log.deleted", "start offset", {"start": 2, "segments": 2})
     assert len(log.store.segments) == 1
 
 

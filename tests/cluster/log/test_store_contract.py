@@ -39,7 +39,7 @@ def frames(segment: Segment, offset: int = 0) -> list[Frame]:
 
 
 def test_a_new_store_has_no_segments_and_a_new_segment_is_empty(store: SegmentStore) -> None:
-    """Nothing is there before somebody makes it."""
+    """A new store has no segments and no checkpoints."""
     assert not store.segments
     segment = store.create(7, 500)
     assert (segment.base_offset, segment.next_offset, segment.size) == (7, 7, 0)
@@ -131,7 +131,7 @@ def test_truncating_beyond_the_end_does_nothing(store: SegmentStore) -> None:
 
 
 def test_segments_are_removed_one_by_one(store: SegmentStore) -> None:
-    """Also while somebody goes through the row of them."""
+    """Removal during an iteration over the segments works too."""
     for base in (0, 100, 200):
         fill(store.create(base, base))
     for segment in store.segments:

@@ -132,7 +132,7 @@ def test_what_cannot_be_written_is_named(tmp_path: Path, monkeypatch: pytest.Mon
 
     monkeypatch.setattr(files.os, "fsync", too_large)
     with pytest.raises(SweepError, match=r"a\.txt: cannot be written: File too large"):
-        files.write_whole(tmp_path / "a.txt", lambda file: file.write(b"x"))
+        files.write_atomically(tmp_path / "a.txt", lambda file: file.write(b"x"))
     assert list(tmp_path.iterdir()) == []
 
 
