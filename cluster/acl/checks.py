@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from groupsim.cluster.acl import cluster, groups, offsets, operators, records, topics, transactions
-from groupsim.cluster.acl.gate import Gate
+from groupsim.cluster.acl.authorization import Gate
 from groupsim.cluster.acl.rules import StandardAuthorizer
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.acl import Acl

@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from attrs import evolve
 
+from groupsim.cluster.acl.authorization import Check, Visit
 from groupsim.cluster.acl.control import not_authorized, refused
-from groupsim.cluster.acl.gate import Check, Visit
 from groupsim.cluster.acl.groups import NO_GROUP
 from groupsim.cluster.acl.offsets import NO_TOPIC
 from groupsim.cluster.acl.transactions import NO_CLUSTER

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from attrs import evolve
 
-from groupsim.cluster.acl.gate import Check, Visit
+from groupsim.cluster.acl.authorization import Check, Visit
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.acl import Operation, Resource
 from groupsim.protocol.messages.group import (

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from attrs import evolve
 
-from groupsim.cluster.acl.gate import Check, Visit
+from groupsim.cluster.acl.authorization import Check, Visit
 from groupsim.cluster.acl.groups import NO_GROUP
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.errors import ErrorCode

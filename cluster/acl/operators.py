@@ -12,8 +12,8 @@ from typing import Any
 
 from attrs import evolve
 
+from groupsim.cluster.acl.authorization import Check, Visit
 from groupsim.cluster.acl.control import not_authorized
-from groupsim.cluster.acl.gate import Check, Visit
 from groupsim.cluster.acl.offsets import NO_TOPIC
 from groupsim.cluster.acl.transactions import NO_CLUSTER
 from groupsim.protocol.errors import ErrorCode

@@ -14,7 +14,7 @@ from typing import Any
 
 from attrs import evolve
 
-from groupsim.cluster.acl.gate import Check, Visit
+from groupsim.cluster.acl.authorization import Check, Visit
 from groupsim.cluster.acl.offsets import NO_TOPIC, may_with_topics
 from groupsim.cluster.acl.transactions import NO_ID
 from groupsim.protocol.errors import ErrorCode

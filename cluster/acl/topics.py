@@ -14,7 +14,7 @@ from typing import Final
 
 from attrs import evolve
 
-from groupsim.cluster.acl.gate import Check, Visit
+from groupsim.cluster.acl.authorization import Check, Visit
 from groupsim.cluster.acl.offsets import NO_TOPIC
 from groupsim.protocol.messages.acl import NOT_ASKED, Operation, Resource
 from groupsim.protocol.messages.admin import (

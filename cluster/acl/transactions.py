@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from groupsim.cluster.acl.gate import Check, Visit
+from groupsim.cluster.acl.authorization import Check, Visit
 from groupsim.cluster.acl.groups import NO_GROUP
 from groupsim.cluster.acl.offsets import NO_TOPIC, commit_to_topics, may_with_topics
 from groupsim.protocol.errors import ErrorCode
