@@ -1,4 +1,4 @@
-"""The gate of a broker, with the check of every request that clients can send."""
+"""The authorization of a broker, with the check of every request that clients can send."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from groupsim.cluster.acl import cluster, groups, offsets, operators, records, topics, transactions
-from groupsim.cluster.acl.authorization import Gate
+from groupsim.cluster.acl.authorization import Authorization
 from groupsim.cluster.acl.rules import StandardAuthorizer
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.acl import Acl
@@ -18,19 +18,19 @@ if TYPE_CHECKING:
     from groupsim.cluster.config.cluster import ClusterConfig
 
 
-class KafkaGate(Gate):
-    """A gate with Kafka's checks."""
+class KafkaAuthorization(Authorization):
+    """Kafka's checks."""
 
     def forbids(self, call: Any, resource: ConfigsToAlter) -> tuple[ErrorCode, str | None] | None:
-        return cluster.may_alter(self.visit(call, _nobody), resource.type, resource.name)
+        return cluster.alter_error(self.context(call, _never_forward), resource.type, resource.name)
 
 
-def _nobody(call: object, request: object) -> None:
-    raise RuntimeError(f"{request} was let pass, and had been already")
+def _never_forward(call: object, request: object) -> None:
+    raise RuntimeError(f"{request} was forwarded a second time")
 
 
-def gate_of(config: ClusterConfig, image: Callable[[], ClusterImage]) -> KafkaGate | None:
-    """The gate of a broker with these settings, over the ACLs of its image; None when it has no authorizer."""
+def authorization_of(config: ClusterConfig, image: Callable[[], ClusterImage]) -> KafkaAuthorization | None:
+    """Return the checks of a broker with these settings, over the ACLs of its image; None without an authorizer."""
     if not config.acl.enabled:
         return None
 
@@ -47,4 +47,4 @@ def gate_of(config: ClusterConfig, image: Callable[[], ClusterImage]) -> KafkaGa
         **operators.CHECKS,
         MetadataRequest: topics.Metadata(creates=config.auto_create_topics_enable).check,
     }
-    return KafkaGate(StandardAuthorizer(config.acl, acls), image, checks)
+    return KafkaAuthorization(StandardAuthorizer(config.acl, acls), image, checks)

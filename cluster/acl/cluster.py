@@ -1,4 +1,4 @@
-"""What is asked of who looks at settings or changes them, at the cluster, and at ACLs.
+"""Authorization checks for requests about configs, the cluster and ACLs.
 
 Source: `ConfigHelper.handleDescribeConfigsRequest`, `ControllerApis.authorizeAlterResource`,
 `AuthHelper.computeDescribeClusterResponse`, `AclApis`.
@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from attrs import evolve
 
-from groupsim.cluster.acl.authorization import Check, Visit
+from groupsim.cluster.acl.authorization import AuthContext, Check
 from groupsim.cluster.acl.control import not_authorized, refused
 from groupsim.cluster.acl.groups import NO_GROUP
 from groupsim.cluster.acl.offsets import NO_TOPIC
@@ -36,72 +36,73 @@ from groupsim.protocol.messages.admin import (
     ListConfigResourcesRequest,
 )
 
-_WORDS: Final[Mapping[ErrorCode, str]] = {
+_MESSAGES: Final[Mapping[ErrorCode, str]] = {
     NO_TOPIC: "Topic authorization failed.",
     NO_GROUP: "Group authorization failed.",
     NO_CLUSTER: "Cluster authorization failed.",
 }
 
 
-def may_alter(visit: Visit, kind: int, name: str) -> tuple[ErrorCode, str | None] | None:
-    """Why who asks may not change settings, with words where the broker tells it and not the controller."""
-    why = forbidden(visit, Operation.ALTER_CONFIGS, kind, name)
-    return None if why is None else (why, _WORDS[why] if kind == TOPIC_RESOURCE else None)
+def alter_error(auth: AuthContext, kind: int, name: str) -> tuple[ErrorCode, str | None] | None:
+    """Return the error and its message when the caller may not alter these configs; None when it may."""
+    error = config_error(auth, Operation.ALTER_CONFIGS, kind, name)
+    # `ControllerApis` sends the error without a message; `ConfigHelper` of the broker, which checks topics, adds one.
+    return None if error is None else (error, _MESSAGES[error] if kind == TOPIC_RESOURCE else None)
 
 
-def forbidden(visit: Visit, operation: Operation, kind: int, name: str) -> ErrorCode | None:
-    """Why who asks may not do this with the settings of a topic, a group, a broker; None when it may."""
+def config_error(auth: AuthContext, operation: Operation, kind: int, name: str) -> ErrorCode | None:
+    """Return the error for an operation on the configs of a topic, group or broker; None when it is allowed."""
     if kind == TOPIC_RESOURCE:
-        return None if visit.may(operation, Resource.TOPIC, name) else NO_TOPIC
+        return None if auth.allows(operation, Resource.TOPIC, name) else NO_TOPIC
     if kind == GROUP_RESOURCE:
-        return None if visit.may(operation, Resource.GROUP, name) else NO_GROUP
-    return None if visit.may_with_cluster(operation) else NO_CLUSTER
+        return None if auth.allows(operation, Resource.GROUP, name) else NO_GROUP
+    return None if auth.allows_cluster(operation) else NO_CLUSTER
 
 
-def _describe_configs(visit: Visit, request: DescribeConfigsRequest) -> None:
-    errors = [forbidden(visit, Operation.DESCRIBE_CONFIGS, one.type, one.name) for one in request.resources]
+def _describe_configs(auth: AuthContext, request: DescribeConfigsRequest) -> None:
+    errors = [config_error(auth, Operation.DESCRIBE_CONFIGS, one.type, one.name) for one in request.resources]
     pairs = list(zip(request.resources, errors, strict=True))
-    refused = [ConfigsDescribed(one.type, one.name, why, _WORDS[why]) for one, why in pairs if why is not None]
+    refused = [ConfigsDescribed(one.type, one.name, why, _MESSAGES[why]) for one, why in pairs if why is not None]
     if not refused:
-        visit.go_on(request)
+        auth.forward(request)
         return
 
-    def told(answer: DescribeConfigsResponse) -> DescribeConfigsResponse:
+    def complete(answer: DescribeConfigsResponse) -> DescribeConfigsResponse:
         return DescribeConfigsResponse((*answer.results, *refused))
 
-    visit.go_on_with(evolve(request, resources=tuple(one for one, why in pairs if why is None)), told)
+    auth.forward_with(evolve(request, resources=tuple(one for one, why in pairs if why is None)), complete)
 
 
-def _alter_configs(visit: Visit, request: IncrementalAlterConfigsRequest | AlterConfigsRequest) -> None:
-    """Asked for each resource where it is looked at (`AdminRequests.forbids`): what is no change comes before."""
-    visit.go_on(request)
+def _alter_configs(auth: AuthContext, request: IncrementalAlterConfigsRequest | AlterConfigsRequest) -> None:
+    """Forward without a check: `AdminRequests.forbids` checks each resource after it has found a change in it."""
+    auth.forward(request)
 
 
-def _describe_cluster(visit: Visit, request: DescribeClusterRequest) -> None:
-    """Everybody may see it; what may be done with it depends."""
+def _describe_cluster(auth: AuthContext, request: DescribeClusterRequest) -> None:
+    """Forward always: DescribeCluster needs no permission; only the authorized operations depend on the caller."""
     if not request.include_authorized_operations:
-        visit.go_on(request)
+        auth.forward(request)
     else:
-        visit.go_on_with(request, lambda answer: evolve(answer, operations=visit.cluster_operations()))
+        auth.forward_with(request, lambda answer: evolve(answer, operations=auth.cluster_operations()))
 
 
-def _list_resources(visit: Visit, request: ListConfigResourcesRequest) -> None:
-    _of_cluster(visit, request, Operation.DESCRIBE_CONFIGS)
+def _list_resources(auth: AuthContext, request: ListConfigResourcesRequest) -> None:
+    _of_cluster(auth, request, Operation.DESCRIBE_CONFIGS)
 
 
-def _describe_acls(visit: Visit, request: DescribeAclsRequest) -> None:
-    _of_cluster(visit, request, Operation.DESCRIBE)
+def _describe_acls(auth: AuthContext, request: DescribeAclsRequest) -> None:
+    _of_cluster(auth, request, Operation.DESCRIBE)
 
 
-def _alter_acls(visit: Visit, request: Any) -> None:
-    _of_cluster(visit, request, Operation.ALTER)
+def _alter_acls(auth: AuthContext, request: Any) -> None:
+    _of_cluster(auth, request, Operation.ALTER)
 
 
-def _of_cluster(visit: Visit, request: Any, operation: Operation) -> None:
-    if visit.may_with_cluster(operation):
-        visit.go_on(request)
+def _of_cluster(auth: AuthContext, request: Any, operation: Operation) -> None:
+    if auth.allows_cluster(operation):
+        auth.forward(request)
     else:
-        visit.answer(refused(request, NO_CLUSTER, not_authorized(request)))
+        auth.answer(refused(request, NO_CLUSTER, not_authorized(request)))
 
 
 CHECKS: Mapping[type, Check] = {

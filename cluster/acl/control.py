@@ -1,7 +1,7 @@
-"""What the controller does with ACLs: looks at new ones, and keeps them as a set, so that one made twice is one.
+"""The controller's part of CreateAcls and DeleteAcls: it validates ACLs and stores them as a set, without duplicates.
 
-What Kafka's own classes cannot hold (a kind ANY, a pattern that is for filters only) spoils the whole request; anything
-else that is wrong is told of the ACL that has it.
+A value that Kafka's classes cannot hold (the type ANY, a pattern for filters only) fails the whole request; any other
+mistake fails its own ACL.
 
 Source: `AclControlManager`, `AclApis.handleCreateAcls`, `AccessControlEntry`, `ResourcePattern`.
 """
@@ -32,8 +32,8 @@ from groupsim.protocol.messages.acl import (
 )
 from groupsim.protocol.messages.group import Request
 
-MOST_RECORDS: Final = 10_000
-"""How many ACLs one request may make or delete (`QuorumController.MAX_RECORDS_PER_USER_OP`)."""
+MAX_RECORDS: Final = 10_000
+"""Maximum number of ACLs that one request may create or delete (`QuorumController.MAX_RECORDS_PER_USER_OP`)."""
 _TOO_LARGE: Final = "Unable to perform excessively large batch operation."
 _KNOWN: Final[tuple[tuple[str, str, frozenset[int]], ...]] = (
     ("resource", "resourceType", frozenset(Resource)),
@@ -44,18 +44,18 @@ _KNOWN: Final[tuple[tuple[str, str, frozenset[int]], ...]] = (
 
 
 class AclDraft(Protocol):
-    """The ACLs under change."""
+    """The ACLs of an uncommitted change."""
 
     @property
     def acls(self) -> frozenset[Acl]:
-        """Those there are, as changed so far."""
+        """The ACLs with all changes so far."""
 
     def set_acls(self, acls: frozenset[Acl]) -> None:
-        """Let it be these."""
+        """Replace all ACLs."""
 
 
 class AclControl:
-    """Requests of administrators for ACLs, on a draft, by their types (`handlers`). Nothing here commits the draft."""
+    """Handlers of ACL changes by request type (`handlers`). They change a draft and never commit it."""
 
     def __init__(self, draft: AclDraft) -> None:
         self._draft = draft
@@ -65,37 +65,38 @@ class AclControl:
         }
 
     def _create(self, request: CreateAclsRequest) -> AclResponse:
-        if any(_is_none(acl) for acl in request.acls):
+        # The constructors of `AccessControlEntry` and `ResourcePattern` throw, so the request fails as a whole.
+        if any(_not_constructible(acl) for acl in request.acls):
             return refused(request, ErrorCode.UNKNOWN_SERVER_ERROR, None)
-        objections = [_objection(acl) for acl in request.acls]
-        there = self._draft.acls
-        fine = [acl for acl, why in zip(request.acls, objections, strict=True) if why is None and acl not in there]
-        if len(fine) > MOST_RECORDS:
+        errors = [_validation_error(acl) for acl in request.acls]
+        existing = self._draft.acls
+        added = [acl for acl, why in zip(request.acls, errors, strict=True) if why is None and acl not in existing]
+        if len(added) > MAX_RECORDS:
             return refused(request, ErrorCode.POLICY_VIOLATION, _TOO_LARGE)
-        if fine:
-            self._draft.set_acls(there.union(fine))
+        if added:
+            self._draft.set_acls(existing.union(added))
         return CreateAclsResponse(
-            tuple((ErrorCode.INVALID_REQUEST, why) if why else (ErrorCode.NONE, "") for why in objections)
+            tuple((ErrorCode.INVALID_REQUEST, why) if why else (ErrorCode.NONE, "") for why in errors)
         )
 
     def _delete(self, request: DeleteAclsRequest) -> AclResponse:
-        there = self._draft.acls
-        taken = [tuple(sorted(acl for acl in there if asked.takes(acl))) for asked in request.filters]
-        gone = {acl for acls in taken for acl in acls}
-        if len(gone) > MOST_RECORDS:
+        existing = self._draft.acls
+        matches = [tuple(sorted(acl for acl in existing if pattern.takes(acl))) for pattern in request.filters]
+        deleted = {acl for acls in matches for acl in acls}
+        if len(deleted) > MAX_RECORDS:
             return refused(request, ErrorCode.POLICY_VIOLATION, _TOO_LARGE)
-        if gone:
-            self._draft.set_acls(there - gone)
-        return DeleteAclsResponse(tuple(DeletedAcls(acls=acls) for acls in taken))
+        if deleted:
+            self._draft.set_acls(existing - deleted)
+        return DeleteAclsResponse(tuple(DeletedAcls(acls=acls) for acls in matches))
 
 
-def _is_none(acl: Acl) -> bool:
-    """Whether Kafka's classes cannot hold it."""
+def _not_constructible(acl: Acl) -> bool:
+    """Whether Kafka's classes refuse to hold the ACL."""
     return ANY in (acl.resource, acl.operation, acl.permission, acl.pattern) or acl.pattern == MATCH
 
 
-def _objection(acl: Acl) -> str | None:
-    """What is wrong with an ACL, in Kafka's words."""
+def _validation_error(acl: Acl) -> str | None:
+    """Return Kafka's message for the first mistake in an ACL (`AclControlManager.validateNewAcl`)."""
     if acl.resource == Resource.CLUSTER and acl.name != CLUSTER_NAME:
         return f"The only valid name for the CLUSTER resource is {CLUSTER_NAME}"
     if not acl.name:
@@ -110,12 +111,12 @@ def _objection(acl: Acl) -> str | None:
 
 
 def not_authorized(request: Request) -> str:
-    """In words that the cluster is not for who asks."""
+    """Return Kafka's message of a ClusterAuthorizationException."""
     return f"Request {request.API.title} is not authorized."
 
 
 def refused(request: AclRequest, error: ErrorCode, words: str | None) -> AclResponse:
-    """The answer that says one error, with words, to all that was asked."""
+    """Return the response with one error and message for every element of the request."""
     if isinstance(request, CreateAclsRequest):
         return CreateAclsResponse(((error, words),) * len(request.acls))
     if isinstance(request, DeleteAclsRequest):

@@ -1,4 +1,4 @@
-"""What is asked of who asks about groups: members, and administrators.
+"""Authorization checks for group requests.
 
 Source: `KafkaApis.handleJoinGroupRequest` and its neighbours; classic-protocol reference, 1.2.
 """
@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from attrs import evolve
 
-from groupsim.cluster.acl.authorization import Check, Visit
+from groupsim.cluster.acl.authorization import AuthContext, Check
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.acl import Operation, Resource
 from groupsim.protocol.messages.group import (
@@ -30,78 +30,79 @@ from groupsim.protocol.messages.group import (
 )
 
 NO_GROUP: Final = ErrorCode.GROUP_AUTHORIZATION_FAILED
-_PROTOCOL_REQUIRED = 5  # from this version of SyncGroup on its absence comes before all else
+_PROTOCOL_REQUIRED = 5
 
 
-def reads_group(visit: Visit, request: Any) -> None:
-    """A member reads its group."""
-    if visit.may(Operation.READ, Resource.GROUP, request.group_id):
-        visit.go_on(request)
+def reads_group(auth: AuthContext, request: Any) -> None:
+    """Require READ on the group."""
+    if auth.allows(Operation.READ, Resource.GROUP, request.group_id):
+        auth.forward(request)
     else:
-        visit.refuse(NO_GROUP)
+        auth.refuse(NO_GROUP)
 
 
-def _sync(visit: Visit, request: SyncGroupRequest) -> None:
+def _sync(auth: AuthContext, request: SyncGroupRequest) -> None:
     unnamed = request.protocol_type is None or request.protocol_name is None
+    # `KafkaApis.handleSyncGroupRequest` looks for the protocol (KIP-559) before it authorizes the request.
     if unnamed and request.version >= _PROTOCOL_REQUIRED:
-        visit.go_on(request)
+        auth.forward(request)
     else:
-        reads_group(visit, request)
+        reads_group(auth, request)
 
 
-def _find(visit: Visit, request: FindCoordinatorRequest) -> None:
-    """Who describes a group, or a transactional id, may know who coordinates it."""
+def _find(auth: AuthContext, request: FindCoordinatorRequest) -> None:
+    """Require DESCRIBE on the group or the transactional id."""
     kind, error = (
         (Resource.TRANSACTIONAL_ID, ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED)
         if request.key_type
         else (Resource.GROUP, NO_GROUP)
     )
-    if visit.may(Operation.DESCRIBE, kind, request.key):
-        visit.go_on(request)
+    if auth.allows(Operation.DESCRIBE, kind, request.key):
+        auth.forward(request)
     else:
-        visit.answer(FindCoordinatorResponse(error))
+        auth.answer(FindCoordinatorResponse(error))
 
 
-def _describe(visit: Visit, request: DescribeGroupsRequest) -> None:
-    seen = visit.allowed(Operation.DESCRIBE, Resource.GROUP, request.groups)
+def _describe(auth: AuthContext, request: DescribeGroupsRequest) -> None:
+    described = auth.allowed(Operation.DESCRIBE, Resource.GROUP, request.groups)
 
-    def told(answer: DescribeGroupsResponse) -> DescribeGroupsResponse:
+    def complete(answer: DescribeGroupsResponse) -> DescribeGroupsResponse:
         found = iter(answer.groups)
-        groups = (next(found) if seen[name] else DescribedGroup(name, NO_GROUP) for name in request.groups)
-        return DescribeGroupsResponse(tuple(_with_operations(visit, group, request) for group in groups))
+        groups = (next(found) if described[name] else DescribedGroup(name, NO_GROUP) for name in request.groups)
+        return DescribeGroupsResponse(tuple(_with_operations(auth, group, request) for group in groups))
 
-    some = tuple(name for name in request.groups if seen[name])
-    visit.go_on_with(evolve(request, groups=some), told)
+    some = tuple(name for name in request.groups if described[name])
+    auth.forward_with(evolve(request, groups=some), complete)
 
 
-def _with_operations(visit: Visit, group: DescribedGroup, request: DescribeGroupsRequest) -> DescribedGroup:
+def _with_operations(auth: AuthContext, group: DescribedGroup, request: DescribeGroupsRequest) -> DescribedGroup:
     if not request.include_authorized_operations or group.error:
         return group
-    return evolve(group, authorized_operations=visit.operations(Resource.GROUP, group.group_id))
+    return evolve(group, authorized_operations=auth.operations(Resource.GROUP, group.group_id))
 
 
-def _list(visit: Visit, request: ListGroupsRequest) -> None:
-    """Who describes the cluster sees all groups, others those that they may describe."""
-    if visit.may_with_cluster(Operation.DESCRIBE):
-        visit.go_on(request)
+def _list(auth: AuthContext, request: ListGroupsRequest) -> None:
+    """Leave groups that the caller may not describe out, without an error, unless it may describe the cluster."""
+    if auth.allows_cluster(Operation.DESCRIBE):
+        auth.forward(request)
         return
 
-    def told(answer: ListGroupsResponse) -> ListGroupsResponse:
-        seen = visit.allowed(Operation.DESCRIBE, Resource.GROUP, (group.group_id for group in answer.groups))
-        return evolve(answer, groups=tuple(group for group in answer.groups if seen[group.group_id]))
+    def complete(answer: ListGroupsResponse) -> ListGroupsResponse:
+        described = auth.allowed(Operation.DESCRIBE, Resource.GROUP, (group.group_id for group in answer.groups))
+        return evolve(answer, groups=tuple(group for group in answer.groups if described[group.group_id]))
 
-    visit.go_on_with(request, told)
+    auth.forward_with(request, complete)
 
 
-def _delete(visit: Visit, request: DeleteGroupsRequest) -> None:
-    asked = tuple(dict.fromkeys(request.groups))
-    mine = visit.allowed(Operation.DELETE, Resource.GROUP, asked)
+def _delete(auth: AuthContext, request: DeleteGroupsRequest) -> None:
+    named = tuple(dict.fromkeys(request.groups))
+    allowed = auth.allowed(Operation.DELETE, Resource.GROUP, named)
 
-    def told(answer: DeleteGroupsResponse) -> DeleteGroupsResponse:
+    def complete(answer: DeleteGroupsResponse) -> DeleteGroupsResponse:
         results = dict(answer.results)
-        return DeleteGroupsResponse(tuple((name, results[name] if mine[name] else NO_GROUP) for name in asked))
+        return DeleteGroupsResponse(tuple((name, results[name] if allowed[name] else NO_GROUP) for name in named))
 
-    visit.go_on_with(evolve(request, groups=tuple(name for name in asked if mine[name])), told)
+    auth.forward_with(evolve(request, groups=tuple(name for name in named if allowed[name])), complete)
 
 
 CHECKS: Mapping[type, Check] = {

@@ -1,7 +1,6 @@
-"""What is asked of who commits, fetches and deletes offsets: the group first, then each topic.
+"""Authorization checks for committed offsets: the group first, then each topic.
 
-Topics that may not be read are answered for here, the rest is carried out; where nothing is left of a commit nobody is
-asked, so that a stale member goes unnoticed.
+Partitions of forbidden topics get their error here; the handler gets the rest.
 
 Source: `KafkaApis.handleOffsetCommitRequest`, `fetchOffsetsForGroup`, `fetchAllOffsetsForGroup`,
 `handleOffsetDeleteRequest`.
@@ -14,7 +13,7 @@ from typing import Any, Final
 
 from attrs import evolve
 
-from groupsim.cluster.acl.authorization import Check, Visit
+from groupsim.cluster.acl.authorization import AuthContext, Check
 from groupsim.cluster.acl.groups import NO_GROUP
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.errors import ErrorCode
@@ -33,81 +32,82 @@ NO_TOPIC: Final = ErrorCode.TOPIC_AUTHORIZATION_FAILED
 Results = tuple[tuple[TopicPartition, ErrorCode], ...]
 
 
-def may_with_topics(visit: Visit, operation: Operation, partitions: Sequence[TopicPartition]) -> dict[str, bool]:
-    """By topic, whether who asks may do this with it."""
-    return visit.allowed(operation, Resource.TOPIC, (partition.topic for partition in partitions))
+def allowed_topics(auth: AuthContext, operation: Operation, partitions: Sequence[TopicPartition]) -> dict[str, bool]:
+    """Return by topic whether the caller may perform an operation on it."""
+    return auth.allowed(operation, Resource.TOPIC, (partition.topic for partition in partitions))
 
 
-def in_place(asked: Sequence[TopicPartition], mine: Mapping[str, bool], results: Results) -> Results:
-    """A result for each partition asked for: the one there is, or that its topic is not for who asks."""
+def in_place(requested: Sequence[TopicPartition], allowed: Mapping[str, bool], results: Results) -> Results:
+    """Return the results in the order of the request, with NO_TOPIC for partitions of forbidden topics."""
     known = iter(results)
-    return tuple(next(known) if mine[partition.topic] else (partition, NO_TOPIC) for partition in asked)
+    return tuple(next(known) if allowed[partition.topic] else (partition, NO_TOPIC) for partition in requested)
 
 
-def commit_to_topics(visit: Visit, request: Any, results: str) -> None:
-    """Commit what is for topics that who asks may read; `results` is the field of the response with the errors."""
-    asked = [item.partition for item in request.offsets]
-    mine = may_with_topics(visit, Operation.READ, asked)
-    rest = tuple(item for item in request.offsets if mine[item.partition.topic])
-    if len(rest) == len(asked):
-        visit.go_on(request)
+def commit_to_topics(auth: AuthContext, request: Any, results: str) -> None:
+    """Commit the offsets of topics that the caller may read; `results` is the response's field of errors."""
+    requested = [item.partition for item in request.offsets]
+    allowed = allowed_topics(auth, Operation.READ, requested)
+    rest = tuple(item for item in request.offsets if allowed[item.partition.topic])
+    if len(rest) == len(requested):
+        auth.forward(request)
+    # Without a topic left `KafkaApis` does not call the coordinator, so a stale member gets no ILLEGAL_GENERATION.
     elif not rest:
-        visit.refuse(NO_TOPIC)
+        auth.refuse(NO_TOPIC)
     else:
-        visit.go_on_with(
+        auth.forward_with(
             evolve(request, offsets=rest),
-            lambda answer: evolve(answer, **{results: in_place(asked, mine, getattr(answer, results))}),
+            lambda answer: evolve(answer, **{results: in_place(requested, allowed, getattr(answer, results))}),
         )
 
 
-def _commit(visit: Visit, request: OffsetCommitRequest) -> None:
-    if visit.may(Operation.READ, Resource.GROUP, request.group_id):
-        commit_to_topics(visit, request, "partitions")
+def _commit(auth: AuthContext, request: OffsetCommitRequest) -> None:
+    if auth.allows(Operation.READ, Resource.GROUP, request.group_id):
+        commit_to_topics(auth, request, "partitions")
     else:
-        visit.refuse(NO_GROUP)
+        auth.refuse(NO_GROUP)
 
 
-def _fetch(visit: Visit, request: OffsetFetchRequest) -> None:
-    if not visit.may(Operation.DESCRIBE, Resource.GROUP, request.group_id):
-        visit.refuse(NO_GROUP)
+def _fetch(auth: AuthContext, request: OffsetFetchRequest) -> None:
+    if not auth.allows(Operation.DESCRIBE, Resource.GROUP, request.group_id):
+        auth.refuse(NO_GROUP)
     elif request.partitions is None:
-        visit.go_on_with(request, lambda answer: _seen(visit, answer))
+        auth.forward_with(request, lambda answer: _described(auth, answer))
     else:
-        _fetch_some(visit, request, request.partitions)
+        _fetch_some(auth, request, request.partitions)
 
 
-def _seen(visit: Visit, answer: OffsetFetchResponse) -> OffsetFetchResponse:
-    """Of all offsets those whose topics may be described."""
-    mine = may_with_topics(visit, Operation.DESCRIBE, [offset.partition for offset in answer.offsets])
-    return evolve(answer, offsets=tuple(offset for offset in answer.offsets if mine[offset.partition.topic]))
+def _described(auth: AuthContext, answer: OffsetFetchResponse) -> OffsetFetchResponse:
+    """Return the answer without the topics that the caller may not describe (`fetchAllOffsetsForGroup`)."""
+    allowed = allowed_topics(auth, Operation.DESCRIBE, [offset.partition for offset in answer.offsets])
+    return evolve(answer, offsets=tuple(offset for offset in answer.offsets if allowed[offset.partition.topic]))
 
 
-def _fetch_some(visit: Visit, request: OffsetFetchRequest, asked: tuple[TopicPartition, ...]) -> None:
-    mine = may_with_topics(visit, Operation.DESCRIBE, asked)
+def _fetch_some(auth: AuthContext, request: OffsetFetchRequest, requested: tuple[TopicPartition, ...]) -> None:
+    allowed = allowed_topics(auth, Operation.DESCRIBE, requested)
 
-    def told(answer: OffsetFetchResponse) -> Any:
+    def complete(answer: OffsetFetchResponse) -> Any:
         if answer.error:
             return refusal(request, answer.error)
         found = iter(answer.offsets)
-        offsets = (next(found) if mine[tp.topic] else FetchedOffset(tp, error=NO_TOPIC) for tp in asked)
+        offsets = (next(found) if allowed[tp.topic] else FetchedOffset(tp, error=NO_TOPIC) for tp in requested)
         return evolve(answer, offsets=tuple(offsets))
 
-    rest = tuple(partition for partition in asked if mine[partition.topic])
-    visit.go_on_with(evolve(request, partitions=rest), told)
+    rest = tuple(partition for partition in requested if allowed[partition.topic])
+    auth.forward_with(evolve(request, partitions=rest), complete)
 
 
-def _delete(visit: Visit, request: OffsetDeleteRequest) -> None:
-    """Unlike a commit it is carried out though nothing is left: that there is no such group comes first."""
-    if not visit.may(Operation.DELETE, Resource.GROUP, request.group_id):
-        visit.refuse(NO_GROUP)
+def _delete(auth: AuthContext, request: OffsetDeleteRequest) -> None:
+    """Call the coordinator even without a topic left, unlike a commit: GROUP_ID_NOT_FOUND comes first."""
+    if not auth.allows(Operation.DELETE, Resource.GROUP, request.group_id):
+        auth.refuse(NO_GROUP)
         return
-    asked = request.partitions
-    mine = may_with_topics(visit, Operation.READ, asked)
+    requested = request.partitions
+    allowed = allowed_topics(auth, Operation.READ, requested)
 
-    def told(answer: OffsetDeleteResponse) -> OffsetDeleteResponse:
-        return answer if answer.error else evolve(answer, partitions=in_place(asked, mine, answer.partitions))
+    def complete(answer: OffsetDeleteResponse) -> OffsetDeleteResponse:
+        return answer if answer.error else evolve(answer, partitions=in_place(requested, allowed, answer.partitions))
 
-    visit.go_on_with(evolve(request, partitions=tuple(tp for tp in asked if mine[tp.topic])), told)
+    auth.forward_with(evolve(request, partitions=tuple(tp for tp in requested if allowed[tp.topic])), complete)
 
 
 CHECKS: Mapping[type, Check] = {

@@ -1,6 +1,6 @@
-"""What can be done with a resource, and what clients are told of it: the fields called authorized operations (KIP-430).
+"""The operations that exist for a resource, and the fields of responses called authorized operations (KIP-430).
 
-Each operation is one bit. Without an authorizer everybody may do everything that can be done.
+Each operation is one bit. Without an authorizer all operations of a resource are set.
 
 Source: `AclEntry.supportedOperations`, `AuthHelper.authorizedOperations`.
 """
@@ -29,11 +29,11 @@ SUPPORTED: Final[Mapping[Resource, tuple[Operation, ...]]] = {
         *(Operation.IDEMPOTENT_WRITE, Operation.ALTER, Operation.DESCRIBE),
     ),
 }
-"""What can be done with a resource, as far as clients are told of it."""
+"""Resource → the operations that responses report."""
 
 
 def bits(operations: Iterable[Operation]) -> int:
-    """Operations as the field of a response."""
+    """Return operations as the bit set of a response."""
     return sum(1 << operation for operation in operations)
 
 
@@ -41,11 +41,11 @@ CLUSTER_OPERATIONS: Final = bits(SUPPORTED[Resource.CLUSTER])
 TOPIC_OPERATIONS: Final = bits(SUPPORTED[Resource.TOPIC])
 
 
-def allowed_everything(answer: MetadataResponse, request: MetadataRequest) -> MetadataResponse:
-    """What somebody who may do everything is told, if it was asked for."""
+def with_all_operations(answer: MetadataResponse, request: MetadataRequest) -> MetadataResponse:
+    """Return the answer of a broker without an authorizer, with all operations where the request asks for them."""
     if request.include_topic_operations:
-        told = (evolve(topic, operations=TOPIC_OPERATIONS) for topic in answer.topics)
-        answer = evolve(answer, topics=tuple(told))
+        topics = (evolve(topic, operations=TOPIC_OPERATIONS) for topic in answer.topics)
+        answer = evolve(answer, topics=tuple(topics))
     if request.include_cluster_operations:
         answer = evolve(answer, operations=CLUSTER_OPERATIONS)
     return answer

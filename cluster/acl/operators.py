@@ -1,4 +1,4 @@
-"""What is asked of who moves leaders and replicas, deletes records, or looks at disks, producers and transactions.
+"""Authorization checks for elections, reassignments, DeleteRecords, log directories, producers and transactions.
 
 Source: `KafkaApis` (handleDeleteRecordsRequest, handleDescribeLogDirsRequest, handleDescribeProducersRequest,
 handleListTransactionsRequest, handleDescribeTransactionsRequest), `ControllerApis` (handleElectLeaders,
@@ -12,7 +12,7 @@ from typing import Any
 
 from attrs import evolve
 
-from groupsim.cluster.acl.authorization import Check, Visit
+from groupsim.cluster.acl.authorization import AuthContext, Check
 from groupsim.cluster.acl.control import not_authorized
 from groupsim.cluster.acl.offsets import NO_TOPIC
 from groupsim.cluster.acl.transactions import NO_CLUSTER
@@ -51,118 +51,118 @@ _FAILED = "Topic authorization failed."
 Refuse = Callable[[Any], Response]
 
 
-def _plainly(request: Any) -> Response:
-    """The error, and nothing else."""
+def _error_only(request: Any) -> Response:
+    """Return the error without a message."""
     answer: Response = refusal(request, NO_CLUSTER)
     return answer
 
 
-def _of_cluster(operation: Operation, refused: Refuse = _plainly) -> Check:
-    def check(visit: Visit, request: Any) -> None:
-        if visit.may_with_cluster(operation):
-            visit.go_on(request)
+def _of_cluster(operation: Operation, refused: Refuse = _error_only) -> Check:
+    def check(auth: AuthContext, request: Any) -> None:
+        if auth.allows_cluster(operation):
+            auth.forward(request)
         else:
-            visit.answer(refused(request))
+            auth.answer(refused(request))
 
     return check
 
 
 def _not_elected(request: ElectLeadersRequest) -> Response:
-    """What is wrong is told in words of each partition."""
+    """Return the error with a message for each partition."""
     answer: ElectLeadersResponse = refusal(request, NO_CLUSTER)
-    words = not_authorized(request)
-    topics = ((name, tuple((number, error, words) for number, error, _ in of)) for name, of in answer.topics)
+    message = not_authorized(request)
+    topics = ((name, tuple((number, error, message) for number, error, _ in of)) for name, of in answer.topics)
     return evolve(answer, topics=tuple(topics))
 
 
 def _not_moved(request: AlterPartitionReassignmentsRequest) -> Response:
-    """In words at the top and of each partition."""
+    """Return the error with a message at the top level and for each partition."""
     answer: AlterPartitionReassignmentsResponse = refusal(request, NO_CLUSTER)
-    words = not_authorized(request)
-    results = tuple((partition, error, words) for partition, error, _ in answer.results)
-    return evolve(answer, message=words, results=results)
+    message = not_authorized(request)
+    results = tuple((partition, error, message) for partition, error, _ in answer.results)
+    return evolve(answer, message=message, results=results)
 
 
 def _not_listed(request: ListPartitionReassignmentsRequest) -> Response:
-    """With the partitions that were asked for, and no replicas."""
+    """Return the error with the requested partitions, without replicas."""
     moves = tuple(UnderWay(partition, (), (), ()) for partition in request.partitions or ())
     return ListPartitionReassignmentsResponse(NO_CLUSTER, not_authorized(request), moves)
 
 
-def _delete_records(visit: Visit, request: DeleteRecordsRequest) -> None:
-    mine = visit.allowed(Operation.DELETE, Resource.TOPIC, (one.topic for one, _ in request.offsets))
-    refused = tuple((one, NO_TOPIC, NO_WATERMARK) for one, _ in request.offsets if not mine[one.topic])
-    rest = tuple((one, offset) for one, offset in request.offsets if mine[one.topic])
-    visit.go_on_with(evolve(request, offsets=rest), lambda answer: DeleteRecordsResponse((*answer.results, *refused)))
+def _delete_records(auth: AuthContext, request: DeleteRecordsRequest) -> None:
+    allowed = auth.allowed(Operation.DELETE, Resource.TOPIC, (one.topic for one, _ in request.offsets))
+    refused = tuple((one, NO_TOPIC, NO_WATERMARK) for one, _ in request.offsets if not allowed[one.topic])
+    rest = tuple((one, offset) for one, offset in request.offsets if allowed[one.topic])
+    auth.forward_with(evolve(request, offsets=rest), lambda answer: DeleteRecordsResponse((*answer.results, *refused)))
 
 
-def _describe_topics(visit: Visit, request: DescribeTopicPartitionsRequest) -> None:
-    """A topic that may not be described is left out of a list of all, and else refused whether it is there or not.
+def _describe_topics(auth: AuthContext, request: DescribeTopicPartitionsRequest) -> None:
+    """Leave forbidden topics out of a list of all topics; refuse them by name, whether they exist or not.
 
-    What lies before the cursor is not spoken of, and a cursor that cannot be is refused before anybody is asked.
+    Topics before the cursor are not in the answer. An invalid cursor is refused before authorization.
     """
     cursor = request.cursor
     first = "" if cursor is None else cursor[0]
-    names = tuple(name for name in request.topics or visit.image.topics if name >= first)
+    names = tuple(name for name in request.topics or auth.image.topics if name >= first)
     if cursor is not None and (cursor[1] < 0 or (request.topics and first not in names)):
-        visit.go_on(request)
+        auth.forward(request)
         return
-    mine = visit.allowed(Operation.DESCRIBE, Resource.TOPIC, names)
-    seen = tuple(name for name in names if mine[name])
-    hidden = () if not request.topics else (name for name in mine if not mine[name])
+    allowed = auth.allowed(Operation.DESCRIBE, Resource.TOPIC, names)
+    described = tuple(name for name in names if allowed[name])
+    hidden = () if not request.topics else (name for name in allowed if not allowed[name])
     refused = tuple(DescribedTopic(name, NO_TOPIC, operations=NOT_ASKED) for name in hidden)
-    if not seen:
-        visit.answer(DescribeTopicPartitionsResponse(refused))
+    if not described:
+        auth.answer(DescribeTopicPartitionsResponse(refused))
         return
 
-    def told(answer: DescribeTopicPartitionsResponse) -> DescribeTopicPartitionsResponse:
-        topics = (evolve(one, operations=visit.operations(Resource.TOPIC, one.name)) for one in answer.topics)
+    def complete(answer: DescribeTopicPartitionsResponse) -> DescribeTopicPartitionsResponse:
+        topics = (evolve(one, operations=auth.operations(Resource.TOPIC, one.name)) for one in answer.topics)
         return evolve(answer, topics=(*topics, *refused))
 
-    rest = evolve(request, topics=seen, cursor=cursor if first in seen else None)
-    visit.go_on_with(rest, told)
+    rest = evolve(request, topics=described, cursor=cursor if first in described else None)
+    auth.forward_with(rest, complete)
 
 
-def _describe_producers(visit: Visit, request: DescribeProducersRequest) -> None:
-    mine = visit.allowed(Operation.READ, Resource.TOPIC, (one.topic for one in request.partitions))
-    refused = {one: ProducersOf(one, NO_TOPIC, _FAILED) for one in request.partitions if not mine[one.topic]}
+def _describe_producers(auth: AuthContext, request: DescribeProducersRequest) -> None:
+    allowed = auth.allowed(Operation.READ, Resource.TOPIC, (one.topic for one in request.partitions))
+    refused = {one: ProducersOf(one, NO_TOPIC, _FAILED) for one in request.partitions if not allowed[one.topic]}
 
-    def told(answer: DescribeProducersResponse) -> DescribeProducersResponse:
+    def complete(answer: DescribeProducersResponse) -> DescribeProducersResponse:
         found = {one.partition: one for one in answer.results} | refused
         return DescribeProducersResponse(tuple(found[one] for one in request.partitions))
 
     rest = tuple(one for one in request.partitions if one not in refused)
-    visit.go_on_with(evolve(request, partitions=rest), told)
+    auth.forward_with(evolve(request, partitions=rest), complete)
 
 
-def _list_transactions(visit: Visit, request: ListTransactionsRequest) -> None:
-    def told(answer: ListTransactionsResponse) -> ListTransactionsResponse:
-        mine = visit.allowed(
+def _list_transactions(auth: AuthContext, request: ListTransactionsRequest) -> None:
+    def complete(answer: ListTransactionsResponse) -> ListTransactionsResponse:
+        allowed = auth.allowed(
             Operation.DESCRIBE, Resource.TRANSACTIONAL_ID, (name for name, _, _ in answer.transactions)
         )
-        return evolve(answer, transactions=tuple(one for one in answer.transactions if mine[one[0]]))
+        return evolve(answer, transactions=tuple(one for one in answer.transactions if allowed[one[0]]))
 
-    visit.go_on_with(request, told)
+    auth.forward_with(request, complete)
 
 
-def _describe_transactions(visit: Visit, request: DescribeTransactionsRequest) -> None:
+def _describe_transactions(auth: AuthContext, request: DescribeTransactionsRequest) -> None:
     names = request.transactional_ids
-    mine = visit.allowed(Operation.DESCRIBE, Resource.TRANSACTIONAL_ID, names)
+    allowed = auth.allowed(Operation.DESCRIBE, Resource.TRANSACTIONAL_ID, names)
 
-    def told(answer: DescribeTransactionsResponse) -> DescribeTransactionsResponse:
-        found = {one.transactional_id: _seen(visit, one) for one in answer.transactions}
+    def complete(answer: DescribeTransactionsResponse) -> DescribeTransactionsResponse:
+        found = {one.transactional_id: _without_hidden(auth, one) for one in answer.transactions}
         error = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
         return DescribeTransactionsResponse(
             tuple(found.get(name) or DescribedTransaction(name, error) for name in names)
         )
 
-    visit.go_on_with(evolve(request, transactional_ids=tuple(name for name in names if mine[name])), told)
+    auth.forward_with(evolve(request, transactional_ids=tuple(name for name in names if allowed[name])), complete)
 
 
-def _seen(visit: Visit, one: DescribedTransaction) -> DescribedTransaction:
-    """Without the topics that may not be described."""
-    mine = visit.allowed(Operation.DESCRIBE, Resource.TOPIC, (partition.topic for partition in one.partitions))
-    return evolve(one, partitions=tuple(partition for partition in one.partitions if mine[partition.topic]))
+def _without_hidden(auth: AuthContext, one: DescribedTransaction) -> DescribedTransaction:
+    """Return the transaction without the partitions of topics that the caller may not describe."""
+    allowed = auth.allowed(Operation.DESCRIBE, Resource.TOPIC, (partition.topic for partition in one.partitions))
+    return evolve(one, partitions=tuple(partition for partition in one.partitions if allowed[partition.topic]))
 
 
 CHECKS: Mapping[type, Check] = {

@@ -1,7 +1,6 @@
-"""What is asked of who writes records, reads them, or asks where logs end: each topic for itself.
+"""Authorization checks for Produce, Fetch, ListOffsets and OffsetForLeaderEpoch, topic by topic.
 
-A Produce with acks=0 of which a part is refused ends the connection, after the rest is appended: there is no other way
-to tell of it.
+A Produce with acks=0 has no answer: when a part is refused, the broker appends the rest and closes the connection.
 
 Source: `KafkaApis.handleProduceRequest`, `handleFetchRequest`, `handleListOffsetRequest`,
 `handleOffsetForLeaderEpochRequest`.
@@ -14,9 +13,9 @@ from typing import Any
 
 from attrs import evolve
 
-from groupsim.cluster.acl.authorization import Check, Visit
-from groupsim.cluster.acl.offsets import NO_TOPIC, may_with_topics
-from groupsim.cluster.acl.transactions import NO_ID
+from groupsim.cluster.acl.authorization import AuthContext, Check
+from groupsim.cluster.acl.offsets import NO_TOPIC, allowed_topics
+from groupsim.cluster.acl.transactions import NO_TRANSACTIONAL_ID
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.acl import Operation, Resource
 from groupsim.protocol.messages.data import (
@@ -34,84 +33,85 @@ from groupsim.protocol.messages.data import (
 )
 
 
-def _produce(visit: Visit, request: ProduceRequest) -> None:
-    if any(batch.is_transactional for _, batch in request.batches) and not _writes_as(visit, request.transactional_id):
-        _refuse_produce(visit, request, NO_ID)
+def _produce(auth: AuthContext, request: ProduceRequest) -> None:
+    if any(batch.is_transactional for _, batch in request.batches) and not _writes_as(auth, request.transactional_id):
+        _refuse_produce(auth, request, NO_TRANSACTIONAL_ID)
         return
-    asked = partitions_of(request)
-    mine = may_with_topics(visit, Operation.WRITE, asked)
-    if all(mine.values()):
-        visit.go_on(request)
+    requested = partitions_of(request)
+    allowed = allowed_topics(auth, Operation.WRITE, requested)
+    if all(allowed.values()):
+        auth.forward(request)
         return
-    batches = tuple(pair for pair in request.batches if mine[pair[0].topic])
-    unfit = tuple(one for one in request.unfit if mine[one.partition.topic])
+    batches = tuple(pair for pair in request.batches if allowed[pair[0].topic])
+    unfit = tuple(one for one in request.unfit if allowed[one.partition.topic])
     if not batches and not unfit:
-        _refuse_produce(visit, request, NO_TOPIC)
+        _refuse_produce(auth, request, NO_TOPIC)
         return
 
-    def told(answer: ProduceResponse) -> ProduceResponse:
+    def complete(answer: ProduceResponse) -> ProduceResponse:
         found = {result.partition: result for result in answer.results}
-        return ProduceResponse(tuple(found[tp] if mine[tp.topic] else Produced(tp, NO_TOPIC) for tp in asked))
+        return ProduceResponse(tuple(found[tp] if allowed[tp.topic] else Produced(tp, NO_TOPIC) for tp in requested))
 
-    visit.go_on_with(evolve(request, batches=batches, unfit=unfit), told)
-
-
-def _writes_as(visit: Visit, transactional_id: str | None) -> bool:
-    return transactional_id is not None and visit.may(Operation.WRITE, Resource.TRANSACTIONAL_ID, transactional_id)
+    auth.forward_with(evolve(request, batches=batches, unfit=unfit), complete)
 
 
-def _refuse_produce(visit: Visit, request: ProduceRequest, error: ErrorCode) -> None:
+def _writes_as(auth: AuthContext, transactional_id: str | None) -> bool:
+    return transactional_id is not None and auth.allows(Operation.WRITE, Resource.TRANSACTIONAL_ID, transactional_id)
+
+
+def _refuse_produce(auth: AuthContext, request: ProduceRequest, error: ErrorCode) -> None:
+    # The producer awaits no answer, so an error closes the connection (`KafkaApis.handleProduceRequest`).
     if request.acks == 0:
-        visit.call.cut("the broker closed the connection")
+        auth.call.cut("the broker closed the connection")
     else:
-        visit.refuse(error)
+        auth.refuse(error)
 
 
-def _fetch(visit: Visit, request: FetchRequest) -> None:
-    mine = may_with_topics(visit, Operation.READ, [asked.partition for asked in request.partitions])
-    if all(mine.values()):
-        visit.go_on(request)
+def _fetch(auth: AuthContext, request: FetchRequest) -> None:
+    allowed = allowed_topics(auth, Operation.READ, [item.partition for item in request.partitions])
+    if all(allowed.values()):
+        auth.forward(request)
         return
-    rest = tuple(asked for asked in request.partitions if mine[asked.partition.topic])
+    rest = tuple(item for item in request.partitions if allowed[item.partition.topic])
     refused = tuple(
-        PartitionData(asked.partition, NO_TOPIC) for asked in request.partitions if not mine[asked.partition.topic]
+        PartitionData(item.partition, NO_TOPIC) for item in request.partitions if not allowed[item.partition.topic]
     )
     if not rest:
-        visit.answer(FetchResponse(partitions=refused))
+        auth.answer(FetchResponse(partitions=refused))
     else:
-        visit.go_on_with(
+        auth.forward_with(
             evolve(request, partitions=rest),
             lambda answer: evolve(answer, partitions=(*answer.partitions, *refused)),
         )
 
 
-def _list_offsets(visit: Visit, request: ListOffsetsRequest) -> None:
-    _by_description(visit, request, lambda asked: OffsetListed(asked.partition, NO_TOPIC))
+def _list_offsets(auth: AuthContext, request: ListOffsetsRequest) -> None:
+    _by_description(auth, request, lambda item: OffsetListed(item.partition, NO_TOPIC))
 
 
-def _epoch_ends(visit: Visit, request: OffsetForLeaderEpochRequest) -> None:
-    """Once for brokers alone, which may do more with the cluster; consumers describe the topic (KIP-320)."""
-    if visit.may_with_cluster(Operation.CLUSTER_ACTION):
-        visit.go_on(request)
+def _epoch_ends(auth: AuthContext, request: OffsetForLeaderEpochRequest) -> None:
+    """Require CLUSTER_ACTION, as brokers have it, or DESCRIBE on the topic, as consumers have it (KIP-320)."""
+    if auth.allows_cluster(Operation.CLUSTER_ACTION):
+        auth.forward(request)
     else:
-        _by_description(visit, request, lambda asked: EpochEndOffset(asked.partition, NO_TOPIC))
+        _by_description(auth, request, lambda item: EpochEndOffset(item.partition, NO_TOPIC))
 
 
-def _by_description(visit: Visit, request: Any, refused: Any) -> None:
-    """Partitions of topics that may be described are asked for, the others answered by `refused`."""
-    asked = request.partitions
-    mine = may_with_topics(visit, Operation.DESCRIBE, [one.partition for one in asked])
-    if all(mine.values()):
-        visit.go_on(request)
+def _by_description(auth: AuthContext, request: Any, refused: Any) -> None:
+    """Forward partitions of topics that the caller may describe; `refused` makes the answer for each of the others."""
+    requested = request.partitions
+    allowed = allowed_topics(auth, Operation.DESCRIBE, [one.partition for one in requested])
+    if all(allowed.values()):
+        auth.forward(request)
         return
 
-    def told(answer: Any) -> Any:
+    def complete(answer: Any) -> Any:
         found = iter(answer.partitions)
-        parts = (next(found) if mine[one.partition.topic] else refused(one) for one in asked)
+        parts = (next(found) if allowed[one.partition.topic] else refused(one) for one in requested)
         return evolve(answer, partitions=tuple(parts))
 
-    rest = tuple(one for one in asked if mine[one.partition.topic])
-    visit.go_on_with(evolve(request, partitions=rest), told)
+    rest = tuple(one for one in requested if allowed[one.partition.topic])
+    auth.forward_with(evolve(request, partitions=rest), complete)
 
 
 CHECKS: Mapping[type, Check] = {

@@ -1,4 +1,4 @@
-"""A broker's answers to who asks for ACLs: it tells those of its image, and passes changes on to the controller.
+"""A broker's part of ACL requests: it describes the ACLs of its image and forwards changes to the controller.
 
 Source: `AclApis`.
 """
@@ -20,16 +20,16 @@ from groupsim.protocol.messages.acl import (
 from groupsim.protocol.messages.cluster import ClusterImage
 
 _TIMEOUT_US: Final = 30_000_000
-"""A request for ACLs names no time to wait: `request.timeout.ms` of the broker."""
+"""Requests for ACLs have no timeout of their own: `request.timeout.ms` of the broker."""
 _OFF: Final = "No Authorizer is configured"
 
 PassOn = Callable[[Call, Any, int], None]
 
 
 class AclRequests:
-    """The requests for ACLs that one life of a broker takes, by their types (`handlers`).
+    """Handlers of ACL requests in one life of a broker, by request type (`handlers`).
 
-    `enabled`: it has an authorizer; `pass_on` gives a request to the controller, with the time there is in µs.
+    `enabled`: the broker has an authorizer; `pass_on` forwards a request to the controller with a timeout in µs.
     """
 
     def __init__(self, enabled: bool, image: Callable[[], ClusterImage], pass_on: PassOn) -> None:

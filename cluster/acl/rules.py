@@ -1,16 +1,15 @@
-"""The rules by which ACLs allow and deny: `StandardAuthorizer`.
+"""The decisions of `StandardAuthorizer`: which ACLs allow and deny what.
 
-An ACL concerns a question when its resource is of the kind asked about and its name fits: the same name, the LITERAL
-"*", or a PREFIXED one that the name begins with. Of those that are for the principal (or "User:*") and the host (or
-"*") and whose operation fits,
+An ACL matches a resource of its type by name: the same name, the LITERAL "*", or a PREFIXED name that is a prefix of
+the resource's. Of the matching ACLs for the principal (or "User:*"), the host (or "*") and the operation,
 
-    one that denies ──▶ no        else one that allows ──▶ yes        else ──▶ no
+    one that denies ──▶ denied    else one that allows ──▶ allowed    else ──▶ denied
 
-and where no ACL at all concerns the resource, `allow.everyone.if.no.acl.found` decides. An operation fits the same one
-and ALL; what allows READ, WRITE, DELETE or ALTER allows DESCRIBE, too, and ALTER_CONFIGS allows DESCRIBE_CONFIGS. What
-denies implies nothing. Super users may do everything.
+Where no ACL matches the resource, `allow.everyone.if.no.acl.found` decides. An ACL applies to its own operation, ALL to
+every operation; an ACL that allows READ, WRITE, DELETE or ALTER also allows DESCRIBE, and ALTER_CONFIGS also allows
+DESCRIBE_CONFIGS. An ACL that denies implies nothing. Super users are allowed everything.
 
-Verdicts are remembered until the ACLs change: the same member asks for the same group with every heartbeat.
+Decisions are cached until the ACLs change, because every heartbeat of a member needs the same decision.
 
 Sources: `StandardAuthorizerData`, `Authorizer.authorizeByResourceType`.
 """
@@ -24,7 +23,8 @@ from groupsim.cluster.config.acl import AclConfig
 from groupsim.protocol.messages.acl import WILDCARD, Acl, Operation, Pattern, Permission, Resource
 
 EVERY_USER: Final = "User:*"
-_MOST_VERDICTS: Final = 50_000
+_MAX_DECISIONS: Final = 50_000
+# `StandardAuthorizerData`: IMPLIES_DESCRIBE and IMPLIES_DESCRIBE_CONFIGS.
 _IMPLY: Final[Mapping[int, frozenset[int]]] = {
     Operation.DESCRIBE: frozenset(
         {Operation.DESCRIBE, Operation.READ, Operation.WRITE, Operation.DELETE, Operation.ALTER}
@@ -33,25 +33,25 @@ _IMPLY: Final[Mapping[int, frozenset[int]]] = {
 }
 
 
-class Who(NamedTuple):
-    """Who asks: the principal, and the address it asks from, as Java writes it ("0:0:0:0:0:0:0:1")."""
+class Caller(NamedTuple):
+    """The principal of a request, and its address as Java writes it ("0:0:0:0:0:0:0:1")."""
 
     principal: str
     host: str
 
 
 class Authorizer(Protocol):
-    """Knows who may do what."""
+    """Decides which caller may perform which operation."""
 
-    def allows(self, who: Who, operation: Operation, resource: Resource, name: str) -> bool:
-        """Whether somebody may do an operation with a resource."""
+    def allows(self, caller: Caller, operation: Operation, resource: Resource, name: str) -> bool:
+        """Whether a caller may perform an operation on a resource."""
 
-    def allows_some(self, who: Who, operation: Operation, resource: Resource) -> bool:
-        """Whether somebody may do an operation with at least one resource of a kind, there or not."""
+    def allows_by_type(self, caller: Caller, operation: Operation, resource: Resource) -> bool:
+        """Whether a caller may perform an operation on at least one resource of a type, existing or not."""
 
 
 class StandardAuthorizer:
-    """KRaft's authorizer over the ACLs of one broker's image, which `acls` tells."""
+    """KRaft's authorizer over the ACLs of one broker's image, which `acls` returns."""
 
     def __init__(self, config: AclConfig, acls: Callable[[], frozenset[Acl]]) -> None:
         self._config = config
@@ -59,59 +59,62 @@ class StandardAuthorizer:
         self._known: frozenset[Acl] = frozenset()
         self._exact: dict[tuple[int, str], list[Acl]] = {}
         self._prefixed: dict[int, list[Acl]] = {}
-        self._verdicts: dict[tuple[Who, Operation, Resource, str], bool] = {}
+        self._decisions: dict[tuple[Caller, Operation, Resource, str], bool] = {}
 
-    def allows(self, who: Who, operation: Operation, resource: Resource, name: str) -> bool:
-        self._look()
-        asked = (who, operation, resource, name)
-        verdict = self._verdicts.get(asked)
-        if verdict is None:
-            if len(self._verdicts) >= _MOST_VERDICTS:  # somebody may ask for ever other names
-                self._verdicts.clear()
-            verdict = self._verdicts[asked] = self._decide(*asked)
-        return verdict
+    def allows(self, caller: Caller, operation: Operation, resource: Resource, name: str) -> bool:
+        self._refresh()
+        key = (caller, operation, resource, name)
+        decision = self._decisions.get(key)
+        if decision is None:
+            if len(self._decisions) >= _MAX_DECISIONS:  # a client may send new names without end
+                self._decisions.clear()
+            decision = self._decisions[key] = self._decide(*key)
+        return decision
 
-    def _look(self) -> None:
-        """Take over the ACLs there are now."""
+    def _refresh(self) -> None:
+        """Index the ACLs and clear the cache when the ACLs have changed."""
         acls = self._acls()
         if acls is self._known:
             return
         self._known = acls
         self._exact, self._prefixed = {}, {}
-        self._verdicts.clear()
-        for acl in acls:  # in any order: all that counts is whether one of them allows, and whether one denies
+        self._decisions.clear()
+        for acl in acls:  # the order does not matter: only whether one ACL allows and whether one denies
             if acl.pattern == Pattern.PREFIXED:
                 self._prefixed.setdefault(acl.resource, []).append(acl)
             else:
                 self._exact.setdefault((acl.resource, acl.name), []).append(acl)
 
-    def _decide(self, who: Who, operation: Operation, resource: Resource, name: str) -> bool:
-        if who.principal in self._config.super_users:
+    def _decide(self, caller: Caller, operation: Operation, resource: Resource, name: str) -> bool:
+        if caller.principal in self._config.super_users:
             return True
-        concerned = self._concerned(resource, name)
-        if not concerned:
+        matching = self._matching(resource, name)
+        if not matching:
             return self._config.allow_everyone
-        said = {acl.permission for acl in concerned if _is_for(acl, who) and _fits(acl, operation)}
-        return Permission.DENY not in said and Permission.ALLOW in said
+        found = {acl.permission for acl in matching if _is_for(acl, caller) and _applies(acl, operation)}
+        return Permission.DENY not in found and Permission.ALLOW in found
 
-    def _concerned(self, resource: Resource, name: str) -> list[Acl]:
-        """The ACLs of a resource, whoever they are for."""
+    def _matching(self, resource: Resource, name: str) -> list[Acl]:
+        """Return the ACLs of a resource, for all principals and hosts."""
         found = [*self._exact.get((resource, name), ())]
         if name != WILDCARD:
             found += self._exact.get((resource, WILDCARD), ())
         return found + [acl for acl in self._prefixed.get(resource, ()) if name.startswith(acl.name)]
 
-    def allows_some(self, who: Who, operation: Operation, resource: Resource) -> bool:
-        """See `Authorizer.allows_some`.
+    def allows_by_type(self, caller: Caller, operation: Operation, resource: Resource) -> bool:
+        """See `Authorizer.allows_by_type`: an ACL that allows counts unless one that denies covers it.
 
-        An ACL that allows counts unless one that denies covers it: the same name, a prefix of it, or all names.
+        A denial covers the same name, names with its prefix, or all names.
         """
-        self._look()
-        if who.principal in self._config.super_users:
+        self._refresh()
+        if caller.principal in self._config.super_users:
             return True
-        if self.allows(who, operation, resource, "hardcode"):  # Kafka's own way to ask for a name that has no ACL
+        # `Authorizer.authorizeByResourceType` uses this name for a resource without an ACL.
+        if self.allows(caller, operation, resource, "hardcode"):
             return True
-        ours = [acl for acl in self._of(resource) if _is_for(acl, who) and acl.operation in (operation, Operation.ALL)]
+        ours = [
+            acl for acl in self._of(resource) if _is_for(acl, caller) and acl.operation in (operation, Operation.ALL)
+        ]
         denied = [acl for acl in ours if acl.permission == Permission.DENY]
         if any(_is_wildcard(acl) for acl in denied):
             return False
@@ -122,11 +125,11 @@ class StandardAuthorizer:
         return (acl for acl in self._known if acl.resource == resource)
 
 
-def _is_for(acl: Acl, who: Who) -> bool:
-    return acl.principal in (who.principal, EVERY_USER) and acl.host in (who.host, WILDCARD)
+def _is_for(acl: Acl, caller: Caller) -> bool:
+    return acl.principal in (caller.principal, EVERY_USER) and acl.host in (caller.host, WILDCARD)
 
 
-def _fits(acl: Acl, operation: Operation) -> bool:
+def _applies(acl: Acl, operation: Operation) -> bool:
     if acl.operation in (operation, Operation.ALL):
         return True
     return acl.permission == Permission.ALLOW and acl.operation in _IMPLY.get(operation, ())
@@ -137,7 +140,7 @@ def _is_wildcard(acl: Acl) -> bool:
 
 
 def _covered(acl: Acl, denied: Iterable[Acl]) -> bool:
-    """Whether everything that an ACL allows is denied."""
+    """Whether one ACL denies everything that another allows."""
     for other in denied:
         if other.pattern == Pattern.PREFIXED and acl.name.startswith(other.name):
             return True

@@ -1,7 +1,7 @@
-"""What is asked of who looks at topics, makes them, lets them grow or deletes them.
+"""Authorization checks for Metadata, CreateTopics, DeleteTopics and CreatePartitions.
 
-A topic that may not be described is hidden: left out of a list of all, and else refused whether it is there or not.
-What only the controller of Kafka asks (it has an authorizer of its own) the broker asks here, with the ACLs it knows.
+A topic that the caller may not describe is left out of a list of all topics, and refused by name, whether it exists or
+not. In Kafka the controller has an authorizer of its own; here the broker makes its checks, with the ACLs of the image.
 
 Source: `KafkaApis.handleTopicMetadataRequest`, `ControllerApis.createTopics`, `deleteTopics`, `createPartitions`.
 """
@@ -14,7 +14,7 @@ from typing import Final
 
 from attrs import evolve
 
-from groupsim.cluster.acl.authorization import Check, Visit
+from groupsim.cluster.acl.authorization import AuthContext, Check
 from groupsim.cluster.acl.offsets import NO_TOPIC
 from groupsim.protocol.messages.acl import NOT_ASKED, Operation, Resource
 from groupsim.protocol.messages.admin import (
@@ -35,116 +35,121 @@ _TOPIC_FAILED: Final = "Topic authorization failed."
 
 
 class Metadata:
-    """The check of Metadata; `creates` says whether this broker makes what it is asked for."""
+    """The check of Metadata; `creates` is `auto.create.topics.enable`."""
 
     def __init__(self, creates: bool) -> None:
         self._creates = creates
 
-    def check(self, visit: Visit, request: MetadataRequest) -> None:
-        """Tell of topics that may be described, and let those be made that may be."""
+    def check(self, auth: AuthContext, request: MetadataRequest) -> None:
+        """Answer the topics that the caller may describe; create only those that it may create."""
         if request.topics is None:
-            visit.go_on_with(request, lambda answer: _seen(visit, answer, request))
+            auth.forward_with(request, lambda answer: _described(auth, answer, request))
             return
-        mine = visit.allowed(Operation.DESCRIBE, Resource.TOPIC, request.topics)
+        allowed = auth.allowed(Operation.DESCRIBE, Resource.TOPIC, request.topics)
         if request.auto_create and self._creates:
-            mine = _made(visit, mine)
-        hidden = tuple(TopicInfo(name, NO_TOPIC) for name in mine if not mine[name])
+            allowed = _creatable(auth, allowed)
+        hidden = tuple(TopicInfo(name, NO_TOPIC) for name in allowed if not allowed[name])
 
-        def told(answer: MetadataResponse) -> MetadataResponse:
-            answer = with_operations(visit, answer, request)
+        def complete(answer: MetadataResponse) -> MetadataResponse:
+            answer = with_operations(auth, answer, request)
             return evolve(answer, topics=tuple(sorted((*answer.topics, *hidden), key=lambda topic: topic.name)))
 
-        visit.go_on_with(evolve(request, topics=tuple(name for name in mine if mine[name])), told)
+        auth.forward_with(evolve(request, topics=tuple(name for name in allowed if allowed[name])), complete)
 
 
-def _made(visit: Visit, mine: Mapping[str, bool]) -> dict[str, bool]:
-    """Of topics that are not there, and would be made, those that may be."""
-    if visit.may_with_cluster(Operation.CREATE):
-        return dict(mine)
-    there = visit.image.topics
+def _creatable(auth: AuthContext, allowed: Mapping[str, bool]) -> dict[str, bool]:
+    """Restrict topics that auto-creation would create to those that the caller may create (KIP-277)."""
+    if auth.allows_cluster(Operation.CREATE):
+        return dict(allowed)
+    existing = auth.image.topics
     return {
-        name: seen and (name in there or visit.may(Operation.CREATE, Resource.TOPIC, name))
-        for name, seen in mine.items()
+        name: described and (name in existing or auth.allows(Operation.CREATE, Resource.TOPIC, name))
+        for name, described in allowed.items()
     }
 
 
-def _seen(visit: Visit, answer: MetadataResponse, request: MetadataRequest) -> MetadataResponse:
-    """Of all topics those that may be described."""
-    mine = visit.allowed(Operation.DESCRIBE, Resource.TOPIC, (topic.name for topic in answer.topics))
-    answer = evolve(answer, topics=tuple(topic for topic in answer.topics if mine[topic.name]))
-    return with_operations(visit, answer, request)
+def _described(auth: AuthContext, answer: MetadataResponse, request: MetadataRequest) -> MetadataResponse:
+    """Return the answer without the topics that the caller may not describe."""
+    allowed = auth.allowed(Operation.DESCRIBE, Resource.TOPIC, (topic.name for topic in answer.topics))
+    answer = evolve(answer, topics=tuple(topic for topic in answer.topics if allowed[topic.name]))
+    return with_operations(auth, answer, request)
 
 
-def with_operations(visit: Visit, answer: MetadataResponse, request: MetadataRequest) -> MetadataResponse:
-    """What may be done with the topics and the cluster, if it was asked for."""
+def with_operations(auth: AuthContext, answer: MetadataResponse, request: MetadataRequest) -> MetadataResponse:
+    """Add the authorized operations (KIP-430) that the request asks for."""
     if request.include_topic_operations:
-        told = (evolve(topic, operations=visit.operations(Resource.TOPIC, topic.name)) for topic in answer.topics)
-        answer = evolve(answer, topics=tuple(told))
-    cluster = visit.cluster_operations() if request.include_cluster_operations else NOT_ASKED
+        topics = (evolve(topic, operations=auth.operations(Resource.TOPIC, topic.name)) for topic in answer.topics)
+        answer = evolve(answer, topics=tuple(topics))
+    cluster = auth.cluster_operations() if request.include_cluster_operations else NOT_ASKED
     return evolve(answer, operations=cluster)
 
 
 def _once(names: Iterable[str]) -> list[str]:
-    """The names that are said once: what is said of one twice comes before what may be done with it."""
+    """Return the names without duplicates: a duplicate is refused before authorization (`ControllerApis`)."""
     return [name for name, times in Counter(names).items() if times == 1]
 
 
-def _create(visit: Visit, request: CreateTopicsRequest) -> None:
+def _create(auth: AuthContext, request: CreateTopicsRequest) -> None:
+    # Only `__cluster_metadata` is refused by name, before authorization (`ControllerApis.createTopics`).
     once = [name for name in _once(topic.name for topic in request.topics) if name != _METADATA_LOG]
-    everything = visit.may_with_cluster(Operation.CREATE)
-    mine = {name: everything or visit.may(Operation.CREATE, Resource.TOPIC, name) for name in once}
-    shown = visit.allowed(Operation.DESCRIBE_CONFIGS, Resource.TOPIC, once)
-    refused = tuple(CreatedTopic(name, NO_TOPIC, _FAILED) for name in once if not mine[name])
+    # CREATE on the cluster or on the topic is enough (KIP-277).
+    on_cluster = auth.allows_cluster(Operation.CREATE)
+    allowed = {name: on_cluster or auth.allows(Operation.CREATE, Resource.TOPIC, name) for name in once}
+    visible = auth.allowed(Operation.DESCRIBE_CONFIGS, Resource.TOPIC, once)
+    refused = tuple(CreatedTopic(name, NO_TOPIC, _FAILED) for name in once if not allowed[name])
 
-    def told(answer: CreateTopicsResponse) -> CreateTopicsResponse:
-        made = (topic if shown.get(topic.name, True) else _without_config(topic) for topic in answer.topics)
-        return CreateTopicsResponse((*made, *refused))
+    def complete(answer: CreateTopicsResponse) -> CreateTopicsResponse:
+        created = (topic if visible.get(topic.name, True) else _without_config(topic) for topic in answer.topics)
+        return CreateTopicsResponse((*created, *refused))
 
-    rest = tuple(topic for topic in request.topics if mine.get(topic.name, True))
+    rest = tuple(topic for topic in request.topics if allowed.get(topic.name, True))
     if rest:
-        visit.go_on_with(evolve(request, topics=rest), told)
+        auth.forward_with(evolve(request, topics=rest), complete)
     else:
-        visit.answer(CreateTopicsResponse(refused))
+        auth.answer(CreateTopicsResponse(refused))
 
 
 def _without_config(topic: CreatedTopic) -> CreatedTopic:
-    """A new topic, as who may not see its settings is told of it."""
+    """Return a created topic for a caller without DESCRIBE_CONFIGS: no configs and no counts (KIP-525)."""
     if topic.error:
         return topic
     return evolve(topic, config=(), partitions=-1, replication=-1, config_error=NO_TOPIC)
 
 
-def _delete(visit: Visit, request: DeleteTopicsRequest) -> None:
-    """What may be described, and not deleted, is refused with its id: by it the wire tells whether to name it."""
+def _delete(auth: AuthContext, request: DeleteTopicsRequest) -> None:
+    """Refuse topics that the caller may not delete.
+
+    A topic that the caller may describe keeps its id in the refusal: the encoder answers its name only with an id.
+    """
     once = _once(request.topics)
-    everything = visit.may_with_cluster(Operation.DELETE)
-    shown = {name: everything or visit.may(Operation.DESCRIBE, Resource.TOPIC, name) for name in once}
-    mine = {name: everything or visit.may(Operation.DELETE, Resource.TOPIC, name) for name in once}
-    there = visit.image.topics
+    on_cluster = auth.allows_cluster(Operation.DELETE)
+    described = {name: on_cluster or auth.allows(Operation.DESCRIBE, Resource.TOPIC, name) for name in once}
+    allowed = {name: on_cluster or auth.allows(Operation.DELETE, Resource.TOPIC, name) for name in once}
+    existing = auth.image.topics
     refused = tuple(
-        DeletedTopic(name, NO_TOPIC, _TOPIC_FAILED, there[name].topic_id if shown[name] else None)
+        DeletedTopic(name, NO_TOPIC, _TOPIC_FAILED, existing[name].topic_id if described[name] else None)
         for name in once
-        if not shown[name] or (name in there and not mine[name])
+        if not described[name] or (name in existing and not allowed[name])
     )
     names = {topic.name for topic in refused}
     rest = tuple(name for name in request.topics if name not in names)
     if rest:
-        visit.go_on_with(evolve(request, topics=rest), lambda answer: DeleteTopicsResponse((*answer.topics, *refused)))
+        auth.forward_with(evolve(request, topics=rest), lambda answer: DeleteTopicsResponse((*answer.topics, *refused)))
     else:
-        visit.answer(DeleteTopicsResponse(refused))
+        auth.answer(DeleteTopicsResponse(refused))
 
 
-def _grow(visit: Visit, request: CreatePartitionsRequest) -> None:
+def _grow(auth: AuthContext, request: CreatePartitionsRequest) -> None:
     once = _once(more.name for more in request.topics)
-    mine = visit.allowed(Operation.ALTER, Resource.TOPIC, once)
-    refused = tuple((name, NO_TOPIC, None) for name in once if not mine[name])
-    rest = tuple(more for more in request.topics if mine.get(more.name, True))
+    allowed = auth.allowed(Operation.ALTER, Resource.TOPIC, once)
+    refused = tuple((name, NO_TOPIC, None) for name in once if not allowed[name])
+    rest = tuple(more for more in request.topics if allowed.get(more.name, True))
     if rest:
-        visit.go_on_with(
+        auth.forward_with(
             evolve(request, topics=rest), lambda answer: CreatePartitionsResponse((*answer.topics, *refused))
         )
     else:
-        visit.answer(CreatePartitionsResponse(refused))
+        auth.answer(CreatePartitionsResponse(refused))
 
 
 CHECKS: Mapping[type, Check] = {

@@ -1,4 +1,4 @@
-"""What is asked of producers that want an id, and of transactions.
+"""Authorization checks for InitProducerId and the requests of transactions.
 
 Source: `KafkaApis.handleInitProducerIdRequest` and its neighbours.
 """
@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from groupsim.cluster.acl.authorization import Check, Visit
+from groupsim.cluster.acl.authorization import AuthContext, Check
 from groupsim.cluster.acl.groups import NO_GROUP
-from groupsim.cluster.acl.offsets import NO_TOPIC, commit_to_topics, may_with_topics
+from groupsim.cluster.acl.offsets import NO_TOPIC, allowed_topics, commit_to_topics
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.acl import Operation, Resource
 from groupsim.protocol.messages.transactions import (
@@ -23,82 +23,82 @@ from groupsim.protocol.messages.transactions import (
     WriteTxnMarkersRequest,
 )
 
-NO_ID: Final = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
+NO_TRANSACTIONAL_ID: Final = ErrorCode.TRANSACTIONAL_ID_AUTHORIZATION_FAILED
 NO_CLUSTER: Final = ErrorCode.CLUSTER_AUTHORIZATION_FAILED
-_OF_BROKERS = 4  # from this version of AddPartitionsToTxn on only brokers speak it
+_BROKERS_ONLY = 4  # from this version of AddPartitionsToTxn on only brokers send it (KIP-890)
 
 
-def _writes_as(visit: Visit, request: Any) -> bool:
-    return visit.may(Operation.WRITE, Resource.TRANSACTIONAL_ID, request.transactional_id)
+def _writes_as(auth: AuthContext, request: Any) -> bool:
+    return auth.allows(Operation.WRITE, Resource.TRANSACTIONAL_ID, request.transactional_id)
 
 
-def _init(visit: Visit, request: InitProducerIdRequest) -> None:
-    """An idempotent producer may write somewhere at least, or to the cluster."""
+def _init(auth: AuthContext, request: InitProducerIdRequest) -> None:
+    """Require IDEMPOTENT_WRITE on the cluster, or WRITE on any topic (KIP-679), for an id without transactions."""
     if request.transactional_id is not None:
-        _of_id(visit, request)
-    elif visit.may_with_cluster(Operation.IDEMPOTENT_WRITE) or visit.may_with_some(Operation.WRITE, Resource.TOPIC):
-        visit.go_on(request)
+        _of_id(auth, request)
+    elif auth.allows_cluster(Operation.IDEMPOTENT_WRITE) or auth.allows_by_type(Operation.WRITE, Resource.TOPIC):
+        auth.forward(request)
     else:
-        visit.refuse(NO_CLUSTER)
+        auth.refuse(NO_CLUSTER)
 
 
-def _of_id(visit: Visit, request: Any) -> None:
-    if _writes_as(visit, request):
-        visit.go_on(request)
+def _of_id(auth: AuthContext, request: Any) -> None:
+    if _writes_as(auth, request):
+        auth.forward(request)
     else:
-        visit.refuse(NO_ID)
+        auth.refuse(NO_TRANSACTIONAL_ID)
 
 
-def _add_partitions(visit: Visit, request: AddPartitionsToTxnRequest) -> None:
-    if request.version >= _OF_BROKERS:
-        if visit.may_with_cluster(Operation.CLUSTER_ACTION):
-            visit.go_on(request)
+def _add_partitions(auth: AuthContext, request: AddPartitionsToTxnRequest) -> None:
+    if request.version >= _BROKERS_ONLY:
+        if auth.allows_cluster(Operation.CLUSTER_ACTION):
+            auth.forward(request)
         else:
-            visit.answer(AddPartitionsToTxnResponse(error=NO_CLUSTER))
-    elif _writes_as(visit, request):
-        _add_to_topics(visit, request)
+            auth.answer(AddPartitionsToTxnResponse(error=NO_CLUSTER))
+    elif _writes_as(auth, request):
+        _add_to_topics(auth, request)
     else:
-        visit.refuse(NO_ID)
+        auth.refuse(NO_TRANSACTIONAL_ID)
 
 
-def _add_to_topics(visit: Visit, request: AddPartitionsToTxnRequest) -> None:
-    """One topic that may not be written to, and nothing is added at all."""
-    mine = may_with_topics(visit, Operation.WRITE, request.partitions)
-    if all(mine.values()):
-        visit.go_on(request)
+def _add_to_topics(auth: AuthContext, request: AddPartitionsToTxnRequest) -> None:
+    """Add all partitions or none: OPERATION_NOT_ATTEMPTED for the allowed ones (`handleAddPartitionsToTxnRequest`)."""
+    allowed = allowed_topics(auth, Operation.WRITE, request.partitions)
+    if all(allowed.values()):
+        auth.forward(request)
         return
     results = []
     for partition in request.partitions:
-        known = visit.image.partition(partition) is not None
+        known = auth.image.partition(partition) is not None
         missing = ErrorCode.OPERATION_NOT_ATTEMPTED if known else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        results.append((partition, missing if mine[partition.topic] else NO_TOPIC))
-    visit.answer(AddPartitionsToTxnResponse(tuple(results)))
+        results.append((partition, missing if allowed[partition.topic] else NO_TOPIC))
+    auth.answer(AddPartitionsToTxnResponse(tuple(results)))
 
 
-def _add_offsets(visit: Visit, request: AddOffsetsToTxnRequest) -> None:
-    if not _writes_as(visit, request):
-        visit.refuse(NO_ID)
-    elif visit.may(Operation.READ, Resource.GROUP, request.group_id):
-        visit.go_on(request)
+def _add_offsets(auth: AuthContext, request: AddOffsetsToTxnRequest) -> None:
+    if not _writes_as(auth, request):
+        auth.refuse(NO_TRANSACTIONAL_ID)
+    elif auth.allows(Operation.READ, Resource.GROUP, request.group_id):
+        auth.forward(request)
     else:
-        visit.refuse(NO_GROUP)
+        auth.refuse(NO_GROUP)
 
 
-def _commit(visit: Visit, request: TxnOffsetCommitRequest) -> None:
-    if not _writes_as(visit, request):
-        visit.refuse(NO_ID)
-    elif visit.may(Operation.READ, Resource.GROUP, request.group_id):
-        commit_to_topics(visit, request, "results")
+def _commit(auth: AuthContext, request: TxnOffsetCommitRequest) -> None:
+    if not _writes_as(auth, request):
+        auth.refuse(NO_TRANSACTIONAL_ID)
+    elif auth.allows(Operation.READ, Resource.GROUP, request.group_id):
+        commit_to_topics(auth, request, "results")
     else:
-        visit.refuse(NO_GROUP)
+        auth.refuse(NO_GROUP)
 
 
-def _write_markers(visit: Visit, request: WriteTxnMarkersRequest) -> None:
-    """Brokers do this; administrators may, to end what hangs."""
-    if visit.may_with_cluster(Operation.ALTER) or visit.may_with_cluster(Operation.CLUSTER_ACTION):
-        visit.go_on(request)
+def _write_markers(auth: AuthContext, request: WriteTxnMarkersRequest) -> None:
+    """Require CLUSTER_ACTION, as brokers have it, or ALTER, as administrators may have it (KIP-1037)."""
+    if auth.allows_cluster(Operation.ALTER) or auth.allows_cluster(Operation.CLUSTER_ACTION):
+        auth.forward(request)
     else:
-        visit.refuse(NO_CLUSTER)
+        auth.refuse(NO_CLUSTER)
 
 
 CHECKS: Mapping[type, Check] = {

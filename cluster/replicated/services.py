@@ -10,8 +10,8 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from groupsim.cluster.acl.checks import gate_of
-from groupsim.cluster.acl.operations import allowed_everything
+from groupsim.cluster.acl.checks import authorization_of
+from groupsim.cluster.acl.operations import with_all_operations
 from groupsim.cluster.acl.requests import AclRequests
 from groupsim.cluster.broker.admin.auto_creation import AutoCreation
 from groupsim.cluster.broker.admin.effective import Settings
@@ -120,14 +120,14 @@ class ReplicatedServices:
         return {**own, **{kind: take for part in parts for kind, take in part.handlers.items()}}
 
     def _guarded(self, handlers: dict[type, Handler]) -> dict[type, Handler]:
-        """The handlers behind the gate, where the broker has an authorizer."""
+        """Return the handlers with their authorization checks, where the broker has an authorizer."""
         broker = self._broker
-        gate = gate_of(self._config, self._image)
-        self._everybody = gate is None
-        if gate is None:
+        authorization = authorization_of(self._config, self._image)
+        self._everybody = authorization is None
+        if authorization is None:
             return handlers
-        self.admin.forbids = gate.forbids
-        return gate.guarded(handlers, lambda call, request: broker.groups.handle(call))
+        self.admin.forbids = authorization.forbids
+        return authorization.guarded(handlers, lambda call, request: broker.groups.handle(call))
 
     # --- parts.Services --------------------------------------------------------------------------------------
 
@@ -176,7 +176,7 @@ class ReplicatedServices:
             said = making.make(name for name in sorted(set(request.topics)) if name not in there)
         answer = self._broker.metadata.describe(request.topics)
         answer = with_errors(answer, said) if said else answer
-        call.answer(allowed_everything(answer, request) if self._everybody else answer)
+        call.answer(with_all_operations(answer, request) if self._everybody else answer)
 
     def _find_coordinator(self, call: Line, request: FindCoordinatorRequest) -> None:
         if request.key_type == TRANSACTION_KEY:

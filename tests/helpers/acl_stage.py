@@ -36,21 +36,21 @@ def acl(
 
 
 class Guarded:
-    """A cluster on which `home` may do everything, and everybody else nothing without an ACL."""
+    """A cluster on which clients from `home` may do everything, and other clients nothing without an ACL."""
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
 
     async def home(self, request: Any, node: int = 0) -> Any:
-        """What who may do everything is answered."""
+        """Return the answer to a client that may do everything."""
         return await self.stage.ask(node, request, HOME)
 
     async def away(self, request: Any, node: int = 0) -> Any:
-        """What a stranger is answered."""
+        """Return the answer to a client from elsewhere."""
         return await self.stage.ask(node, request, AWAY)
 
     async def allow(self, *acls: Acl) -> None:
-        """Make ACLs; all brokers have heard of them."""
+        """Create ACLs and wait until all brokers have them."""
         answer = await self.home(CreateAclsRequest(acls))
         assert [error for error, _ in answer.results if error] == []
         await self.stage.loop.sleep(1_000_000)

@@ -1,4 +1,4 @@
-"""A broker with an authorizer: what passes its gate, and what does not. (What each API answers: tests/conformance.)"""
+"""A broker with an authorizer: which requests reach their handlers. (The answers of each API: tests/conformance.)"""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from groupsim.cluster.acl.checks import gate_of
+from groupsim.cluster.acl.checks import authorization_of
 from groupsim.cluster.acl.offsets import in_place
 from groupsim.cluster.config.acl import STANDARD, AclConfig
 from groupsim.cluster.config.cluster import ClusterConfig
@@ -47,28 +47,28 @@ MINE = acl(Resource.GROUP, "g", host=AWAY)
 
 
 def test_every_request_that_a_client_can_send_has_a_check() -> None:
-    """What the wire reads is asked about before it is carried out."""
-    gate = gate_of(ClusterConfig(acl=AclConfig(STANDARD)), ClusterImage)
-    assert gate is not None
-    checked = {kind.API for kind in gate.guarded({}, lambda call, request: None)}  # type: ignore[attr-defined]
+    """Every API that the wire reads is authorized before its handler runs."""
+    authorization = authorization_of(ClusterConfig(acl=AclConfig(STANDARD)), ClusterImage)
+    assert authorization is not None
+    checked = {kind.API for kind in authorization.guarded({}, lambda call, request: None)}  # type: ignore[attr-defined]
     assert checked == set(READERS)
 
 
 def test_a_handler_without_a_check_is_an_error() -> None:
-    """A new request is not forgotten."""
-    gate = gate_of(ClusterConfig(acl=AclConfig(STANDARD)), ClusterImage)
-    assert gate is not None
+    """A new request without a check raises KeyError when the handlers are wrapped."""
+    authorization = authorization_of(ClusterConfig(acl=AclConfig(STANDARD)), ClusterImage)
+    assert authorization is not None
     with pytest.raises(KeyError):
-        gate.guarded({ClusterImage: lambda call, request: None}, lambda call, request: None)
+        authorization.guarded({ClusterImage: lambda call, request: None}, lambda call, request: None)
 
 
-def test_without_an_authorizer_there_is_no_gate() -> None:
-    """Without an authorizer no request passes a gate."""
-    assert gate_of(ClusterConfig(), ClusterImage) is None
+def test_without_an_authorizer_there_are_no_checks() -> None:
+    """Without an authorizer a broker has no authorization checks at all."""
+    assert authorization_of(ClusterConfig(), ClusterImage) is None
 
 
 def test_brokers_pass_unasked() -> None:
-    """They have no ACL, and yet followers fetch: without them a commit to three replicas would not be answered."""
+    """Followers fetch without an ACL: otherwise a commit to three replicas would not be answered."""
 
     async def story(cluster: Guarded) -> None:
         leader = cluster.stage.leader(OF_G)
@@ -78,13 +78,13 @@ def test_brokers_pass_unasked() -> None:
         await cluster.stage.loop.sleep(60 * SECOND)
         assert len(cluster.stage.isr(OF_G)) == 3
         refused = await cluster.stage.ask(leader, HeartbeatRequest("g", 1, "m"), "broker-1")
-        assert refused.error is NO_GROUP  # a client that calls itself so is none
+        assert refused.error is NO_GROUP  # a client with a broker's name is no broker
 
     guarded(story)
 
 
 def test_who_is_not_authenticated_may_be_a_super_user() -> None:
-    """Clients are User:ANONYMOUS."""
+    """A client without authentication is User:ANONYMOUS, which may be a super user."""
 
     async def story(stage: Stage) -> None:
         answer = await stage.ask(stage.leader(OF_G), HeartbeatRequest("g", 1, "m"))
@@ -94,14 +94,14 @@ def test_who_is_not_authenticated_may_be_a_super_user() -> None:
 
 
 def test_acls_hold_on_all_brokers_and_are_told_by_each() -> None:
-    """Made through one broker, told and followed by another, and gone from all when they are deleted."""
+    """ACLs created through one broker hold on another, which describes them, and end on all brokers when deleted."""
 
     async def story(cluster: Guarded) -> None:
         await cluster.allow(MINE, acl(Resource.CLUSTER, CLUSTER_NAME, Operation.DESCRIBE, host=AWAY))
         leader = cluster.stage.leader(OF_G)
         assert (await cluster.away(HeartbeatRequest("g", 1, "m"), leader)).error is ErrorCode.UNKNOWN_MEMBER_ID
-        told = await cluster.away(DescribeAclsRequest(AclFilter(name="g")), 3)
-        assert told.acls == (MINE,)
+        described = await cluster.away(DescribeAclsRequest(AclFilter(name="g")), 3)
+        assert described.acls == (MINE,)
         gone = await cluster.home(DeleteAclsRequest((AclFilter(name="g"),)), 2)
         assert [result.acls for result in gone.results] == [(MINE,)]
         await cluster.stage.loop.sleep(SECOND)
@@ -110,8 +110,8 @@ def test_acls_hold_on_all_brokers_and_are_told_by_each() -> None:
     guarded(story)
 
 
-def test_a_broker_that_comes_back_has_one_gate() -> None:
-    """The next life of a broker asks once, with the ACLs that there are by then."""
+def test_a_restarted_broker_checks_requests_once() -> None:
+    """The next life of a broker checks each request once, with the ACLs of that time."""
 
     async def story(cluster: Guarded) -> None:
         stage = cluster.stage
@@ -131,7 +131,7 @@ def test_a_broker_that_comes_back_has_one_gate() -> None:
 
 
 def test_a_member_that_loses_its_right_is_told_with_its_next_request() -> None:
-    """Its session goes on until it ends by itself, since its heartbeats no longer arrive."""
+    """Its heartbeats are refused before the coordinator sees them, so its session expires."""
 
     async def story(cluster: Guarded) -> None:
         await cluster.allow(MINE)
@@ -152,7 +152,7 @@ def test_a_member_that_loses_its_right_is_told_with_its_next_request() -> None:
 
 
 def test_offsets_are_committed_where_they_may_be() -> None:
-    """A commit to two topics is carried out for the one that may be read, in the order of the request."""
+    """A commit to two topics takes effect for the one that the caller may read; results keep the request's order."""
 
     async def story(cluster: Guarded) -> None:
         cluster.stage.cluster.create_topic("u", 1)
@@ -169,16 +169,16 @@ def test_offsets_are_committed_where_they_may_be() -> None:
 
 
 def test_a_partition_that_is_named_twice_has_two_results() -> None:
-    """Each is told what became of its own commit, beside what is not for who asks."""
+    """Each occurrence gets the result of its own commit; forbidden partitions keep their places."""
     other = TopicPartition("u", 0)
     results = ((T0, ErrorCode.OFFSET_METADATA_TOO_LARGE), (T0, ErrorCode.NONE))
-    told = in_place([T0, other, T0], {"t": True, "u": False}, results)
-    assert told == (results[0], (other, ErrorCode.TOPIC_AUTHORIZATION_FAILED), results[1])
+    results_in_order = in_place([T0, other, T0], {"t": True, "u": False}, results)
+    assert results_in_order == (results[0], (other, ErrorCode.TOPIC_AUTHORIZATION_FAILED), results[1])
 
 
 @pytest.mark.parametrize("process", ["one", "two"])
 def test_acls_are_kept_with_the_cluster(tmp_path: Path, process: str) -> None:
-    """The next process of a cluster with a folder has the ACLs of the one before, and those it made last."""
+    """The next process of a cluster with a data directory has the ACLs of the one before, the last change included."""
 
     async def first(cluster: Guarded) -> None:
         await cluster.allow(MINE, acl(Resource.GROUP, "ü", Operation.READ, pattern=Pattern.PREFIXED))
@@ -227,7 +227,7 @@ _FIELDS: dict[str, Any] = {
 
 
 def test_too_many_acls_at_once_are_none() -> None:
-    """Kafka's limit of records for one request; what is there already does not count."""
+    """One request may create 10,000 ACLs at most, not counting existing ones, and delete as many."""
 
     async def story(cluster: Guarded) -> None:
         before = cluster.stage.cluster.controller.image.acls
@@ -247,9 +247,9 @@ def test_too_many_acls_at_once_are_none() -> None:
 
 
 def test_pages_of_topics_go_on_where_a_stranger_may_not_look() -> None:
-    """A cursor may name a topic that is hidden, or gone; what is before it is not spoken of.
+    """A cursor may name a hidden or deleted topic; topics before it are not in the answer.
 
-    One of a topic that was not asked for, or of a partition below 0, is wrong.
+    A cursor at a topic that the request does not name, or at a partition below 0, is INVALID_REQUEST.
     """
 
     async def story(cluster: Guarded) -> None:
@@ -257,15 +257,15 @@ def test_pages_of_topics_go_on_where_a_stranger_may_not_look() -> None:
             cluster.stage.cluster.create_topic(name, 1, replication=1)
         await cluster.allow(*(acl(Resource.TOPIC, name, Operation.DESCRIBE, host=AWAY) for name in ("b", "e")))
 
-        async def told(cursor: tuple[str, int], *names: str) -> dict[str, ErrorCode]:
+        async def errors(cursor: tuple[str, int], *names: str) -> dict[str, ErrorCode]:
             answer = await cluster.away(DescribeTopicPartitionsRequest(names, 10, cursor))
             return {topic.name: topic.error for topic in answer.topics}
 
         hidden = ErrorCode.TOPIC_AUTHORIZATION_FAILED
-        assert await told(("c", 0)) == {"e": ErrorCode.NONE}
-        assert await told(("d", 0), "a", "b", "d", "e") == {"d": hidden, "e": ErrorCode.NONE}
-        assert await told(("d", 0), "d") == {"d": hidden}
-        assert await told(("c", 0), "a", "d") == {"a": ErrorCode.INVALID_REQUEST, "d": ErrorCode.INVALID_REQUEST}
-        assert await told(("d", -1), "d") == {"d": ErrorCode.INVALID_REQUEST}
+        assert await errors(("c", 0)) == {"e": ErrorCode.NONE}
+        assert await errors(("d", 0), "a", "b", "d", "e") == {"d": hidden, "e": ErrorCode.NONE}
+        assert await errors(("d", 0), "d") == {"d": hidden}
+        assert await errors(("c", 0), "a", "d") == {"a": ErrorCode.INVALID_REQUEST, "d": ErrorCode.INVALID_REQUEST}
+        assert await errors(("d", -1), "d") == {"d": ErrorCode.INVALID_REQUEST}
 
     guarded(story)

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 import pytest
 
-from groupsim.cluster.acl.rules import StandardAuthorizer, Who
+from groupsim.cluster.acl.rules import Caller, StandardAuthorizer
 from groupsim.cluster.config.acl import STANDARD, AclConfig
 from groupsim.protocol.messages.acl import Acl, Operation, Pattern, Permission, Resource
 from tests.helpers.acl_stage import acl
 
-ME = Who("User:me", "10.0.0.1")
+ME = Caller("User:me", "10.0.0.1")
 GROUP, TOPIC = Resource.GROUP, Resource.TOPIC
 READ, WRITE, DESCRIBE = Operation.READ, Operation.WRITE, Operation.DESCRIBE
 DENY = Permission.DENY
@@ -24,7 +24,7 @@ def authorizer(acls: Iterable[Acl], *, everyone: bool = False, super_users: Iter
 
 
 def mine(name: str, operation: Operation = Operation.ALL, **others: object) -> Acl:
-    """An ACL of a group for whom the tests ask."""
+    """An ACL of a group for the caller of these tests."""
     return acl(GROUP, name, operation, principal="User:me", **others)  # type: ignore[arg-type]
 
 
@@ -47,7 +47,7 @@ def may(acls: Iterable[Acl], operation: Operation = READ, name: str = "orders") 
     ],
 )
 def test_what_allows_one_operation_allows_those_it_implies(allowed: Operation, implied: set[Operation]) -> None:
-    """Who reads, writes, deletes or alters may describe; who alters settings may see them; nothing else follows."""
+    """READ, WRITE, DELETE and ALTER imply DESCRIBE, ALTER_CONFIGS implies DESCRIBE_CONFIGS; nothing else is implied."""
     assert {each for each in Operation if may([mine("orders", allowed)], each)} == implied
 
 
@@ -72,13 +72,13 @@ def test_what_denies_an_operation_denies_that_one_alone() -> None:
     ],
 )
 def test_a_pattern_fits_by_its_name(name: str, pattern: Pattern, fits: bool) -> None:
-    """The name itself, a prefix of it, or the wildcard, which is no prefix."""
+    """A pattern matches the name itself, a prefix of it if PREFIXED, or every name if it is the literal wildcard."""
     assert may([mine(name, READ, pattern=pattern)]) is fits
 
 
 @pytest.mark.parametrize(("name", "pattern"), [("*", Pattern.LITERAL), ("or", Pattern.PREFIXED)])
 def test_a_denial_wins_from_whatever_pattern(name: str, pattern: Pattern) -> None:
-    """No ACL is nearer to a resource than another."""
+    """A denial from any matching pattern wins over an ACL with the exact name."""
     assert not may([mine("orders", READ), mine(name, READ, pattern=pattern, permission=DENY)])
 
 
@@ -97,17 +97,17 @@ def test_a_denial_wins_from_whatever_pattern(name: str, pattern: Pattern) -> Non
     ],
 )
 def test_an_acl_is_for_a_principal_on_a_host(principal: str, host: str, fits: bool) -> None:
-    """Both have to be those of who asks, or everybody's."""
+    """Principal and host have to be the caller's or the wildcard."""
     assert may([acl(GROUP, "orders", READ, principal=principal, host=host)]) is fits
 
 
 def test_acls_of_another_kind_of_resource_say_nothing() -> None:
-    """A topic of the same name is another resource."""
+    """An ACL of a topic does not apply to a group of the same name."""
     assert not may([acl(TOPIC, "orders", READ, principal="User:me")])
 
 
 def test_without_any_acl_of_a_resource_a_setting_decides() -> None:
-    """`allow.everyone.if.no.acl.found`; an ACL for somebody else is an ACL of the resource."""
+    """`allow.everyone.if.no.acl.found` decides; an ACL for another principal is an ACL of the resource."""
     assert authorizer([], everyone=True).allows(ME, READ, GROUP, "orders")
     assert not authorizer([]).allows(ME, READ, GROUP, "orders")
     of_others = [acl(GROUP, "orders", DESCRIBE, principal="User:you")]
@@ -116,15 +116,15 @@ def test_without_any_acl_of_a_resource_a_setting_decides() -> None:
 
 
 def test_a_super_user_may_do_everything() -> None:
-    """Whatever denies it."""
+    """A super user is allowed everything, despite any ACL that denies."""
     rules = authorizer([acl(GROUP, "*", principal="User:*", permission=DENY)], super_users=["User:me"])
     assert rules.allows(ME, READ, GROUP, "orders")
-    assert rules.allows_some(ME, WRITE, TOPIC)
-    assert not rules.allows(Who("User:you", ME.host), READ, GROUP, "orders")
+    assert rules.allows_by_type(ME, WRITE, TOPIC)
+    assert not rules.allows(Caller("User:you", ME.host), READ, GROUP, "orders")
 
 
 def test_a_verdict_holds_until_the_acls_change() -> None:
-    """New ACLs are asked anew, however often the old ones were."""
+    """A cached decision ends when the ACLs change."""
     kept = [frozenset[Acl]()]
     rules = StandardAuthorizer(AclConfig(STANDARD), lambda: kept[0])
     assert not rules.allows(ME, READ, GROUP, "orders")
@@ -135,11 +135,11 @@ def test_a_verdict_holds_until_the_acls_change() -> None:
 
 
 def test_names_without_end_are_not_all_remembered() -> None:
-    """Who asks for ever other groups does not fill the memory."""
+    """The cache of decisions stays bounded when a client sends new group ids without end."""
     rules = authorizer([])
     for number in range(120_000):
         rules.allows(ME, READ, GROUP, f"g{number}")
-    assert len(rules._verdicts) <= 50_000
+    assert len(rules._decisions) <= 50_000
 
 
 def topics(*acls: tuple[str, Pattern, Permission]) -> list[Acl]:
@@ -170,10 +170,10 @@ ALLOW, LITERAL, PREFIXED = Permission.ALLOW, Pattern.LITERAL, Pattern.PREFIXED
 def test_some_resource_is_allowed_unless_denials_cover_all(
     acls: list[tuple[str, Pattern, Permission]], some: bool
 ) -> None:
-    """An idempotent producer needs one topic that it may write to, there or not."""
-    assert authorizer(topics(*acls)).allows_some(ME, WRITE, TOPIC) is some
+    """Authorization by type needs one allowed name, existing or not, that no denial covers."""
+    assert authorizer(topics(*acls)).allows_by_type(ME, WRITE, TOPIC) is some
 
 
 def test_for_some_resource_nothing_is_implied() -> None:
-    """Who may write to a topic may describe it, and yet describing *some* topic is not so found."""
-    assert not authorizer(topics(("a", LITERAL, ALLOW))).allows_some(ME, DESCRIBE, TOPIC)
+    """WRITE implies DESCRIBE on a topic, but not in authorization by type."""
+    assert not authorizer(topics(("a", LITERAL, ALLOW))).allows_by_type(ME, DESCRIBE, TOPIC)

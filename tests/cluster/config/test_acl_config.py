@@ -9,7 +9,7 @@ from groupsim.cluster.config.cluster import ClusterConfig
 
 
 def test_kafkas_properties_turn_the_authorizer_on() -> None:
-    """By the names of server.properties; without the class the others do nothing."""
+    """The properties have the names of server.properties; without the class the others have no effect."""
     given = {"authorizer.class.name": STANDARD, "super.users": "User:a; User:b ;"}
     config = ClusterConfig.from_properties({**given, "allow.everyone.if.no.acl.found": "true"})
     assert config.acl == AclConfig(STANDARD, frozenset({"User:a", "User:b"}), allow_everyone=True)
