@@ -1,7 +1,7 @@
-"""The cluster: brokers, a controller, topics, and the network between all of them and the clients.
+"""The cluster: brokers, a controller, topics, and the network between them and the clients.
 
-One `Cluster` is all that members and scenarios need of the world: `transport` and `data` for the members, `network` for
-faults, and what an administrator does. Its kind of logs is a strategy, a `broker.Logs`:
+Members and scenarios see a `Cluster` only: `transport` and `data` are for members, `network` is for faults, and the
+other methods are an administrator's. The kind of logs is a strategy, a `broker.Logs`:
 `replicated.logs.ReplicatedLogs`, or `counted.logs.CountedLogs`, where records are only counted.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from groupsim.cluster.broker.broker import Node
+from groupsim.cluster.broker.broker import Broker
 from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.network.causes import caused_by
 from groupsim.cluster.network.network import Network, Timing
@@ -39,7 +39,7 @@ Rate = int | float | str | Decimal
 
 
 class Cluster:
-    """A running cluster. Every broker is up, every partition has its leader, every coordinator has loaded."""
+    """A running cluster, which begins with every broker up, every partition led and every coordinator loaded."""
 
     def __init__(self, loop: EventLoop, config: ClusterConfig | None = None) -> None:
         self.loop = loop
@@ -51,15 +51,15 @@ class Cluster:
         self._counted: CountedLogs | None = None
         self._replicated: ReplicatedLogs | None = None
         self._logs = logs = self._make_logs()
-        self.brokers = {node: Node(self.network, node, self.rack_of(node), config, logs) for node in config.nodes}
+        self.brokers = {node: Broker(self.network, node, self.rack_of(node), config, logs) for node in config.nodes}
         self.network.attach(self.brokers, logs.others)
         self._tapped = False
-        self.network.links.watchers.append(self._look_for_trouble)
-        self.network.watchers.append(self._messages_are_harmed)
+        self.network.links.watchers.append(self._update_trouble)
+        self.network.watchers.append(self._message_fault_began)
         logs.begin(self.brokers)
 
     def _make_logs(self) -> Logs:
-        """The strategy; only the one that is needed is imported, for start-up's sake."""
+        """Return the kind of logs; only the module that is needed is imported, which shortens the start."""
         if self.config.counted is not None:
             from groupsim.cluster.counted.logs import CountedLogs
 
@@ -71,7 +71,7 @@ class Cluster:
         return self._replicated
 
     def rack_of(self, node: int) -> str | None:
-        """The rack of a broker; None where there are no racks."""
+        """Return the rack of a broker; None in a cluster without racks."""
         racks = self.config.racks
         return racks[self.config.nodes.index(node) % len(racks)] if racks else None
 
@@ -91,7 +91,7 @@ class Cluster:
 
     @property
     def data(self) -> Data | None:
-        """Where consumers read counted records; None where they pull from the brokers."""
+        """The counted records that consumers read; None where consumers fetch from brokers."""
         return None if self._counted is None else self._counted.feed
 
     @property
@@ -101,16 +101,16 @@ class Cluster:
 
     @property
     def cluster_id(self) -> str:
-        """22 characters of base64, as Kafka prints it. Raises `ValueError` where records are only counted."""
+        """The cluster id: 22 characters of base64, as in Kafka. Raises `ValueError` where records are only counted."""
         return self.replicated.cluster_id
 
     @property
     def image(self) -> ClusterImage:
-        """The cluster's metadata as the controller has decided."""
+        """The cluster's metadata at the controller."""
         return self._logs.controller.image
 
     def watch(self, listener: Callable[[ClusterImage], None]) -> None:
-        """Call `listener` with every image that the controller makes from now on."""
+        """Call `listener` with every future image of the controller."""
         self._logs.controller.on_image.append(listener)
 
     @property
@@ -132,10 +132,10 @@ class Cluster:
         assignment: Sequence[Sequence[int]] | None = None,
         sizes: Sizes = DEFAULT_SIZES,
     ) -> None:
-        """Create a topic that gets `rate` records per second of these `sizes`, shared out by `weights` (equally).
+        """Create a topic that gets `rate` records per second of `sizes`, distributed by `weights` (default: equal).
 
         `replication` is `default.replication.factor` unless given; `assignment` lists each partition's replicas. Raises
-        `ValueError` when the topic exists, or when the numbers make no sense.
+        `ValueError` when the topic exists, or when the numbers contradict each other.
         """
         shares = [1] * partitions if weights is None else list(weights)
         if len(shares) != partitions:
@@ -149,7 +149,7 @@ class Cluster:
             self._logs.feed.open(name, shares, speed, sizes)
 
     def add_partitions(self, topic: str, total: int) -> None:
-        """Give a topic more partitions, `total` in all. Raises `ValueError` for an unknown topic or too few."""
+        """Add partitions to a topic, up to `total`. Raises `ValueError` for an unknown topic or too few."""
         known = self.image.topics.get(topic)
         before = 0 if known is None else len(known.partitions)
         with caused_by(self.loop.trace):
@@ -157,23 +157,23 @@ class Cluster:
             self._logs.feed.grow(topic, [1] * (total - before))
 
     def delete_topic(self, name: str) -> None:
-        """Delete a topic: its data, and what groups committed for it. Raises `ValueError` when there is none."""
+        """Delete a topic, its data and its committed offsets. Raises `ValueError` for an unknown topic."""
         with caused_by(self.loop.trace):
             self._logs.controller.delete_topic(name)
             self._logs.feed.close(name)
 
     def set_rate(self, topic: str, rate: Rate) -> None:
-        """Produce `rate` records per second to a topic from now on; 0 stops. Raises `ValueError` for an unknown one."""
+        """Produce `rate` records per second to a topic; 0 stops. Raises `ValueError` for an unknown topic."""
         self._logs.feed.set_rate(topic, as_rate(rate))
 
     def burst(self, topic: str, records: int) -> None:
-        """Produce so many records at once, shared out by the topic's weights. Raises `ValueError` as `set_rate`."""
+        """Produce records at once, distributed by the topic's weights. Raises `ValueError` like `set_rate`."""
         self._logs.feed.burst(topic, records)
 
     def log(self, topic: str, partition: int, node: int | None = None) -> PartitionLog:
-        """The log of a partition on a broker, on its leader's unless given; for looking at, not for changing.
+        """Return the log of a partition on a broker (default: its leader), to read, not to change.
 
-        Raises `LookupError` when there is no leader, or no replica there.
+        Raises `LookupError` when there is no leader, or no replica on the broker.
         """
         log = self.replicated.log_of(TopicPartition(topic, partition), node)
         if log is None:
@@ -182,16 +182,16 @@ class Cluster:
         return log
 
     def log_ends(self, *, internal: bool = False) -> dict[str, list[int]]:
-        """Start, end and high watermark of every partition's log on its leader, for the trace's `log.ends`.
+        """Return start, end and high watermark of every partition's log on its leader, for the trace's `log.ends`.
 
-        A partition without a leader is left out; internal topics are, unless asked for.
+        A partition without a leader is left out; so are internal topics, unless `internal` is set.
         """
         return self._logs.log_ends(internal=internal)
 
     # --- groups ----------------------------------------------------------------------------------------------
 
     def coordinator_of(self, group_id: str) -> tuple[int, GroupCoordinator]:
-        """The node and coordinator of a group, as the controller has decided. Raises `LookupError` without a leader."""
+        """Return node and coordinator of a group by the controller's image. Raises `LookupError` without a leader."""
         where = TopicPartition(OFFSETS_TOPIC, partition_for(group_id, self.config.offsets_partitions))
         state = self.image.partition(where)
         if state is None or state.leader == NO_LEADER:
@@ -199,7 +199,7 @@ class Cluster:
         return state.leader, self.brokers[state.leader].groups
 
     def snapshot(self, group: str) -> GroupSnapshot | None:
-        """The group as its coordinator sees it now; None while it has no coordinator, or that has no such group."""
+        """Return the group's state at its coordinator; None without a coordinator or without such a group."""
         try:
             _, coordinator = self.coordinator_of(group)
         except LookupError:
@@ -207,7 +207,7 @@ class Cluster:
         return coordinator.snapshot(group)
 
     def committed_offsets(self, group: str) -> Mapping[TopicPartition, int] | None:
-        """The group's committed offsets by partition, as its coordinator has them now; None while there is none."""
+        """Return the group's committed offsets by partition at its coordinator; None without a coordinator."""
         try:
             _, coordinator = self.coordinator_of(group)
         except LookupError:
@@ -222,51 +222,51 @@ class Cluster:
         self._logs.controller.move_leader(TopicPartition(OFFSETS_TOPIC, partition), to_node)
 
     def fail_appends(self, group_id: str, error: ErrorCode, times: int) -> None:
-        """Let the next appends of a group's coordinator fail. Raises `LookupError` while there is none."""
+        """Fail the next appends of a group's coordinator with `error`. Raises `LookupError` without a coordinator."""
         node, _ = self.coordinator_of(group_id)
         self.brokers[node].log.fail_next(partition_for(group_id, self.config.offsets_partitions), error, times)
 
     def hold_appends(self, partition: int, for_us: int) -> None:
-        """Let nothing of a partition of `__consumer_offsets` commit for a while."""
+        """Delay every commit in a partition of `__consumer_offsets` for `for_us`."""
         self._logs.hold_appends(partition, for_us)
 
     def offsets_batches(self, partition: int) -> Sequence[Batch]:
-        """A partition of `__consumer_offsets` as its leader has it."""
+        """Return the batches of a partition of `__consumer_offsets` on its leader."""
         return self._logs.offsets_batches(partition)
 
     # --- brokers ---------------------------------------------------------------------------------------------
 
     def crash_broker(self, node: int, *, machine: bool = False) -> None:
-        """Kill a broker's process: its connections break; with `machine` its unflushed data is gone, too."""
+        """Kill a broker's process: its connections break. With `machine` its unflushed data is lost, too."""
         broker = self.brokers[node]
         broker.crash(machine=machine)
-        self._look_for_trouble()
+        self._update_trouble()
         self.network.cut_broker(broker.host.name, "the broker went away")
         self._logs.broker_died(node)
 
     def restart_broker(self, node: int, config: ClusterConfig | None = None) -> None:
-        """Bring a broker back that crashed or was stopped, as a new incarnation with the logs it had.
+        """Start a broker that crashed or was stopped, as a new incarnation with its old logs.
 
-        With a `config` its coordinators go by other settings from now on; logs and replicas keep theirs.
+        With a `config` its coordinators use other settings from now on; logs and replicas keep theirs.
         """
         self.brokers[node].restart(config)
-        self._look_for_trouble()
+        self._update_trouble()
         self._logs.broker_returned(node)
 
     def pause_broker(self, node: int) -> None:
-        """Let a broker stand still, as in a long garbage collection, until `resume_broker`."""
+        """Pause a broker's process, as in a long garbage collection, until `resume_broker`."""
         self.brokers[node].host.pause()
-        self._look_for_trouble()
+        self._update_trouble()
 
     def resume_broker(self, node: int) -> None:
-        """Let a paused broker go on."""
+        """Resume a paused broker."""
         self.brokers[node].host.resume()
-        self._look_for_trouble()
+        self._update_trouble()
 
     def stop_broker(self, node: int, on_stopped: Callable[[], None] | None = None) -> None:
-        """Stop a broker in good order (controlled shutdown); `on_stopped` is called when it is down.
+        """Stop a broker by controlled shutdown; `on_stopped` is called when it is down.
 
-        It hands its leaderships over first, so this takes time. Raises `RuntimeError` when it is stopping already.
+        The broker moves its leaderships first, which takes time. Raises `RuntimeError` when it is stopping already.
         """
 
         def down() -> None:
@@ -277,15 +277,15 @@ class Cluster:
         self.brokers[node].stop(down)
 
     def close_files(self) -> None:
-        """The run is over: brokers that are up write what they keep beside their logs, and every file is closed."""
+        """End the run: running brokers write their checkpoint files, and every file is closed."""
         self._logs.close()
 
     # --- trouble ---------------------------------------------------------------------------------------------
 
-    def _look_for_trouble(self) -> None:
-        """While all is well long polls cost nothing; while something is wrong they go by the clock.
+    def _update_trouble(self) -> None:
+        """Schedule long polls by events while no host or link has a fault, and by the clock while one has.
 
-        A dead broker breaks its connections, which consumers notice at once.
+        A dead broker breaks its connections, which consumers notice at once, so the network's polls ignore it.
         """
         trouble = self._tapped or bool(self.network.links.conditions)
         trouble = trouble or any(broker.host.paused for broker in self.brokers.values())
@@ -294,16 +294,16 @@ class Cluster:
         for broker in self.brokers.values():
             broker.replicas.set_clocked(trouble)
 
-    def _messages_are_harmed(self) -> None:
-        """A fault of messages may leave a silent connection behind: from the first one on nothing is taken on trust."""
+    def _message_fault_began(self) -> None:
+        """Schedule long polls by the clock from now on, since a message fault may leave a silent connection behind."""
         self._tapped = True
-        self._look_for_trouble()
+        self._update_trouble()
 
 
 class ClusterRoles:
-    """The hosts of roles as the cluster knows them; a scenario knows more (its members' numbers).
+    """The hosts of roles in the cluster; a scenario adds its members' numbers.
 
-    `coordinator` is the broker's host, `leader` that of the group's leader; members count in order of joining.
+    `coordinator` is the broker's host, `leader` the host of the group's leader; members count in order of joining.
     """
 
     def __init__(self, cluster: Cluster) -> None:

@@ -22,7 +22,7 @@ from groupsim.protocol.messages.group import HeartbeatResponse, Request, Respons
 from groupsim.protocol.messages.refusals import refusal
 
 if TYPE_CHECKING:
-    from groupsim.cluster.network.broker_connection import Line
+    from groupsim.cluster.network.broker_connection import BrokerConnection
     from groupsim.protocol.messages.cluster import ClusterImage
 
 Handler: TypeAlias = Callable[[Any, Any], None]
@@ -38,7 +38,7 @@ class AuthContext:
 
     __slots__ = ("_authorizer", "_caller", "_pass_on", "call", "image")
 
-    def __init__(self, call: Line, authorizer: Authorizer, image: ClusterImage, pass_on: Handler) -> None:
+    def __init__(self, call: BrokerConnection, authorizer: Authorizer, image: ClusterImage, pass_on: Handler) -> None:
         self.call = call
         self.image = image
         self._authorizer = authorizer
@@ -96,7 +96,7 @@ class ReshapedCall:
 
     __slots__ = ("_call", "_reshape", "request")
 
-    def __init__(self, call: Line, request: Request, reshape: Reshape) -> None:
+    def __init__(self, call: BrokerConnection, request: Request, reshape: Reshape) -> None:
         self._call = call
         self._reshape = reshape
         self.request = request
@@ -152,7 +152,7 @@ class Authorization:
         self._image = image
         self._checks = checks
 
-    def context(self, call: Line, pass_on: Handler) -> AuthContext:
+    def context(self, call: BrokerConnection, pass_on: Handler) -> AuthContext:
         """Return the context of a request whose handler is `pass_on`."""
         return AuthContext(call, self._authorizer, self._image(), pass_on)
 
@@ -165,7 +165,7 @@ class Authorization:
         return {kind: self._guarded(self._checks[kind], handlers.get(kind, others)) for kind in kinds}
 
     def _guarded(self, check: Check, handler: Handler) -> Handler:
-        def check_and_handle(call: Line, request: Any) -> None:
+        def check_and_handle(call: BrokerConnection, request: Any) -> None:
             if call.purpose == _BETWEEN_BROKERS:
                 handler(call, request)
             else:
@@ -174,6 +174,6 @@ class Authorization:
         return check_and_handle
 
 
-def caller_of(call: Line) -> Caller:
+def caller_of(call: BrokerConnection) -> Caller:
     """Return the caller at the client's end of a connection."""
     return Caller(ANONYMOUS, call.client_host.removeprefix("/"))

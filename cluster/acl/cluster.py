@@ -1,4 +1,4 @@
-"""Authorization checks for requests about configs, the cluster and ACLs.
+"""Authorization checks for requests about settings, the cluster and ACLs.
 
 Source: `ConfigHelper.handleDescribeConfigsRequest`, `ControllerApis.authorizeAlterResource`,
 `AuthHelper.computeDescribeClusterResponse`, `AclApis`.
@@ -44,14 +44,14 @@ _MESSAGES: Final[Mapping[ErrorCode, str]] = {
 
 
 def alter_error(auth: AuthContext, kind: int, name: str) -> tuple[ErrorCode, str | None] | None:
-    """Return the error and its message when the caller may not alter these configs; None when it may."""
+    """Return the error and its message when the caller may not alter these settings; None when it may."""
     error = config_error(auth, Operation.ALTER_CONFIGS, kind, name)
     # `ControllerApis` sends the error without a message; `ConfigHelper` of the broker, which checks topics, adds one.
     return None if error is None else (error, _MESSAGES[error] if kind == TOPIC_RESOURCE else None)
 
 
 def config_error(auth: AuthContext, operation: Operation, kind: int, name: str) -> ErrorCode | None:
-    """Return the error for an operation on the configs of a topic, group or broker; None when it is allowed."""
+    """Return the error for an operation on the settings of a topic, group or broker; None when it is allowed."""
     if kind == TOPIC_RESOURCE:
         return None if auth.allows(operation, Resource.TOPIC, name) else NO_TOPIC
     if kind == GROUP_RESOURCE:

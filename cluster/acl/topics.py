@@ -110,7 +110,7 @@ def _create(auth: AuthContext, request: CreateTopicsRequest) -> None:
 
 
 def _without_config(topic: CreatedTopic) -> CreatedTopic:
-    """Return a created topic for a caller without DESCRIBE_CONFIGS: no configs and no counts (KIP-525)."""
+    """Return a created topic for a caller without DESCRIBE_CONFIGS: no settings and no counts (KIP-525)."""
     if topic.error:
         return topic
     return evolve(topic, config=(), partitions=-1, replication=-1, config_error=NO_TOPIC)

@@ -1,11 +1,11 @@
-"""One broker: its partitions, its metadata, the log of its coordinators, and what administrators ask.
+"""One broker: its partitions, its metadata, the log of its coordinators, and requests of administrators.
 
 Where to read:
 
-    broker          `Node`: one broker, its life and its parts
-    parts           the protocols behind which the kinds of logs lie
+    broker          `Broker`: one broker, its life and its parts
+    parts           the protocols that the kinds of logs implement
     metadata        answers to Metadata and FindCoordinator, from the broker's image
     offsets_topic   `__consumer_offsets` as the coordinator of one broker writes and reads it
     offset_batches  its records as batches, and back
-    admin           what administrators and operators ask
+    admin           requests of administrators and operators
 """

@@ -1,19 +1,18 @@
-"""One broker: its host, its partitions, its agent at the controller, its group coordinator, its answers.
+"""One broker: its host, its partitions, its agent at the controller, its group coordinator, its request handlers.
 
-What a broker does follows from the image it has, never from the truth: an image makes its replicas lead, follow or go;
-what they lead of `__consumer_offsets` and `__transaction_state` its coordinators load, what they lead no longer they
-give up; and Metadata and FindCoordinator are answered from it. A broker that hears nothing goes on as before.
+A broker acts on its own image only, which may be older than the controller's. The image decides which partitions the
+replicas lead, follow or drop, which partitions of `__consumer_offsets` and `__transaction_state` the coordinators load
+or unload, and the answers to Metadata and FindCoordinator. A broker without news of the controller keeps its image.
 
     image ──▶ replicas ──▶ on_leading, on_not_leading ──▶ coordinators of groups and of transactions
-      └─────▶ metadata (what clients are told)
+      └─────▶ metadata (answers to clients)
 
-The parts that depend on the kind of logs (agent, replicas, the coordinator's log, the services beside groups) are made
-by a `Logs`: `replicated` over logs on the brokers, `counted.logs` over counted ones.
+A `Logs` makes the parts that depend on the kind of logs (agent, replicas, the coordinator's log, the services beside
+groups): `replicated` for logs on the brokers, `counted.logs` for counted records.
 
-Lives: a crash ends all but the stores of the logs; a start begins with an empty image and takes no connection before
-the controller has let the broker out of fencing, as Kafka opens its port only then. A broker that is told to
-stop hands over what it leads before it goes (controlled shutdown); one that cannot reach the controller keeps trying,
-for five minutes.
+Lives: a crash keeps only the stores of the logs. A start begins with an empty image, and the broker takes no connection
+before the controller has unfenced it, as Kafka opens its port only then. A controlled shutdown moves leaderships before
+the broker stops; a broker that cannot reach the controller tries for five minutes.
 """
 
 from __future__ import annotations
@@ -34,16 +33,17 @@ if TYPE_CHECKING:
     from groupsim.cluster.broker.metadata import BrokerMetadata
     from groupsim.cluster.broker.parts import Agent, ClusterController, Feed, OffsetsLog, Replicas, Services
     from groupsim.cluster.config.cluster import ClusterConfig
-    from groupsim.cluster.network.broker_connection import Line
+    from groupsim.cluster.network.broker_connection import BrokerConnection
     from groupsim.cluster.network.connection import Connection
     from groupsim.cluster.network.network import Network
     from groupsim.protocol.batch.batch import Batch
 
+# The time that `KafkaBroker.shutdown` grants to the controlled shutdown.
 _CONTROLLED_SHUTDOWN_US = 5 * 60 * 1_000_000
 
 
 class Logs(Protocol):
-    """A cluster's kind of logs: its controller, its feed, and the parts of its brokers."""
+    """A cluster's kind of logs: its controller, its load, and the parts of its brokers."""
 
     @property
     def controller(self) -> ClusterController: ...
@@ -51,51 +51,51 @@ class Logs(Protocol):
     def feed(self) -> Feed: ...
     @property
     def others(self) -> Mapping[int, Endpoint]:
-        """What else can be reached over the network, by node id."""
+        """Endpoints beside the brokers, by node id."""
 
-    def begin(self, brokers: Mapping[int, Node]) -> None:
-        """The brokers are made: let them stand as after a long time, each with what it leads."""
+    def begin(self, brokers: Mapping[int, Broker]) -> None:
+        """Put the new brokers into the state of a cluster that has run for long, each with its leaderships."""
 
     def broker_died(self, node: int) -> None:
-        """A broker has died, and its connections have broken."""
+        """React to the death of a broker, after its connections broke."""
 
     def broker_returned(self, node: int) -> None:
-        """A broker has begun its next life."""
+        """React to a broker's next life."""
 
     def log_ends(self, *, internal: bool) -> dict[str, list[int]]:
-        """Start, end and high watermark of every partition with a leader."""
+        """Return start, end and high watermark of every partition with a leader."""
 
     def offsets_batches(self, number: int) -> Sequence[Batch]:
-        """A partition of `__consumer_offsets` as its leader has it; nothing while it has none."""
+        """Return the batches of a partition of `__consumer_offsets` on its leader; none without a leader."""
 
     def hold_appends(self, number: int, for_us: int) -> None:
-        """Let nothing of a partition of `__consumer_offsets` commit for a while."""
+        """Delay every commit in a partition of `__consumer_offsets` for `for_us`."""
 
     def close(self) -> None:
-        """The run is over: let go of files."""
+        """Close all files at the end of the run."""
 
     # --- parts of a broker ---------------------------------------------------------------------------------
 
     def metadata(self) -> BrokerMetadata:
-        """What one life of a broker knows of the cluster."""
+        """Make the metadata of one life of a broker."""
 
-    def agent(self, broker: Node) -> Agent:
-        """The broker's agent, for all of its lives."""
+    def agent(self, broker: Broker) -> Agent:
+        """Make the broker's agent, for all of its lives."""
 
-    def replicas(self, broker: Node) -> Replicas:
-        """The broker's partitions, for all of its lives."""
+    def replicas(self, broker: Broker) -> Replicas:
+        """Make the broker's partitions, for all of its lives."""
 
-    def offsets(self, broker: Node) -> OffsetsLog:
-        """The coordinator's log, for one life."""
+    def offsets(self, broker: Broker) -> OffsetsLog:
+        """Make the coordinator's log, for one life."""
 
-    def load_us(self, broker: Node, partition: int, epoch: int) -> int:
-        """How long the broker's coordinator takes to load a partition that the broker leads from `epoch` on."""
+    def load_us(self, broker: Broker, partition: int, epoch: int) -> int:
+        """Return how long the coordinator takes to load a partition that the broker leads from `epoch` on."""
 
-    def services(self, broker: Node) -> Services:
-        """The other requests, for one life; made after the broker's coordinator."""
+    def services(self, broker: Broker) -> Services:
+        """Make the other services, for one life; called after the broker's coordinator was made."""
 
 
-class Node(Endpoint):
+class Broker(Endpoint):
     """A broker on its host."""
 
     def __init__(self, network: Network, node: int, rack: str | None, config: ClusterConfig, logs: Logs) -> None:
@@ -108,7 +108,7 @@ class Node(Endpoint):
         self.metadata = logs.metadata()
         self._logs = logs
         self._opened = True
-        self.on_open: list[Callable[[bool], None]] = []  #: told when it begins or ceases to take connections
+        self.on_open: list[Callable[[bool], None]] = []  #: called when the broker begins or ceases to take connections
         self._stopped = False
         self.agent = logs.agent(self)
         self.agent.on_running = partial(self.take_connections, True)
@@ -123,7 +123,7 @@ class Node(Endpoint):
         return self.network.connect(self.host.name, self.host.name, node, "replication")
 
     def _new_life(self) -> None:
-        """What begins anew with each life of the broker."""
+        """Make the parts that last for one life of the broker."""
         self.log = self._logs.offsets(self)
         coordinator = self.config.coordinator_of(self.node)
         self.groups = GroupCoordinator(self.loop, self.host, self.node, coordinator, self.log, self.metadata)
@@ -136,26 +136,26 @@ class Node(Endpoint):
 
     @property
     def is_open(self) -> bool:
-        """Whether it takes connections."""
+        """Whether the broker takes connections."""
         return self._opened and self.host.alive
 
     def take_connections(self, opened: bool) -> None:
-        """Take connections from now on, or refuse them while it lives on, as behind a closed port."""
+        """Take connections from now on, or refuse them while the process runs, as behind a closed port."""
         self._opened = opened
-        for told in self.on_open:
-            told(opened)
+        for listener in self.on_open:
+            listener(opened)
 
     def begin(self, epoch: int, image: ClusterImage) -> None:
-        """Go on from where a cluster that was formed before the run stands."""
+        """Begin as a broker of a cluster that was formed before the run."""
         self.agent.start_formed(epoch, image)
 
     def start(self) -> None:
-        """Begin a life: register, catch up, be let out of fencing."""
+        """Begin a life: register, catch up with the image, wait to be unfenced."""
         self.replicas.start()
         self.agent.start()
 
     def restart(self, config: ClusterConfig | None = None) -> None:
-        """Begin the next life of a broker whose host has died, its coordinators with other settings if given."""
+        """Begin the next life of a broker whose host has died; `config` changes the settings of its coordinators."""
         self.config = self.config if config is None else config
         self.host.start()
         self._stopped = False
@@ -164,19 +164,19 @@ class Node(Endpoint):
         self.start()
 
     def crash(self, *, machine: bool) -> None:
-        """Die: the process, or the whole machine, whose page cache is lost."""
+        """Kill the process, or with `machine` the whole machine, whose page cache is lost."""
         self.take_connections(False)
         self.host.crash()
         self.replicas.crash(machine=machine)
 
     def stop(self, on_stopped: Callable[[], None]) -> None:
-        """Controlled shutdown: hand over what it leads, then go; `on_stopped` is called when it is gone.
+        """Move the leaderships, then stop (controlled shutdown); `on_stopped` is called at the end.
 
-        It goes after five minutes at the latest, though the controller be out of reach: Kafka's own limit.
+        After five minutes the broker stops without the controller's answer.
         """
         stopping = self.host.incarnation
 
-        def gone(_: object = None) -> None:
+        def finish(_: object = None) -> None:
             if self.host.alive and self.host.incarnation == stopping and not self._stopped:
                 self._stopped = True
                 self.services.stop()
@@ -184,13 +184,13 @@ class Node(Endpoint):
                 self.replicas.shut_down()
                 on_stopped()
 
-        self.agent.shut_down(gone)
-        self.host.call_at(self.loop.now_us + _CONTROLLED_SHUTDOWN_US, gone)
+        self.agent.shut_down(finish)
+        self.host.call_at(self.loop.now_us + _CONTROLLED_SHUTDOWN_US, finish)
 
     # --- the image -------------------------------------------------------------------------------------------
 
     def take(self, image: ClusterImage, changed: MetadataLogResponse) -> None:
-        """Act on an image: first what clients are told, then who leads, then what was deleted."""
+        """Apply an image: first to the answers to clients, then to the replicas, then to offsets of deleted topics."""
         self.services.image_changes(image)
         self.metadata.take(image)
         self.replicas.apply(image, changed.partitions)
@@ -207,6 +207,7 @@ class Node(Endpoint):
             self.services.leading(partition, epoch)
 
     def _not_leading(self, partition: TopicPartition, epoch: int) -> None:
+        # Without the partition in the image the topic was deleted: there is no epoch to resign with.
         if partition.topic == OFFSETS_TOPIC and self.metadata.image.partition(partition) is None:
             self.groups.abandon(partition.partition)
         elif partition.topic == OFFSETS_TOPIC:
@@ -216,8 +217,8 @@ class Node(Endpoint):
 
     # --- requests --------------------------------------------------------------------------------------------
 
-    def receive(self, call: Line) -> None:
-        """Take the request in hand of a connection."""
+    def receive(self, call: BrokerConnection) -> None:
+        """Handle the current request of a connection."""
         call.request = request = normalise_request(call.request)
         kind = type(request)
         if kind not in QUIET or self._trace.heartbeats:

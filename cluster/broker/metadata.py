@@ -1,11 +1,10 @@
-"""What one broker knows of the cluster, from its own image: its answers to Metadata and FindCoordinator.
+"""One broker's answers to Metadata and FindCoordinator, from its own image.
 
-Every broker answers from the image it last heard of, so two brokers may answer differently at one instant, and one
-that is cut off goes on naming leaders of yesterday. An answer is made once for each image and question; topics that did
-not change share their part of it.
+Every broker answers from its latest image, so two brokers may answer differently at one instant, and a broker without
+the controller answers with old leaders. Answers are cached by image and request; unchanged topics share their part.
 
-A partition without a leader is told with LEADER_NOT_AVAILABLE, leader -1, and all else that is known of it; a fenced or
-unknown broker is named to nobody, and its replicas are offline.
+A partition without a leader is answered with LEADER_NOT_AVAILABLE, leader -1 and its replicas. A fenced or unknown
+broker is in no answer, and its replicas are offline.
 
 Sources: `KRaftMetadataCache.getPartitionMetadata`, `getAliveBrokerNode`, `KafkaApis.getCoordinator` (4.4).
 """
@@ -32,45 +31,45 @@ from groupsim.protocol.messages.group import (
 
 GROUP_KEY: Final = 0
 TRANSACTION_KEY: Final = 1
-_MOST_NAMES: Final = 100_000  # in all answers that are kept
+_MAX_NAMES: Final = 100_000  # in all cached answers
 _NOT_AVAILABLE = FindCoordinatorResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE)
 
 
 class BrokerMetadata:
     """The metadata of one broker; implements `coordinator.interfaces.Metadata`. `image` is replaced through `take`.
 
-    Its identities (`topic_id`, `topic_name`, `controller`, `rack`) are asked for in other threads, too, where long
-    messages are read and answered: they look at `image` once, and remember nothing that a newer one would make wrong.
+    Threads that read and write long messages also call `topic_id`, `topic_name`, `controller` and `rack`. These read
+    `image` once and cache nothing that a newer image would make wrong.
     """
 
     def __init__(self) -> None:
         self.image = ClusterImage()
         self._answers: dict[tuple[str, ...] | None, MetadataResponse] = {}
-        self._kept = 0  # how many names they are kept under
+        self._kept = 0  # number of names in the keys of the cached answers
         self._topics: dict[str, tuple[TopicState, TopicInfo]] = {}
-        self._names: tuple[Mapping[str, TopicState], dict[str, str]] | None = None  # of these topics, by id
+        self._names: tuple[Mapping[str, TopicState], dict[str, str]] | None = None  # topic id → name, of these topics
 
     def take(self, image: ClusterImage) -> None:
-        """Believe this image from now on."""
+        """Replace the image and drop answers made from the old one."""
         if image.brokers is not self.image.brokers:
             self._topics.clear()  # leaders may have become unknown, replicas offline
         self.image = image
         self._forget()
 
     def partition_count(self, topic: str) -> int | None:
-        """Number of partitions, None for an unknown topic."""
+        """Return the number of partitions; None for an unknown topic."""
         known = self.image.topics.get(topic)
         return None if known is None else len(known.partitions)
 
     # --- identity --------------------------------------------------------------------------------------------
 
     def topic_id(self, name: str) -> str | None:
-        """The id of a topic; None for an unknown one."""
+        """Return the id of a topic; None for an unknown topic."""
         known = self.image.topics.get(name)
         return None if known is None else known.topic_id
 
     def topic_name(self, topic_id: str) -> str | None:
-        """The topic of an id; None for an unknown one."""
+        """Return the name of the topic with an id; None for an unknown id."""
         topics, known = self.image.topics, self._names
         if known is None or known[0] is not topics:
             known = self._names = topics, {topic.topic_id: name for name, topic in topics.items()}
@@ -78,23 +77,23 @@ class BrokerMetadata:
 
     @property
     def controller(self) -> int:
-        """The node that clients are sent to with what the controller has to do; -1 when no broker is up.
+        """The broker that clients send requests for the controller to; -1 when no broker is up.
 
-        Any broker passes it on. Kafka names one at random (KRaft's own controllers are not for clients), here it is
-        the lowest.
+        Every broker forwards them. A KRaft broker names a random broker, since clients cannot reach the controllers;
+        here it is the broker with the lowest id.
         """
         image = self.image
         return min((node for node in image.brokers if image.is_up(node)), default=-1)
 
     def rack(self, node: int) -> str | None:
-        """The rack of a broker; None for an unknown one."""
+        """Return the rack of a broker; None for an unknown broker."""
         broker = self.image.brokers.get(node)
         return None if broker is None else broker.rack
 
     # --- Metadata --------------------------------------------------------------------------------------------
 
     def describe(self, names: tuple[str, ...] | None) -> MetadataResponse:
-        """The answer to a Metadata request, of all topics when `names` is None."""
+        """Return the answer to a Metadata request, of all topics when `names` is None."""
         answer = self._answers.get(names)
         if answer is None:
             image = self.image
@@ -105,9 +104,9 @@ class BrokerMetadata:
         return answer
 
     def _keep(self, names: tuple[str, ...] | None, answer: MetadataResponse) -> None:
-        """Keep an answer for whoever asks the same; somebody may ask for ever other names, and for very many."""
+        """Cache an answer within a limit, since clients may request new and many names without end."""
         self._kept += 1 + len(names or ())
-        if self._kept > _MOST_NAMES:
+        if self._kept > _MAX_NAMES:
             self._forget()
         else:
             self._answers[names] = answer
@@ -134,10 +133,10 @@ class BrokerMetadata:
     # --- FindCoordinator -------------------------------------------------------------------------------------
 
     def find_coordinator(self, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
-        """Who leads the partition of `__consumer_offsets` that a group falls on.
+        """Return the leader of the group's partition of `__consumer_offsets`.
 
-        COORDINATOR_NOT_AVAILABLE while nobody does, or the topic is not there; so it is for transactional ids: they
-        are asked of `transactions.wiring`.
+        COORDINATOR_NOT_AVAILABLE without a leader or without the topic. `transactions.wiring` answers for transactional
+        ids, so this method answers COORDINATOR_NOT_AVAILABLE for them, too.
         """
         topic = self.image.topics.get(OFFSETS_TOPIC)
         if topic is None or request.key_type != GROUP_KEY:
@@ -149,7 +148,7 @@ class BrokerMetadata:
 
 
 def with_errors(answer: MetadataResponse, errors: Mapping[str, ErrorCode]) -> MetadataResponse:
-    """The answer with these errors for topics that are not there."""
+    """Return the answer with these errors for missing topics."""
     topics = (evolve(info, error=errors.get(info.name, info.error)) for info in answer.topics)
     return evolve(answer, topics=tuple(topics))
 
@@ -169,6 +168,6 @@ def _partition(number: int, state: PartitionState, brokers: Mapping[int, BrokerS
 
 
 def _racks(replicas: tuple[int, ...], brokers: Mapping[int, BrokerState]) -> tuple[str, ...]:
-    """The racks of the replicas whose brokers a client is told of."""
+    """Return the racks of the replicas whose brokers are in the answer."""
     states = (brokers.get(node) for node in replicas)
     return tuple(state.rack for state in states if state is not None and not state.fenced and state.rack is not None)

@@ -1,8 +1,7 @@
-"""What a coordinator writes, as batches of `__consumer_offsets`; and batches, as what it reads.
+"""Encode records of a coordinator as batches of `__consumer_offsets`, and decode the batches.
 
-The records of one append are one batch. In a transaction the batch names its producer and is transactional; like
-Kafka's coordinator's it has no sequence number, so only the producer's epoch is looked at. The end of a transaction is
-a control batch of its own.
+The records of one append are one batch. In a transaction the batch has its producer and is transactional. As in Kafka
+it has no sequence number, so the log checks only the producer's epoch. The end of a transaction is a control batch.
 
 Source: `CoordinatorRuntime`, `CoordinatorLoaderImpl`; classic-protocol reference, 3.2 and 3.3.
 """
@@ -31,11 +30,11 @@ def to_batch(
     version: int = FLEXIBLE_VERSION,
     topic_id: Callable[[str], bytes | None] = _without_id,
 ) -> Batch:
-    """The batch of one append (`coordinator.interfaces.Log.append`), without its offset.
+    """Return the batch of one append (`coordinator.interfaces.Log.append`), without its offset.
 
-    `version` is that of offsets' values (`serde.offset_version`), `topic_id` tells of a topic's name the id that is
-    written beside an offset. Raises ValueError for records that cannot share a batch, ProtocolError for a value that
-    does not fit its field.
+    `version` is the version of offset values (`serde.offset_version`); `topic_id` maps a topic's name to the id that is
+    written with an offset. Raises ValueError for records that cannot share a batch, ProtocolError for a value that does
+    not fit its field.
     """
     first = records[0] if records else None
     if isinstance(first, TransactionEnd) and len(records) == 1:
@@ -65,9 +64,9 @@ def to_batch(
 
 
 def placed_records(batches: Iterable[Batch], partition: int) -> Iterator[tuple[int, Loaded]]:
-    """Each record with its offset, in order; control batches that are no end of a transaction are left out.
+    """Yield each record with its offset, in order; control batches other than ends of transactions are left out.
 
-    Raises LoadFailed, naming partition and offset, for what is no record of a coordinator.
+    Raises LoadFailed, which names partition and offset, for a record that no coordinator writes.
     """
     for batch in batches:
         producer = Producer(batch.producer_id, batch.producer_epoch) if batch.is_transactional else None
@@ -88,7 +87,7 @@ def placed_records(batches: Iterable[Batch], partition: int) -> Iterator[tuple[i
 
 
 def to_records(batches: Iterable[Batch], partition: int) -> tuple[Loaded, ...]:
-    """What `coordinator.interfaces.Log.read` gives of these batches. Raises LoadFailed."""
+    """Return the records of these batches, for `coordinator.interfaces.Log.read`. Raises LoadFailed."""
     return tuple(record for _, record in placed_records(batches, partition))
 
 

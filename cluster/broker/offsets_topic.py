@@ -1,15 +1,15 @@
-"""`__consumer_offsets` as the coordinator of one broker uses it: a partition's log, in Kafka's own bytes.
+"""`__consumer_offsets` as the coordinator of one broker reads and writes it, in Kafka's own bytes.
 
-An append is one batch: the broker appends it as the partition's leader, and tells the coordinator when the high
-watermark has passed it. Coordinators up to 3.9 append with `acks=-1`: too few replicas in sync refuse it, and it fails
-when it takes too long. It carries what Kafka's batch would: keys and values as bytes,
-the producer and the TRANSACTIONAL bit for offsets of a transaction, a control batch for the transaction's end.
+An append is one batch. The broker appends it as the partition's leader and calls the coordinator back when the high
+watermark has passed it. Coordinators up to 3.9 append with `acks=-1`: too few in-sync replicas refuse the append, and
+it can time out. The batch holds keys and values as bytes, the producer and the TRANSACTIONAL bit for offsets of a
+transaction, and a control batch for the end of the transaction.
 
-A coordinator has read the log up to some offset and appended the rest itself. When something else stands there (only
-a foreign producer can do that), what it would append does not follow what it knows: `OutOfSync`, and it reads anew.
+A coordinator has read the log up to some offset and has appended the rest itself. When the log ends elsewhere (only a
+foreign producer can do that), an append raises `OutOfSync`, and the coordinator loads the partition again.
 
-Loading reads everything up to the end of the log, uncommitted records too, in reads of `offsets.load.buffer.size`. How
-long that takes is a model (`cluster/config/loading_cost.py`).
+Loading reads up to the end of the log, uncommitted records included, in reads of `offsets.load.buffer.size`. The
+duration comes from a model (`cluster/config/loading_cost.py`).
 
 Sources: `CoordinatorLoaderImpl`, `CoordinatorPartitionWriter`, `CoordinatorRuntime`; classic-protocol reference, 3.3.
 """
@@ -39,7 +39,7 @@ Done = Callable[[ErrorCode | None], None]
 
 
 class OffsetsReplicas(Protocol):
-    """What is needed of a broker's replicas."""
+    """The part of a broker's replicas that the offsets topic uses."""
 
     def append(
         self,
@@ -55,8 +55,8 @@ class OffsetsReplicas(Protocol):
     def log(self, partition: TopicPartition) -> PartitionLog | None: ...
 
 
-def _nobody_waits(error: ErrorCode | None) -> None:
-    """The end of an append that whoever waited for has been told of already."""
+def _ignore_outcome(error: ErrorCode | None) -> None:
+    """Ignore the outcome of an append whose caller has got `OutOfSync`."""
 
 
 def _raise_refused(error: ErrorCode) -> None:
@@ -75,7 +75,7 @@ class OffsetsTopic:
         broker_version: str,
         topic_id: Callable[[str], str | None],
     ) -> None:
-        """`topic_id` tells the id of a topic that the broker knows, in Kafka's 22 letters."""
+        """`topic_id` returns the id of a topic, in Kafka's 22 letters; None for a topic unknown to the broker."""
         self._topic_id = topic_id
         self._ids: dict[str, bytes] = {}
         self._loop = loop
@@ -87,11 +87,11 @@ class OffsetsTopic:
         self._failures: dict[int, list[ErrorCode]] = {}
 
     def fail_next(self, partition: int, error: ErrorCode, times: int) -> None:
-        """Refuse the next `times` appends to a partition with `error`; nothing of them gets into the log."""
+        """Refuse the next `times` appends to a partition with `error`; none of their records reach the log."""
         self._failures.setdefault(partition, []).extend([error] * times)
 
     def loading_us(self, partition: int) -> int:
-        """How long it takes to load a partition as it is now."""
+        """Return how long loading the partition takes with its present log."""
         return self._cost.of(self._replicas.log(TopicPartition(OFFSETS_TOPIC, partition)))
 
     # --- coordinator.interfaces.Log --------------------------------------------------------------------------
@@ -105,9 +105,9 @@ class OffsetsTopic:
         expected = self._next.get(partition)
         batch = to_batch(records, timestamp_ms(self._loop.now_us), self._version, self._id_bytes)
         if log is not None and expected is not None and (end := log.end_offset) != expected:
-            # Kafka looks where the records went, so they are written before anybody notices.
-            self._replicas.append(where, (batch,), _nobody_waits)
-            raise OutOfSync(f"{where} ends at {end}, and the coordinator knows it up to {expected}")
+            # `CoordinatorRuntime` compares offsets after the append, so the records are in the log all the same.
+            self._replicas.append(where, (batch,), _ignore_outcome)
+            raise OutOfSync(f"{where} ends at {end}, but the coordinator has its records up to {expected}")
 
         def appended(base_offset: int) -> None:
             self._next[partition] = base_offset + batch.count
@@ -116,7 +116,7 @@ class OffsetsTopic:
         self._replicas.append(where, (batch,), done, on_appended=appended, on_refused=on_refused, timeout_ms=within_ms)
 
     def _id_bytes(self, topic: str) -> bytes | None:
-        """A topic's id as its sixteen bytes; None for a topic that is not known."""
+        """Return a topic's id as sixteen bytes; None for an unknown topic."""
         text = self._topic_id(topic)
         if text is None:
             return None
@@ -130,7 +130,7 @@ class OffsetsTopic:
         log = self._replicas.log(where)
         if log is None:
             raise LoadFailed(f"{where}: this broker has no replica of it")
-        empty = log.start_offset == log.end_offset  # as most are
+        empty = log.start_offset == log.end_offset  # most partitions are
         found = () if empty else to_records(everything(log), partition)
         self._next[partition] = log.end_offset
         return found

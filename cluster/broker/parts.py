@@ -1,7 +1,7 @@
-"""The protocols of what depends on a cluster's kind of logs.
+"""The protocols of the parts that depend on a cluster's kind of logs.
 
 A cluster has one strategy, `broker.Logs`: the controller (`ClusterController`), the `Feed` of the topics, and the parts
-of each broker (`broker.Node`): how it receives the cluster's image (`Agent`), its partitions (`Replicas`), how its
+of each broker (`broker.Broker`): how it receives the cluster's image (`Agent`), its partitions (`Replicas`), how its
 coordinator appends records (`OffsetsLog`), and which requests it serves beside those of groups (`Services`).
 """
 
@@ -24,18 +24,18 @@ Handler = Callable[[Any, Any], None]
 
 
 class Agent(Protocol):
-    """A broker's end of the talk with the controller. `on_running` is called when clients may connect."""
+    """A broker's session with the controller. `on_running` is called when clients may connect."""
 
     on_running: Callable[[], None]
 
     def start(self) -> None:
-        """Begin a life of the broker."""
+        """Begin a life of the broker: register and catch up."""
 
     def start_formed(self, epoch: int, image: ClusterImage) -> None:
-        """Go on as a broker that registered before the run began."""
+        """Begin as a broker that registered before the run began."""
 
     def shut_down(self, on_done: Callable[[], None]) -> None:
-        """Hand over what the broker leads; `on_done` is called when it may stop."""
+        """Move the broker's leaderships; `on_done` is called when the broker may stop."""
 
 
 class Replicas(Protocol):
@@ -45,75 +45,75 @@ class Replicas(Protocol):
     on_not_leading: list[Listener]
 
     def log(self, partition: TopicPartition) -> PartitionLog | None:
-        """The log of a partition on this broker; None where there is none."""
+        """Return the log of a partition on this broker; None without a replica."""
 
     def apply(self, image: ClusterImage, partitions: Sequence[TopicPartition]) -> None:
-        """Lead, follow or drop partitions as the image says; `partitions` are those that changed."""
+        """Lead, follow or drop partitions according to the image; `partitions` are the changed ones."""
 
     def start(self) -> None:
-        """The broker is back; its partitions come with the next `apply`."""
+        """Begin a life without partitions; the next `apply` brings them."""
 
     def crash(self, *, machine: bool) -> None:
-        """The process has died, or the machine with it."""
+        """Lose the process's state; with `machine` the unflushed data, too."""
 
     def shut_down(self) -> None:
-        """The broker stops in order."""
+        """Close the logs in a controlled shutdown."""
 
     def set_clocked(self, clocked: bool) -> None:
-        """Say whether hosts or links are in trouble anywhere: then long polls go by the clock."""
+        """Schedule long polls by the clock (while a host or link has a fault) or by events."""
 
 
 class OffsetsLog(Log, Protocol):
     """`__consumer_offsets` as the coordinator of one broker uses it."""
 
     def fail_next(self, partition: int, error: ErrorCode, times: int) -> None:
-        """Refuse the next `times` appends to a partition with `error`; nothing of them gets into the log."""
+        """Refuse the next `times` appends to a partition with `error`; none of their records reach the log."""
 
 
 class Services(Protocol):
-    """What one life of a broker serves beside groups."""
+    """The handlers of one life of a broker beside group requests."""
 
     @property
     def handlers(self) -> Mapping[type, Handler]:
-        """What takes a request, by its class: all that are not for the group coordinator."""
+        """Request class → handler, for all requests that are not the group coordinator's."""
 
     def image_changes(self, image: ClusterImage) -> None:
-        """Another image is about to be taken."""
+        """Prepare for a new image, before metadata and replicas apply it."""
 
     def image_changed(self) -> None:
-        """The broker has taken an image, and acts on it."""
+        """Follow up on a new image, after metadata and replicas have applied it."""
 
     def leading(self, partition: TopicPartition, epoch: int) -> None:
-        """The broker leads a partition that is none of `__consumer_offsets`."""
+        """Begin to lead a partition of another topic than `__consumer_offsets`."""
 
     def not_leading(self, partition: TopicPartition, epoch: int) -> None:
-        """The broker leads such a partition no longer."""
+        """Cease to lead a partition of another topic than `__consumer_offsets`."""
 
     def stop(self) -> None:
-        """The broker stops in order."""
+        """End the services in a controlled shutdown."""
 
 
 class Feed(Protocol):
-    """What writes a topic's own records: so many per second, shared out by weights. Rates are per 10⁶ s (`as_rate`)."""
+    """The load of topics: records per second, distributed by weights. Rates are per 10⁶ s (`as_rate`)."""
 
     def open(self, topic: str, weights: Sequence[int], rate: int, sizes: Sizes) -> None:
-        """A topic was made; its records come at this rate, one weight for each partition."""
+        """Write to a new topic at this rate; `weights` has one weight for each partition."""
 
     def grow(self, topic: str, weights: Sequence[int]) -> None:
-        """The topic has more partitions now; `weights` are those of the new ones."""
+        """Write to new partitions, too; `weights` are theirs."""
 
     def close(self, topic: str) -> None:
-        """The topic is gone; nothing happens when it has been closed already."""
+        """Stop writing to a deleted topic; without effect when it was closed before."""
 
     def set_rate(self, topic: str, rate: int) -> None:
-        """Write at another rate from now on; 0 stops. Raises `ValueError` for an unknown topic."""
+        """Change the rate; 0 stops. Raises `ValueError` for an unknown topic."""
 
     def burst(self, topic: str, records: int) -> None:
-        """Write so many records at once. Raises `ValueError` for an unknown topic."""
+        """Write this many records at once. Raises `ValueError` for an unknown topic."""
 
 
 class ClusterController(Protocol):
-    """A controller: it decides on topics and leaders. `on_image` are called with every image that is in force."""
+    """The controller, which decides on topics and leaders. `on_image` are called with every image in force."""
 
     on_image: list[Callable[[ClusterImage], None]]
 
@@ -130,13 +130,13 @@ class ClusterController(Protocol):
         config: Mapping[str, str] | None,
         assignment: Sequence[Sequence[int]] | None,
     ) -> None:
-        """Make a topic. Raises `ValueError`."""
+        """Create a topic. Raises `ValueError`."""
 
     def add_partitions(self, name: str, total: int) -> None:
-        """Give a topic more partitions, `total` in all. Raises `ValueError`."""
+        """Add partitions to a topic, up to `total`. Raises `ValueError`."""
 
     def delete_topic(self, name: str) -> None:
         """Delete a topic. Raises `ValueError`."""
 
     def move_leader(self, partition: TopicPartition, node: int) -> None:
-        """Let a broker lead a partition. Raises `ValueError`."""
+        """Make a broker the leader of a partition. Raises `ValueError`."""

@@ -98,7 +98,7 @@ def is_list(name: str) -> bool:
     return (TOPIC[name].type if name in TOPIC else BROKER_TYPES.get(name)) == "LIST"
 
 
-def as_told(kind: str, text: str) -> str:
+def parsed_text(kind: str, text: str) -> str:
     """A setting's value of this type as an administrator is told of it: read, and written again."""
     value = text.strip()
     if kind == "LIST":

@@ -12,7 +12,7 @@ from groupsim.cluster.counted.parts import CountedAgent, CountedMetadata, Counte
 from groupsim.coordinator.base.serde import offset_version
 
 if TYPE_CHECKING:
-    from groupsim.cluster.broker.broker import Node
+    from groupsim.cluster.broker.broker import Broker
     from groupsim.cluster.config.cluster import ClusterConfig
     from groupsim.cluster.config.counted import CountedConfig
     from groupsim.cluster.network.endpoint import Endpoint
@@ -31,7 +31,7 @@ class CountedLogs:
         self.others: Mapping[int, Endpoint] = {}
         self._version = offset_version(config.coordinator_config.broker_version)
 
-    def begin(self, brokers: Mapping[int, Node]) -> None:
+    def begin(self, brokers: Mapping[int, Broker]) -> None:
         for broker in brokers.values():
             broker.begin(0, self.controller.image)
 
@@ -62,18 +62,18 @@ class CountedLogs:
     def metadata(self) -> CountedMetadata:
         return CountedMetadata(self.controller)
 
-    def agent(self, broker: Node) -> CountedAgent:
+    def agent(self, broker: Broker) -> CountedAgent:
         return CountedAgent(self.controller, broker)
 
-    def replicas(self, broker: Node) -> CountedReplicas:
+    def replicas(self, broker: Broker) -> CountedReplicas:
         return CountedReplicas(self.offsets_log, broker.host, broker.node)
 
-    def offsets(self, broker: Node) -> BrokerOffsets:
+    def offsets(self, broker: Broker) -> BrokerOffsets:
         return self.offsets_log.seen_by(broker.host)
 
-    def load_us(self, broker: Node, partition: int, epoch: int) -> int:
+    def load_us(self, broker: Broker, partition: int, epoch: int) -> int:
         """See `broker.Logs.load_us`: nothing for the first leader, which has nothing to load."""
         return broker.config.load_us if epoch else 0
 
-    def services(self, broker: Node) -> CountedServices:
+    def services(self, broker: Broker) -> CountedServices:
         return CountedServices(broker)

@@ -25,10 +25,10 @@ from groupsim.protocol.messages.group import (
 )
 
 if TYPE_CHECKING:
-    from groupsim.cluster.broker.broker import Node
+    from groupsim.cluster.broker.broker import Broker
     from groupsim.cluster.broker.parts import Handler, Listener
     from groupsim.cluster.log.log import PartitionLog
-    from groupsim.cluster.network.broker_connection import Line
+    from groupsim.cluster.network.broker_connection import BrokerConnection
     from groupsim.eventloop.interface import Host
 
 
@@ -72,7 +72,7 @@ def _coordinator(node: int) -> FindCoordinatorResponse:
 class CountedAgent:
     """A broker's end of the talk with the controller, which takes no time; implements `parts.Agent`."""
 
-    def __init__(self, controller: CountedController, broker: Node) -> None:
+    def __init__(self, controller: CountedController, broker: Broker) -> None:
         self.on_running: Callable[[], None] = lambda: None
         self._controller = controller
         self._broker = broker
@@ -148,7 +148,7 @@ class CountedReplicas:
 class CountedServices:
     """Metadata and FindCoordinator, and nothing else; implements `parts.Services`."""
 
-    def __init__(self, broker: Node) -> None:
+    def __init__(self, broker: Broker) -> None:
         metadata = broker.metadata
         self.handlers: Mapping[type, Handler] = {
             MetadataRequest: lambda call, request: _answer_metadata(metadata, call, request),
@@ -171,5 +171,5 @@ class CountedServices:
         """See `parts.Services.stop`."""
 
 
-def _answer_metadata(metadata: BrokerMetadata, call: Line, request: MetadataRequest) -> None:
+def _answer_metadata(metadata: BrokerMetadata, call: BrokerConnection, request: MetadataRequest) -> None:
     call.answer(metadata.describe(request.topics))

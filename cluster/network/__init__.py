@@ -4,7 +4,7 @@ Where to read:
 
     network            connections between hosts, and where faults are injected
     connection         one TCP connection, seen from both ends
-    broker_connection  `Line`: what faults and brokers need of a connection, simulated or real
+    broker_connection  `BrokerConnection`: what faults and brokers need of a connection, simulated or real
     sockets            correlation ids, what is in flight, latencies of a connection
     endpoint           who answers: a broker, or the controller
     answers            what the trace says of a request and its response

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from groupsim.cluster.network.link_faults import Condition
 
 
-class Line(Protocol):
+class BrokerConnection(Protocol):
     """One connection, seen from the broker; it is also the `coordinator.interfaces.Call` of the request in hand."""
 
     host_name: str

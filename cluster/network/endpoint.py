@@ -23,7 +23,7 @@ from groupsim.protocol.messages.group import HeartbeatRequest, JoinGroupResponse
 from groupsim.protocol.messages.response_errors import error_in
 
 if TYPE_CHECKING:
-    from groupsim.cluster.network.broker_connection import Line
+    from groupsim.cluster.network.broker_connection import BrokerConnection
     from groupsim.cluster.network.connection import Connection
 
 Payload = dict[str, object]
@@ -68,17 +68,17 @@ class Endpoint(ABC):
         return self.host.alive
 
     @abstractmethod
-    def receive(self, call: Line) -> None:
+    def receive(self, call: BrokerConnection) -> None:
         """Take the request in hand of a connection."""
 
-    def note_received(self, call: Line) -> None:
+    def note_received(self, call: BrokerConnection) -> None:
         """Say that a request has arrived; all that follows from it has this for its cause."""
         call.took_us = self._loop.now_us
         if self._trace.wants(_RECEIVED):
             sender: Payload = {"from": call.host_name, "client_id": call.client_id}
             self._note(_RECEIVED, call, columns_of(call.request), None, sender)
 
-    def note_answer(self, call: Line, response: Response) -> None:
+    def note_answer(self, call: BrokerConnection, response: Response) -> None:
         """Say what is answered, and how long the request was in the broker's hands."""
         trace, request = self._trace, call.request
         if not trace.wants(_ANSWERED):
@@ -95,7 +95,7 @@ class Endpoint(ABC):
                 payload["members"] = len(response.members)
         self._note(_ANSWERED, call, columns, error.name if error else None, payload)
 
-    def _note(self, kind: Kind, call: Line, columns: Columns, error: str | None, payload: Payload) -> None:
+    def _note(self, kind: Kind, call: BrokerConnection, columns: Columns, error: str | None, payload: Payload) -> None:
         """Emit an event about the request in hand, of a kind that is wanted, and make it the cause of what follows."""
         trace, title = self._trace, TITLES[call.request.API]
         group, member, generation = columns
@@ -106,7 +106,7 @@ class Endpoint(ABC):
         )
         # fmt: on
 
-    def note_dropped(self, call: Line, reason: str) -> None:
+    def note_dropped(self, call: BrokerConnection, reason: str) -> None:
         """Say that the answer to a request reaches nobody."""
         request = call.request
         if type(request) in MACHINERY and not self._trace.heartbeats:

@@ -29,7 +29,7 @@ from groupsim.eventloop.interface import Handle
 from groupsim.eventloop.trace.events import Kind
 
 if TYPE_CHECKING:
-    from groupsim.cluster.network.broker_connection import Line
+    from groupsim.cluster.network.broker_connection import BrokerConnection
     from groupsim.cluster.network.network import Network
 
 
@@ -111,7 +111,7 @@ class FaultHandle:
             self.hits += 1
         self.end()
 
-    def hold(self, connection: Line) -> None:
+    def hold(self, connection: BrokerConnection) -> None:
         """Let nothing through to the client of a connection, from its broker, until the fault ends."""
         client, broker = connection.host_name, connection.broker_host.name
         self._held.append(Condition(host=broker, peer=client, seq=self.seq, out=True))

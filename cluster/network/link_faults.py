@@ -13,7 +13,7 @@ from groupsim.protocol.messages.group import Request, Response
 from groupsim.protocol.messages.sizes import request_bytes, response_bytes
 
 if TYPE_CHECKING:
-    from groupsim.cluster.network.broker_connection import Line
+    from groupsim.cluster.network.broker_connection import BrokerConnection
 
 
 CLIENTS = "clients"
@@ -101,40 +101,40 @@ class Links:
         for watcher in self.watchers:
             watcher()
 
-    def holds_out(self, connection: Line) -> bool:
+    def holds_out(self, connection: BrokerConnection) -> bool:
         """Whether a request has to wait at the client."""
         ends = (connection.host_name, connection.broker_host.name)
         return any(c.holds(*ends) for c in connection.conditions)
 
-    def holds_in(self, connection: Line) -> bool:
+    def holds_in(self, connection: BrokerConnection) -> bool:
         """Whether a response has to wait at the broker."""
         ends = (connection.broker_host.name, connection.host_name)
         return any(c.holds(*ends) for c in connection.conditions)
 
-    def stretch(self, connection: Line, latency: int) -> int:
+    def stretch(self, connection: BrokerConnection, latency: int) -> int:
         """A latency under the conditions of a connection."""
         return stretched(latency, connection.conditions)
 
-    def request_queues_us(self, connection: Line, request: Request, now_us: int) -> int:
+    def request_queues_us(self, connection: BrokerConnection, request: Request, now_us: int) -> int:
         """How long a request takes to leave the limited links on its way, behind what was sent before it."""
         lanes = _lanes(connection, True)
         return _send_on(lanes, now_us, request_bytes(request, connection.client_id)) if lanes else 0
 
-    def response_queues_us(self, connection: Line, response: Response, now_us: int) -> int:
+    def response_queues_us(self, connection: BrokerConnection, response: Response, now_us: int) -> int:
         """The same for a response."""
         lanes = _lanes(connection, False)
         return _send_on(lanes, now_us, response_bytes(response)) if lanes else 0
 
-    def bytes_queue_us(self, connection: Line, to_broker: bool, size: int, now_us: int) -> int:
+    def bytes_queue_us(self, connection: BrokerConnection, to_broker: bool, size: int, now_us: int) -> int:
         """The same for a message of `size` bytes, in either direction."""
         return _send_on(_lanes(connection, to_broker), now_us, size)
 
-    def waits_us(self, connection: Line, to_broker: bool, now_us: int) -> int:
+    def waits_us(self, connection: BrokerConnection, to_broker: bool, now_us: int) -> int:
         """How long a message whose size does not count waits for those before it."""
         return max((lane.waits_us(now_us) for lane in _lanes(connection, to_broker)), default=0)
 
 
-def _lanes(connection: Line, to_broker: bool) -> list[Lane]:
+def _lanes(connection: BrokerConnection, to_broker: bool) -> list[Lane]:
     """The limited links, each in one direction and once, that messages on a connection have to pass."""
     client = connection.host_name
     lanes = (condition.lane(client, to_broker) for condition in connection.conditions)

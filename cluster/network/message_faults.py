@@ -20,7 +20,7 @@ from groupsim.protocol.messages.group import Request, Response
 from groupsim.protocol.messages.refusals import refusal
 
 if TYPE_CHECKING:
-    from groupsim.cluster.network.broker_connection import Line
+    from groupsim.cluster.network.broker_connection import BrokerConnection
     from groupsim.cluster.network.injection import FaultHandle
     from groupsim.cluster.network.network import Network
 
@@ -43,7 +43,7 @@ class Taps:
         """Lift a fault."""
         self._active = [pair for pair in self._active if pair[1] is not handle]
 
-    def answers(self, connection: Line) -> bool:
+    def answers(self, connection: BrokerConnection) -> bool:
         """Whether a fault answers the request in hand with an error; the broker never sees it then."""
         for fault, handle in self._active:
             if isinstance(fault, AnswerError) and self._strikes(fault, handle, connection):
@@ -55,7 +55,7 @@ class Taps:
                 return True
         return False
 
-    def takes(self, connection: Line, response: Response) -> bool:
+    def takes(self, connection: BrokerConnection, response: Response) -> bool:
         """Whether a fault loses or delays this response; then it has been seen to."""
         for fault, handle in self._active:
             if not isinstance(fault, AnswerError) and self._strikes(fault, handle, connection):
@@ -65,7 +65,7 @@ class Taps:
                 return True
         return False
 
-    def _strikes(self, fault: MessageFault, handle: FaultHandle, connection: Line) -> bool:
+    def _strikes(self, fault: MessageFault, handle: FaultHandle, connection: BrokerConnection) -> bool:
         match = fault.match
         if not self._matches(match, connection):
             return False
@@ -75,7 +75,7 @@ class Taps:
         handle.hits += 1
         return True
 
-    def _matches(self, match: Match, connection: Line) -> bool:
+    def _matches(self, match: Match, connection: BrokerConnection) -> bool:
         request = connection.request
         if match.api is not None and request.API is not match.api:
             return False
@@ -104,7 +104,10 @@ def member_ids(request: Request) -> list[str]:
 
 
 def _strike(
-    fault: LoseResponse | DelayResponse | HoldResponse, handle: FaultHandle, connection: Line, response: Response
+    fault: LoseResponse | DelayResponse | HoldResponse,
+    handle: FaultHandle,
+    connection: BrokerConnection,
+    response: Response,
 ) -> None:
     if isinstance(fault, HoldResponse):
         handle.hold(connection)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from attrs import frozen
 
-from groupsim.cluster.network.broker_connection import Line
+from groupsim.cluster.network.broker_connection import BrokerConnection
 from groupsim.cluster.network.causes import caused_by
 from groupsim.cluster.network.connection import Connection
 from groupsim.cluster.network.faults import Fault, Match, MessageFault
@@ -71,7 +71,7 @@ class Network:
         self.watchers: list[Callable[[], None]] = []  #: told when faults of messages come and go; `links` has its own
         self._brokers: Mapping[int, Endpoint] = {}
         self._nodes: Mapping[int, Endpoint] = {}
-        self._connections: dict[Line, None] = {}
+        self._connections: dict[BrokerConnection, None] = {}
         self._opened: dict[tuple[str, int, str], int] = {}
         self._ids: dict[str, Correlations] = {}
 
@@ -123,12 +123,12 @@ class Network:
             ids = self._ids[host] = Correlations()
         return ids
 
-    def adopt(self, connection: Line) -> None:
+    def adopt(self, connection: BrokerConnection) -> None:
         """A connection that came from outside: faults concern it from now on, by the names it has (see `renamed`)."""
         self._connections[connection] = None
         self.renamed(connection)
 
-    def renamed(self, connection: Line) -> None:
+    def renamed(self, connection: BrokerConnection) -> None:
         """A connection from outside has another name or purpose than before: see which faults concern it."""
         self._touch(connection)
         self._refuse(connection)
@@ -140,7 +140,7 @@ class Network:
             return processing.us
         return Draws(processing, self.loop.stream("processing", entity, number))
 
-    def _refuse(self, connection: Line) -> None:
+    def _refuse(self, connection: BrokerConnection) -> None:
         """Break a new connection that a fault or a dead broker refuses."""
         condition = None
         if self.links.conditions:
@@ -154,11 +154,11 @@ class Network:
     # --- connections -----------------------------------------------------------------------------------------
 
     @property
-    def connections(self) -> tuple[Line, ...]:
+    def connections(self) -> tuple[BrokerConnection, ...]:
         """The connections that are up, oldest first."""
         return tuple(self._connections)
 
-    def forget(self, connection: Line) -> None:
+    def forget(self, connection: BrokerConnection) -> None:
         """A connection is gone; it says so itself."""
         self._connections.pop(connection, None)
 
@@ -174,7 +174,7 @@ class Network:
         for connection in self.concerned(Condition(host=name)):
             connection.cut(reason)
 
-    def concerned(self, condition: Condition) -> list[Line]:
+    def concerned(self, condition: Condition) -> list[BrokerConnection]:
         """The connections that a condition concerns."""
         return [c for c in self._connections if condition.covers(c.host_name, c.broker_host.name, c.purpose)]
 
@@ -223,7 +223,7 @@ class Network:
         for connection in self._connections:
             self._touch(connection)
 
-    def _touch(self, connection: Line) -> None:
+    def _touch(self, connection: BrokerConnection) -> None:
         """Recompute what concerns a connection."""
         if self.links.conditions:
             names = (connection.host_name, connection.broker_host.name, connection.purpose)

@@ -23,7 +23,7 @@ from groupsim.protocol.messages.cluster import (
 )
 
 if TYPE_CHECKING:
-    from groupsim.cluster.broker.broker import Node
+    from groupsim.cluster.broker.broker import Broker
     from groupsim.cluster.controller.controller import Controller
 
 
@@ -41,7 +41,7 @@ class _Said:
 class Formation:
     """Brokers and controller before the run's first event."""
 
-    def __init__(self, loop: EventLoop, controller: Controller, nodes: Mapping[int, Node]) -> None:
+    def __init__(self, loop: EventLoop, controller: Controller, nodes: Mapping[int, Broker]) -> None:
         self._loop = loop
         self._controller = controller
         self._nodes = nodes
@@ -68,7 +68,7 @@ class Formation:
         with self._loop.trace.muted():
             yield
 
-    def _register(self, node: Node) -> None:
+    def _register(self, node: Broker) -> None:
         controller, host = self._controller, node.host
         registration = _Said(BrokerRegistrationRequest(node.node, host.name, node.rack, host.incarnation))
         controller.receive(registration)

@@ -48,8 +48,8 @@ from groupsim.protocol.messages.acl import Acl
 from groupsim.protocol.messages.cluster import NO_LEADER, TopicState
 
 if TYPE_CHECKING:
-    from groupsim.cluster.broker.broker import Node
-    from groupsim.cluster.network.broker_connection import Line
+    from groupsim.cluster.broker.broker import Broker
+    from groupsim.cluster.network.broker_connection import BrokerConnection
     from groupsim.cluster.network.connection import Connection
     from groupsim.protocol.batch.batch import Batch
 
@@ -61,7 +61,7 @@ class ControllerEndpoint(Endpoint):
         super().__init__(loop, CONTROLLER_HOST)
         self._controller = controller
 
-    def receive(self, call: Line) -> None:
+    def receive(self, call: BrokerConnection) -> None:
         """Take a broker's request."""
         if self._trace.heartbeats:
             self.note_received(call)
@@ -86,7 +86,7 @@ class ReplicatedLogs:
         self._stores = Stores(loop, config.storage, config.replica.log, self._known_to, kept=config.kept)
         self._stores.begin(self.controller.image.topics)
         self.others: Mapping[int, Endpoint] = {CONTROLLER_NODE: ControllerEndpoint(loop, self.controller)}
-        self._brokers: Mapping[int, Node] = {}
+        self._brokers: Mapping[int, Broker] = {}
         self._agents: dict[int, ControllerAgent] = {}
         self._replicas: dict[int, ReplicaManager] = {}
         self._offsets: dict[int, OffsetsTopic] = {}
@@ -95,7 +95,7 @@ class ReplicatedLogs:
     def _known_to(self, node: int, topic: str) -> TopicState | None:
         return self._brokers[node].metadata.image.topics.get(topic)
 
-    def begin(self, brokers: Mapping[int, Node]) -> None:
+    def begin(self, brokers: Mapping[int, Broker]) -> None:
         self._brokers = brokers
         self._formation = Formation(self._loop, self.controller, brokers)
         self._formation.form()
@@ -153,7 +153,7 @@ class ReplicatedLogs:
             )
         return leader, self._services[leader].transactions.coordinator
 
-    def _coordinator_of(self, broker: Node, transactional_id: str) -> TransactionCoordinator | None:
+    def _coordinator_of(self, broker: Broker, transactional_id: str) -> TransactionCoordinator | None:
         """The coordinator of a transactional id by a broker's image; None without one."""
         if TRANSACTION_TOPIC not in broker.metadata.image.topics:
             return None
@@ -198,7 +198,7 @@ class ReplicatedLogs:
     def metadata(self) -> BrokerMetadata:
         return BrokerMetadata()
 
-    def agent(self, broker: Node) -> ControllerAgent:
+    def agent(self, broker: Broker) -> ControllerAgent:
         agent = self._agents[broker.node] = ControllerAgent(
             broker.loop,
             broker.host,
@@ -210,7 +210,7 @@ class ReplicatedLogs:
         )
         return agent
 
-    def replicas(self, broker: Node) -> ReplicaManager:
+    def replicas(self, broker: Broker) -> ReplicaManager:
         replicas = self._replicas[broker.node] = ReplicaManager(
             broker.loop,
             broker.host,
@@ -223,7 +223,7 @@ class ReplicatedLogs:
         )
         return replicas
 
-    def offsets(self, broker: Node) -> OffsetsTopic:
+    def offsets(self, broker: Broker) -> OffsetsTopic:
         config = broker.config
         version = config.coordinator_of(broker.node).broker_version
         replicas = self._replicas[broker.node]
@@ -232,11 +232,11 @@ class ReplicatedLogs:
         )
         return log
 
-    def load_us(self, broker: Node, partition: int, epoch: int) -> int:
+    def load_us(self, broker: Broker, partition: int, epoch: int) -> int:
         """See `broker.Logs.load_us`: what the log's size says, and what is configured on top."""
         return self._offsets[broker.node].loading_us(partition) + broker.config.load_us
 
-    def services(self, broker: Node) -> ReplicatedServices:
+    def services(self, broker: Broker) -> ReplicatedServices:
         services = self._services[broker.node] = ReplicatedServices(
             broker,
             self._replicas[broker.node],
@@ -247,7 +247,7 @@ class ReplicatedLogs:
         )
         return services
 
-    def _to_controller(self, broker: Node) -> Callable[[], Connection]:
+    def _to_controller(self, broker: Broker) -> Callable[[], Connection]:
         name = broker.host.name
         return partial(broker.network.connect, name, name, CONTROLLER_NODE, "controller")
 

@@ -36,9 +36,9 @@ from groupsim.protocol.messages.data import (
 from groupsim.protocol.messages.group import FindCoordinatorRequest, MetadataRequest
 
 if TYPE_CHECKING:
-    from groupsim.cluster.broker.broker import Node
+    from groupsim.cluster.broker.broker import Broker
     from groupsim.cluster.controller.channel import ControllerChannel
-    from groupsim.cluster.network.broker_connection import Line
+    from groupsim.cluster.network.broker_connection import BrokerConnection
     from groupsim.cluster.replica.manager import ReplicaManager
     from groupsim.cluster.transactions.coordinator import TransactionCoordinator
     from groupsim.protocol.basics import TopicPartition
@@ -56,7 +56,7 @@ class ReplicatedServices:
 
     def __init__(
         self,
-        broker: Node,
+        broker: Broker,
         replicas: ReplicaManager,
         blocks: ProducerIdBlocks,
         *,
@@ -151,14 +151,14 @@ class ReplicatedServices:
 
     # --- requests --------------------------------------------------------------------------------------------
 
-    def _fetch(self, call: Line, request: FetchRequest) -> None:
+    def _fetch(self, call: BrokerConnection, request: FetchRequest) -> None:
         call.took_us = self._loop.now_us
         answer = call.answer if request.pushes is None else partial(_answer_and_push, call, request, request.pushes)
         give_up = self._replicas.fetch(request, answer)
         if call.busy:
             call.give_up = give_up
 
-    def _produce(self, call: Line, request: ProduceRequest) -> None:
+    def _produce(self, call: BrokerConnection, request: ProduceRequest) -> None:
         if request.acks != 0:
             self._replicas.produce(request, call.client_id, call.answer)
             return
@@ -169,7 +169,7 @@ class ReplicatedServices:
         else:
             call.no_answer()
 
-    def _describe(self, call: Line, request: MetadataRequest) -> None:
+    def _describe(self, call: BrokerConnection, request: MetadataRequest) -> None:
         making, said = self.auto_creation, {}
         if request.auto_create and making.enabled and request.topics:
             there = self._image().topics
@@ -178,7 +178,7 @@ class ReplicatedServices:
         answer = with_errors(answer, said) if said else answer
         call.answer(with_all_operations(answer, request) if self._everybody else answer)
 
-    def _find_coordinator(self, call: Line, request: FindCoordinatorRequest) -> None:
+    def _find_coordinator(self, call: BrokerConnection, request: FindCoordinatorRequest) -> None:
         if request.key_type == TRANSACTION_KEY:
             call.answer(self.transactions.find_coordinator(request.key))
         else:
@@ -188,7 +188,10 @@ class ReplicatedServices:
 
 
 def _answer_and_push(
-    call: Line, request: FetchRequest, pushes: Callable[[FetchRequest, FetchResponse], None], response: FetchResponse
+    call: BrokerConnection,
+    request: FetchRequest,
+    pushes: Callable[[FetchRequest, FetchResponse], None],
+    response: FetchResponse,
 ) -> None:
     """Answer a Fetch of the push model, and go on with it."""
     call.answer(response)

@@ -11,8 +11,8 @@ holds up itself alone, with one response, until it has been idle for too long.
 No message holds up other connections for long. One with very many elements is read, and its response written, beside
 the loop (`clerk`); the requests that it is made of are carried out a few milliseconds' worth at a time.
 
-It stands among the network's connections (`broker_connection.Line`), so that faults concern it as they do a simulated
-one. Without a fault (`plain`) there is no detour; a latency or a limited bandwidth delays both ways, a stall holds back
+It is one of the network's connections (`BrokerConnection`), so faults affect it like a simulated one. Without a fault
+(`plain`) there is no detour; a latency or a limited bandwidth delays both ways, a stall holds back
 what would be carried out or written. What a paused broker is sent it takes when it goes on.
 
 Bytes that are no request end the connection with a line in the log. An error in a handler is answered with
@@ -41,7 +41,7 @@ from groupsim.protocol.messages.versions import normalise_response
 from groupsim.protocol.wire import Codec, Exchange, Understood, Unreadable
 
 if TYPE_CHECKING:
-    from groupsim.cluster.broker.broker import Node
+    from groupsim.cluster.broker.broker import Broker
     from groupsim.cluster.network.network import Network
     from groupsim.cluster.tcp.complaints import Complaints
 
@@ -51,7 +51,7 @@ _BREATH_US = MS_US
 
 
 class TcpConnection:
-    """One connection; implements `streams.Receiver`, `broker_connection.Line` and `coordinator.interfaces.Call`."""
+    """One connection; implements `streams.Receiver`, `BrokerConnection` and `coordinator.interfaces.Call`."""
 
     __slots__ = (
         "_answers",
@@ -95,7 +95,7 @@ class TcpConnection:
         self,
         loop: RealTimeLoop,
         network: Network,
-        broker: Node,
+        broker: Broker,
         stream: TcpStream,
         codec: Codec,
         names: Names,
@@ -358,20 +358,20 @@ class TcpConnection:
         self.pass_back(response)
 
     def hush(self) -> None:
-        """See `lines.Line.hush`: what is sent from here on is swallowed."""
+        """See `BrokerConnection.hush`: what is sent from here on is swallowed."""
         self.conditions = (*self.conditions, SILENT)
         self._out.clear()
         self._clerk.drop()
         self._write_response(None)
 
     def cut(self, reason: str) -> None:
-        """See `lines.Line.cut`: the client sees a reset."""
+        """See `BrokerConnection.cut`: the client sees a reset."""
         if self.up:
             self._stream.abort()
             self._end()
 
     def refuse(self) -> None:
-        """See `lines.Line.refuse`; a client that has begun to talk is let go on."""
+        """See `BrokerConnection.refuse`; a client that has begun to talk is let go on."""
         if self.correlation < 0:
             self.cut("connection refused")
 
@@ -393,7 +393,7 @@ class TcpConnection:
         self._pump()
 
     def go_by_the_clock(self) -> None:
-        """See `lines.Line.go_by_the_clock`: real clients do already."""
+        """See `BrokerConnection.go_by_the_clock`: real clients do already."""
 
     # --- the end ---------------------------------------------------------------------------------------------
 

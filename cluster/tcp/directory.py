@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from groupsim.cluster.broker.broker import Node
+    from groupsim.cluster.broker.broker import Broker
 
 
 class NodeDirectory:
     """Implements `protocol.wire.Directory` for a broker, from the image that broker has just now."""
 
-    def __init__(self, node: Node, cluster_id: str, addresses: Mapping[int, tuple[str, int]]) -> None:
+    def __init__(self, node: Broker, cluster_id: str, addresses: Mapping[int, tuple[str, int]]) -> None:
         """`addresses`, of all brokers, may be filled in later."""
         self._node = node
         self._addresses = addresses

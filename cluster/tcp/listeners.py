@@ -23,7 +23,7 @@ from groupsim.protocol.messages.data import FetchRequest, FetchResponse, Partiti
 from groupsim.protocol.wire import Codec, Directory
 
 if TYPE_CHECKING:
-    from groupsim.cluster.broker.broker import Node
+    from groupsim.cluster.broker.broker import Broker
     from groupsim.cluster.cluster import Cluster
     from groupsim.cluster.network.network import Network
 
@@ -47,7 +47,7 @@ class Door:
         self,
         loop: RealTimeLoop,
         network: Network,
-        node: Node,
+        node: Broker,
         codec: Codec,
         names: Names,
         complaints: Complaints,

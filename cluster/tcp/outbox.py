@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Protocol
 
-from groupsim.cluster.network.broker_connection import Line
+from groupsim.cluster.network.broker_connection import BrokerConnection
 from groupsim.cluster.network.link_faults import SILENT
 from groupsim.eventloop.streams import TcpStream
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from groupsim.cluster.network.network import Network
 
 
-class PlainLine(Line, Protocol):
+class FaultableConnection(BrokerConnection, Protocol):
     """A connection (`connection.TcpConnection`) that knows whether any fault is near."""
 
     @property
@@ -30,7 +30,7 @@ class Outbox:
 
     __slots__ = ("_floor_us", "_held", "_late", "_line", "_loop", "_network", "_stream")
 
-    def __init__(self, line: PlainLine, stream: TcpStream, network: Network) -> None:
+    def __init__(self, line: FaultableConnection, stream: TcpStream, network: Network) -> None:
         self._line = line
         self._stream = stream
         self._network = network

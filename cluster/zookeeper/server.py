@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from groupsim.cluster.network.broker_connection import Line
+from groupsim.cluster.network.broker_connection import BrokerConnection
 from groupsim.cluster.network.endpoint import Endpoint
 from groupsim.cluster.zookeeper.connection import SessionConnection
 from groupsim.cluster.zookeeper.sessions import Session, Sessions
@@ -59,7 +59,7 @@ class ZooKeeperServer(Endpoint):
 
     # --- requests --------------------------------------------------------------------------------------------
 
-    def receive(self, call: Line) -> None:
+    def receive(self, call: BrokerConnection) -> None:
         """Take the request in hand of a connection and answer it."""
         assert isinstance(call, SessionConnection)
         request: Any = call.request
@@ -184,17 +184,17 @@ class ZooKeeperServer(Endpoint):
 
     # --- the trace -------------------------------------------------------------------------------------------
 
-    def note_received(self, call: Line) -> None:
+    def note_received(self, call: BrokerConnection) -> None:
         """ZooKeeper's messages are listed in a full trace only."""
         if self._trace.heartbeats:
             super().note_received(call)
 
-    def note_answer(self, call: Line, response: Response) -> None:
+    def note_answer(self, call: BrokerConnection, response: Response) -> None:
         """As `note_received`."""
         if self._trace.heartbeats:
             super().note_answer(call, response)
 
-    def note_dropped(self, call: Line, reason: str) -> None:
+    def note_dropped(self, call: BrokerConnection, reason: str) -> None:
         """As `note_received`."""
         if self._trace.heartbeats:
             super().note_dropped(call, reason)

@@ -1,10 +1,10 @@
-"""Topics that come into being because somebody asks for them (`auto.create.topics.enable`).
+"""Automatic creation of topics that clients request (`auto.create.topics.enable`).
 
-A Metadata request that allows it, and names a topic that is not there, has the broker ask the controller to make it;
-the answer does not wait for that, it says that the topic is not known, and the client asks again. So it is with the
-topics that coordinators live on. While one request for a topic is on its way there is no second one.
+When a Metadata request allows creation and names a missing topic, the broker sends CreateTopics to the controller. The
+answer does not wait for the topic: it has an error, and the client retries. FindCoordinator creates the topics of
+coordinators in the same way. While a CreateTopics for a topic is in flight the broker sends no second one.
 
-Kafka's brokers of the ZooKeeper era made the topic themselves before they answered LEADER_NOT_AVAILABLE.
+Brokers with ZooKeeper created the topic themselves and then answered LEADER_NOT_AVAILABLE.
 
 Source: `DefaultAutoTopicCreationManager`.
 """
@@ -27,14 +27,14 @@ _FIRST_KRAFT: Final = (3, 3)
 
 
 class AutoCreation:
-    """The topics that one life of a broker has asked for."""
+    """The topics in creation on behalf of one life of a broker."""
 
     def __init__(self, config: ClusterConfig, forwarding: Forwarding) -> None:
         self._config = config
         self._forwarding = forwarding
-        self._asked: dict[str, None] = {}
+        self._in_flight: dict[str, None] = {}
         release = parse_version(config.coordinator_config.broker_version)
-        self._said_meanwhile = (
+        self._error_until_created = (
             ErrorCode.UNKNOWN_TOPIC_OR_PARTITION if release >= _FIRST_KRAFT else ErrorCode.LEADER_NOT_AVAILABLE
         )
 
@@ -44,29 +44,29 @@ class AutoCreation:
         return self._config.auto_create_topics_enable
 
     def make(self, names: Iterable[str]) -> dict[str, ErrorCode]:
-        """Have topics made that are not there; what to say of each of them now."""
-        said, wanted = {}, []
+        """Request the creation of missing topics; return the error to answer for each."""
+        errors, wanted = {}, []
         for name in names:
             if illegal_name(name):
-                said[name] = ErrorCode.INVALID_TOPIC_EXCEPTION
+                errors[name] = ErrorCode.INVALID_TOPIC_EXCEPTION
             else:
-                said[name] = self._said_meanwhile
-                if name not in self._asked:
+                errors[name] = self._error_until_created
+                if name not in self._in_flight:
                     wanted.append(name)
         if wanted:
-            self._ask(wanted)
-        return said
+            self._create(wanted)
+        return errors
 
-    def _ask(self, names: list[str]) -> None:
-        self._asked.update(dict.fromkeys(names))
+    def _create(self, names: list[str]) -> None:
+        self._in_flight.update(dict.fromkeys(names))
         timeout_ms = self._config.transactions.request_timeout_ms
         request = CreateTopicsRequest(tuple(self._new(name) for name in names), timeout_ms)
-        self._forwarding.ask(request, self._done(names), timeout_ms * 1_000)
+        self._forwarding.send(request, self._done(names), timeout_ms * 1_000)
 
     def _done(self, names: list[str]) -> Callable[[Any], None]:
         def done(_: Any) -> None:
             for name in names:
-                self._asked.pop(name, None)
+                self._in_flight.pop(name, None)
 
         return done
 

@@ -1,11 +1,10 @@
-"""The settings of topics and brokers as an administrator is told of them: value, type, and where the value comes from.
+"""The settings of topics, brokers and groups as DescribeConfigs answers them: value, type, source and synonyms.
 
-A topic's own setting beats what was changed on this running broker, that beats what was changed on all of them, that
-beats the properties the broker began with, that beats Kafka's default. All that were passed over are told as synonyms,
-strongest first.
+In order of precedence: the topic's own setting, the dynamic setting of this broker, the dynamic default of all brokers,
+the properties of the broker's start, Kafka's default. The answer lists overridden values as synonyms, in this order.
 
-A trait of Kafka's kept here: synonyms before the one whose name is asked for are left out, so that with
-`log.retention.hours` alone in the properties `retention.ms` has the value of it, no synonyms, and the source "default".
+As in Kafka, synonyms before the requested name are left out: with only `log.retention.hours` in the properties,
+`retention.ms` has its value, no synonyms, and the source "default".
 
 Sources: `ConfigHelper`, `DynamicBrokerConfig.brokerConfigSynonyms`, `KafkaConfigSchema.resolveEffectiveTopicConfigs`.
 """
@@ -39,7 +38,7 @@ from groupsim.cluster.config.setting_names import (
     TYPES,
 )
 from groupsim.cluster.config.setting_texts import documentation_of
-from groupsim.cluster.config.setting_values import as_told
+from groupsim.cluster.config.setting_values import parsed_text
 from groupsim.cluster.controller.partitions import MIN_ISR
 from groupsim.protocol.messages.admin import ConfigEntry
 from groupsim.protocol.messages.cluster import ClusterImage
@@ -53,7 +52,7 @@ _SYNONYMS: Final[Mapping[str, tuple[str, ...]]] = {
         ("log.retention.ms", "log.retention.minutes", "log.retention.hours"),
     ),
 }
-_UNSAID: Final[Mapping[str, str | None]] = {
+_UNSET: Final[Mapping[str, str | None]] = {
     "log.roll.ms": None,
     "log.roll.hours": "168",
     "log.retention.ms": None,
@@ -61,17 +60,17 @@ _UNSAID: Final[Mapping[str, str | None]] = {
     "log.retention.hours": "168",
     "log.flush.interval.ms": None,
 }
-"""What these are when nobody says anything: their effect is another's."""
+"""The values of these settings where they are not set: another setting takes effect for them."""
 
 _OF_KAFKA: Final[Mapping[str, str | None]] = {"broker.id": "-1", "listeners": "PLAINTEXT://:9092"}
-"""Defaults of Kafka's that no broker here has."""
+"""Kafka's defaults of settings that every broker here sets."""
 _INERT: Final[Mapping[str, str | None]] = {name: default for name, (_, default) in INERT.items()}
 
 Layer = tuple[Mapping[str, str | None], int]
 
 
 class Settings:
-    """The settings of one broker (or, with node None, of the controller); `image` tells what was changed since."""
+    """The settings of one broker (or, with node None, of the controller); `image` holds the dynamic changes."""
 
     def __init__(self, config: ClusterConfig, node: int | None = None, rack: str | None = None) -> None:
         self._config = config
@@ -79,15 +78,15 @@ class Settings:
         self._own: dict[str, str | None] = {"node.id": self._node, "broker.id": self._node, "broker.rack": rack}
         self._own |= dict.fromkeys(ADDRESSES, "")
 
-    # --- what holds ------------------------------------------------------------------------------------------
+    # --- effective values ------------------------------------------------------------------------------------
 
     def log_defaults(self, image: ClusterImage) -> LogConfig:
-        """What holds for topics that say nothing themselves."""
+        """Return the effective settings of a topic without settings of its own."""
         changed = {**image.configs.get("", {}), **image.configs.get(self._node, {})}
         return broker_defaults(changed, self._config.replica.log)
 
     def _layers(self, image: ClusterImage) -> list[Layer]:
-        """Broker settings by where they come from, the strongest first."""
+        """Return broker settings by source, in order of precedence."""
         given = self._config.properties
         static = {name: text for name, text in self._static().items() if name in given or name in self._own}
         plain = {name: text for name, text in self._static().items() if name not in static}
@@ -99,33 +98,33 @@ class Settings:
         ]
 
     def _of_all(self, image: ClusterImage) -> Mapping[str, str]:
-        """What was changed for all brokers; with eligible leader replicas Kafka begins by setting one itself."""
+        """Return the dynamic default of all brokers; KIP-966 sets `min.insync.replicas` in it."""
         changed = image.configs.get("", {})
         if not self._config.controller.eligible_leader_replicas:
             return changed
         return {MIN_ISR: str(self._config.controller.min_insync_replicas), **changed}
 
     def _static(self) -> dict[str, str | None]:
-        """Every broker setting as it was when the broker began."""
+        """Return every broker setting at the broker's start."""
         values = values_in_effect(self._config)
         log = self._config.replica.log
         for name, row in BROKER_SETTINGS.items():
-            unsaid = self._config.properties.get(name, _UNSAID[name]) if name in _UNSAID else _text(log, row.field)
-            values.setdefault(name, unsaid)
+            unset = self._config.properties.get(name, _UNSET[name]) if name in _UNSET else _text(log, row.field)
+            values.setdefault(name, unset)
         return {**{name: text for name, text in values.items() if name in BROKER_TYPES}, **self._own}
 
-    # --- what is told ----------------------------------------------------------------------------------------
+    # --- described settings -----------------------------------------------------------------------------------
 
     def of_topic(self, own: Mapping[str, str], image: ClusterImage, names: Collection[str] = ()) -> list[ConfigEntry]:
-        """Every setting of a topic with these settings of its own (or those of `names`), in the order of names."""
+        """Return every setting of a topic (or those of `names`) whose own settings are `own`, in the order of names."""
         effective, layers = self.log_defaults(image), self._layers(image)
         return [self._topic_entry(name, own, effective, layers) for name in TOPIC if not names or name in names]
 
     def _topic_entry(self, name: str, own: Mapping[str, str], effective: LogConfig, layers: list[Layer]) -> ConfigEntry:
         row = TOPIC[name]
-        synonyms = _passed_over(row.synonyms[0], layers) if row.synonyms else ()
+        synonyms = _synonyms(row.synonyms[0], layers) if row.synonyms else ()
         if name in own:
-            value: str | None = as_told(row.type, own[name])
+            value: str | None = parsed_text(row.type, own[name])
             synonyms = ((name, value, TOPIC_SETTING), *synonyms)
         elif name in TOPIC_SETTINGS:
             value = _text(effective, TOPIC_SETTINGS[name].field)
@@ -134,52 +133,54 @@ class Settings:
         return _entry(name, value, row.type, synonyms)
 
     def created(self, own: Mapping[str, str], image: ClusterImage) -> tuple[ConfigEntry, ...]:
-        """The settings of a new topic, as the answer to CreateTopics tells them: as they came, without synonyms."""
+        """Return the settings of a new topic for CreateTopics (KIP-525): unparsed values, without synonyms."""
         entries = self.of_topic(own, image)
         return tuple(evolve(entry, value=own.get(entry.name, entry.value), synonyms=(), type=0) for entry in entries)
 
     def of_broker(self, image: ClusterImage, names: Collection[str] = ()) -> list[ConfigEntry]:
-        """Every setting of this broker, and names unknown to Kafka that were set while it ran."""
+        """Return every setting of this broker, and dynamic settings whose names Kafka does not know."""
         layers = self._layers(image)
-        there = sorted({name for layer, _ in layers for name in layer if not names or name in names} - INTERNAL)
-        return [self._broker_entry(name, layers) for name in there]
+        known = sorted({name for layer, _ in layers for name in layer if not names or name in names} - INTERNAL)
+        return [self._broker_entry(name, layers) for name in known]
 
     def of_all_brokers(self, image: ClusterImage, names: Collection[str] = ()) -> list[ConfigEntry]:
-        """What was changed for all brokers while they ran."""
+        """Return the dynamic default of all brokers."""
         changed = self._of_all(image)
         layers: list[Layer] = [(changed, DYNAMIC_DEFAULT)]
         return [self._broker_entry(name, layers) for name in sorted(changed) if not names or name in names]
 
     def of_group(self, own: Mapping[str, str], image: ClusterImage, names: Collection[str] = ()) -> list[ConfigEntry]:
-        """Every setting of a group with these settings of its own (or those of `names`); internal ones if set."""
+        """Return every setting of a group (or of `names`) whose own settings are `own`; internal ones only if set."""
         layers = self._layers(image)
-        there = (name for name, row in GROUP.items() if name in own or not row.internal)
-        return [self._group_entry(name, own, layers) for name in there if not names or name in names]
+        shown = (name for name, row in GROUP.items() if name in own or not row.internal)
+        return [self._group_entry(name, own, layers) for name in shown if not names or name in names]
 
     def _group_entry(self, name: str, own: Mapping[str, str], layers: list[Layer]) -> ConfigEntry:
         row = GROUP[name]
-        known = [*layers, ({} if row.default is None else {row.synonym: row.default}, DEFAULT)]
-        synonyms = _passed_over(row.synonym, known)
+        with_default = [*layers, ({} if row.default is None else {row.synonym: row.default}, DEFAULT)]
+        synonyms = _synonyms(row.synonym, with_default)
         if name in own:
-            value = own[name] if row.internal else as_told(row.type, own[name])  # Kafka does not parse internal ones
+            value = (
+                own[name] if row.internal else parsed_text(row.type, own[name])
+            )  # Kafka does not parse internal ones
             synonyms = ((name, value, GROUP_SETTING), *synonyms)
         return _entry(name, synonyms[0][1], row.type, synonyms)
 
     def _broker_entry(self, name: str, layers: list[Layer]) -> ConfigEntry:
         value = next(layer[name] for layer, _ in layers if name in layer)
-        synonyms = _passed_over(name, layers)
-        if name not in BROKER_TYPES:  # nobody knows whether it is a secret, so nobody is told
-            unsaid = tuple((one, None, source) for one, _, source in synonyms)
-            return ConfigEntry(name, None, True, synonyms[0][2] if synonyms else DEFAULT, True, synonyms=unsaid)
+        synonyms = _synonyms(name, layers)
+        if name not in BROKER_TYPES:  # an unknown setting may be a secret, so `ConfigHelper` hides its value
+            hidden = tuple((one, None, source) for one, _, source in synonyms)
+            return ConfigEntry(name, None, True, synonyms[0][2] if synonyms else DEFAULT, True, synonyms=hidden)
         entry = evolve(_entry(name, value, BROKER_TYPES[name], synonyms), read_only=name not in DYNAMIC)
         return evolve(entry, value=None, sensitive=True) if BROKER_TYPES[name] == "PASSWORD" else entry
 
 
-def _passed_over(name: str, layers: list[Layer]) -> tuple[tuple[str, str | None, int], ...]:
-    """A broker setting and its synonyms wherever they are said, the strongest first, as far as Kafka tells of them."""
+def _synonyms(name: str, layers: list[Layer]) -> tuple[tuple[str, str | None, int], ...]:
+    """Return the values of a broker setting and its synonyms, in order of precedence, from the requested name on."""
     names = _SYNONYMS.get(name, (name,))
-    said = [(one, layer[one], source) for layer, source in layers for one in names if layer.get(one) is not None]
-    return tuple(dropwhile(lambda found: found[0] != name, said))
+    found = [(one, layer[one], source) for layer, source in layers for one in names if layer.get(one) is not None]
+    return tuple(dropwhile(lambda synonym: synonym[0] != name, found))
 
 
 def _entry(name: str, value: str | None, kind: str, synonyms: tuple[tuple[str, str | None, int], ...]) -> ConfigEntry:
@@ -197,7 +198,7 @@ def _text(config: LogConfig, attribute: str) -> str:
 
 @cache
 def _defaults() -> dict[str, str]:
-    """Kafka's own default of each setting that has one, also where another value was given."""
-    logs = {name: _UNSAID.get(name, _text(LogConfig(), row.field)) for name, row in BROKER_SETTINGS.items()}
-    every = {**logs, **values_in_effect(ClusterConfig())}  # switches of releases among them, which are no settings
+    """Return Kafka's default of each setting that has one, whether or not it is set."""
+    logs = {name: _UNSET.get(name, _text(LogConfig(), row.field)) for name, row in BROKER_SETTINGS.items()}
+    every = {**logs, **values_in_effect(ClusterConfig())}  # includes switches of releases, which are no settings
     return {name: text for name, text in every.items() if text is not None and name in BROKER_TYPES}

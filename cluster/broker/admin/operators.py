@@ -1,4 +1,4 @@
-"""A broker's answers to operators: what it sees itself, and what it passes on to the controller.
+"""A broker's handlers for operators: answered by the broker, or forwarded to the controller.
 
     DescribeTopicPartitions                            ──▶ this broker's image, in pages
     DeleteRecords, DescribeLogDirs, DescribeProducers  ──▶ its replicas
@@ -44,15 +44,15 @@ from groupsim.protocol.messages.operator import (
 )
 from groupsim.protocol.messages.refusals import refusal
 
-_MOST_PARTITIONS: Final = 2_000
+_MAX_PARTITIONS: Final = 2_000
 """`max.request.partition.size.limit`"""
-_WORDS: Final = {
+_MESSAGES: Final = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: "This server does not host this topic-partition.",
 }
 
 
 class OperatorReplicas(Protocol):
-    """What is asked of the broker's replicas."""
+    """The part of the broker's replicas that these handlers use."""
 
     def delete_records(
         self, request: DeleteRecordsRequest, answer: Callable[[DeleteRecordsResponse], None]
@@ -62,16 +62,16 @@ class OperatorReplicas(Protocol):
 
 
 class Coordinator(Protocol):
-    """What is asked of the broker's coordinator of transactions."""
+    """The part of the broker's transaction coordinator that these handlers use."""
 
     def list_transactions(self, request: ListTransactionsRequest) -> ListTransactionsResponse: ...
     def describe_transactions(self, request: DescribeTransactionsRequest) -> DescribeTransactionsResponse: ...
 
 
 class OperatorRequests:
-    """The requests of operators that one life of a broker takes, by their types (`handlers`).
+    """Handlers of operators' requests in one life of a broker, by request type (`handlers`).
 
-    `disk` tells of the folder of its logs: path, all bytes of the disk, free ones.
+    `disk` returns path, total and usable bytes of the log directory.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class OperatorRequests:
     def _to_controller(self, call: Call, request: Any) -> None:
         self._pass_on(call, request, request.timeout_ms * 1_000)
 
-    # --- topics in pages -------------------------------------------------------------------------------------
+    # --- pages of topics -------------------------------------------------------------------------------------
 
     def _describe_topics(self, call: Call, request: DescribeTopicPartitionsRequest) -> None:
         cursor, topics = request.cursor, self._image().topics
@@ -115,31 +115,32 @@ class OperatorRequests:
 
     def _pages(self, request: DescribeTopicPartitionsRequest, names: list[str]) -> DescribeTopicPartitionsResponse:
         image = self._image()
-        told: list[DescribedTopic] = []
-        left = max(min(_MOST_PARTITIONS, request.limit), 1)
+        topics_of_page: list[DescribedTopic] = []
+        # At least one partition, whatever the limit (`DescribeTopicPartitionsRequestHandler`).
+        left = max(min(_MAX_PARTITIONS, request.limit), 1)
         for name in names:
             if not left:
-                return DescribeTopicPartitionsResponse(tuple(told), (name, 0))
+                return DescribeTopicPartitionsResponse(tuple(topics_of_page), (name, 0))
             topic = image.topics.get(name)
             if topic is None:
-                told.append(_unknown(name))
+                topics_of_page.append(_unknown(name))
                 continue
             begin = request.cursor[1] if request.cursor is not None and request.cursor[0] == name else 0
             end = min(begin + left, len(topic.partitions))
-            told.append(_described(topic, begin, end, image))
+            topics_of_page.append(_described(topic, begin, end, image))
             left -= max(end - begin, 0)
             if end < len(topic.partitions):
-                return DescribeTopicPartitionsResponse(tuple(told), (name, end))
-        return DescribeTopicPartitionsResponse(tuple(told))
+                return DescribeTopicPartitionsResponse(tuple(topics_of_page), (name, end))
+        return DescribeTopicPartitionsResponse(tuple(topics_of_page))
 
     # --- logs ------------------------------------------------------------------------------------------------
 
     def _delete_records(self, call: Call, request: DeleteRecordsRequest) -> None:
-        gone: list[bool] = []
-        call.give_up = lambda: gone.append(True)  # type: ignore[attr-defined]
+        client_gone: list[bool] = []
+        call.give_up = lambda: client_gone.append(True)  # type: ignore[attr-defined]
 
         def answer(response: DeleteRecordsResponse) -> None:
-            if not gone:
+            if not client_gone:
                 call.answer(response)
 
         self._replicas.delete_records(request, answer)
@@ -159,7 +160,7 @@ class OperatorRequests:
             return ProducersOf(partition, ErrorCode.INVALID_TOPIC_EXCEPTION, illegal)
         if partition.topic not in self._image().topics:
             error = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            return ProducersOf(partition, error, _WORDS[error])
+            return ProducersOf(partition, error, _MESSAGES[error])
         return self._replicas.producers_of(partition)
 
 

@@ -1,10 +1,10 @@
-"""A broker's answers to administrators: what it knows itself, and what it passes on to the controller.
+"""A broker's handlers for administrators: answered from the broker's image, or forwarded to the controller.
 
     DescribeConfigs, DescribeCluster ──▶ answered from this broker's image and settings
     CreateTopics, DeleteTopics, CreatePartitions ──▶ the controller
-    AlterConfigs, IncrementalAlterConfigs ──▶ looked at here, as far as this broker can tell ──▶ the controller
+    AlterConfigs, IncrementalAlterConfigs ──▶ validated as far as the broker can ──▶ the controller
 
-Nobody else's settings are told or changed here: a request about broker 2 goes to broker 2.
+A broker describes and changes its own settings only: a request about broker 2 has to go to broker 2.
 
 Sources: `KafkaApis` (forwardToControllerOrFail), `ConfigHelper.describeConfigs`, `ConfigAdminManager.preprocess`.
 """
@@ -55,10 +55,10 @@ from groupsim.protocol.messages.cluster import ClusterImage
 from groupsim.protocol.messages.refusals import refusal
 
 _SETTINGS_TIMEOUT_MS: Final = 30_000
-"""A request for settings names no time to wait: `request.timeout.ms` of the broker."""
+"""Requests that alter settings have no timeout of their own: `request.timeout.ms` of the broker."""
 
-_NOT_KEPT: Final = {BROKER_LOGGER_RESOURCE: "BROKER_LOGGER", CLIENT_METRICS_RESOURCE: "CLIENT_METRICS"}
-"""Resources that have settings in Kafka, and none here."""
+_NOT_SUPPORTED: Final = {BROKER_LOGGER_RESOURCE: "BROKER_LOGGER", CLIENT_METRICS_RESOURCE: "CLIENT_METRICS"}
+"""Resources that have settings in Kafka, but none here."""
 _MALFORMED: Final = (
     "This most likely occurs because of a request being malformed by the client library or the message was sent to an "
     "incompatible broker. See the broker logs for more details."
@@ -70,7 +70,7 @@ _Alterations: TypeAlias = IncrementalAlterConfigsResponse | AlterConfigsResponse
 
 
 class AdminRequests:
-    """The requests of administrators that one life of a broker takes, by their types (`handlers`)."""
+    """Handlers of administrators' requests in one life of a broker, by request type (`handlers`)."""
 
     def __init__(
         self, node: int, settings: Settings, forwarding: Forwarding, image: Callable[[], ClusterImage]
@@ -79,7 +79,7 @@ class AdminRequests:
         self._settings = settings
         self._forwarding = forwarding
         self._image = image
-        #: Why somebody may not change these settings, where there is an authorizer; else nobody is asked.
+        #: The authorization error for a change of settings; None when it is allowed or without an authorizer.
         self.forbids: Callable[[Call, ConfigsToAlter], tuple[ErrorCode, str | None] | None] = lambda call, resource: (
             None
         )
@@ -98,110 +98,112 @@ class AdminRequests:
         self.pass_on(call, request, request.timeout_ms * 1_000)
 
     def pass_on(self, call: Call, request: Any, timeout_us: int) -> None:
-        """Have the controller answer a request."""
-        self._forwarding.ask(request, _giver(call, request), timeout_us)
+        """Forward a request to the controller, and its answer to the client."""
+        self._forwarding.send(request, _answerer(call, request), timeout_us)
 
     def _cluster(self, request: DescribeClusterRequest) -> DescribeClusterResponse:
         states = self._image().brokers
         operations = CLUSTER_OPERATIONS if request.include_authorized_operations else NOT_ASKED
-        told = (states[node] for node in sorted(states))
+        ordered = (states[node] for node in sorted(states))
         return DescribeClusterResponse(
-            brokers=tuple((one.node, one.fenced) for one in told if request.include_fenced or not one.fenced),
+            brokers=tuple((one.node, one.fenced) for one in ordered if request.include_fenced or not one.fenced),
             operations=operations,
         )
 
-    # --- telling settings ------------------------------------------------------------------------------------
+    # --- describing settings ----------------------------------------------------------------------------------
 
     def describe(self, request: DescribeConfigsRequest) -> DescribeConfigsResponse:
-        """The settings of topics, of groups and of this broker."""
-        return DescribeConfigsResponse(tuple(self._described(asked) for asked in request.resources))
+        """Return the settings of topics, of groups and of this broker."""
+        return DescribeConfigsResponse(tuple(self._described(resource) for resource in request.resources))
 
-    def _described(self, asked: ConfigsAsked) -> ConfigsDescribed:
-        names = asked.names or ()
-        if asked.type == TOPIC_RESOURCE:
-            return self._topic(asked, names)
-        if asked.type == BROKER_RESOURCE:
-            return self._broker(asked, names)
-        if asked.type == GROUP_RESOURCE:
-            return self._group(asked, names)
-        if asked.type not in _NOT_KEPT:
-            return _undescribed(asked, ErrorCode.INVALID_REQUEST, _MALFORMED)
-        return _undescribed(asked, ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {_NOT_KEPT[asked.type]}")
+    def _described(self, resource: ConfigsAsked) -> ConfigsDescribed:
+        names = resource.names or ()
+        if resource.type == TOPIC_RESOURCE:
+            return self._topic(resource, names)
+        if resource.type == BROKER_RESOURCE:
+            return self._broker(resource, names)
+        if resource.type == GROUP_RESOURCE:
+            return self._group(resource, names)
+        if resource.type not in _NOT_SUPPORTED:
+            return _undescribed(resource, ErrorCode.INVALID_REQUEST, _MALFORMED)
+        return _undescribed(
+            resource, ErrorCode.INVALID_REQUEST, f"Unsupported resource type: {_NOT_SUPPORTED[resource.type]}"
+        )
 
-    def _topic(self, asked: ConfigsAsked, names: tuple[str, ...]) -> ConfigsDescribed:
-        illegal = illegal_name(asked.name)
+    def _topic(self, resource: ConfigsAsked, names: tuple[str, ...]) -> ConfigsDescribed:
+        illegal = illegal_name(resource.name)
         if illegal:
-            return _undescribed(asked, ErrorCode.INVALID_TOPIC_EXCEPTION, illegal)
+            return _undescribed(resource, ErrorCode.INVALID_TOPIC_EXCEPTION, illegal)
         image = self._image()
-        topic = image.topics.get(asked.name)
+        topic = image.topics.get(resource.name)
         if topic is None:
-            return _undescribed(asked, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
+            return _undescribed(resource, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "")
         entries = self._settings.of_topic(topic.config, image, names)
-        return ConfigsDescribed(asked.type, asked.name, message="", entries=tuple(entries))
+        return ConfigsDescribed(resource.type, resource.name, message="", entries=tuple(entries))
 
-    def _group(self, asked: ConfigsAsked, names: tuple[str, ...]) -> ConfigsDescribed:
-        if not asked.name:
-            return _undescribed(asked, ErrorCode.INVALID_REQUEST, "Group name must not be empty")
+    def _group(self, resource: ConfigsAsked, names: tuple[str, ...]) -> ConfigsDescribed:
+        if not resource.name:
+            return _undescribed(resource, ErrorCode.INVALID_REQUEST, "Group name must not be empty")
         image = self._image()
-        entries = self._settings.of_group(image.groups.get(asked.name, {}), image, names)
-        return ConfigsDescribed(asked.type, asked.name, message="", entries=tuple(entries))
+        entries = self._settings.of_group(image.groups.get(resource.name, {}), image, names)
+        return ConfigsDescribed(resource.type, resource.name, message="", entries=tuple(entries))
 
     def _resources(self, request: ListConfigResourcesRequest) -> ListConfigResourcesResponse:
-        """List what has settings; there are no client metrics here, which is all that version 0 lists."""
+        """List resources with settings; version 0 lists client metrics only (KIP-1142), and there are none here."""
         image = self._image()
         brokers = [str(node) for node in sorted(image.brokers)]
-        there = {
+        names = {
             GROUP_RESOURCE: sorted(image.groups),
             CLIENT_METRICS_RESOURCE: [],
             BROKER_LOGGER_RESOURCE: brokers,
             BROKER_RESOURCE: brokers,
             TOPIC_RESOURCE: sorted(image.topics),
         }
-        types = (CLIENT_METRICS_RESOURCE,) if request.version == 0 else request.types or tuple(there)
-        if any(kind not in there for kind in types):
+        types = (CLIENT_METRICS_RESOURCE,) if request.version == 0 else request.types or tuple(names)
+        if any(kind not in names for kind in types):
             return ListConfigResourcesResponse(ErrorCode.UNSUPPORTED_VERSION)
         return ListConfigResourcesResponse(
-            resources=tuple((kind, name) for kind in there if kind in types for name in there[kind])
+            resources=tuple((kind, name) for kind in names if kind in types for name in names[kind])
         )
 
-    def _broker(self, asked: ConfigsAsked, names: tuple[str, ...]) -> ConfigsDescribed:
-        if not asked.name:
+    def _broker(self, resource: ConfigsAsked, names: tuple[str, ...]) -> ConfigsDescribed:
+        if not resource.name:
             entries = self._settings.of_all_brokers(self._image(), names)
-        elif asked.name.isdecimal() and int(asked.name) == self._node:
+        elif resource.name.isdecimal() and int(resource.name) == self._node:
             entries = self._settings.of_broker(self._image(), names)
         else:
-            return _undescribed(asked, ErrorCode.INVALID_REQUEST, self._not_this_one(asked.name))
-        return ConfigsDescribed(asked.type, asked.name, message="", entries=tuple(entries))
+            return _undescribed(resource, ErrorCode.INVALID_REQUEST, self._wrong_broker(resource.name))
+        return ConfigsDescribed(resource.type, resource.name, message="", entries=tuple(entries))
 
-    def _not_this_one(self, name: str) -> str:
+    def _wrong_broker(self, name: str) -> str:
         if not name.removeprefix("-").isdecimal():
             return f"Broker id must be an integer, but it is: {name}"
         return f"Unexpected broker id, expected {self._node} or empty string, but received {name}"
 
-    # --- changing settings -----------------------------------------------------------------------------------
+    # --- altering settings ------------------------------------------------------------------------------------
 
     def _alter(self, call: Call, request: _Alteration) -> None:
         times = Counter((resource.type, resource.name) for resource in request.resources)
-        objections = [
+        errors = [
             (ErrorCode.INVALID_REQUEST, "Each resource must appear at most once.")
             if times[resource.type, resource.name] > 1
-            else self._objection(resource) or self.forbids(call, resource)
+            else self._validation_error(resource) or self.forbids(call, resource)
             for resource in request.resources
         ]
-        fine = tuple(one for one, why in zip(request.resources, objections, strict=True) if why is None)
-        if not fine:
-            call.answer(_altered(request, objections, ()))
+        valid = tuple(one for one, why in zip(request.resources, errors, strict=True) if why is None)
+        if not valid:
+            call.answer(_altered(request, errors, ()))
             return
-        give = _giver(call, request)
+        answer = _answerer(call, request)
 
         def answered(response: _Alterations | None) -> None:
-            give(None if response is None else _altered(request, objections, response.results))
+            answer(None if response is None else _altered(request, errors, response.results))
 
-        passed_on = evolve(request, resources=fine)
-        self._forwarding.ask(passed_on, answered, _SETTINGS_TIMEOUT_MS * 1_000)
+        forwarded = evolve(request, resources=valid)
+        self._forwarding.send(forwarded, answered, _SETTINGS_TIMEOUT_MS * 1_000)
 
-    def _objection(self, resource: ConfigsToAlter) -> tuple[ErrorCode, str | None] | None:
-        """What this broker itself has against a change. An operation that is none trips it, and it has no words."""
+    def _validation_error(self, resource: ConfigsToAlter) -> tuple[ErrorCode, str | None] | None:
+        """Return the error that this broker finds in a change itself (`ConfigAdminManager.preprocess`)."""
         names = [name for name, _, _ in resource.changes]
         empty = [name for name, operation, value in resource.changes if operation != DELETE and value is None]
         why = None
@@ -209,15 +211,16 @@ class AdminRequests:
             why = "Error due to duplicate config keys"
         elif empty:
             why = f"Null value not supported for : {', '.join(empty)}"
+        # Kafka's enumeration has no such operation: the handler throws, so there is no message.
         elif any(not 0 <= operation <= SUBTRACT for _, operation, _ in resource.changes):
             return ErrorCode.UNKNOWN_SERVER_ERROR, None
         elif resource.type == BROKER_RESOURCE:
-            why = self._broker_objection(resource)
+            why = self._broker_error(resource)
         elif resource.type not in (TOPIC_RESOURCE, GROUP_RESOURCE):
             why = f"Unknown resource type {resource.type}"
         return None if why is None else (ErrorCode.INVALID_REQUEST, why)
 
-    def _broker_objection(self, resource: ConfigsToAlter) -> str | None:
+    def _broker_error(self, resource: ConfigsToAlter) -> str | None:
         if resource.name and not resource.name.removeprefix("-").isdecimal():
             return f"Node id must be an integer, but it is: {resource.name}"
         if resource.name and int(resource.name) != self._node:
@@ -233,31 +236,31 @@ class AdminRequests:
 
 def _altered(
     request: _Alteration,
-    objections: Sequence[tuple[ErrorCode, str | None] | None],
+    errors: Sequence[tuple[ErrorCode, str | None] | None],
     results: tuple[Altered, ...],
 ) -> _Alterations:
-    """One result per resource of the request: this broker's objection, or what the controller said."""
-    said = iter(results)
-    told = tuple(
-        next(said) if why is None else (resource.type, resource.name, *why)
-        for resource, why in zip(request.resources, objections, strict=True)
+    """Return one result per resource of the request: this broker's error, or the controller's result."""
+    remaining = iter(results)
+    altered = tuple(
+        next(remaining) if why is None else (resource.type, resource.name, *why)
+        for resource, why in zip(request.resources, errors, strict=True)
     )
     if isinstance(request, AlterConfigsRequest):
-        return AlterConfigsResponse(told)
-    return IncrementalAlterConfigsResponse(told)
+        return AlterConfigsResponse(altered)
+    return IncrementalAlterConfigsResponse(altered)
 
 
-def _giver(call: Call, request: AdminRequest) -> Callable[[Any], None]:
-    """Answers the call with the controller's answer, or says that none came in time; nobody, if it has gone."""
-    gone: list[bool] = []
-    call.give_up = lambda: gone.append(True)  # type: ignore[attr-defined]
+def _answerer(call: Call, request: AdminRequest) -> Callable[[Any], None]:
+    """Return a callback that answers the call, with REQUEST_TIMED_OUT for None, unless the client has gone."""
+    client_gone: list[bool] = []
+    call.give_up = lambda: client_gone.append(True)  # type: ignore[attr-defined]
 
-    def give(response: Any) -> None:
-        if not gone:
+    def answer(response: Any) -> None:
+        if not client_gone:
             call.answer(refusal(request, ErrorCode.REQUEST_TIMED_OUT) if response is None else response)
 
-    return give
+    return answer
 
 
-def _undescribed(asked: ConfigsAsked, error: ErrorCode, message: str) -> ConfigsDescribed:
-    return ConfigsDescribed(asked.type, asked.name, error, message)
+def _undescribed(resource: ConfigsAsked, error: ErrorCode, message: str) -> ConfigsDescribed:
+    return ConfigsDescribed(resource.type, resource.name, error, message)
