@@ -1,18 +1,18 @@
-"""What a cluster is made of, and its settings under Kafka's names: a module for each of its parts.
+"""The settings of a cluster under Kafka's names: a module for each part of the cluster.
 
 Where to read:
 
     cluster         `ClusterConfig`: all parts together
-    controller      the controller, KRaft's and ZooKeeper's, by release
+    controller      the controller, with KRaft or with ZooKeeper, by release
     replica         replication
     log             topics: names, defaults, ranges, synonyms
-    transactions    the coordinator of transactions
+    transactions    the transaction coordinator
     acl             the authorizer
-    counted         counted logs, and how long coordinators take there
-    loading_cost    how long a coordinator loads its partition
+    counted         counted logs, and the durations of their coordinators
+    loading_cost    the duration of a coordinator's loading
     group_settings  settings of groups
     setting_names   every setting of a 4.4.0 broker: type and default
-    setting_texts   what DescribeConfigs says of each
-    setting_values  which values are allowed
+    setting_texts   the documentation that DescribeConfigs answers
+    setting_values  the checks of values
     inert_settings  settings that have no effect here
 """

@@ -15,14 +15,14 @@ ALLOW_EVERYONE: Final = "allow.everyone.if.no.acl.found"
 SETTINGS: Final = (AUTHORIZER, SUPER_USERS, ALLOW_EVERYONE)
 
 STANDARD: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
-"""The one authorizer that is modelled: KRaft's own."""
+"""The only modelled authorizer, which is KRaft's."""
 
 
 @frozen
 class AclConfig:
-    """`authorizer` is the class named, "" for none; `super_users` may do everything.
+    """`authorizer` is a class name, "" for none; `super_users` may perform every operation.
 
-    `allow_everyone`: with a resource that no ACL is about everybody may do everything, else only super users.
+    `allow_everyone`: every caller may perform every operation on a resource without an ACL, not only super users.
     """
 
     authorizer: str = ""
@@ -31,20 +31,20 @@ class AclConfig:
 
     @property
     def enabled(self) -> bool:
-        """Whether there is an authorizer."""
+        """Whether the cluster has an authorizer."""
         return bool(self.authorizer)
 
 
 def read_authorizer(value: object) -> str:
-    """The class of the authorizer. Raises ValueError for one that is not modelled, naming the one that is."""
+    """Return the authorizer's class. Raises ValueError for a class that is not modelled, with the one that is."""
     name = str(value).strip()
     if name not in ("", STANDARD):
-        raise ValueError(f"{AUTHORIZER} cannot be {name!r}: the authorizer that there is here is {STANDARD}")
+        raise ValueError(f"{AUTHORIZER} cannot be {name!r}: the only authorizer here is {STANDARD}")
     return name
 
 
 def read_super_users(value: object) -> frozenset[str]:
-    """Principals with semicolons between. Raises ValueError for what is no principal."""
+    """Return principals from a text with semicolons between them. Raises ValueError for an invalid principal."""
     users = [text.strip() for text in str(value).split(";") if text.strip()]
     for user in users:
         kind, colon, _ = user.partition(":")

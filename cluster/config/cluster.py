@@ -1,8 +1,8 @@
-"""What a cluster is made of, and its settings under Kafka's names.
+"""The configuration of a cluster, with settings under Kafka's names.
 
 Each setting belongs to the part that it configures: the coordinators of groups and of transactions, the controller
-and its agents at the brokers, the replicas, the logs. `from_properties` finds the part by the setting's name, so that a
-broker's own properties can be given.
+and its agents at the brokers, the replicas, the logs. `from_properties` finds the part by the setting's name, so it
+accepts a broker's properties.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _OWN_OF_CONTROLLER: Final = frozenset(
         "fenced_sessions_count",
         "eligible_leader_replicas",
         "epoch_for_shrink",
-        "default_replication_factor",  # the cluster's own is handed on to its controller
+        "default_replication_factor",  # the cluster passes its own to the controller
     }
 )
 _OWN_OF_REPLICA: Final = frozenset({"min_isr_commits"})
-_HERE: Final[Mapping[str, str]] = {
+_CLUSTER: Final[Mapping[str, str]] = {
     "offsets.topic.replication.factor": "offsets_replication_factor",
     "offsets.topic.segment.bytes": "offsets_segment_bytes",
     "default.replication.factor": "default_replication_factor",
@@ -47,7 +47,7 @@ _HERE: Final[Mapping[str, str]] = {
 _ACL: Final = {acl.AUTHORIZER: "authorizer", acl.SUPER_USERS: "super_users", acl.ALLOW_EVERYONE: "allow_everyone"}
 _AUTO_CREATE: Final = "auto.create.topics.enable"
 COUNTED_FIELDS: Final = tuple(one.name for one in fields(CountedConfig))
-"""The figures that only counted logs have."""
+"""The settings that only counted logs have."""
 COUNTED_SETTINGS: Final = (
     "brokers",
     "broker_ids",
@@ -66,17 +66,16 @@ _LOAD_BUFFER: Final = "offsets.load.buffer.size"
 
 @frozen
 class ClusterConfig:
-    """The cluster. `broker_ids` are 0 and following unless given; `racks` are dealt out to the brokers in turn;
-    `latency` is that of one segment on the wire, `processing` what a broker takes for a request.
+    """The cluster. `broker_ids` are 0, 1, … unless given; `racks` are assigned to the brokers in turn; `latency` is the
+    latency of one TCP segment, `processing` a broker's time for one request.
 
-    `load_us` and `metadata_stale_us` come on top of what loading and the network take. `storage` None keeps the logs
-    in memory; a folder gets the files of broker n under `broker-n`; with `kept` the cluster as a whole is kept there,
-    and a later one with the same folder goes on from it. A `fresh` cluster has no `__consumer_offsets` before a client
-    looks for a coordinator. `loading` models how long a coordinator loads. `properties`
-    are the settings that were given by name, as DescribeConfigs answers with them.
+    `load_us` and `metadata_stale_us` are added to the time of loading and of the network. With `storage` None the logs
+    are in memory; a folder gets the files of broker n under `broker-n`. With `kept` the folder also holds the cluster's
+    metadata, and a later cluster with the same folder continues from it. A `fresh` cluster has no `__consumer_offsets`
+    before the first FindCoordinator. `loading` models the duration of a coordinator's loading. `properties` are the
+    settings given by name, which DescribeConfigs answers.
 
-    With `counted` records are only counted (`with_counted_logs`); then only the brokers, the coordinators, the times
-    and the latencies have an effect.
+    With `counted` records are only counted (`with_counted_logs`), and only `COUNTED_SETTINGS` have an effect.
     """
 
     brokers: int = field(default=3, validator=validators.ge(1))
@@ -105,7 +104,7 @@ class ClusterConfig:
     coordinators: Mapping[int, CoordinatorConfig] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
-        """A cluster that is kept needs a folder to be kept in."""
+        """Refuse `kept` without `storage`."""
         if self.kept and self.storage is None:
             raise ValueError("kept=True: give the folder to keep the cluster in (storage)")
 
@@ -121,21 +120,21 @@ class ClusterConfig:
 
     @property
     def coordinator_config(self) -> CoordinatorConfig:
-        """The coordinator's settings."""
+        """The settings of coordinators."""
         return self.coordinator
 
     def coordinator_of(self, node: int) -> CoordinatorConfig:
-        """The settings of one broker's coordinator."""
+        """Return the settings of one broker's coordinator."""
         return self.coordinators.get(node, self.coordinator)
 
     @property
     def offsets_replicas(self) -> int:
-        """How many replicas `__consumer_offsets` is made with. Where it has been there all along, it could be made."""
+        """Number of replicas of `__consumer_offsets`; where the topic exists from the start, at most one per broker."""
         wanted = self.offsets_replication_factor
         return wanted if self.fresh else min(wanted, self.brokers)
 
     def offsets_topic_settings(self) -> dict[str, str]:
-        """The settings `__consumer_offsets` is made with."""
+        """Return the settings of a new `__consumer_offsets`."""
         return {
             "cleanup.policy": "compact",
             "segment.bytes": str(self.offsets_segment_bytes),
@@ -143,54 +142,52 @@ class ClusterConfig:
         }
 
     @classmethod
-    def with_counted_logs(cls, **said: Any) -> ClusterConfig:
-        """A cluster whose records are only counted. `said` are fields of this class and of `CountedConfig`.
+    def with_counted_logs(cls, **given: Any) -> ClusterConfig:
+        """Return a cluster whose records are only counted. `given` are fields of this class and of `CountedConfig`.
 
-        Unless given, a coordinator takes 50 ms to load, and brokers name the one before for 100 ms.
+        By default a coordinator loads for 50 ms, and brokers name the previous coordinator for 100 ms.
         """
-        counted = CountedConfig(**{name: said.pop(name) for name in COUNTED_FIELDS if name in said})
-        return cls(**{"load_us": 50_000, "metadata_stale_us": 100_000, "counted": counted, **said})
+        counted = CountedConfig(**{name: given.pop(name) for name in COUNTED_FIELDS if name in given})
+        return cls(**{"load_us": 50_000, "metadata_stale_us": 100_000, "counted": counted, **given})
 
     @classmethod
     def from_properties(cls, properties: Mapping[str, object], **others: Any) -> ClusterConfig:
-        """Settings from Kafka's names, as of a broker's properties file; `others` are fields of this class.
+        """Return a configuration from settings under Kafka's names; `others` are fields of this class.
 
-        Numbers may be written as text. Raises ValueError that names the key and the remedy.
+        Numbers may be texts. Raises ValueError that names the key and the remedy.
         """
         config = cls(**{"properties": {name: _as_text(value) for name, value in properties.items()}, **others})
-        sorted_out: dict[str, dict[str, object]] = {"coordinator": {}, "log": {}}
+        by_part: dict[str, dict[str, object]] = {"coordinator": {}, "log": {}}
         for name, value in properties.items():
             homes = _homes(name)
             if not homes:
                 raise ValueError(f"unknown broker setting {name!r}{_hint(name)}")
             for home in homes:
-                if home in sorted_out:
-                    sorted_out[home][name] = value
+                if home in by_part:
+                    by_part[home][name] = value
                 else:
                     config = _set(config, home, name, value)
-        if sorted_out["coordinator"]:
-            config = evolve(config, coordinator=CoordinatorConfig.from_properties(sorted_out["coordinator"]))
-        if sorted_out["log"]:
-            log = broker_defaults(sorted_out["log"])
+        if by_part["coordinator"]:
+            config = evolve(config, coordinator=CoordinatorConfig.from_properties(by_part["coordinator"]))
+        if by_part["log"]:
+            log = broker_defaults(by_part["log"])
             config = evolve(config, replica=evolve(config.replica, log=log))
         _check_internal_topics(config)
         return config
 
 
 def _check_internal_topics(config: ClusterConfig) -> None:
-    """Broker settings take sizes that topics do not: such a broker starts, and never gets its topic made."""
-    made = {
+    """Refuse segment sizes below a topic's minimum: Kafka starts with them, but its controller refuses the topic."""
+    topics = {
         "offsets.topic.segment.bytes": ("__consumer_offsets", config.offsets_segment_bytes),
         "transaction.state.log.segment.bytes": ("__transaction_state", config.transactions.segment_bytes),
     }
-    for name, (topic, size) in made.items():
+    for name, (topic, size) in topics.items():
         try:
             topic_config({"segment.bytes": size})
         except ValueError as error:
             expected = str(error).removeprefix("segment.bytes: ")
-            raise ValueError(
-                f"{name}: {expected}; {topic} could not be made, as its segment.bytes begins there"
-            ) from None
+            raise ValueError(f"{name}: {expected}; {topic} could not be created with a smaller segment.bytes") from None
 
 
 def _as_text(value: object) -> str:
@@ -198,19 +195,19 @@ def _as_text(value: object) -> str:
 
 
 def values_in_effect(config: ClusterConfig) -> dict[str, str | None]:
-    """What every setting is that a broker goes by, as text; those of logs are not among them (`BROKER_SETTINGS`)."""
+    """Return every effective setting of a broker as text, except those of logs (`BROKER_SETTINGS`)."""
     found: dict[str, Any] = {name: getattr(config.coordinator, key.attribute) for name, key in BROKER_KEYS.items()}
     for home, names in _ATTRIBUTES.items():
         part = getattr(config, home)
         found.update({name: getattr(part, attribute) for name, attribute in names.items()})
-    found.update({name: getattr(config, attribute) for name, attribute in _HERE.items()})
+    found.update({name: getattr(config, attribute) for name, attribute in _CLUSTER.items()})
     found[_LOAD_BUFFER] = config.loading.buffer_bytes
     found[acl.AUTHORIZER] = config.acl.authorizer
     return {name: None if value is None else _as_text(value) for name, value in found.items()}
 
 
 def _kafka_names(config: type, own: frozenset[str] = frozenset()) -> dict[str, str]:
-    """The settings of a class whose attributes are Kafka's names with underscores."""
+    """Return Kafka's name → attribute, for a class whose attributes are Kafka's names with underscores."""
     plain = (*_INTEGERS, *_FLAGS, "int | None", "str | None", int | None, str | None)
     return {f.name.replace("_", "."): f.name for f in fields(config) if f.type in plain and f.name not in own}
 
@@ -221,7 +218,7 @@ _ATTRIBUTES: Final = {"controller": _CONTROLLER, "replica": _REPLICA, "transacti
 
 
 def _homes(name: str) -> list[str]:
-    """Who goes by a setting; several may."""
+    """Return the parts that a setting configures."""
     homes = []
     if name in BROKER_KEYS or name in LEFT_OUT or name in ("broker.version", "broker.defects"):
         homes.append("coordinator")
@@ -233,8 +230,8 @@ def _homes(name: str) -> list[str]:
         homes.append("transactions")
     if name in BROKER_SETTINGS:
         homes.append("log")
-    if name in _HERE:
-        homes.append("here")
+    if name in _CLUSTER:
+        homes.append("cluster")
     if name == _LOAD_BUFFER:
         homes.append("loading")
     if name in _ACL:
@@ -250,7 +247,7 @@ KNOWN: Final = tuple(
             *_REPLICA,
             *TRANSACTION_KEYS,
             *BROKER_SETTINGS,
-            *_HERE,
+            *_CLUSTER,
             *_ACL,
             _LOAD_BUFFER,
             "broker.version",
@@ -267,10 +264,10 @@ def _hint(name: str) -> str:
 
 
 def _set(config: ClusterConfig, home: str, name: str, value: object) -> ClusterConfig:
-    """The configuration with one setting of one part set."""
-    if home == "here":
-        read_here = _flag if name == _AUTO_CREATE else _number
-        whole: ClusterConfig = _evolved(config, name, _HERE[name], read_here(name, value))
+    """Return the configuration with one setting of one part set."""
+    if home == "cluster":
+        read_own = _flag if name == _AUTO_CREATE else _number
+        whole: ClusterConfig = _evolved(config, name, _CLUSTER[name], read_own(name, value))
         return whole
     if home == "loading":
         return evolve(config, loading=_evolved(config.loading, name, "buffer_bytes", _number(name, value)))

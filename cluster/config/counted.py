@@ -1,4 +1,4 @@
-"""How long things take that follow from replication where logs are replicated."""
+"""Durations of counted logs, which follow from replication where logs are replicated."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from groupsim.eventloop.distributions import Distribution, parse_distribution
 
 @frozen
 class CountedConfig:
-    """`append_latency` is the time until an append to `__consumer_offsets` has committed, `election_us` the gap between
-    a coordinator's end and the election of the next (µs).
+    """`append_latency` is the time until an append to `__consumer_offsets` has committed, `election_us` the time in µs
+    between the end of a coordinator and the election of the next.
     """
 
     append_latency: Distribution = field(factory=lambda: parse_distribution("uniform(1ms, 3ms)"))

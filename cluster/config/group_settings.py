@@ -1,7 +1,7 @@
 """Settings of groups (KIP-1082 and others): a table of names, types and bounds, and the checks of their values.
 
-They concern groups of the consumer, share and streams protocols. A classic group ignores them, here as in Kafka; they
-are kept and described so that a client can set them and read them.
+They are settings of groups of the consumer, share and streams protocols. A classic group ignores them, as in Kafka;
+they are stored and described so that a client can set and read them.
 
 Read from a 4.4.0 broker's DescribeConfigs, and from its answers to values out of bounds. Source: `GroupConfig`.
 """
@@ -25,9 +25,9 @@ _DURATION: Final = re.compile(r"by_duration:P(?=.)(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(
 
 @frozen
 class GroupSetting:
-    """One setting of groups: type, the broker's setting it is taken from, the least value, the broker's bounds.
+    """One setting of groups: type, the broker's setting with its default, the least value, the broker's bounds.
 
-    `default` is that of a setting without a broker's counterpart. An internal one is described when it has been set.
+    `default` is the default of a setting without a broker's setting. Internal settings are described only if set.
     """
 
     type: str
@@ -38,7 +38,7 @@ class GroupSetting:
     internal: bool
 
 
-# Name, type, the broker's setting, default where that is no broker's, least value, bounds (broker's settings).
+# Name, type, the broker's setting, default of a setting without one, least value, bounds (broker's settings).
 _ROWS = """
 consumer.assignment.interval.ms INT group.consumer.assignment.interval.ms - 0 min,max
 consumer.assignor.offload.enable BOOLEAN group.consumer.assignor.offload.enable true - - internal
@@ -80,8 +80,8 @@ def _row(kind: str, synonym: str, default: str, least: str, bounds: str, interna
         high = bounds.removeprefix("max:")
     elif bounds.startswith("min:"):
         low = bounds.removeprefix("min:")
-    said = None if default == "-" else default.strip("'")
-    return GroupSetting(kind, synonym, said, None if least == "-" else int(least), (low, high), bool(internal))
+    value = None if default == "-" else default.strip("'")
+    return GroupSetting(kind, synonym, value, None if least == "-" else int(least), (low, high), bool(internal))
 
 
 GROUP: Final[Mapping[str, GroupSetting]] = {
@@ -107,14 +107,14 @@ def check_group(config: Mapping[str, str]) -> None:
 def _check_text(name: str, value: str) -> None:
     if name == OFFSET_RESET and value not in ("earliest", "latest") and not _DURATION.fullmatch(value):
         form = "The value must be either 'earliest', 'latest' or of the format 'by_duration:<PnDTnHnMn.nS>'."
-        said = f"Invalid value {value} for configuration {name}"
-        raise Invalid(f"{said}: Invalid value `{value}` for configuration {name}. {form}")
+        prefix = f"Invalid value {value} for configuration {name}"
+        raise Invalid(f"{prefix}: Invalid value `{value}` for configuration {name}. {form}")
     if name == "share.isolation.level" and value not in ("read_committed", "read_uncommitted"):
         text = "String must be one of: read_committed, read_uncommitted"
         raise Invalid(f"Invalid value {value} for configuration {name}: {text}")
     if name == _ASSIGNOR and value not in _ASSIGNORS:
-        there = f"Registered assignors are: [{', '.join(_ASSIGNORS)}]."
-        raise Invalid(f"{name} '{value}' is not a registered task assignor. {there}")
+        registered = f"Registered assignors are: [{', '.join(_ASSIGNORS)}]."
+        raise Invalid(f"{name} '{value}' is not a registered task assignor. {registered}")
 
 
 def _check_bounds(name: str, value: int, row: GroupSetting) -> None:
@@ -130,5 +130,5 @@ def _check_bounds(name: str, value: int, row: GroupSetting) -> None:
 
 
 def _bound(name: str) -> str:
-    """A broker's bound: the default of a setting, or the number itself."""
+    """Return a bound: the default of a broker's setting, or the number itself."""
     return INERT[name][1] or "" if name in INERT else name

@@ -300,4 +300,4 @@ INERT: Final[Mapping[str, tuple[str, str | None]]] = {
     name: (kind, None if default == "-" else default.strip("'"))
     for name, kind, default in (row.split() for row in _ROWS.strip().splitlines())
 }
-"""Type and default of each setting, by name; None stands for null, the default of a setting that has none."""
+"""Name → type and default; None stands for null, the default of a setting without one."""

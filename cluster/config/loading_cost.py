@@ -1,7 +1,7 @@
-"""How long a coordinator takes to load a partition of its topic, as a model.
+"""A model of the time that a coordinator takes to load a partition of its topic.
 
-Each read, each byte, and each record costs something. Neither Kafka nor its documentation promises a speed; the default
-figures stand for a log in the page cache and a JVM that is warm.
+Each read, each byte and each record has a cost. Kafka's documentation gives no speed; the defaults stand for a log in
+the page cache and a warm JVM.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from groupsim.protocol.batch.batch import Batch
 
 
 class LoadedLog(Protocol):
-    """What is read of a partition's log."""
+    """The part of a partition's log that loading reads."""
 
     @property
     def start_offset(self) -> int: ...
@@ -27,16 +27,16 @@ class LoadedLog(Protocol):
 
 
 def everything(log: LoadedLog) -> Iterator[Batch]:
-    """Every batch of a log, through all of its segments, as a coordinator loads it."""
+    """Yield every batch of a log, over all segments, as a coordinator loads it."""
     return log.batches(log.start_offset, log.end_offset)
 
 
 @frozen
 class LoadingCost:
-    """How long a coordinator takes to read a partition of its topic and to replay it.
+    """The cost of reading a partition and replaying its records.
 
-    `buffer_bytes` is `offsets.load.buffer.size`. The rest is ours: `read_us` for each read, `bytes_per_second` from
-    storage, `records_per_second` decoded and replayed.
+    `buffer_bytes` is `offsets.load.buffer.size`. The other settings are not Kafka's: `read_us` for each read,
+    `bytes_per_second` from storage, `records_per_second` decoded and replayed.
     """
 
     buffer_bytes: int = field(default=5_242_880, validator=validators.ge(1))
@@ -45,7 +45,7 @@ class LoadingCost:
     records_per_second: int = field(default=500_000, validator=validators.ge(1))
 
     def us(self, size: int, records: int) -> int:
-        """The time for a log of so many bytes and records; nothing for an empty one."""
+        """Return the time for a log of this many bytes and records, 0 for an empty log."""
         reads = -(-size // self.buffer_bytes)
         return (
             reads * self.read_us
@@ -54,7 +54,7 @@ class LoadingCost:
         )
 
     def of(self, log: LoadedLog | None) -> int:
-        """The time for a log as it is now."""
+        """Return the time for a log in its present state."""
         if log is None or log.end_offset == log.start_offset:
             return 0
         batches = list(everything(log))

@@ -1,8 +1,8 @@
-"""The settings of a topic's log: one table with Kafka's names, defaults, ranges and the broker's synonyms.
+"""The settings of a topic's log: a table with Kafka's names, defaults, ranges and the broker's synonyms.
 
-A topic's own setting beats the broker's default, which beats Kafka's. Here is every setting that a partition reads,
-also those that others act on (`min.insync.replicas`, `unclean.leader.election.enable`: the leader and the controller),
-so that there is one place where names are known. Settings of Kafka that change nothing here are in `WITHOUT_EFFECT`.
+A topic's own setting precedes the broker's default, which precedes Kafka's. The table has every setting of a topic,
+including those of the leader and the controller (`min.insync.replicas`, `unclean.leader.election.enable`). Settings of
+Kafka that have no effect here are in `WITHOUT_EFFECT`.
 
 Source: `LogConfig`, `TopicConfig`, `ServerTopicConfigSynonyms`, `ServerLogConfigs`, `CleanerConfig`; KIP-1030 for the
 smallest `segment.bytes` (`internal.segment.bytes` gets below it, as in Kafka's own tests).
@@ -23,9 +23,9 @@ _INT: Final = 2**31 - 1
 
 @frozen
 class LogConfig:
-    """What a log goes by. Retentions of -1 are without limit; NEVER as a time or a number of messages means never.
+    """Settings of one log. A retention of -1 is without limit; NEVER as a time or a number of messages means never.
 
-    With an empty `cleanup_policy` nothing is deleted but what DeleteRecords names (KIP-1161).
+    With an empty `cleanup_policy` only DeleteRecords deletes records (KIP-1161).
     """
 
     segment_bytes: int = 1_073_741_824
@@ -53,7 +53,7 @@ class LogConfig:
     producer_id_expiration_ms: int = 86_400_000
     producer_id_expiration_check_interval_ms: int = 600_000
 
-    # Told by the settings; an append asks for them each time.
+    # Derived from the settings, and stored because every append needs them.
     compact: bool = field(init=False)
     delete: bool = field(init=False)
     log_append_time: bool = field(init=False)
@@ -79,7 +79,7 @@ class LogConfig:
 
 @frozen
 class Setting:
-    """One row of the table: the field it fills, how its text is read, and the broker's name for its default."""
+    """One row of the table: field, reader of the text, and the broker's name for the default."""
 
     field: str
     read: Callable[[Any], Any]
@@ -87,7 +87,7 @@ class Setting:
 
 
 class UnknownSetting(ValueError):
-    """A name that no log knows."""
+    """A setting that no log has."""
 
 
 # --- reading values --------------------------------------------------------------------------------------------------
@@ -203,7 +203,7 @@ BROKER_SETTINGS: Final[Mapping[str, Setting]] = MappingProxyType(
         ),
     }
 )
-"""The broker's defaults for topics, the weaker of two names first (`log.retention.ms` beats hours), and its own."""
+"""The broker's defaults for topics, and its own settings; of two names for a field the later one precedes."""
 
 WITHOUT_EFFECT: Final = frozenset(
     {
@@ -228,20 +228,20 @@ WITHOUT_EFFECT: Final = frozenset(
         "segment.jitter.ms",
     }
 )
-"""Settings of topics that Kafka knows and that change nothing here: no compression, no tiers, no quotas, no jitter."""
+"""Kafka's settings of topics without effect here: no compression, no tiered storage, no quotas, no jitter."""
 
 
 def topic_config(settings: Mapping[str, Any], defaults: LogConfig | None = None) -> LogConfig:
-    """The configuration of a topic with these settings. Raises ValueError: which setting, why, what would do."""
+    """Return the configuration of a topic. Raises ValueError with the setting, the mistake and the allowed values."""
     return _filled(settings, defaults or LogConfig(), TOPIC_SETTINGS, "topic setting")
 
 
 def broker_defaults(settings: Mapping[str, Any], before: LogConfig | None = None) -> LogConfig:
-    """The defaults that a broker's settings give its topics; names that are no log's are left to others.
+    """Return the defaults that a broker's settings give its topics; settings of other parts are ignored.
 
-    `before` is what holds where these settings say nothing: Kafka's defaults, or what the broker began with.
+    `before` has the values of all other settings: Kafka's defaults, or those of the broker's start.
 
-    Raises ValueError for a value that its setting does not take.
+    Raises ValueError for an invalid value.
     """
     own = {name: value for name, value in settings.items() if name in BROKER_SETTINGS}
     return _filled(own, before or LogConfig(), BROKER_SETTINGS, "broker setting")
@@ -252,7 +252,8 @@ def _filled(settings: Mapping[str, Any], config: LogConfig, table: Mapping[str, 
         if name not in table and name not in WITHOUT_EFFECT:
             raise UnknownSetting(_unknown(name, table, what))
     changes: dict[str, Any] = {}
-    for name, row in table.items():  # in the table's order: of two names for one field the later one counts
+    # In the table's order: of two names for one field the later one precedes (`log.retention.ms` over hours).
+    for name, row in table.items():
         if name in settings:
             try:
                 changes[row.field] = row.read(settings[name])

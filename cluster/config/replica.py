@@ -1,4 +1,4 @@
-"""What a broker's replicas go by, under Kafka's names; defaults of the baseline.
+"""Settings of a broker's replicas, under Kafka's names, with the defaults of 4.4.
 
 Source: `ReplicationConfigs`, `ServerLogConfigs`, `CleanerConfig`.
 """
@@ -12,19 +12,19 @@ from attrs import field, frozen
 from groupsim.cluster.config.log import LogConfig
 
 RACK_AWARE: Final = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
-"""The one `replica.selector.class` there is; without it every consumer reads from the leader."""
+"""The only modelled `replica.selector.class`; without it every consumer reads from the leader."""
 
 
 @frozen
 class ReplicaConfig:
-    """Settings of one broker. Times in ms, sizes in bytes; `log` holds for what a topic does not say itself.
+    """Settings of one broker. Times in ms, sizes in bytes; `log` has the defaults of topics.
 
-    `replica_selector_class` is RACK_AWARE, or None: consumers read from leaders only (KIP-392). `min_isr_commits` since
-    3.7 (KAFKA-15583): while fewer than `min.insync.replicas` are in sync nothing is committed, and where that asks for
-    more replicas than there are, all will do. Before, it was asked of appends with acks=all alone, and in vain there.
-    The brokers' own topics (`__consumer_offsets`, `__transaction_state`) are held to it in any case. With
-    `storage_failure_ends_run` a log that cannot be opened, read or written raises OSError out of the run: its files lie
-    on the user's disk, no part of what is simulated. Without it the partition answers KAFKA_STORAGE_ERROR.
+    `replica_selector_class` is RACK_AWARE (KIP-392), or None: consumers read from leaders only. `min_isr_commits`, from
+    3.7 on (KAFKA-15583): while fewer than `min.insync.replicas` (at most the number of replicas) are in sync, the high
+    watermark does not move. Before 3.7 only appends with acks=all were refused for it; the high watermark moved. The
+    brokers' own topics (`__consumer_offsets`, `__transaction_state`) have the rule in every release. With
+    `storage_failure_ends_run` a log that cannot be opened, read or written raises OSError out of the run, because its
+    files are on the user's disk and not simulated. Without it the partition answers KAFKA_STORAGE_ERROR.
     """
 
     replica_lag_time_max_ms: int = 30_000

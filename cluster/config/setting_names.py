@@ -1,4 +1,4 @@
-"""Settings as a broker of the baseline knows them: tables of names, types and defaults, without behaviour.
+"""Settings of a 4.4.0 broker: tables of names, types and defaults, without behaviour.
 
 Read from the classes of Kafka 4.4.0: `LogConfig`, `ServerTopicConfigSynonyms`, `AbstractKafkaConfig.CONFIG_DEF`,
 `DynamicBrokerConfig.ALL_DYNAMIC_CONFIGS`.
@@ -32,7 +32,7 @@ TOPIC_SETTING, DYNAMIC_BROKER, DYNAMIC_DEFAULT, STATIC_BROKER, DEFAULT, GROUP_SE
 
 @frozen
 class TopicSetting:
-    """One setting of topics: its type, Kafka's default, and the broker's settings it is taken from, strongest first."""
+    """One setting of topics: type, Kafka's default, and the broker's settings with its default, in precedence."""
 
     type: str
     default: str
@@ -86,7 +86,7 @@ TOPIC: Final[Mapping[str, TopicSetting]] = {
 """Every setting of topics but the internal ones, by name, in the order of names."""
 
 TOPIC_NAME_OF: Final[Mapping[str, str]] = {synonym: name for name, row in TOPIC.items() for synonym in row.synonyms}
-"""The setting of topics that a broker's setting is the default of."""
+"""Broker's setting → the topic's setting whose default it is."""
 
 _BROKER_ROWS = """
 auto.create.topics.enable BOOLEAN
@@ -161,13 +161,13 @@ unclean.leader.election.interval.ms LONG
 
 _EFFECTIVE: Final[Mapping[str, str]] = dict(row.split() for row in _BROKER_ROWS.strip().splitlines())
 BROKER_TYPES: Final[Mapping[str, str]] = {**_EFFECTIVE, **{name: kind for name, (kind, _) in INERT.items()}}
-"""The type of each setting of a broker, of those without effect here, too."""
+"""The type of each setting of a broker, including those without effect here."""
 
 INTERNAL: Final = frozenset({"producer.id.expiration.check.interval.ms", "unclean.leader.election.interval.ms"})
-"""Settings that a broker reads and does not describe."""
+"""Settings that a broker accepts and does not describe."""
 
 ADDRESSES: Final = ("advertised.listeners", "listeners")
-"""Settings whose values the listener knows: the wire adds them (`protocol.wire.configs`)."""
+"""Settings whose values belong to the listener: the wire protocol adds them (`protocol.wire.configs`)."""
 
 _DYNAMIC_NAMES = """
 background.threads compression.gzip.level compression.lz4.level compression.type compression.zstd.level
@@ -205,7 +205,7 @@ transaction.partition.verification.enable unclean.leader.election.enable
 """
 
 DYNAMIC: Final = frozenset(_DYNAMIC_NAMES.split())
-"""The broker settings that can be changed while it runs."""
+"""The settings of a broker that can change while it runs."""
 
 _READ_ONLY_NAMES = """
 add.partitions.to.txn.retry.backoff.max.ms add.partitions.to.txn.retry.backoff.ms advertised.listeners
@@ -309,4 +309,4 @@ unstable.feature.versions.enable
 """
 
 READ_ONLY: Final = frozenset(_READ_ONLY_NAMES.split())
-"""The broker settings that cannot."""
+"""The settings of a broker that cannot change while it runs."""

@@ -1,6 +1,6 @@
-"""What DescribeConfigs says a setting does: a sentence for each, in this project's words.
+"""The documentation of settings in DescribeConfigs: a sentence for each, in this project's words.
 
-Kafka's own texts are longer, and carry HTML. Settings without effect here have one sentence in common.
+Kafka's texts are longer and contain HTML. Settings without effect here share one sentence.
 """
 
 from __future__ import annotations
@@ -46,10 +46,10 @@ group.initial.rebalance.delay.ms: How long the first rebalance of an empty group
 group.max.session.timeout.ms: The longest session timeout that a member may ask for.
 group.max.size: How many members a group may have.
 group.min.session.timeout.ms: The shortest session timeout that a member may ask for.
-leader.imbalance.check.interval.seconds: The time between two looks for leaders that could move back.
+leader.imbalance.check.interval.seconds: The time between two checks for leaders that could move back.
 listeners: The address that the broker listens on.
 log.cleaner.backoff.ms: How long the cleaner sleeps when there is nothing to compact.
-log.retention.check.interval.ms: The time between two looks for segments to delete.
+log.retention.check.interval.ms: The time between two checks for segments to delete.
 log.retention.hours: The age in hours above which a segment is deleted.
 log.retention.minutes: The age in minutes above which a segment is deleted; stronger than the hours.
 log.roll.hours: The age in hours at which a segment is closed though it is not full.
@@ -58,7 +58,7 @@ num.partitions: How many partitions a new topic has that asks for no number.
 offset.metadata.max.bytes: The longest metadata that may be committed with an offset.
 offsets.commit.timeout.ms: How long a commit waits for the replicas of the offsets topic.
 offsets.load.buffer.size: How much of the offsets topic is read at once when a coordinator loads.
-offsets.retention.check.interval.ms: The time between two looks for offsets that have expired.
+offsets.retention.check.interval.ms: The time between two checks for offsets that have expired.
 offsets.retention.minutes: How long offsets are kept when a group has become empty.
 offsets.topic.num.partitions: How many partitions the offsets topic has.
 offsets.topic.replication.factor: How many replicas the offsets topic has.
@@ -74,9 +74,9 @@ replica.lag.time.max.ms: How long a follower may lag before it is taken out of t
 replica.selector.class: The class that chooses the replica a consumer fetches from.
 replica.socket.timeout.ms: How long a follower waits for an answer of the leader.
 request.timeout.ms: How long a request between brokers may take.
-transaction.abort.timed.out.transaction.cleanup.interval.ms: The time between two looks for transactions to abort.
+transaction.abort.timed.out.transaction.cleanup.interval.ms: The time between two checks for transactions to abort.
 transaction.max.timeout.ms: The longest timeout that a transaction may ask for.
-transaction.remove.expired.transaction.cleanup.interval.ms: The time between two looks for ids that have expired.
+transaction.remove.expired.transaction.cleanup.interval.ms: The time between two checks for ids that have expired.
 transaction.state.log.load.buffer.size: How much of the transaction topic is read at once when a coordinator loads.
 transaction.state.log.min.isr: How many replicas of the transaction topic must be in sync for an append.
 transaction.state.log.num.partitions: How many partitions the transaction topic has.
@@ -100,7 +100,7 @@ _TEXTS: Final[Mapping[str, str]] = _read(_BROKER_ROWS) | _read(_TOPIC_ROWS)
 
 
 def documentation_of(name: str, defaults_for: str = "") -> str:
-    """Say what a setting does; `defaults_for` is the topic's setting that a broker's setting is the default of."""
+    """Return a setting's documentation; `defaults_for` is the topic's setting whose default this setting is."""
     if name in _TEXTS:
         return _TEXTS[name]
     if defaults_for in _TEXTS:

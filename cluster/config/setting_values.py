@@ -1,6 +1,6 @@
-"""Whether a setting may have a value, in Kafka's words: the checks of `ConfigDef` and `LogConfig.validate`.
+"""Checks of the values of settings, with Kafka's messages: `ConfigDef` and `LogConfig.validate`.
 
-The words are an answer's error message, so they are those a user knows from a real broker.
+The messages are the error messages of answers, so they are the same as a real broker's.
 
 Sources: `ConfigDef.parseType`, `ConfigDef.Range`, `LogConfig` (the ranges), `DynamicBrokerConfig.validateConfigs`.
 """
@@ -14,7 +14,7 @@ from typing import Final
 from groupsim.cluster.config.inert_settings import INERT
 from groupsim.cluster.config.setting_names import BROKER_TYPES, READ_ONLY, TOPIC, TOPIC_NAME_OF
 
-_LEAST: Final[Mapping[str, int]] = {
+_MINIMUM: Final[Mapping[str, int]] = {
     "delete.retention.ms": 0,
     "file.delete.delay.ms": 0,
     "flush.messages": 1,
@@ -53,11 +53,11 @@ _INTERNAL: Final[Mapping[str, str]] = {"internal.segment.bytes": "INT"}
 
 
 class Invalid(ValueError):
-    """A setting or value that Kafka does not take; the words are its own."""
+    """A setting or value that Kafka refuses, with Kafka's message."""
 
 
 def check_topic(config: Mapping[str, str]) -> None:
-    """Look at the settings of a topic. Raises `Invalid`: an unknown name, a value that will not do, a conflict."""
+    """Check the settings of a topic. Raises `Invalid` for an unknown name, an invalid value or a conflict."""
     for name in config:
         if name not in TOPIC and name not in _INTERNAL:
             raise Invalid(f"Unknown topic config name: {name}")
@@ -74,9 +74,9 @@ def check_topic(config: Mapping[str, str]) -> None:
 
 
 def check_broker(changes: Mapping[str, str]) -> None:
-    """Look at settings that a running broker is to take. Raises `Invalid`.
+    """Check settings for a running broker. Raises `Invalid`.
 
-    Settings that nobody knows are taken, as Kafka takes them: they may be a plugin's.
+    Unknown settings pass, as in Kafka (`DynamicBrokerConfig`): they may be a plugin's.
     """
     fixed = [name for name in changes if name in READ_ONLY]
     if fixed:
@@ -87,19 +87,19 @@ def check_broker(changes: Mapping[str, str]) -> None:
 
 
 def check_value(name: str, kind: str, text: str, *, least: int | None = None) -> None:
-    """Check that a text is a value of this type, and a number not below `least`. Raises `Invalid`."""
+    """Check that a text is a value of this type, and that a number is at least `least`. Raises `Invalid`."""
     _check(name, name, kind, text)
     if least is not None and int(text) < least:
         raise _invalid(name, str(int(text)), f"Value must be at least {least}")
 
 
 def is_list(name: str) -> bool:
-    """Whether a setting takes APPEND and SUBTRACT."""
+    """Whether a setting is a list, which APPEND and SUBTRACT change."""
     return (TOPIC[name].type if name in TOPIC else BROKER_TYPES.get(name)) == "LIST"
 
 
 def parsed_text(kind: str, text: str) -> str:
-    """A setting's value of this type as an administrator is told of it: read, and written again."""
+    """Return a setting's value as DescribeConfigs answers it: parsed by its type and printed again."""
     value = text.strip()
     if kind == "LIST":
         return ",".join(dict.fromkeys(_parts(value)))
@@ -117,7 +117,7 @@ def default_of(name: str) -> str:
 
 
 def _check(name: str, rule: str, kind: str, text: str) -> None:
-    """Raise `Invalid` unless the text can be a value of this type and keeps the rule of the topic's setting `rule`."""
+    """Raise `Invalid` unless the text is a value of this type and obeys the rule of the topic's setting `rule`."""
     value = text.strip()
     if kind in _BITS:
         _check_number(name, rule, kind, value)
@@ -134,7 +134,7 @@ def _check(name: str, rule: str, kind: str, text: str) -> None:
 
 
 def _parts(value: str) -> list[str]:
-    """What a list consists of, without blanks."""
+    """Return the elements of a list, without blanks."""
     return [part.strip() for part in value.split(",") if part.strip()]
 
 
@@ -142,7 +142,7 @@ def _check_number(name: str, rule: str, kind: str, value: str) -> None:
     digits = value[1:] if value[:1] in ("-", "+") else value
     if not (digits.isascii() and digits.isdigit()) or not -(1 << _BITS[kind]) <= int(value) < 1 << _BITS[kind]:
         raise _invalid(name, value, f"Not a number of type {kind}")
-    number, least = int(value), _LEAST.get(rule)
+    number, least = int(value), _MINIMUM.get(rule)
     if rule == "compression.gzip.level" and number != -1 and not 1 <= number <= 9:
         raise _invalid(name, value, "Value must be between 1 and 9 or equal to -1")
     least, most = _RANGES.get(rule, (least, None))

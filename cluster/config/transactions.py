@@ -12,9 +12,9 @@ TRANSACTION_TOPIC = "__transaction_state"
 
 @frozen
 class TransactionConfig:
-    """The first five are of `__transaction_state` (the sizes in bytes). Times in milliseconds.
+    """The first five are settings of `__transaction_state` (sizes in bytes). Times are in milliseconds.
 
-    `first_block_ms`: how long a broker that has just started waits for its first block of producer ids.
+    `first_block_ms`: the time that a new broker waits for its first block of producer ids.
     """
 
     num_partitions: int = field(default=50, validator=validators.ge(1))
@@ -31,7 +31,7 @@ class TransactionConfig:
     first_block_ms: int = field(default=0, validator=validators.ge(0))
 
     def topic_settings(self, brokers: int) -> dict[str, str]:
-        """The settings `__transaction_state` is made with; no more replicas are asked for than there are brokers."""
+        """Return the settings of a new `__transaction_state`, whose minimum in-sync set is one per broker at most."""
         return {
             "unclean.leader.election.enable": "false",
             "compression.type": "uncompressed",

@@ -21,7 +21,7 @@ nothing but its heartbeats:
 
 * *sessions*: set for the first look after the session that ends first; a look that finds it renewed sets it anew;
 * *balance* (`auto.leader.rebalance.enable`): set while a partition is not led by the first of its replicas;
-* *unclean*: set when a topic is newly allowed unclean elections. `ControllerConfig.next_look_us` times both.
+* *unclean*: set when a topic is newly allowed unclean elections. `ControllerConfig.next_check_us` times both.
 
 Sources: `QuorumController`, `ReplicationControlManager`, `ClusterControlManager` (4.4; the trunk of October 2024).
 """
@@ -239,7 +239,7 @@ class Controller:
             )
 
     def _look_later(self, every_us: int, callback: Callable[[object], None]) -> None:
-        self.host.call_at(self.config.next_look_us(self._loop.now_us, every_us), callback)
+        self.host.call_at(self.config.next_check_us(self._loop.now_us, every_us), callback)
 
     # --- administration --------------------------------------------------------------------------------------
 
