@@ -78,7 +78,7 @@ def test_defaults_are_kafka_s() -> None:
         ({"log.segment.bytes": -5}, r"log\.segment\.bytes"),
         (
             {"offsets.topic.segment.bytes": 2000},
-            r"offsets\.topic\.segment\.bytes: .*__consumer_offsets could not be made",
+            r"offsets\.topic\.segment\.bytes: .*__consumer_offsets could not be created",
         ),
         (
             {"transaction.state.log.segment.bytes": "99"},
