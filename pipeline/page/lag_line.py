@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from groupsim.eventloop.trace.events import TraceEvent
 from groupsim.protocol.basics import TopicPartition
 from groupsim.scenarios.story import Story
-from groupsim.scenarios.story.records.lag_course import LagCourse
+from groupsim.scenarios.story.records.lag_history import LagCourse
 
 _POINTS = 600
 

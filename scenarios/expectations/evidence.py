@@ -17,11 +17,11 @@ from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.language.registry import Check, Watch
 from groupsim.scenarios.language.values import END
+from groupsim.scenarios.story.builder import Telling, growth_of
 from groupsim.scenarios.story.model import GroupStory, Span, Story
 from groupsim.scenarios.story.rebalances.copies import Copies, as_loaded
-from groupsim.scenarios.story.records.course import Course
-from groupsim.scenarios.story.records.lag_course import LagCourse
-from groupsim.scenarios.story.telling import Telling, growth_of
+from groupsim.scenarios.story.records.lag_history import LagCourse
+from groupsim.scenarios.story.records.progress import Course
 
 PART = 1_024  # events that are read at once
 

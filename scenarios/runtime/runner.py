@@ -35,8 +35,8 @@ from groupsim.scenarios.runtime.no_op_steps import missed
 from groupsim.scenarios.runtime.stage import Stage
 from groupsim.scenarios.steps.describe_step import deed_data, deed_words
 from groupsim.scenarios.story import Story, tell
+from groupsim.scenarios.story.builder import Telling
 from groupsim.scenarios.story.records.log_growth import Growth
-from groupsim.scenarios.story.telling import Telling
 
 WELL, EXPECTATION_FAILED, INTERRUPTED = 0, 1, 130
 REPEAT = "repeat it with: "  # begins the note of an error that tells how

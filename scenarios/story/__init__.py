@@ -5,7 +5,7 @@ and on one rebuilt from logs alike.
 
 Where to read:
 
-    telling          `tell`: from events to a story
+    builder          `tell`: from events to a story
     model            the story as values
     causes           the closed list of causes
     index_events     one pass over the trace, each event to its readers
@@ -22,6 +22,7 @@ Where to read:
 
 from __future__ import annotations
 
+from groupsim.scenarios.story.builder import tell
 from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.model import (
     Account,
@@ -49,7 +50,6 @@ from groupsim.scenarios.story.model import (
 from groupsim.scenarios.story.rebalances.partition_set import Assignment, MemberShare, PartitionSet, partition_set
 from groupsim.scenarios.story.records.failed_produces import GivenUp
 from groupsim.scenarios.story.records.fetches import Fetches
-from groupsim.scenarios.story.telling import tell
 
 __all__ = [
     "Account",

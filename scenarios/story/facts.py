@@ -15,12 +15,12 @@ from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.scenarios.story.lineage import Lineage
 from groupsim.scenarios.story.rebalances.copies import Copies
 from groupsim.scenarios.story.rebalances.holdings import Holdings, Shift
-from groupsim.scenarios.story.records.course import Partition
 from groupsim.scenarios.story.records.delivery_ledger import Book, Books
 from groupsim.scenarios.story.records.fetches import Fetches
 from groupsim.scenarios.story.records.lag import CountedWalk
 from groupsim.scenarios.story.records.leader_log_lag import LedWalk
 from groupsim.scenarios.story.records.log_growth import Growth
+from groupsim.scenarios.story.records.progress import Partition
 
 _began = attrgetter("began_us")
 

@@ -15,7 +15,7 @@ from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.scenarios.story.causes import FAILED_WORDS, FOLLOW_UP_WORDS, SINGLE, Cause, from_words
 from groupsim.scenarios.story.facts import Facts, GroupFacts, HostFacts, Round
 from groupsim.scenarios.story.model import Who
-from groupsim.scenarios.story.rebalances.metadata_news import what_changed
+from groupsim.scenarios.story.rebalances.metadata_changes import what_changed
 from groupsim.scenarios.story.rebalances.origins import (
     REMOVING,
     do_of,

@@ -28,12 +28,12 @@ from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story.facts import Facts
 from groupsim.scenarios.story.model import Account, Gap, GroupAccount, Lag, Records, Standstill
 from groupsim.scenarios.story.rebalances.holdings import Holding
-from groupsim.scenarios.story.records.course import Step
 from groupsim.scenarios.story.records.delivery_ledger import Book, Books
 from groupsim.scenarios.story.records.lag import CountedWalk, Key, Wanted
 from groupsim.scenarios.story.records.leader_log import LedLog
 from groupsim.scenarios.story.records.leader_log_lag import LedWalk
 from groupsim.scenarios.story.records.log_growth import changes
+from groupsim.scenarios.story.records.progress import Step
 
 Owners = Mapping[Key, Sequence[Holding]]
 Stops = Mapping[Key, Sequence[Standstill]]

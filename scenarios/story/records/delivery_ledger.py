@@ -11,9 +11,9 @@ from __future__ import annotations
 from attrs import Factory, define
 
 from groupsim.eventloop.trace.events import Kind, TraceEvent
-from groupsim.scenarios.story.records.course import Course, Key, Partition, Step
 from groupsim.scenarios.story.records.leader_log import LedLog
 from groupsim.scenarios.story.records.offset_ranges import Ranges
+from groupsim.scenarios.story.records.progress import Course, Key, Partition, Step
 
 
 class Book:

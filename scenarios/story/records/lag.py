@@ -24,8 +24,8 @@ from attrs import Factory, define
 
 from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story.model import Lag
-from groupsim.scenarios.story.records.course import Step
 from groupsim.scenarios.story.records.log_growth import LogEnds, TopicChange
+from groupsim.scenarios.story.records.progress import Step
 
 Key = tuple[str, TopicPartition]  # group and partition
 Places = Mapping[Key, Sequence[tuple[int, int]]]

@@ -12,8 +12,8 @@ from attrs import Factory, define
 
 from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story.model import Lag
-from groupsim.scenarios.story.records.course import Partition, Step
 from groupsim.scenarios.story.records.lag import Key, Places, Wanted
+from groupsim.scenarios.story.records.progress import Partition, Step
 
 
 @define

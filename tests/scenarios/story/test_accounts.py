@@ -14,7 +14,7 @@ from groupsim.scenarios.loading.load import load_text
 from groupsim.scenarios.runtime.runner import run_scenario
 from groupsim.scenarios.story import Gap, Lag, Records, tell
 from groupsim.scenarios.story.model import Account
-from groupsim.scenarios.story.records.lag_course import LagCourse
+from groupsim.scenarios.story.records.lag_history import LagCourse
 from groupsim.scenarios.story.records.offset_ranges import Ranges
 
 ORDERS = TopicPartition("orders", 0)

@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from groupsim.eventloop.trace.events import TraceEvent
 from groupsim.protocol.messages.group import TopicPartition
+from groupsim.scenarios.story.builder import Telling
 from groupsim.scenarios.story.facts import Facts
-from groupsim.scenarios.story.records.course import Course
 from groupsim.scenarios.story.records.log_growth import LogEnds, changes
-from groupsim.scenarios.story.telling import Telling
+from groupsim.scenarios.story.records.progress import Course
 
 
 class LagCourse:

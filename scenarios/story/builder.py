@@ -42,9 +42,9 @@ from groupsim.scenarios.story.rebalances.rounds import generations
 from groupsim.scenarios.story.rebalances.stalls import with_stalls
 from groupsim.scenarios.story.rebalances.takeovers import doings, take_overs
 from groupsim.scenarios.story.records.accounts import accounts
-from groupsim.scenarios.story.records.course import Course
 from groupsim.scenarios.story.records.failed_produces import given_up
 from groupsim.scenarios.story.records.log_growth import Growth
+from groupsim.scenarios.story.records.progress import Course
 
 
 class Telling:
