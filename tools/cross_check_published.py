@@ -8,7 +8,7 @@ from __future__ import annotations
 from cross_check_analytic import DIFFERS, EVENT, HOLDS, IN_SHAPE, follow_up
 from cross_check_runs import BEAT, SECOND, Cells, Finding, Row, Seen, counts, flat, mean, seconds, spread, within
 
-from groupsim.scenarios.story.model import Silence
+from groupsim.scenarios.story.model import EvictionCause
 
 MINUTE = 60 * SECOND
 
@@ -217,7 +217,7 @@ def stalls(cells: Cells) -> Finding:
         session = int(name) * 1000
         pauses = flat(run.pauses for run in runs)
         evicted = sum(
-            one.cause is Silence.PAUSE and one.reason == "session-expired"
+            one.cause is EvictionCause.PAUSE and one.reason == "session-expired"
             for run in runs
             for one in run.group.evictions
         )

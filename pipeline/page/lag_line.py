@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from groupsim.eventloop.trace.events import TraceEvent
 from groupsim.protocol.basics import TopicPartition
 from groupsim.scenarios.story import Story
-from groupsim.scenarios.story.records.lag_history import LagCourse
+from groupsim.scenarios.story.records.lag_history import LagHistory
 
 _POINTS = 600
 
@@ -24,7 +24,7 @@ def lag_lines(events: Sequence[TraceEvent], story: Story) -> dict[str, Line]:
 
     A group that was never behind, or with logs of unknown ends, has none.
     """
-    course = LagCourse.of(events)
+    course = LagHistory.of(events)
     partitions: dict[str, list[TopicPartition]] = {}
     for account in story.accounts:
         partitions.setdefault(account.group, []).append(account.partition)

@@ -145,7 +145,7 @@ def _changes(story: Story) -> Iterator[Row]:
                 one.stable_us,
                 one.ended_us,
                 one.outcome.value,
-                held.who.host if held else None,
+                held.name.host if held else None,
                 held.after_us if held else None,
                 (held.why or held.removal) if held else None,
                 one.size,
@@ -191,7 +191,7 @@ def _members(lists: Lists, story: Story) -> Iterator[Row]:
 def _evictions(story: Story) -> Iterator[Row]:
     for group in story.groups:
         for one in group.evictions:
-            who = (one.who.host, one.who.member or one.who.host)
+            who = (one.name.host, one.name.member or one.name.host)
             yield (group.group, *who, one.reason, one.cause.value, one.alive, one.removed_us, one.silent_us)
 
 

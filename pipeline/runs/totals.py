@@ -9,7 +9,7 @@ from typing import Any
 
 from groupsim.pipeline.tables.schemas import TABLES
 from groupsim.scenarios.story import GroupStory, Outcome, Story
-from groupsim.scenarios.story.many_groups import at_once, without_coordinator
+from groupsim.scenarios.story.many_groups import most_together, without_coordinator
 
 EVICTIONS = ("session-expired", "join-timeout", "sync-timeout")
 Tables = Mapping[str, Sequence[tuple[Any, ...]]]
@@ -127,7 +127,7 @@ def _coordinators(story: Story) -> dict[str, Any]:
     return {
         "groups_rebalanced": sum(bool(group.rebalances) for group in story.groups),
         "without_coordinator_us": sum(end - begin for spans in without.values() for begin, end in spans),
-        "groups_without_at_once": at_once(without)[0],
+        "groups_without_at_once": most_together(without)[0],
     }
 
 

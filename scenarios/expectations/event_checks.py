@@ -7,7 +7,7 @@ from itertools import pairwise
 from attrs import frozen
 
 from groupsim.scenarios.expectations.evidence import Evidence
-from groupsim.scenarios.expectations.matching import Matcher, Meant
+from groupsim.scenarios.expectations.matching import MatchedEvents, Matcher
 from groupsim.scenarios.language.keys import key
 from groupsim.scenarios.language.registry import Check, Finding, Watch, check
 from groupsim.scenarios.language.values import CountIs, SpanIs, read_count_is, show_duration
@@ -22,7 +22,7 @@ class EventHappens(Check, Matcher):
 
     def watch(self, evidence: Evidence) -> Watch:
         """Keep the events meant."""
-        return Meant(evidence, self)
+        return MatchedEvents(evidence, self)
 
     def judge(self, evidence: Evidence) -> Finding:
         """Count the events meant."""
@@ -50,7 +50,7 @@ class TimeBetween(Check):
 
     def watch(self, evidence: Evidence) -> Watch:
         """Keep the events meant."""
-        return Meant(evidence, self.from_, self.to)
+        return MatchedEvents(evidence, self.from_, self.to)
 
     def judge(self, evidence: Evidence) -> Finding:
         """Measure between the two."""
@@ -78,7 +78,7 @@ class Period(Check):
 
     def watch(self, evidence: Evidence) -> Watch:
         """Keep the events meant."""
-        return Meant(evidence, self.of)
+        return MatchedEvents(evidence, self.of)
 
     def judge(self, evidence: Evidence) -> Finding:
         """Measure between each two in a row."""
@@ -108,7 +108,7 @@ class Spread(Check):
 
     def watch(self, evidence: Evidence) -> Watch:
         """Keep the events meant."""
-        return Meant(evidence, self.of)
+        return MatchedEvents(evidence, self.of)
 
     def judge(self, evidence: Evidence) -> Finding:
         """Measure from the first to the last."""

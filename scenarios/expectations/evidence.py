@@ -17,11 +17,11 @@ from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.language.registry import Check, Watch
 from groupsim.scenarios.language.values import END
-from groupsim.scenarios.story.builder import Telling, growth_of
+from groupsim.scenarios.story.builder import StoryBuilder, growth_of
 from groupsim.scenarios.story.model import GroupStory, Span, Story
 from groupsim.scenarios.story.rebalances.copies import Copies, as_loaded
-from groupsim.scenarios.story.records.lag_history import LagCourse
-from groupsim.scenarios.story.records.progress import Course
+from groupsim.scenarios.story.records.lag_history import LagHistory
+from groupsim.scenarios.story.records.progress import Progress
 
 PART = 1_024  # events that are read at once
 
@@ -43,11 +43,11 @@ class Evidence:
     events than its checks ask for.
     """
 
-    def __init__(self, events: Iterable[TraceEvent] = (), telling: Telling | None = None) -> None:
+    def __init__(self, events: Iterable[TraceEvent] = (), builder: StoryBuilder | None = None) -> None:
         self.events: Sequence[TraceEvent] = events if isinstance(events, Sequence) else list(events)
         self.end_us = 0
         self.tells_log_ends = False
-        self._telling = telling or Telling(growth_of(self.events))
+        self._builder = builder or StoryBuilder(growth_of(self.events))
         self._watches: list[tuple[Check, Watch]] = []
         self._readers: dict[Kind, list[Watch]] = {}
         self._clients: set[str] = set()
@@ -56,15 +56,15 @@ class Evidence:
         self._facts: Mapping[str, Any] = {}
         self._topics: list[tuple[int, str, int]] = []  # since when, topic, number of partitions
         self._membership: list[TraceEvent] = []
-        if telling is None:
+        if builder is None:
             self.read(self.events)
 
     @classmethod
-    def watching(cls, checks: Sequence[Check], telling: Telling) -> Evidence:
+    def watching(cls, checks: Sequence[Check], builder: StoryBuilder) -> Evidence:
         """For a run that is about to begin, judged by these checks alone; `telling` makes its story."""
         instants = sorted({at_us for check in checks for at_us in check.lag_at()})
-        telling.facts.books.course = Course(instants) if instants else None
-        evidence = cls((), telling)
+        builder.facts.ledgers.progress = Progress(instants) if instants else None
+        evidence = cls((), builder)
         for check in checks:
             evidence._watch(check)
         return evidence
@@ -75,7 +75,7 @@ class Evidence:
             self._read(events[begin : begin + PART])
 
     def _read(self, events: Sequence[TraceEvent]) -> None:
-        self._telling.read(events)
+        self._builder.read(events)
         hosts, index_of, watches_of = self._hosts, _INDEXED.get, self._readers.get
         for event in events:
             kind, member = event.kind, event.member
@@ -91,16 +91,16 @@ class Evidence:
     @property
     def story(self) -> Story:
         """The story of the run, when it is over."""
-        return self._telling.story
+        return self._builder.story
 
     @cached_property
     def _groups(self) -> dict[str, GroupStory]:
         return {group.group: group for group in self.story.groups}
 
     @cached_property
-    def lag_course(self) -> LagCourse:
+    def lag_history(self) -> LagHistory:
         """The lag at any instant that a check asks for."""
-        return LagCourse.of(self.events) if self.events else LagCourse(self._telling.ended)
+        return LagHistory.of(self.events) if self.events else LagHistory(self._builder.ended)
 
     def watched(self, check: Check) -> Any:
         """What a check has watched: whatever its `watch` returned, after all events."""
@@ -135,7 +135,7 @@ class Evidence:
         """Whose join it was: as the coordinator noted it, else the sender of the request behind it."""
         if event.kind not in _JOINS:
             return None
-        noted = (event.payload or {}).get("client_host") or self._telling.facts.lineage.received_from(event)
+        noted = (event.payload or {}).get("client_host") or self._builder.facts.lineage.received_from(event)
         return str(noted).lstrip("/") if noted is not None else None
 
     def _begin(self, event: TraceEvent) -> None:

@@ -15,7 +15,7 @@ from attrs import frozen
 
 from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.expectations.evidence import Evidence
-from groupsim.scenarios.expectations.matching import AnyError, KindName, Matcher, Meant
+from groupsim.scenarios.expectations.matching import AnyError, KindName, MatchedEvents, Matcher
 from groupsim.scenarios.language.keys import key
 from groupsim.scenarios.language.problems import suggest
 from groupsim.scenarios.language.registry import Check, Finding, Watch, check
@@ -303,7 +303,7 @@ class ErrorAnswered(Check):
 
     def watch(self, evidence: Evidence) -> Watch:
         """Keep such answers."""
-        return Meant(evidence, Matcher(kind=KindName("response.sent"), error=AnyError(self.is_)))
+        return MatchedEvents(evidence, Matcher(kind=KindName("response.sent"), error=AnyError(self.is_)))
 
     def judge(self, evidence: Evidence) -> Finding:
         """Count the answers as the broker sent them."""
@@ -322,7 +322,7 @@ class ErrorAnswered(Check):
 
 @check("rebalance")
 @frozen
-class RebalanceWas(Check):
+class RebalanceCheck(Check):
     """What one rebalance was like: its cause, who held it open, how long it took."""
 
     to: Count = key("The generation it led to.")
@@ -340,7 +340,7 @@ class RebalanceWas(Check):
             return Finding(False, f"a rebalance to generation {self.to}", "there was none")
         facts: list[tuple[str, object, str, bool]] = []
         culprit = found.culprit.host if found.culprit else "nobody"
-        holder = found.held_by.who.host if found.held_by else "nobody"
+        holder = found.held_by.name.host if found.held_by else "nobody"
         for name, wanted, seen in (
             ("cause", self.cause, found.cause.value),
             ("by", self.by, culprit),

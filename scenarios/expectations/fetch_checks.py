@@ -20,7 +20,7 @@ from groupsim.scenarios.story import Fetches
 
 @check("fetches")
 @frozen
-class FetchesWere(Check):
+class FetchesCheck(Check):
     """How many fetches members sent in the run, and what they cost; an empty one brought no record."""
 
     sent: CountIs | None = key("All that were sent, long polls one by one.", None)
@@ -32,12 +32,12 @@ class FetchesWere(Check):
     def judge(self, evidence: Evidence) -> Finding:
         """Compare each figure that is said."""
         whose = f" of {self.member or self.group}" if self.member or self.group else ""
-        said = [
+        given = [
             (name, bounds)
             for name, bounds in (("sent", self.sent), ("empty", self.empty), ("waited", self.waited))
             if bounds is not None
         ]
-        expected = f"fetches{whose}: " + (", ".join(f"{name} {bounds}" for name, bounds in said) or "counted")
+        expected = f"fetches{whose}: " + (", ".join(f"{name} {bounds}" for name, bounds in given) or "counted")
         counted = [
             lane.fetches
             for lane in evidence.story.lanes
@@ -47,7 +47,7 @@ class FetchesWere(Check):
             return Finding(False, expected, "no such process sent any")
         total = reduce(add, counted)
         figures = {"sent": total.sent, "empty": total.empty, "waited": total.waited_us}
-        holds = all(bounds.holds(figures[name]) for name, bounds in said)
+        holds = all(bounds.holds(figures[name]) for name, bounds in given)
         return Finding(holds, expected, _shown(total))
 
 

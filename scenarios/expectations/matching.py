@@ -91,7 +91,7 @@ class Matcher:
         """Whether this event is meant (without `nth`), if it is about the right process."""
         return (
             all(getattr(event, column) == wanted for column, wanted in self._columns())
-            and (self.reason is None or _says(event.reason, self.reason))
+            and (self.reason is None or _reason_fits(event.reason, self.reason))
             and (self.after is None or event.t_us > self.after)
             and (self.before is None or event.t_us < self.before)
             and self._payload_fits(event)
@@ -132,7 +132,7 @@ class Matcher:
         return f"{kind} ({', '.join(parts)}){which}" if parts else f"{kind}{which}"
 
 
-class Meant:
+class MatchedEvents:
     """The events of a run that any of some matchers may mean: it is known later whose some member ids are."""
 
     def __init__(self, evidence: Evidence, *matchers: Matcher) -> None:
@@ -159,7 +159,7 @@ def _plain(value: object) -> str:
     return f"[{', '.join(map(str, value))}]" if isinstance(value, list | tuple) else str(value)
 
 
-def _says(reason: str | None, wanted: str) -> bool:
+def _reason_fits(reason: str | None, wanted: str) -> bool:
     if reason is None:
         return False
     return fnmatchcase(reason, wanted) if "*" in wanted else wanted in reason

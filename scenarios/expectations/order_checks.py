@@ -38,7 +38,7 @@ class Order(Check):
 
     def watch(self, evidence: Evidence) -> Watch:
         """Follow what each reader and group reads."""
-        return _Readings(self._means)
+        return _Readings(self._applies)
 
     def judge(self, evidence: Evidence) -> Finding:
         """Find the first record that came after a later one."""
@@ -55,7 +55,7 @@ class Order(Check):
         found = f"{place}: {event.host} got offset {offset} after {later}, at {show_duration(event.t_us)}"
         return Finding(False, expected, found, event.t_us, (event.seq,))
 
-    def _means(self, event: TraceEvent) -> bool:
+    def _applies(self, event: TraceEvent) -> bool:
         place = partition_named(self.partition) if self.partition is not None else None
         return (
             self.group in (None, event.group)
@@ -82,23 +82,23 @@ class _Readings:
 
     kinds = frozenset({Kind.POSITION_SET, Kind.RECORDS_DELIVERED})
 
-    def __init__(self, means: Callable[[TraceEvent], bool]) -> None:
+    def __init__(self, applies: Callable[[TraceEvent], bool]) -> None:
         self.delivered = False
         self.wrong: tuple[TraceEvent, int, int] | None = None
-        self._means = means
+        self._applies = applies
         self._read: dict[tuple[object, ...], _Reading] = {}
 
     def __call__(self, event: TraceEvent) -> None:
-        if self.wrong is not None or not self._means(event):
+        if self.wrong is not None or not self._applies(event):
             return
-        said = event.payload or {}
+        payload = event.payload or {}
         reading = self._read.setdefault((event.group, event.topic, event.partition), _Reading())
         host = event.host or ""
         if event.kind is Kind.POSITION_SET:
             reading.reached.pop(host, None)
             return
         self.delivered = True
-        base, end = said["base"], said["base"] + said["count"]
+        base, end = payload["base"], payload["base"] + payload["count"]
         mine, known = reading.reached.get(host, 0), reading.known
         newest = known.ends[-1] if known.ends else 0
         new = next(iter(known.gaps(base, end)), None)

@@ -40,7 +40,7 @@ def chosen(evidence: Evidence, group: str, topic: str | None, partition: str | N
 
 @check("records")
 @frozen
-class RecordsWere(Check):
+class RecordsCheck(Check):
     """What became of the records of a group's partitions; each one is in exactly one place, delivered or not."""
 
     written: CountIs | None = key("All that were ever in the logs.", None)
@@ -69,14 +69,14 @@ class RecordsWere(Check):
 
     def judge(self, evidence: Evidence) -> Finding:
         """Compare each figure that is said; name the partition that has most of the first that differs."""
-        said = [(name, bounds) for name in FIGURES if (bounds := getattr(self, name)) is not None]
-        expected = "records: " + (", ".join(f"{_spoken(name)} {bounds}" for name, bounds in said) or "known")
+        given = [(name, bounds) for name in FIGURES if (bounds := getattr(self, name)) is not None]
+        expected = "records: " + (", ".join(f"{_spoken(name)} {bounds}" for name, bounds in given) or "known")
         accounts = chosen(evidence, evidence.only(self.group), self.topic, self.partition)
         total = added(accounts)
         if total is None:
             return Finding(False, expected, _UNKNOWN if not evidence.tells_log_ends else "there are no such records")
-        found = ", ".join(f"{_spoken(name)} {figure(total, name)}" for name, _ in said) or f"{total.written} written"
-        wrong = [name for name, bounds in said if not bounds.holds(figure(total, name))]
+        found = ", ".join(f"{_spoken(name)} {figure(total, name)}" for name, _ in given) or f"{total.written} written"
+        wrong = [name for name, bounds in given if not bounds.holds(figure(total, name))]
         if not wrong:
             return Finding(True, expected, found)
         worst = max(accounts, key=lambda one: figure(one.records or Records(), wrong[0]))
@@ -87,7 +87,7 @@ class RecordsWere(Check):
 
 
 FIGURES = tuple(
-    name.replace("-", "_") for name in fields_of(RecordsWere) if name not in ("topic", "partition", "group")
+    name.replace("-", "_") for name in fields_of(RecordsCheck) if name not in ("topic", "partition", "group")
 )
 _PLAIN = {"delivered_once": "once", "delivered_again": "again", "never_delivered": "never"}
 
@@ -110,8 +110,8 @@ def _repeated() -> Finder:
     seen = Ranges()
 
     def is_one(event: TraceEvent) -> bool:
-        said = event.payload or {}
-        return event.kind is Kind.RECORDS_DELIVERED and bool(seen.add(said["base"], said["base"] + said["count"]))
+        given = event.payload or {}
+        return event.kind is Kind.RECORDS_DELIVERED and bool(seen.add(given["base"], given["base"] + given["count"]))
 
     return is_one
 
@@ -122,12 +122,12 @@ def _jumps() -> Finder:
 
     def is_one(event: TraceEvent) -> bool:
         nonlocal reached
-        said, before = event.payload or {}, reached
+        given, before = event.payload or {}, reached
         if event.kind is Kind.RECORDS_DELIVERED:
-            reached = max(reached or 0, said["base"] + said["count"])
+            reached = max(reached or 0, given["base"] + given["count"])
         elif event.kind is Kind.POSITION_SET:
-            reached = max(reached or 0, said["offset"])
-            return before is not None and said["offset"] > before
+            reached = max(reached or 0, given["offset"])
+            return before is not None and given["offset"] > before
         return False
 
     return is_one
@@ -139,10 +139,10 @@ def _cuts() -> Finder:
 
     def is_one(event: TraceEvent) -> bool:
         nonlocal end, epoch
-        said, before = event.payload or {}, end
-        if event.kind is Kind.RECORDS_APPENDED and said.get("epoch", epoch) >= epoch:
-            end, epoch = said["base"] + said["count"], said.get("epoch", epoch)
-            return bool(said["base"] < before)
+        given, before = event.payload or {}, end
+        if event.kind is Kind.RECORDS_APPENDED and given.get("epoch", epoch) >= epoch:
+            end, epoch = given["base"] + given["count"], given.get("epoch", epoch)
+            return bool(given["base"] < before)
         return event.kind is Kind.LOG_TRUNCATED
 
     return is_one
@@ -249,7 +249,7 @@ class NotProduced(Check):
 
 @check("lag")
 @frozen
-class LagWas(Check):
+class LagCheck(Check):
     """How many records a group was behind, over its partitions together: log end less what it had processed.
 
     With `at: max` and a topic or partition it is the largest of one partition.
@@ -285,7 +285,7 @@ class LagWas(Check):
         at_us = evidence.moment(self.at)
         if at_us >= evidence.end_us:
             return sum(one.lag.end for one in accounts if one.lag), at_us
-        return sum(evidence.lag_course.at(one.group, one.partition, at_us) for one in accounts), at_us
+        return sum(evidence.lag_history.at(one.group, one.partition, at_us) for one in accounts), at_us
 
     def _largest(self, evidence: Evidence, accounts: Sequence[Account]) -> tuple[int, int]:
         """Of the whole group; of a topic or partition, that of its worst partition."""
@@ -299,7 +299,7 @@ class LagWas(Check):
 
 @check("gap")
 @frozen
-class GapWas(Check):
+class GapCheck(Check):
     """The longest time in which no process could work on a partition, once the group had it for the first time.
 
     A partition that nobody ever had was without one all the time.

@@ -35,7 +35,7 @@ from groupsim.scenarios.runtime.no_op_steps import missed
 from groupsim.scenarios.runtime.stage import Stage
 from groupsim.scenarios.steps.describe_step import deed_data, deed_words
 from groupsim.scenarios.story import Story, tell
-from groupsim.scenarios.story.builder import Telling
+from groupsim.scenarios.story.builder import StoryBuilder
 from groupsim.scenarios.story.records.log_growth import Growth
 
 WELL, EXPECTATION_FAILED, INTERRUPTED = 0, 1, 130
@@ -93,7 +93,7 @@ class Run:
     scenario: Scenario = field(repr=False)
     told: int
     snapshots: Mapping[int, Mapping[str, GroupSnapshot | None]] = field(factory=dict, repr=False)
-    telling: Telling | None = field(default=None, repr=False)
+    telling: StoryBuilder | None = field(default=None, repr=False)
 
     @property
     def story(self) -> Story:
@@ -143,7 +143,7 @@ def run_scenario(
     stages: list[Stage] = []
     growth = Growth()
     checks = [one for expected in scenario.expect for one in for_each(expected.check, scenario.fleets)]
-    telling = Telling(growth)
+    telling = StoryBuilder(growth)
     evidence = Evidence.watching(checks, telling) if checks else None
     reader = InParts(telling.read if evidence is None else evidence.read, PART)
     keep: Callable[[TraceEvent], object] = events.append if keep_events else reader

@@ -27,6 +27,7 @@ from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.model import (
     Account,
     Eviction,
+    EvictionCause,
     Gap,
     Generation,
     GroupAccount,
@@ -34,21 +35,20 @@ from groupsim.scenarios.story.model import (
     Hindrance,
     Lag,
     Lane,
-    Late,
+    LateMember,
+    MemberName,
     Move,
     Outcome,
     Phase,
     PhaseSpan,
     Records,
     Rollout,
-    Silence,
     Span,
     Standstill,
     Story,
-    Who,
 )
 from groupsim.scenarios.story.rebalances.partition_set import Assignment, MemberShare, PartitionSet, partition_set
-from groupsim.scenarios.story.records.failed_produces import GivenUp
+from groupsim.scenarios.story.records.failed_produces import FailedProduce
 from groupsim.scenarios.story.records.fetches import Fetches
 
 __all__ = [
@@ -56,16 +56,18 @@ __all__ = [
     "Assignment",
     "Cause",
     "Eviction",
+    "EvictionCause",
+    "FailedProduce",
     "Fetches",
     "Gap",
     "Generation",
-    "GivenUp",
     "GroupAccount",
     "GroupStory",
     "Hindrance",
     "Lag",
     "Lane",
-    "Late",
+    "LateMember",
+    "MemberName",
     "MemberShare",
     "Move",
     "Outcome",
@@ -74,11 +76,9 @@ __all__ = [
     "PhaseSpan",
     "Records",
     "Rollout",
-    "Silence",
     "Span",
     "Standstill",
     "Story",
-    "Who",
     "partition_set",
     "tell",
 ]

@@ -15,56 +15,56 @@ from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.facts import Facts, GroupFacts, HostFacts
 from groupsim.scenarios.story.headline import headline
-from groupsim.scenarios.story.headline_extras import aftermath
+from groupsim.scenarios.story.headline_extras import headline_extras
 from groupsim.scenarios.story.index_events import finish, read
 from groupsim.scenarios.story.lanes import lanes
 from groupsim.scenarios.story.model import (
-    Doing,
     Generation,
     GroupAccount,
     GroupStory,
+    MemberName,
     Move,
     Outcome,
     Standstill,
     Story,
+    TimelineEntry,
     Unanswered,
-    Who,
 )
 from groupsim.scenarios.story.rebalances.assignments import with_assignments
-from groupsim.scenarios.story.rebalances.blame import who
-from groupsim.scenarios.story.rebalances.evictions import evicted, undetected
-from groupsim.scenarios.story.rebalances.hindrances import hindered
+from groupsim.scenarios.story.rebalances.blame import member_name
+from groupsim.scenarios.story.rebalances.evictions import evictions, undetected_deaths
+from groupsim.scenarios.story.rebalances.hindrances import with_hindrances
 from groupsim.scenarios.story.rebalances.holdings import Holding, Key
 from groupsim.scenarios.story.rebalances.ownership import holdings, moves, overlaps, standstills, union_us
-from groupsim.scenarios.story.rebalances.rollouts import doings as ends_of_rollouts
-from groupsim.scenarios.story.rebalances.rollouts import in_the_headline, rollouts
+from groupsim.scenarios.story.rebalances.rollouts import headline_part, rollouts
+from groupsim.scenarios.story.rebalances.rollouts import timeline_entries as ends_of_rollouts
 from groupsim.scenarios.story.rebalances.rounds import generations
 from groupsim.scenarios.story.rebalances.stalls import with_stalls
-from groupsim.scenarios.story.rebalances.takeovers import doings, take_overs
+from groupsim.scenarios.story.rebalances.takeovers import take_overs, timeline_entries
 from groupsim.scenarios.story.records.accounts import accounts
-from groupsim.scenarios.story.records.failed_produces import given_up
+from groupsim.scenarios.story.records.failed_produces import failed_produces
 from groupsim.scenarios.story.records.log_growth import Growth
-from groupsim.scenarios.story.records.progress import Course
+from groupsim.scenarios.story.records.progress import Progress
 
 
-class Telling:
+class StoryBuilder:
     """The story of a run while it goes: hand it all events, in order, and take the story when the run is over.
 
     Its size is that of what changes in the run, not of how long the run goes on. `growth` is what the cluster says of
     counted logs; without, the end of the trace has to say it, and the steps of groups wait for that.
     """
 
-    def __init__(self, growth: Growth | None = None, course: Course | None = None) -> None:
+    def __init__(self, growth: Growth | None = None, progress: Progress | None = None) -> None:
         self.facts = Facts(Growth() if growth is None else growth)
-        self.facts.books.course = course
+        self.facts.ledgers.progress = progress
 
     @classmethod
-    def of(cls, events: Iterable[TraceEvent], course: Course | None = None) -> Telling:
+    def of(cls, events: Iterable[TraceEvent], progress: Progress | None = None) -> StoryBuilder:
         """Read a whole trace; `course` keeps its steps."""
         listed = events if isinstance(events, Sequence) else list(events)
-        telling = cls(growth_of(listed), course)
-        telling.read(listed)
-        return telling
+        builder = cls(growth_of(listed), progress)
+        builder.read(listed)
+        return builder
 
     def read(self, events: Iterable[TraceEvent]) -> None:
         """Take more events."""
@@ -93,17 +93,19 @@ def tell(events: Iterable[TraceEvent]) -> Story:
 
     Nothing but the events is read; kinds the trace was not asked to list (quiet heartbeats) are not missed.
     """
-    return Telling.of(events).story
+    return StoryBuilder.of(events).story
 
 
 def _story(facts: Facts) -> Story:
     owners = holdings(facts)
     stops = {key: standstills(spans, facts.end_us) for key, spans in owners.items()}
-    accounted, totals = accounts(facts, facts.books, owners, stops)
-    given = {one.group: one for one in totals}
-    groups = tuple(_group(facts, group, owners, stops, given) for group in facts.groups.values() if group.rounds)
+    accounted, totals = accounts(facts, facts.ledgers, owners, stops)
+    totals_by_group = {one.group: one for one in totals}
+    groups = tuple(
+        _group(facts, group, owners, stops, totals_by_group) for group in facts.groups.values() if group.rounds
+    )
     changes = take_overs(facts)
-    rolled = [one for group in groups for one in group.rollouts]
+    rollouts_of_all = [one for group in groups for one in group.rollouts]
     failed = [host for host in facts.hosts.values() if host.failure]
     failures = [(host.name, host.failure or "") for host in failed]
     strangers = [(host.name, host.failure or "") for host in failed if _never_in(host)]
@@ -113,25 +115,27 @@ def _story(facts: Facts) -> Story:
         end_us=facts.end_us,
         groups=groups,
         lanes=lanes(facts),
-        actions=tuple(Doing(e.t_us, e.reason or "", e.host) for e in facts.actions),
+        actions=tuple(TimelineEntry(e.t_us, e.reason or "", e.host) for e in facts.actions),
         faults=_faults(facts),
         notes=(
-            *doings(facts, changes),
-            *ends_of_rollouts(rolled),
-            *(Doing(e.t_us, _note(e), e.host) for e in facts.notes),
+            *timeline_entries(facts, changes),
+            *ends_of_rollouts(rollouts_of_all),
+            *(TimelineEntry(e.t_us, _note_text(e), e.host) for e in facts.notes),
         ),
-        headline=headline(groups, failures, strangers) + in_the_headline(rolled) + aftermath(facts, changes, totals),
+        headline=headline(groups, failures, strangers)
+        + headline_part(rollouts_of_all)
+        + headline_extras(facts, changes, totals),
         accounts=accounted,
         totals=totals,
         take_overs=changes,
-        given_up=given_up(facts.produce_failed),
+        given_up=failed_produces(facts.produce_failed),
     )
 
 
 def _never_in(host: HostFacts) -> bool:
     """Whether a member's process never had a generation, and does not run any more."""
     dead = bool(host.ended) and (not host.started or host.ended[-1].began_us >= host.started[-1])
-    wants_in = host.group is not None and not host.chooses
+    wants_in = host.group is not None and not host.assigns_itself
     return wants_in and dead and all(state != "STABLE" for _, state in host.states)
 
 
@@ -140,64 +144,64 @@ def _group(
     group: GroupFacts,
     owners: dict[Key, list[Holding]],
     stops: dict[Key, list[Standstill]],
-    given: dict[str, GroupAccount],
+    totals_by_group: dict[str, GroupAccount],
 ) -> GroupStory:
     keys = sorted(key for key in owners if key[0] == group.name)
     mine = [owners[key] for key in keys]
     still = [one for key in keys for one in stops[key]]
     frozen = [[one.frozen() for one in spans] for spans in mine]
-    told = generations(facts, group)
-    alone = tuple(_unanswered(facts, told, still))
-    answered = [one for one in still if all(one is not other.stop for other in alone)]
-    told = _attribute(told, [m for spans in mine for m in moves(spans)], answered)
-    told = hindered(facts, group.name, told, frozen)
-    told = with_stalls(facts, group.name, told, mine)
-    told = with_assignments(facts, group.name, told, mine)
+    found = generations(facts, group)
+    unanswered = tuple(_unanswered(facts, found, still))
+    answered = [one for one in still if all(one is not other.stop for other in unanswered)]
+    found = _with_costs(found, [m for spans in mine for m in moves(spans)], answered)
+    found = with_hindrances(facts, group.name, found, frozen)
+    found = with_stalls(facts, group.name, found, mine)
+    found = with_assignments(facts, group.name, found, mine)
     return GroupStory(
         group=group.name,
-        formed_us=_formed(told),
-        generations=tuple(told),
+        formed_us=_formed(found),
+        generations=tuple(found),
         spans=tuple(chain.from_iterable(frozen)),
         standstills=tuple(still),
-        unanswered=alone,
+        unanswered=unanswered,
         overlaps=tuple(one for spans in mine for one in overlaps(spans)),
         stopped_us=union_us((s.began_us, s.ended_us) for s in still),
         unserved_us=sum(s.length_us for s in still),
         worst=_worst(still),
-        delivered=given[group.name].delivered if group.name in given else 0,
-        duplicates=given[group.name].duplicates if group.name in given else 0,
-        commits_failed=_failed(facts, group.name),
+        delivered=totals_by_group[group.name].delivered if group.name in totals_by_group else 0,
+        duplicates=totals_by_group[group.name].duplicates if group.name in totals_by_group else 0,
+        commits_failed=_failed_commits(facts, group.name),
         fenced=tuple((instance, len(members)) for instance, members in group.fenced.items()),
-        evictions=tuple(evicted(facts, group)),
-        present=tuple(who(facts, member) or Who(member) for member in group.members),
-        undetected=tuple(undetected(facts, group)),
-        rollouts=tuple(rollouts(facts, group, told)),
+        evictions=tuple(evictions(facts, group)),
+        present=tuple(member_name(facts, member) or MemberName(member) for member in group.members),
+        undetected=tuple(undetected_deaths(facts, group)),
+        rollouts=tuple(rollouts(facts, group, found)),
         static=tuple(host.name for host in facts.hosts.values() if host.instance and host.group == group.name),
     )
 
 
-def _attribute(
-    told: list[Generation], moved: Sequence[tuple[int | None, int, Move]], still: Sequence[Standstill]
+def _with_costs(
+    generations: list[Generation], moved: Sequence[tuple[int | None, int, Move]], still: Sequence[Standstill]
 ) -> list[Generation]:
     """Hang moves and standstills on the generations that brought them."""
     moves_of: dict[int, list[Move]] = {}
     still_of: dict[int, list[tuple[int, int]]] = {}
-    by_number = {generation.number: index for index, generation in enumerate(told)}
-    begins = [generation.began_us for generation in told]
+    by_number = {generation.number: index for index, generation in enumerate(generations)}
+    begins = [generation.began_us for generation in generations]
     for number, at_us, move in moved:
         index = by_number.get(number or -1, max(0, bisect_right(begins, at_us) - 1))
         moves_of.setdefault(index, []).append(move)
     for stop in still:
-        for index, piece in _pieces(told, begins, stop):
+        for index, piece in _pieces(generations, begins, stop):
             still_of.setdefault(index, []).append(piece)
     return [
         evolve(generation, moves=tuple(moves_of.get(index, ())), stopped_us=union_us(still_of.get(index, ())))
-        for index, generation in enumerate(told)
+        for index, generation in enumerate(generations)
     ]
 
 
 def _pieces(
-    told: Sequence[Generation], begins: Sequence[int], stop: Standstill
+    generations: Sequence[Generation], begins: Sequence[int], stop: Standstill
 ) -> Iterable[tuple[int, tuple[int, int]]]:
     """A standstill cut where a later rebalance begins; what lies before the first of them belongs to that one.
 
@@ -206,11 +210,15 @@ def _pieces(
     """
     last = max(0, bisect_right(begins, stop.ended_us) - 1)
     first = max(0, bisect_right(begins, stop.began_us) - 1)
-    if first < last and told[first].ended_us <= stop.began_us and told[first].outcome is not Outcome.EMPTY:
+    if (
+        first < last
+        and generations[first].ended_us <= stop.began_us
+        and generations[first].outcome is not Outcome.EMPTY
+    ):
         first += 1
     begin = stop.began_us
     for index in range(first, last + 1):
-        stable = told[index].stable_us
+        stable = generations[index].stable_us
         end = begins[index + 1] if index < last else stop.ended_us
         if index < last and stable is not None:
             end = max(begin, min(end, stable))
@@ -218,11 +226,11 @@ def _pieces(
         begin = end
 
 
-def _formed(told: Sequence[Generation]) -> int | None:
-    stable = next((g for g in told if g.stable_us is not None), None)
-    if stable is None or stable.stable_us is None or told[0].cause is not Cause.FIRST_START:
+def _formed(generations: Sequence[Generation]) -> int | None:
+    stable = next((g for g in generations if g.stable_us is not None), None)
+    if stable is None or stable.stable_us is None or generations[0].cause is not Cause.FIRST_START:
         return None
-    return stable.stable_us - told[0].began_us
+    return stable.stable_us - generations[0].began_us
 
 
 def _worst(still: Sequence[Standstill]) -> tuple[TopicPartition, int] | None:
@@ -232,7 +240,7 @@ def _worst(still: Sequence[Standstill]) -> tuple[TopicPartition, int] | None:
     return min(totals.items(), key=lambda item: (-item[1], item[0]), default=None)
 
 
-def _failed(facts: Facts, group: str) -> tuple[tuple[str, int], ...]:
+def _failed_commits(facts: Facts, group: str) -> tuple[tuple[str, int], ...]:
     counts = Counter(
         event.error or "?"
         for event in facts.commits_failed
@@ -241,9 +249,10 @@ def _failed(facts: Facts, group: str) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(counts.items()))
 
 
-def _faults(facts: Facts) -> tuple[Doing, ...]:
+def _faults(facts: Facts) -> tuple[TimelineEntry, ...]:
     return tuple(
-        Doing(e.t_us, e.reason or "", e.host, facts.faults[e.span or e.seq].ended_us) for e in facts.fault_events
+        TimelineEntry(e.t_us, e.reason or "", e.host, facts.faults[e.span or e.seq].ended_us)
+        for e in facts.fault_events
     )
 
 
@@ -253,7 +262,7 @@ FAILURES = {
 }
 
 
-def _note(event: TraceEvent) -> str:
+def _note_text(event: TraceEvent) -> str:
     words = event.reason or event.error or ""
     if event.kind is Kind.OFFSET_EXPIRED:
         return f"{Cause.OFFSET_EXPIRY.value}: {event.group} {event.topic}-{event.partition} {words}".rstrip()
@@ -270,15 +279,15 @@ def _note(event: TraceEvent) -> str:
 _ENDED = {"crashed": "crashed", "stopped": "stopped without leaving", "failed": "failed"}
 
 
-def _unanswered(facts: Facts, told: Sequence[Generation], still: Iterable[Standstill]) -> Iterator[Unanswered]:
+def _unanswered(facts: Facts, generations: Sequence[Generation], still: Iterable[Standstill]) -> Iterator[Unanswered]:
     """The standstills of a group that began with the end of a process which no rebalance answered, in order.
 
     A session outlives the trace, or a static member is waited for. No rebalance is to blame: the last one had ended in
     a stable group.
     """
-    if not told or told[-1].outcome is not Outcome.STABLE:
+    if not generations or generations[-1].outcome is not Outcome.STABLE:
         return
     for one in still:
         ends = facts.host(one.origin).ended
-        if one.open and ends and ends[-1].began_us >= one.began_us >= told[-1].ended_us:
+        if one.open and ends and ends[-1].began_us >= one.began_us >= generations[-1].ended_us:
             yield Unanswered(one, _ENDED[ends[-1].what], ends[-1].began_us)

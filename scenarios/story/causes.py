@@ -84,7 +84,7 @@ SINGLE: dict[str, Cause] = {
 }
 
 # Clients' own words (KIP-800 and the Java client's log) → cause. Matched as a substring, first hit wins.
-CLIENT_WORDS: tuple[tuple[str, Cause], ...] = (
+CLIENT_REASONS: tuple[tuple[str, Cause], ...] = (
     ("poll timeout has expired", Cause.POLL_LIMIT),
     ("cached metadata has changed", Cause.METADATA),
     ("subscription has changed", Cause.METADATA),
@@ -95,12 +95,12 @@ CLIENT_WORDS: tuple[tuple[str, Cause], ...] = (
 )
 
 # A cooperative member that gave partitions up joins again at once: the second half of the rebalance before it.
-FOLLOW_UP_WORDS = "need to revoke partitions"
+FOLLOW_UP_REASON = "need to revoke partitions"
 
 # A member whose SyncGroup or JoinGroup was refused joins again for what the round before was about; nothing is new.
-FAILED_WORDS = "rebalance failed"
+FAILED_REASON = "rebalance failed"
 
 
-def from_words(words: str | None) -> Cause | None:
+def from_client_reason(words: str | None) -> Cause | None:
     """The cause a client's own words give away; None when they say nothing."""
-    return next((cause for part, cause in CLIENT_WORDS if words and part in words), None)
+    return next((cause for part, cause in CLIENT_REASONS if words and part in words), None)

@@ -14,11 +14,11 @@ from attrs import Factory, define
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.scenarios.story.lineage import Lineage
 from groupsim.scenarios.story.rebalances.copies import Copies
-from groupsim.scenarios.story.rebalances.holdings import Holdings, Shift
-from groupsim.scenarios.story.records.delivery_ledger import Book, Books
+from groupsim.scenarios.story.rebalances.holdings import Holdings, PartitionSlot
+from groupsim.scenarios.story.records.delivery_ledger import DeliveryLedger, DeliveryLedgers
 from groupsim.scenarios.story.records.fetches import Fetches
 from groupsim.scenarios.story.records.lag import CountedWalk
-from groupsim.scenarios.story.records.leader_log_lag import LedWalk
+from groupsim.scenarios.story.records.leader_log_lag import LeaderLogWalk
 from groupsim.scenarios.story.records.log_growth import Growth
 from groupsim.scenarios.story.records.progress import Partition
 
@@ -64,14 +64,14 @@ class HostFacts:
     refused: list[TraceEvent] = Factory(list)  # heartbeats that were answered with an error
     members: list[tuple[int, str]] = Factory(list)  # member ids as it learnt them
     topics: tuple[str, ...] | None = None  # what it subscribes to, when it says so by list
-    chooses: bool = False  # its partitions by itself: it is part of no group, though it has the group's id
+    assigns_itself: bool = False  # its partitions by itself: it is part of no group, though it has the group's id
     failure: str | None = None
     heartbeats: int = 0
     fetches: Fetches | None = None
     delivered: int = 0  # records
     duplicates: int = 0  # of these, how many its group had been given before
 
-    def giving_up_since(self, at_us: int) -> int | None:
+    def releasing_since(self, at_us: int) -> int | None:
         """When the callback for revoked or lost partitions began that was running, or just ended, then; else None.
 
         A cooperative member calls back for what it was assigned in the same instant, after it has released the rest.
@@ -103,7 +103,7 @@ class Round:
     known: dict[str, int]  # members at its begin → when they were added
     arrivals: dict[str, int] = Factory(dict)  # member → its (last) join in this round
     removed: list[TraceEvent] = Factory(list)
-    in_vain: dict[str, int] = Factory(dict)  # had joined, and were removed while they waited → since when
+    removed_waiting: dict[str, int] = Factory(dict)  # had joined, and were removed while they waited → since when
     pending: list[TraceEvent] = Factory(list)
     completing: TraceEvent | None = None
     leader: str | None = None
@@ -123,13 +123,13 @@ class GroupFacts:
     last_change: TraceEvent | None = None
     rounds: list[Round] = Factory(list)
     removals: list[TraceEvent] = Factory(list)
-    missed: dict[int, Round] = Factory(dict)  # seq of a removal → the round it happened in
+    removed_in: dict[int, Round] = Factory(dict)  # seq of a removal → the round it happened in
     fenced: dict[str, list[str]] = Factory(dict)  # instance id → members fenced under it
     loaded: list[int] = Factory(list)
-    alone: dict[str, None] = Factory(dict)  # hosts that rebalance just now, in a group without a coordinator
+    rebalancing: dict[str, None] = Factory(dict)  # hosts that rebalance just now, in a group without a coordinator
     settled: tuple[tuple[str, int], ...] = ()  # the members, with when they were added, as the log has them
-    back: dict[str, list[int]] = Factory(dict)  # removed members that the log had still → when it was loaded
-    looked_us: int = -1  # when it last changed: whose records were in hand then is asked for later
+    restored_us: dict[str, list[int]] = Factory(dict)  # removed members that the log had still → when it was loaded
+    changed_us: int = -1  # when it last changed: whose records were in hand then is asked for later
 
     @property
     def open(self) -> Round | None:
@@ -138,7 +138,7 @@ class GroupFacts:
 
 
 @define
-class Rolled:
+class FinishedRollout:
     """A rollout whose pods are ready, and when its group was at rest with them."""
 
     event: TraceEvent
@@ -146,14 +146,14 @@ class Rolled:
 
 
 @define
-class Hand:
+class RecordContext:
     """One member on one partition: all that an event of a record touches, found once."""
 
     host: HostFacts
     group: str
     partition: Partition
-    book: Book
-    shift: Shift  # what the member holds of the partition just now, if anything
+    ledger: DeliveryLedger
+    slot: PartitionSlot  # what the member holds of the partition just now, if anything
 
 
 @define
@@ -169,7 +169,7 @@ class Facts:
     groups: dict[str, GroupFacts] = Factory(dict)
     copies: Copies = Factory(Copies)
     process: dict[str, str] = Factory(dict)  # member id → host
-    learnt: dict[str, None] = Factory(dict)  # member ids that their own clients have heard of
+    client_ids: dict[str, None] = Factory(dict)  # member ids that their own clients have heard of
     session_us: dict[str, int] = Factory(dict)  # member id → its session timeout
     actions: list[TraceEvent] = Factory(list)
     faults: dict[int, Stretch] = Factory(dict)
@@ -178,13 +178,13 @@ class Facts:
     notes: list[TraceEvent] = Factory(list)
     brokers: list[TraceEvent] = Factory(list)  # who is up, who leads, who loaded a group
     holdings: Holdings = Factory(Holdings)
-    books: Books = Factory(Books)
-    hands: dict[tuple[object, ...], Hand] = Factory(dict)  # by who they are, as an event says it
+    ledgers: DeliveryLedgers = Factory(DeliveryLedgers)
+    record_contexts: dict[tuple[object, ...], RecordContext] = Factory(dict)  # by who they are, as an event says it
     starts: list[TraceEvent] = Factory(list)
-    given_up: list[TraceEvent] = Factory(list)  # JoinGroup and SyncGroup that timed out at the client
+    timed_out_requests: list[TraceEvent] = Factory(list)  # JoinGroup and SyncGroup that timed out at the client
     pending: list[TraceEvent] = Factory(list)  # answers that a transaction holds the offsets
-    rollouts: list[Rolled] = Factory(list)
-    walk: CountedWalk | LedWalk | None = None
+    rollouts: list[FinishedRollout] = Factory(list)
+    walk: CountedWalk | LeaderLogWalk | None = None
     log_ends: TraceEvent | None = None
     commits_failed: list[TraceEvent] = Factory(list)
     produce_failed: list[TraceEvent] = Factory(list)
@@ -201,9 +201,9 @@ class Facts:
         name = self.process.get(member or "")
         return self.hosts.get(name) if name else None
 
-    def behind(self, event: TraceEvent | None, kind: Kind) -> TraceEvent | None:
+    def nearest(self, event: TraceEvent | None, kind: Kind) -> TraceEvent | None:
         """The nearest step, or failed process, among the event and those that brought it about."""
-        return self.lineage.behind(event, kind)
+        return self.lineage.nearest(event, kind)
 
 
 def latest(moments: list[int], at_us: int) -> int | None:

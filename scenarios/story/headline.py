@@ -8,8 +8,8 @@ from itertools import pairwise
 
 from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.many_groups import MANY
-from groupsim.scenarios.story.model import Generation, GroupStory, Late, Outcome, Span
-from groupsim.scenarios.story.rebalances.hindrances import gravest
+from groupsim.scenarios.story.model import Generation, GroupStory, LateMember, Outcome, Span
+from groupsim.scenarios.story.rebalances.hindrances import worst_hindrance
 from groupsim.scenarios.story.rebalances.ownership import union_us
 from groupsim.scenarios.story.rebalances.silence import GIVEN_UP, NO_ID_YET
 from groupsim.scenarios.story.words import clock, count, listed, span, tenths
@@ -45,21 +45,21 @@ def headline(
     `failures` are processes with the error that ended them: when no group ever formed, they say why, and where nothing
     else went wrong, they are what did. `strangers` are those among them that were never part of a group: told always.
     """
-    told = [group for group in groups if group.generations]
-    if not told:
+    some = [group for group in groups if group.generations]
+    if not some:
         return f"no group formed{_failed(failures).replace(';', ':', 1)}"
-    if len(told) > 1 and all(_is_calm(group) for group in told):
-        return _all_calm(told) + _failed(failures)
-    worst = max(told, key=lambda g: (g.stopped_us, len(g.rebalances), _stuck_us(g)))
-    others = [g for g in told if g is not worst and g.rebalances]
+    if len(some) > 1 and all(_is_calm(group) for group in some):
+        return _all_calm(some) + _failed(failures)
+    worst = max(some, key=lambda g: (g.stopped_us, len(g.rebalances), _stuck_us(g)))
+    others = [g for g in some if g is not worst and g.rebalances]
     alike = _alike(worst, others)
-    many = len(told) >= MANY and bool(worst.rebalances)
-    sentence = _of_many(told, worst) if many else of_group(worst, others if alike else ())
+    many = len(some) >= MANY and bool(worst.rebalances)
+    sentence = _of_many(some, worst) if many else of_group(worst, others if alike else ())
     if not (worst.rebalances or worst.stopped_us or worst.moved):
         sentence += _failed(failures)
     elif strangers:
         sentence += f"{_failed(strangers)} and never got in"
-    never = [g.group for g in told if g is not worst and g.formed_us is None and not g.rebalances]
+    never = [g.group for g in some if g is not worst and g.formed_us is None and not g.rebalances]
     sentence += f"; {listed(never)} never became stable" if never else ""
     if others and not alike and not many:
         total = sum(len(g.rebalances) for g in others)
@@ -73,8 +73,10 @@ def _of_many(groups: Sequence[GroupStory], worst: GroupStory) -> str:
     hit = [group for group in groups if group.rebalances]
     causes = Counter(one.cause for group in hit for one in group.rebalances)
     total = causes.total()
-    told = f"{count(total, 'rebalance')} in {len(hit)} of {len(groups)} groups: {_often(causes.most_common(3), total)}"
-    return f"{told}; hardest hit: {of_group(worst)}"
+    sentence = (
+        f"{count(total, 'rebalance')} in {len(hit)} of {len(groups)} groups: {_often(causes.most_common(3), total)}"
+    )
+    return f"{sentence}; hardest hit: {of_group(worst)}"
 
 
 def _alike(worst: GroupStory, others: Sequence[GroupStory]) -> bool:
@@ -98,15 +100,15 @@ def of_group(group: GroupStory, others: Sequence[GroupStory] = ()) -> str:
     every = (group, *others)
     number = count(sum(len(one.rebalances) for one in every), "rebalance")
     cost = f"up to {_cost(group)}" if others and group.stopped_us else _cost(group)
-    told = f"{number} of {listed(sorted(one.group for one in every))}, {cost}: {_reasons(group.rebalances)}"
+    sentence = f"{number} of {listed(sorted(one.group for one in every))}, {cost}: {_reasons(group.rebalances)}"
     ended = _ended(group)
-    told += f"; {ended}" if ended else ""
-    return told + _besides(group, _main(group.rebalances))
+    sentence += f"; {ended}" if ended else ""
+    return sentence + _besides(group, _main(group.rebalances))
 
 
 def _besides(group: GroupStory, main: Generation) -> str:
     """What hindered it most, besides who began a rebalance and who held it open."""
-    worst = gravest(group.generations, main)
+    worst = worst_hindrance(group.generations, main)
     return f"; {worst.words}" if worst is not None else ""
 
 
@@ -158,7 +160,11 @@ def _doubled(spans: Sequence[Span]) -> list[str]:
 def _is_calm(group: GroupStory) -> bool:
     """Whether a group formed at once, and nothing was to be told of it since."""
     troubled = group.rebalances or group.stopped_us or group.moved or len(group.forming) > 1
-    return group.formed_us is not None and not troubled and gravest(group.generations, group.generations[0]) is None
+    return (
+        group.formed_us is not None
+        and not troubled
+        and worst_hindrance(group.generations, group.generations[0]) is None
+    )
 
 
 def _all_calm(groups: Sequence[GroupStory]) -> str:
@@ -170,7 +176,7 @@ def _all_calm(groups: Sequence[GroupStory]) -> str:
 
 def _stuck_us(group: GroupStory) -> int:
     """How long its longest stall was, in a group that was stable."""
-    stalls = (one for told in group.generations for one in told.hindrances if one.cause is Cause.STUCK)
+    stalls = (one for sentence in group.generations for one in sentence.hindrances if one.cause is Cause.STUCK)
     return max((one.ended_us - one.began_us for one in stalls), default=0)
 
 
@@ -183,20 +189,20 @@ def _calm(group: GroupStory) -> str:
         return f"no rebalance of {group.group}, {_cost(group)}: {_without(group)}"
     if _stuck_us(group):
         return f"no rebalance of {group.group}"
-    told = f"no rebalance: {group.group} formed in {span(group.formed_us)} with {count(tried[-1].size, 'member')}"
-    return told + (f": {_reasons(tried)}" if len(group.forming) > 1 else "")
+    sentence = f"no rebalance: {group.group} formed in {span(group.formed_us)} with {count(tried[-1].size, 'member')}"
+    return sentence + (f": {_reasons(tried)}" if len(group.forming) > 1 else "")
 
 
 def _reasons(rebalances: Sequence[Generation]) -> str:
     main = _main(rebalances)
-    told = clause(main)
+    sentence = clause(main)
     often = Counter(g.cause for g in rebalances).most_common(3)
     mixed = next((g for g in rebalances if g.cause is Cause.SUBSCRIPTION_MIX), main)
     if len(rebalances) >= OFTEN:
-        told = f"{_often(often, len(rebalances))}; longest: {told}"
+        sentence = f"{_often(often, len(rebalances))}; longest: {sentence}"
     elif mixed.cause is not main.cause:  # a mistake that stays, beside whatever happened once
-        told = f"{mixed.cause.value}, {clause(mixed)}; longest: {told}"
-    return told
+        sentence = f"{mixed.cause.value}, {clause(mixed)}; longest: {sentence}"
+    return sentence
 
 
 def _main(rebalances: Sequence[Generation]) -> Generation:
@@ -220,7 +226,7 @@ def _often(often: list[tuple[Cause, int]], total: int) -> str:
 
 def clause(generation: Generation) -> str:
     """Who and why, for one generation."""
-    held = generation.kept_by
+    held = generation.delayed_by
     if held is not None and _is_held(generation):
         return _held(held, generation)
     if generation.outcome is Outcome.OPEN:
@@ -230,16 +236,16 @@ def clause(generation: Generation) -> str:
 
 def _is_held(generation: Generation) -> bool:
     """Return whether a member held a generation open for most of its time."""
-    held = generation.kept_by
+    held = generation.delayed_by
     return held is not None and held.after_us >= max(HELD_US, generation.duration_us // 2)
 
 
-def _held(held: Late, generation: Generation) -> str:
+def _held(held: LateMember, generation: Generation) -> str:
     culprit = generation.culprit
-    if held.why.startswith(GIVEN_UP) and culprit is not None and culprit.host == held.who.host:
+    if held.why.startswith(GIVEN_UP) and culprit is not None and culprit.host == held.name.host:
         return f"{_subject(generation)}; generation {generation.number} waited for its former member id"
     aside = f" ({held.why})" if held.why else ""
-    name = f"{held.who.host}{aside} held generation {generation.number} open"
+    name = f"{held.name.host}{aside} held generation {generation.number} open"
     if held.came:
         return f"{name} for {span(held.after_us)}"
     return f"{name} {REMOVALS.get(held.removal or '', 'for ' + span(held.after_us))}"

@@ -13,15 +13,15 @@ from groupsim.coordinator.base.placement import OFFSETS_TOPIC, partition_for
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.scenarios.story.facts import Facts, GroupFacts
 from groupsim.scenarios.story.model import GroupAccount, Records, TakeOver
-from groupsim.scenarios.story.rebalances.takeovers import ended_by
+from groupsim.scenarios.story.rebalances.takeovers import broker_stop
 from groupsim.scenarios.story.words import clock, count, span
 
 MANY = 10
 """One in so many records, and the headline tells of them."""
-_NOBODY = "-1"
+_NO_LEADER = "-1"
 
 
-def aftermath(facts: Facts, changes: Sequence[TakeOver], totals: Sequence[GroupAccount]) -> str:
+def headline_extras(facts: Facts, changes: Sequence[TakeOver], totals: Sequence[GroupAccount]) -> str:
     """What the headline adds: changes of coordinator, groups without one, records lost, given again, or waiting."""
     parts = list(_moves(facts, changes))
     parts += [words for group in facts.groups.values() for words in _outages(facts, group)]
@@ -51,18 +51,18 @@ def _outages(facts: Facts, group: GroupFacts) -> Iterator[str]:
     mine = partition_for(group.name, number) if number else None
     led = [e for e in facts.brokers if (e.kind, e.topic, e.partition) == (Kind.PARTITION_LEADER, OFFSETS_TOPIC, mine)]
     for at, gone in enumerate(led):
-        if gone.to != _NOBODY or not group.rounds or group.rounds[0].prepare.seq > gone.seq:
+        if gone.to != _NO_LEADER or not group.rounds or group.rounds[0].prepare.seq > gone.seq:
             continue
-        back = next((event for event in led[at + 1 :] if event.to != _NOBODY), None)
-        step = ended_by(facts, gone)
+        back = next((event for event in led[at + 1 :] if event.to != _NO_LEADER), None)
+        step = broker_stop(facts, gone)
         began = gone.t_us if step is None else step.t_us
         if back is None:
             yield f"{group.name} without a coordinator from {clock(began)} on"
-        elif _begins_anew(group, back) and not any(loaded >= back.t_us for loaded in group.loaded):
+        elif _starts_from_nothing(group, back) and not any(loaded >= back.t_us for loaded in group.loaded):
             yield f"{span(back.t_us - began)} without a coordinator, which forgot the group"
 
 
-def _begins_anew(group: GroupFacts, back: TraceEvent) -> bool:
+def _starts_from_nothing(group: GroupFacts, back: TraceEvent) -> bool:
     following = next((one for one in group.rounds if one.prepare.seq > back.seq), None)
     return following is not None and following.old == 0
 

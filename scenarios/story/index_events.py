@@ -10,8 +10,8 @@ from groupsim.protocol.messages.group import Api
 from groupsim.scenarios.story.facts import Facts, GroupFacts, Round, Stretch
 from groupsim.scenarios.story.lineage import NO_CAUSE
 from groupsim.scenarios.story.rebalances.copies import as_loaded
-from groupsim.scenarios.story.rebalances.hindrances import is_given_up, is_pending
-from groupsim.scenarios.story.rebalances.rollouts import rolled, settle
+from groupsim.scenarios.story.rebalances.hindrances import is_timed_out, is_unstable_offset
+from groupsim.scenarios.story.rebalances.rollouts import rollout_ended, settle
 from groupsim.scenarios.story.rebalances.zookeeper_rounds import member_state, process_ended
 from groupsim.scenarios.story.records.accounts import sum_up
 from groupsim.scenarios.story.records.deliveries import delivered, placed, processed
@@ -26,7 +26,7 @@ STEPS = 1 << 17
 
 def read(facts: Facts, events: Iterable[TraceEvent]) -> None:
     """Sort more events into the facts."""
-    reader_of, note, steps = READERS.get, facts.lineage.note, facts.books.steps
+    reader_of, note, steps = READERS.get, facts.lineage.note, facts.ledgers.steps
     end_us = facts.end_us
     for event in events:
         end_us, kind = event.t_us, event.kind
@@ -44,7 +44,7 @@ def read(facts: Facts, events: Iterable[TraceEvent]) -> None:
 def finish(facts: Facts) -> None:
     """The trace is over."""
     facts.holdings.finish(facts.end_us, facts.growth)
-    facts.books.close(facts.log_ends)
+    facts.ledgers.close(facts.log_ends)
 
 
 # --- the run -------------------------------------------------------------------------------------------------------
@@ -117,7 +117,7 @@ def _started(facts: Facts, event: TraceEvent) -> None:
     host.instance = payload.get("instance_id") or host.instance
     if "topics" in payload:
         host.topics = tuple(sorted(payload["topics"]))
-    host.chooses = "assign" in payload
+    host.assigns_itself = "assign" in payload
     host.started.append(event.t_us)
 
 
@@ -167,62 +167,62 @@ def _callback_ended(facts: Facts, event: TraceEvent) -> None:
 def _client_state(facts: Facts, event: TraceEvent) -> None:
     host = facts.host(event.host or "?")
     host.states.append((event.t_us, event.to or "UNJOINED"))
-    _learn(facts, event)
+    _note_member_id(facts, event)
     member_state(facts, event)
 
 
 def _signal(facts: Facts, event: TraceEvent) -> None:
     facts.host(event.host or "?").signals.setdefault(event.kind, []).append(event)
-    _learn(facts, event)
+    _note_member_id(facts, event)
 
 
-def _learn(facts: Facts, event: TraceEvent) -> None:
+def _note_member_id(facts: Facts, event: TraceEvent) -> None:
     """A client's own event that names its member id tells whose id that is."""
     if event.host and event.member:
-        facts.learnt[event.member] = None
+        facts.client_ids[event.member] = None
         if facts.process.get(event.member) != event.host:
-            _belongs(facts, event.member, event.host, event.t_us)
+            _assign_id(facts, event.member, event.host, event.t_us)
 
 
 def _answered(facts: Facts, event: TraceEvent) -> None:
     """An answer that reached a client; of heartbeats the trace has those alone that were refused."""
-    _learn(facts, event)
+    _note_member_id(facts, event)
     if event.api == Api.HEARTBEAT.title and event.error and event.host:
         facts.host(event.host).refused.append(event)
-    elif event.error and is_pending(event):
+    elif event.error and is_unstable_offset(event):
         facts.pending.append(event)
 
 
 def _request_failed(facts: Facts, event: TraceEvent) -> None:
     _signal(facts, event)
-    if is_given_up(event):
-        facts.given_up.append(event)
+    if is_timed_out(event):
+        facts.timed_out_requests.append(event)
 
 
-def _belongs(facts: Facts, member: str, host: str, t_us: int) -> None:
+def _assign_id(facts: Facts, member: str, host: str, t_us: int) -> None:
     facts.process[member] = host
     facts.host(host).members.append((t_us, member))
 
 
-def _owned(facts: Facts, event: TraceEvent) -> None:
+def _partition_owned(facts: Facts, event: TraceEvent) -> None:
     group = event.group or facts.host(event.host or "?").group or "?"
-    facts.holdings.own(event, group, facts.books.book(group, (event.topic or "?", event.partition or 0)))
-    _learn(facts, event)
+    facts.holdings.own(event, group, facts.ledgers.ledger(group, (event.topic or "?", event.partition or 0)))
+    _note_member_id(facts, event)
 
 
-def _released(facts: Facts, event: TraceEvent) -> None:
+def _partition_released(facts: Facts, event: TraceEvent) -> None:
     facts.holdings.release(event, facts.growth)
-    _learn(facts, event)
+    _note_member_id(facts, event)
 
 
-def _placed(facts: Facts, event: TraceEvent) -> None:
+def _position_set(facts: Facts, event: TraceEvent) -> None:
     placed(facts, event)
     facts.holdings.place(event)
-    _learn(facts, event)
+    _note_member_id(facts, event)
 
 
-def _of_a_log(facts: Facts, event: TraceEvent) -> None:
-    facts.books.log_told(event)
+def _log_changed(facts: Facts, event: TraceEvent) -> None:
+    facts.ledgers.follow_log(event)
 
 
 def _log_ends(facts: Facts, event: TraceEvent) -> None:
@@ -244,7 +244,7 @@ def _group(facts: Facts, event: TraceEvent) -> GroupFacts:
     return facts.groups.setdefault(event.group or "?", GroupFacts(event.group or "?"))
 
 
-def _of_the_group(reader: Reader) -> Reader:
+def _if_current_copy(reader: Reader) -> Reader:
     """A reader of what a coordinator does in its copy of a group, if it is the copy that counts."""
 
     def read(facts: Facts, event: TraceEvent) -> None:
@@ -258,7 +258,7 @@ def _state(facts: Facts, event: TraceEvent) -> None:
     group = _group(facts, event)
     if event.to in ("Stable", "Empty"):
         group.settled = tuple(group.members.items())
-    group.looked_us = event.t_us
+    group.changed_us = event.t_us
     current = group.open
     if event.to == "PreparingRebalance":
         _begin_round(group, event)
@@ -287,7 +287,7 @@ def _begin_round(group: GroupFacts, event: TraceEvent) -> None:
     group.rounds.append(begun)
 
 
-def _arrived(facts: Facts, event: TraceEvent) -> None:
+def _join_received(facts: Facts, event: TraceEvent) -> None:
     if event.api != "JoinGroup" or not event.group or not event.member or facts.copies.replaced(event):
         return
     group = _group(facts, event)
@@ -305,7 +305,7 @@ def _added(facts: Facts, event: TraceEvent) -> None:
     group.last_change = event
     _note_member(facts, member, payload, event)
     current = group.open
-    if current is not None and current.completing is None and not group.alone:
+    if current is not None and current.completing is None and not group.rebalancing:
         current.arrivals[member] = event.t_us
 
 
@@ -316,7 +316,7 @@ def _note_member(facts: Facts, member: str, values: Mapping[str, Any], event: Tr
     for name in (facts.lineage.sender(event), values.get("client_host"), values.get("client_id")):
         if isinstance(name, str) and name.lstrip("/") in facts.hosts:
             if member not in facts.process:
-                _belongs(facts, member, name.lstrip("/"), event.t_us)
+                _assign_id(facts, member, name.lstrip("/"), event.t_us)
             return
 
 
@@ -343,16 +343,16 @@ def _removed(facts: Facts, event: TraceEvent) -> None:
     group = _group(facts, event)
     group.members.pop(event.member or "?", None)
     group.removals.append(event)
-    group.looked_us = event.t_us
+    group.changed_us = event.t_us
     facts.holdings.removed(facts.process.get(event.member or ""), event, facts.growth)
     group.last_change = event
     current = group.open
     if current is not None:
         current.removed.append(event)
-        group.missed[event.seq] = current
+        group.removed_in[event.seq] = current
         waited_since = current.arrivals.pop(event.member or "?", None)
         if waited_since is not None and current.completing is None:
-            current.in_vain[event.member or "?"] = waited_since
+            current.removed_waiting[event.member or "?"] = waited_since
 
 
 def _pending(facts: Facts, event: TraceEvent) -> None:
@@ -371,13 +371,13 @@ def _fenced(facts: Facts, event: TraceEvent) -> None:
 def _loaded(facts: Facts, event: TraceEvent) -> None:
     group = _group(facts, event)
     group.loaded.append(event.t_us)
-    group.looked_us = event.t_us
+    group.changed_us = event.t_us
     facts.brokers.append(event)
     if group.open is not None:
         group.open.ended = event  # it went away with the coordinator before
     known = dict(as_loaded(group.members.items(), [group.settled], (event.payload or {}).get("members")))
     for member in (one for one in known if one not in group.members):
-        group.back.setdefault(member, []).append(event.t_us)
+        group.restored_us.setdefault(member, []).append(event.t_us)
     group.members = known
 
 
@@ -396,7 +396,7 @@ READERS: dict[Kind, Reader] = {
     Kind.RUN_ENDED: _run_ended,
     Kind.ACTION: _action,
     Kind.ACTION_REFUSED: _action_refused,
-    Kind.ROLLOUT_ENDED: rolled,
+    Kind.ROLLOUT_ENDED: rollout_ended,
     Kind.FAULT_BEGUN: _fault_begun,
     Kind.FAULT_ENDED: _fault_ended,
     Kind.METADATA_CHANGED: _metadata,
@@ -407,23 +407,23 @@ READERS: dict[Kind, Reader] = {
     Kind.PROCESS_PAUSED: _paused,
     Kind.PROCESS_RESUMED: _resumed,
     Kind.HEARTBEATS_BLOCKED: _starved,
-    Kind.REQUEST_SENT: _learn,
-    Kind.REQUEST_RECEIVED: _arrived,
-    Kind.REQUEST_PARKED: _arrived,
+    Kind.REQUEST_SENT: _note_member_id,
+    Kind.REQUEST_RECEIVED: _join_received,
+    Kind.REQUEST_PARKED: _join_received,
     Kind.RESPONSE_RECEIVED: _answered,
     Kind.REQUEST_FAILED: _request_failed,
-    Kind.GROUP_STATE: _of_the_group(_state),
-    Kind.MEMBER_PENDING: _of_the_group(_pending),
-    Kind.MEMBER_ADDED: _of_the_group(_added),
-    Kind.MEMBER_UPDATED: _of_the_group(_updated),
-    Kind.MEMBER_REPLACED: _of_the_group(_replaced),
-    Kind.MEMBER_REMOVED: _of_the_group(_removed),
-    Kind.MEMBER_FENCED: _of_the_group(_fenced),
-    Kind.GROUP_LOADED: _of_the_group(_loaded),
+    Kind.GROUP_STATE: _if_current_copy(_state),
+    Kind.MEMBER_PENDING: _if_current_copy(_pending),
+    Kind.MEMBER_ADDED: _if_current_copy(_added),
+    Kind.MEMBER_UPDATED: _if_current_copy(_updated),
+    Kind.MEMBER_REPLACED: _if_current_copy(_replaced),
+    Kind.MEMBER_REMOVED: _if_current_copy(_removed),
+    Kind.MEMBER_FENCED: _if_current_copy(_fenced),
+    Kind.GROUP_LOADED: _if_current_copy(_loaded),
     Kind.BROKER_FENCED: _broker,
     Kind.BROKER_UNFENCED: _broker,
     Kind.PARTITION_LEADER: _broker,
-    Kind.GROUP_UNLOADED: _of_the_group(_unloaded),
+    Kind.GROUP_UNLOADED: _if_current_copy(_unloaded),
     Kind.OFFSET_EXPIRED: _note,
     Kind.CLIENT_STATE: _client_state,
     Kind.COORDINATOR_FOUND: _signal,
@@ -433,14 +433,14 @@ READERS: dict[Kind, Reader] = {
     Kind.ASSIGNMENT_COMPUTED: _signal,
     Kind.CALLBACK_BEGUN: _callback_begun,
     Kind.CALLBACK_ENDED: _callback_ended,
-    Kind.PARTITION_OWNED: _owned,
-    Kind.PARTITION_RELEASED: _released,
-    Kind.POSITION_SET: _placed,
+    Kind.PARTITION_OWNED: _partition_owned,
+    Kind.PARTITION_RELEASED: _partition_released,
+    Kind.POSITION_SET: _position_set,
     Kind.RECORDS_DELIVERED: delivered,
     Kind.RECORDS_PROCESSED: processed,
     Kind.COMMIT_FAILED: _commit_failed,
     Kind.PRODUCE_FAILED: _produce_failed,
-    **dict.fromkeys(LOG_KINDS, _of_a_log),
+    **dict.fromkeys(LOG_KINDS, _log_changed),
     Kind.LOG_ENDS: _log_ends,
     Kind.POLL_EXPIRED: _signal,
     Kind.SESSION_EXPIRED: _signal,

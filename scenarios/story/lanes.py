@@ -67,7 +67,7 @@ def evictions(facts: Facts, host: HostFacts) -> list[Stretch]:
                 continue
             if host.end_between(first_seen(facts, removal.member or "", host) - 1, removal.t_us):
                 continue  # its process was gone by then; the id outlived it
-            known = (*(t for t, _ in host.states), *group.back.get(removal.member or "", ()))
+            known = (*(t for t, _ in host.states), *group.restored_us.get(removal.member or "", ()))
             found.append(Stretch(removal.t_us, min((t for t in known if t >= removal.t_us), default=facts.end_us)))
     return found
 

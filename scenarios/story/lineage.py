@@ -77,7 +77,7 @@ class Lineage:
         if kind in _WHOLE:
             self._whole[event.seq] = event
 
-    def behind(self, event: TraceEvent | None, kind: Kind) -> TraceEvent | None:
+    def nearest(self, event: TraceEvent | None, kind: Kind) -> TraceEvent | None:
         """The nearest step, or failed process, among the event and those that brought it about."""
         if event is None or event.kind is kind:
             return event

@@ -139,7 +139,7 @@ def _hit(
     if not found:
         return
     most = found[-1][0]
-    together = (None, None) if spans is None else at_once(spans)
+    together = (None, None) if spans is None else most_together(spans)
     yield GroupFigure(
         title=title,
         unit=unit,
@@ -153,7 +153,7 @@ def _hit(
     )
 
 
-def at_once(spans: Mapping[str, Sequence[tuple[int, int]]]) -> tuple[int, int]:
+def most_together(spans: Mapping[str, Sequence[tuple[int, int]]]) -> tuple[int, int]:
     """How many groups have a span at the same instant, at most, and since when."""
     every = [span for each in spans.values() for span in each]
     changes = sorted([*((begin, 1) for begin, _ in every), *((end, -1) for _, end in every)])

@@ -10,7 +10,7 @@ from attrs import astuple, frozen
 from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.rebalances.partition_set import Assignment
-from groupsim.scenarios.story.records.failed_produces import GivenUp
+from groupsim.scenarios.story.records.failed_produces import FailedProduce
 from groupsim.scenarios.story.records.fetches import Fetches
 
 
@@ -38,7 +38,7 @@ class Phase(StrEnum):
 
 
 @frozen
-class Who:
+class MemberName:
     """A member as people name it: its process, with the member id it had at the time."""
 
     host: str
@@ -46,10 +46,10 @@ class Who:
 
 
 @frozen
-class Late:
+class LateMember:
     """Somebody a rebalance waited for: the last to join, or one who never came."""
 
-    who: Who
+    name: MemberName
     after_us: int  # from the begin of the rebalance to the join, or to the removal
     came: bool
     removal: str | None = None  # why it was removed: session-expired, join-timeout, pending-expired …
@@ -100,7 +100,7 @@ class Generation:
     group: str
     number: int
     cause: Cause
-    culprit: Who | None
+    culprit: MemberName | None
     why: str
     follow_up: bool
     began_us: int
@@ -108,11 +108,11 @@ class Generation:
     stable_us: int | None
     ended_us: int
     outcome: Outcome
-    late: Late | None
-    absent: tuple[Late, ...]
-    members: tuple[Who, ...]
+    late: LateMember | None
+    absent: tuple[LateMember, ...]
+    members: tuple[MemberName, ...]
     size: int
-    leader: Who | None
+    leader: MemberName | None
     protocol: str | None
     moves: tuple[Move, ...] = ()
     stopped_us: int = 0
@@ -126,12 +126,12 @@ class Generation:
         return self.ended_us - self.began_us
 
     @property
-    def held_by(self) -> Late | None:
+    def held_by(self) -> LateMember | None:
         """Whoever held it open: the one who never came, else the last to join."""
         return max(self.absent, key=lambda one: one.after_us, default=self.late)
 
     @property
-    def kept_by(self) -> Late | None:
+    def delayed_by(self) -> LateMember | None:
         """The same, unless all it did was to hear of the rebalance at its next heartbeat, as it should."""
         held = self.held_by
         return held if held is not None and (held.removal or held.cause) else None
@@ -273,7 +273,7 @@ class GroupAccount:
     gap: TopicPartition | None  # the partition with the longest gap
 
 
-class Silence(StrEnum):
+class EvictionCause(StrEnum):
     """What had happened to a process that the coordinator removed, or that left because it had not polled."""
 
     CRASH = "crash"
@@ -302,9 +302,9 @@ class Eviction:
     the rebalance that waited for it began, or for the session timeout.
     """
 
-    who: Who
+    name: MemberName
     reason: str
-    cause: Silence
+    cause: EvictionCause
     alive: bool
     removed_us: int
     silent_us: int | None
@@ -418,8 +418,8 @@ class GroupStory:
     commits_failed: tuple[tuple[str, int], ...]
     fenced: tuple[tuple[str, int], ...] = ()
     evictions: tuple[Eviction, ...] = ()
-    present: tuple[Who, ...] = ()
-    undetected: tuple[Who, ...] = ()
+    present: tuple[MemberName, ...] = ()
+    undetected: tuple[MemberName, ...] = ()
     rollouts: tuple[Rollout, ...] = ()
     static: tuple[str, ...] = ()
     unanswered: tuple[Unanswered, ...] = ()
@@ -447,7 +447,7 @@ class GroupStory:
 
 
 @frozen
-class Doing:
+class TimelineEntry:
     """An action or fault of the scenario, in words."""
 
     t_us: int
@@ -487,11 +487,11 @@ class Story:
     end_us: int
     groups: tuple[GroupStory, ...]
     lanes: tuple[Lane, ...]
-    actions: tuple[Doing, ...]
-    faults: tuple[Doing, ...]
-    notes: tuple[Doing, ...]
+    actions: tuple[TimelineEntry, ...]
+    faults: tuple[TimelineEntry, ...]
+    notes: tuple[TimelineEntry, ...]
     headline: str
     accounts: tuple[Account, ...] = ()
     totals: tuple[GroupAccount, ...] = ()
     take_overs: tuple[TakeOver, ...] = ()
-    given_up: tuple[GivenUp, ...] = ()
+    given_up: tuple[FailedProduce, ...] = ()

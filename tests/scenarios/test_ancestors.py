@@ -100,7 +100,7 @@ def test_a_session_that_the_members_lost_is_told_as_evicted() -> None:
     """The paused one is evicted while it is alive, and its lane says that it did not know."""
     story = tell(ran("pause, member: c-2, for: 9s").events)
     (eviction,) = story.groups[0].evictions
-    assert (eviction.who.host, eviction.alive, eviction.cause.value) == ("c-2", True, "pause")
+    assert (eviction.name.host, eviction.alive, eviction.cause.value) == ("c-2", True, "pause")
 
 
 def test_its_settings_are_noted_by_their_names() -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from attrs import frozen
 
 from groupsim.scenarios.story import GroupAccount, GroupStory, Story
-from groupsim.scenarios.story.many_groups import at_once, fleets, without_coordinator
+from groupsim.scenarios.story.many_groups import fleets, most_together, without_coordinator
 
 Known = tuple[int | None, str]  # a value and its unit
 
@@ -106,7 +106,7 @@ def _of_many(story: Story, groups: Sequence[GroupStory]) -> dict[str, Known]:
         sum(bool(group.rebalances) for group in groups),
         sum(bool(group.stopped_us) for group in groups),
         sum(end - begin for spans in without.values() for begin, end in spans),
-        at_once(without)[0],
+        most_together(without)[0],
     )
     return dict(
         zip(OF_FLEETS, ((value, "us" if number == 2 else "") for number, value in enumerate(values)), strict=True)

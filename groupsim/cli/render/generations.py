@@ -14,7 +14,7 @@ from attrs import frozen
 from rich.text import Text
 
 from groupsim.cli.render.screen import EVERYTHING, Limits
-from groupsim.scenarios.story import Cause, Generation, Late, Outcome
+from groupsim.scenarios.story import Cause, Generation, LateMember, Outcome
 from groupsim.scenarios.story.headline import REMOVALS
 from groupsim.scenarios.story.words import clock, count, span
 
@@ -54,7 +54,7 @@ class _Table:
         longest = sorted(range(len(told)), key=lambda at: (-told[at].stopped_us, -told[at].duration_us, at))
         caused = [at for at in longest if _has_cause(told[at])]
         late = [at for at in longest if _last_to_join(told[at])]
-        late.sort(key=lambda at: told[at].kept_by is None)
+        late.sort(key=lambda at: told[at].delayed_by is None)
         return cls(told, limits, frozenset(caused[: limits.causes]), frozenset(late[: limits.last_to_join]))
 
     @property
@@ -210,7 +210,7 @@ def _never_there(generation: Generation, most: int | None) -> Iterable[str]:
     """Those who never came; of those removed in the same moment the first names."""
     together = [late for late in generation.absent if late.after_us < TOGETHER_US]
     if together:
-        names = ", ".join(late.who.host for late in together[:most])
+        names = ", ".join(late.name.host for late in together[:most])
         more = ", …" if most is not None and len(together) > most else ""
         yield f"removed in the same moment: {names}{more} ({len(together)} in all)"
     shown = _missed(generation)
@@ -220,7 +220,7 @@ def _never_there(generation: Generation, most: int | None) -> Iterable[str]:
         yield f"… and {len(shown) - most} more never came"
 
 
-def _missed(generation: Generation) -> list[Late]:
+def _missed(generation: Generation) -> list[LateMember]:
     """Those whom it waited for in vain, the longest first."""
     return sorted((late for late in generation.absent if late.after_us >= TOGETHER_US), key=lambda one: -one.after_us)
 
@@ -231,10 +231,10 @@ def _last_to_join(generation: Generation) -> str:
     if late is None or _missed(generation):
         return ""
     aside = f" ({late.why})" if late.why else ""
-    return f"last to join: {late.who.host} after {span(late.after_us)}{aside}"
+    return f"last to join: {late.name.host} after {span(late.after_us)}{aside}"
 
 
-def _never_came(late: Late) -> str:
+def _never_came(late: LateMember) -> str:
     why = f" {late.why};" if late.why else ""
     until = REMOVALS.get(late.removal or "", "")
-    return f"never came: {late.who.host}{why} waited {span(late.after_us)}, {until}".rstrip(", ")
+    return f"never came: {late.name.host}{why} waited {span(late.after_us)}, {until}".rstrip(", ")

@@ -17,7 +17,7 @@ from rich.text import Text
 from groupsim.cli.render.owners import ranges
 from groupsim.cli.render.screen import EVERYTHING, Limits
 from groupsim.protocol.messages.group import TopicPartition
-from groupsim.scenarios.story import Account, GivenUp, GroupAccount, Records, Story, partition_set
+from groupsim.scenarios.story import Account, FailedProduce, GroupAccount, Records, Story, partition_set
 from groupsim.scenarios.story.words import clock, span
 
 NOTABLE_US = 1_000_000  # a partition changes hands in less
@@ -47,7 +47,7 @@ def parts(group: str, story: Story) -> Iterator[Callable[[Console, Limits], None
         yield partial(show_given_up, found)
 
 
-def show_given_up(found: Sequence[GivenUp], console: Console, limits: Limits) -> None:
+def show_given_up(found: Sequence[FailedProduce], console: Console, limits: Limits) -> None:
     """Print what producers could not get into any log; a line for each of them, and error."""
     most = sorted(found, key=lambda one: -one.records)
     for one in most[: limits.producers]:
@@ -60,7 +60,7 @@ def _print_given_up(words: str, console: Console) -> None:
     console.print(Padding(Text.assemble(("not produced: ", "dim"), words), (0, 0, 0, 2), expand=False))
 
 
-def _given_up(one: GivenUp) -> str:
+def _given_up(one: FailedProduce) -> str:
     records = f"{one.records:,} record{'' if one.records == 1 else 's'}"
     why = f" ({one.reason})" if one.reason else ""
     return f"{records} for {one.topic}: {one.error}{why}, from {clock(one.first_us)} on"

@@ -19,10 +19,10 @@ from groupsim.cli.render.owners_columns import columns_of
 from groupsim.cli.render.screen import EVERYTHING, USUAL, Limits, Part
 from groupsim.cli.terminal import width_of
 from groupsim.protocol.messages.group import TopicPartition
-from groupsim.scenarios.story import GivenUp, GroupStory, Lane, Phase, Standstill, Story, partition_set
+from groupsim.scenarios.story import FailedProduce, GroupStory, Lane, Phase, Standstill, Story, partition_set
 from groupsim.scenarios.story.many_groups import ManyGroups, many_groups
-from groupsim.scenarios.story.model import Doing
-from groupsim.scenarios.story.rebalances.rollouts import in_words
+from groupsim.scenarios.story.model import TimelineEntry
+from groupsim.scenarios.story.rebalances.rollouts import rollout_line
 from groupsim.scenarios.story.words import clock, count, processes, span
 
 SHORT_BESIDE = 100  # what is so many times shorter than the longest is counted
@@ -111,7 +111,7 @@ def _first_lines(text: Text, most: int | None, console: Console) -> Sequence[Tex
     return [*wrapped[: most - 1], Text(f"{words} {rest}", text.style)]
 
 
-def _unread(story: Story) -> list[GivenUp]:
+def _unread(story: Story) -> list[FailedProduce]:
     """What producers gave up of topics that none of the groups shown reads."""
     shown = {group.group for group in story.groups}
     read = {one.partition.topic for one in story.accounts if one.group in shown}
@@ -132,7 +132,7 @@ def _subtitle(story: Story) -> str:
 def _show_generations(group: GroupStory, console: Console, limits: Limits) -> None:
     console.print(Text(group.group, "bold cyan"), Text(_totals(group), "dim"))
     for rollout in group.rollouts:
-        _print_line(console, Text(f"  {in_words(rollout)}"))
+        _print_line(console, Text(f"  {rollout_line(rollout)}"))
     for row in generations.lines(group.generations, width_of(console), limits):
         _print_line(console, row)
 
@@ -276,5 +276,5 @@ def _show_doings(story: Story, console: Console, limits: Limits) -> None:
         console.print(Text(f"    … {left} more; {EVERYTHING} lists them", "dim"))
 
 
-def _when_done(doing: Doing) -> int:
+def _when_done(doing: TimelineEntry) -> int:
     return doing.t_us

@@ -17,30 +17,30 @@ from attrs import evolve
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story.facts import Facts
-from groupsim.scenarios.story.model import Generation, Outcome, Who
-from groupsim.scenarios.story.rebalances.blame import who
+from groupsim.scenarios.story.model import Generation, MemberName, Outcome
+from groupsim.scenarios.story.rebalances.blame import member_name
 from groupsim.scenarios.story.rebalances.holdings import Holding
 from groupsim.scenarios.story.rebalances.partition_set import Assignment, MemberShare, PartitionSet, partition_set
 
 _NOTHING = PartitionSet()
-Given = Mapping[Who, Sequence[str]]  # member → its partitions, as the trace writes them
+Given = Mapping[MemberName, Sequence[str]]  # member → its partitions, as the trace writes them
 
 
 def with_assignments(
-    facts: Facts, group: str, told: Sequence[Generation], spans: Sequence[Sequence[Holding]]
+    facts: Facts, group: str, generations: Sequence[Generation], spans: Sequence[Sequence[Holding]]
 ) -> list[Generation]:
     """The generations, each stable one with the assignment that it brought, where the trace tells it."""
     computed = _Computed(facts, group)
-    taken = None if computed.known else _Taken(told, spans)
+    owned = None if computed.known else _Owned(generations, spans)
     topics, history = _Topics(facts), _History()
     found = []
-    for index, generation in enumerate(told):
-        given = computed.of(generation) if taken is None else taken.of(index)
+    for index, generation in enumerate(generations):
+        given = computed.of(generation) if owned is None else owned.of(index)
         if given is None or generation.outcome is not Outcome.STABLE:
             found.append(generation)
         else:
-            there = topics.of([owner.host for owner in given], generation.ended_us)
-            found.append(evolve(generation, assignment=history.then(given, there)))
+            sizes = topics.of([owner.host for owner in given], generation.ended_us)
+            found.append(evolve(generation, assignment=history.next(given, sizes)))
     return found
 
 
@@ -75,15 +75,18 @@ class _Computed:
         given = (event.payload or {}).get("assignment")
         if not isinstance(given, Mapping):
             return None
-        return {who(self._facts, str(member)) or Who(str(member)): entries for member, entries in given.items()}
+        return {
+            member_name(self._facts, str(member)) or MemberName(str(member)): entries
+            for member, entries in given.items()
+        }
 
 
-class _Taken:
+class _Owned:
     """What processes took for their own; to be asked generation by generation."""
 
-    def __init__(self, told: Sequence[Generation], spans: Sequence[Sequence[Holding]]) -> None:
-        begins = [generation.began_us for generation in told]
-        numbers = {generation.number: index for index, generation in enumerate(told)}
+    def __init__(self, generations: Sequence[Generation], spans: Sequence[Sequence[Holding]]) -> None:
+        begins = [generation.began_us for generation in generations]
+        numbers = {generation.number: index for index, generation in enumerate(generations)}
         self._begun: dict[int, list[Holding]] = {}
         self._over: dict[int, list[Holding]] = {}
         for span in (one for of_partition in spans for one in of_partition):
@@ -100,10 +103,10 @@ class _Taken:
                 del self._now[span.partition]
         for span in sorted(self._begun.pop(index, ()), key=lambda one: one.owned_us):
             self._now[span.partition] = span
-        given: dict[Who, list[str]] = {}
+        given: dict[MemberName, list[str]] = {}
         for partition in sorted(self._now):
             span = self._now[partition]
-            given.setdefault(Who(span.host, span.member), []).append(str(partition))
+            given.setdefault(MemberName(span.host, span.member), []).append(str(partition))
         return given or None
 
 
@@ -139,10 +142,10 @@ class _History:
 
     def __init__(self) -> None:
         self._given: Given = {}
-        self._shares: dict[Who, MemberShare] = {}
+        self._shares: dict[MemberName, MemberShare] = {}
         self._last: dict[str, str] = {}
 
-    def then(self, given: Given, there: Mapping[str, int]) -> Assignment:
+    def next(self, given: Given, sizes: Mapping[str, int]) -> Assignment:
         """The next assignment; `there` is topic → partitions of what should have owners."""
         before = self._shares
         self._shares = {owner: self._share(owner, entries) for owner, entries in given.items()}
@@ -150,11 +153,11 @@ class _History:
         for owner, entries in moved:
             self._last.update(dict.fromkeys(entries, owner.host))
         self._given = given
-        unowned = _without_owner(self._shares, there)
+        unowned = _without_owner(self._shares, sizes)
         had = {one for share in before.values() for one in share.partitions} if unowned.topics else set()
         return Assignment(tuple(self._shares.values()), unowned, partition_set(one for one in unowned if one in had))
 
-    def _share(self, owner: Who, entries: Sequence[str]) -> MemberShare:
+    def _share(self, owner: MemberName, entries: Sequence[str]) -> MemberShare:
         before = self._shares.get(owner)
         if before is not None and self._given[owner] == entries:
             return before if not before.moved.topics else evolve(before, moved=_NOTHING)
@@ -167,10 +170,10 @@ def _read(entries: Sequence[str]) -> PartitionSet:
     return partition_set((topic, int(number)) for topic, _, number in parts)
 
 
-def _without_owner(shares: Mapping[Who, MemberShare], there: Mapping[str, int]) -> PartitionSet:
+def _without_owner(shares: Mapping[MemberName, MemberShare], sizes: Mapping[str, int]) -> PartitionSet:
     """The partitions of known topics that no share has; topics of which only a part is assigned count, too."""
-    if not there or sum(there.values()) == sum(len(share.partitions) for share in shares.values()):
+    if not sizes or sum(sizes.values()) == sum(len(share.partitions) for share in shares.values()):
         return _NOTHING
     owned = {one for share in shares.values() for one in share.partitions}
-    every = (TopicPartition(topic, number) for topic, size in there.items() for number in range(size))
+    every = (TopicPartition(topic, number) for topic, size in sizes.items() for number in range(size))
     return partition_set(one for one in every if one not in owned)

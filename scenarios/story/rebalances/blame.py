@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from attrs import frozen
 
 from groupsim.eventloop.trace.events import Kind, TraceEvent
-from groupsim.scenarios.story.causes import FAILED_WORDS, FOLLOW_UP_WORDS, SINGLE, Cause, from_words
+from groupsim.scenarios.story.causes import FAILED_REASON, FOLLOW_UP_REASON, SINGLE, Cause, from_client_reason
 from groupsim.scenarios.story.facts import Facts, GroupFacts, HostFacts, Round
-from groupsim.scenarios.story.model import Who
-from groupsim.scenarios.story.rebalances.metadata_changes import what_changed
+from groupsim.scenarios.story.model import MemberName
+from groupsim.scenarios.story.rebalances.metadata_changes import metadata_change
 from groupsim.scenarios.story.rebalances.origins import (
     REMOVING,
     do_of,
@@ -44,30 +44,30 @@ class Blame:
     """Why a round began."""
 
     cause: Cause
-    culprit: Who | None
+    culprit: MemberName | None
     why: str
     follow_up: bool = False
 
 
-def who(facts: Facts, member: str | None) -> Who | None:
+def member_name(facts: Facts, member: str | None) -> MemberName | None:
     """The person behind a member id; a stranger goes by the id itself."""
     if not member:
         return None
     host = facts.host_of(member)
-    return Who(host.name if host else member, member)
+    return MemberName(host.name if host else member, member)
 
 
 def blame(facts: Facts, group: GroupFacts, index: int, before: Blame | None) -> Blame:
     """Judge round `index` of a group; `before` is what was said of the round before it."""
     this = group.rounds[index]
-    culprit = who(facts, _member(this))
-    words = _client_words(facts, this, culprit)
+    culprit = member_name(facts, _member(this))
+    client_reason = _client_reason(facts, this, culprit)
     if index == 0 and this.old == 0 and this.prepare.from_ in (None, "Empty"):
         return Blame(Cause.FIRST_START, culprit, "was the first to join")
-    if before is not None and words and FOLLOW_UP_WORDS in words:
+    if before is not None and client_reason and FOLLOW_UP_REASON in client_reason:
         return Blame(before.cause, before.culprit, before.why, follow_up=True)
-    verdict = _judge(facts, group, this, words)
-    if before is not None and words and FAILED_WORDS in words and verdict.why == _again(words):
+    verdict = _judge(facts, group, this, client_reason)
+    if before is not None and client_reason and FAILED_REASON in client_reason and verdict.why == _again(client_reason):
         verdict = Verdict(before.cause, verdict.why)
     verdict = _loop(group, index, verdict, before)
     cause = verdict.cause or Cause.DEPLOY_JOIN
@@ -87,17 +87,17 @@ def _member(this: Round) -> str | None:
     return this.prepare.member or (this.began_by.member if this.began_by else None)
 
 
-def _client_words(facts: Facts, this: Round, culprit: Who | None) -> str | None:
+def _client_reason(facts: Facts, this: Round, culprit: MemberName | None) -> str | None:
     """The client's reason as the request carried it, else what the client said to itself just before."""
-    words = (this.prepare.payload or {}).get("client_reason")
-    if words and words != "not provided":
-        return str(words)
+    client_reason = (this.prepare.payload or {}).get("client_reason")
+    if client_reason and client_reason != "not provided":
+        return str(client_reason)
     host = facts.hosts.get(culprit.host) if culprit else None
     asked = host.signal(Kind.REJOIN_REQUESTED, this.prepare.t_us - 10_000_000, this.prepare.t_us) if host else None
     return asked.reason if asked else None
 
 
-def _judge(facts: Facts, group: GroupFacts, this: Round, words: str | None) -> Verdict:
+def _judge(facts: Facts, group: GroupFacts, this: Round, client_reason: str | None) -> Verdict:
     code = str((this.prepare.payload or {}).get("cause_code", ""))
     if code == "STORE_ERROR":
         return Verdict(SINGLE[code], "led a sync whose assignment the coordinator could not write")
@@ -105,14 +105,14 @@ def _judge(facts: Facts, group: GroupFacts, this: Round, words: str | None) -> V
         return Verdict(SINGLE[code], (this.prepare.reason or "").rstrip("."))
     judge = JUDGES.get(code)
     if judge is not None:
-        return judge(facts, group, this, words)
-    return Verdict(from_words(words) or Cause.DEPLOY_JOIN, words or this.prepare.reason or "")
+        return judge(facts, group, this, client_reason)
+    return Verdict(from_client_reason(client_reason) or Cause.DEPLOY_JOIN, client_reason or this.prepare.reason or "")
 
 
 # --- a member was added -----------------------------------------------------------------------------------------
 
 
-def _judge_join(facts: Facts, group: GroupFacts, this: Round, words: str | None) -> Verdict:
+def _judge_join(facts: Facts, group: GroupFacts, this: Round, client_reason: str | None) -> Verdict:
     member = _member(this) or ""
     host = facts.host_of(member)
     at = this.prepare.t_us
@@ -177,9 +177,9 @@ def _after_eviction(facts: Facts, group: GroupFacts, host: HostFacts, member: st
 
 def _returned(facts: Facts, group: GroupFacts, removal: TraceEvent) -> Verdict:
     ended = clock(removal.t_us)
-    round_ = group.missed.get(removal.seq)
-    if round_ is not None and removal.member in round_.in_vain:
-        waited = span(removal.t_us - round_.in_vain[removal.member or ""])
+    round_ = group.removed_in.get(removal.seq)
+    if round_ is not None and removal.member in round_.removed_waiting:
+        waited = span(removal.t_us - round_.removed_waiting[removal.member or ""])
         cause = next(_holders(facts, round_), Cause.DEPLOY_JOIN)
         return Verdict(cause, f"came back: its join had been waiting for {waited} in vain")
     if removal.reason == "session-expired":
@@ -197,13 +197,13 @@ def _returned(facts: Facts, group: GroupFacts, removal: TraceEvent) -> Verdict:
 
 def _by_admin(facts: Facts, removal: TraceEvent) -> bool:
     """Whether an administrator removed the member: of a dynamic one the coordinator says that it left."""
-    return removal.reason == "admin" or do_of(facts.behind(removal, Kind.ACTION)) == REMOVING
+    return removal.reason == "admin" or do_of(facts.nearest(removal, Kind.ACTION)) == REMOVING
 
 
 def _holders(facts: Facts, this: Round) -> Iterator[Cause]:
     """What kept those who did not come to a round."""
     for removal in this.removed:
-        if removal.member not in this.in_vain:
+        if removal.member not in this.removed_waiting:
             cause = why_late(facts, removal.member or "", this.prepare.t_us, removal.t_us).cause
             if cause is not None:
                 yield cause
@@ -211,8 +211,8 @@ def _holders(facts: Facts, this: Round) -> Iterator[Cause]:
 
 def _join_timeout_cause(facts: Facts, group: GroupFacts, removal: TraceEvent) -> Cause:
     """A member dropped from the join: kept by a callback or handler, or given less time than it needs to hear of it."""
-    missed = group.missed.get(removal.seq)
-    begin = missed.prepare.t_us if missed else removal.t_us
+    removed_in = group.removed_in.get(removal.seq)
+    begin = removed_in.prepare.t_us if removed_in else removal.t_us
     return why_late(facts, removal.member or "", begin, removal.t_us).cause or Cause.TIMEOUT_INVERSION
 
 
@@ -260,43 +260,45 @@ def _waited_for_leader(facts: Facts, group: GroupFacts, this: Round) -> Verdict 
 def _joined_words(facts: Facts, this: Round, host: HostFacts, at: int) -> str:
     born = life_began(host, at)
     died = host.end_between(-1, born)
-    behind = facts.behind(this.prepare, Kind.ACTION)
+    nearest = facts.nearest(this.prepare, Kind.ACTION)
     began = "joined again after its restart" if died is not None else "joined"
-    return began + _by(behind)
+    return began + _by(nearest)
 
 
 def _by(step: TraceEvent | None) -> str:
     """The step behind it. Of a rollout the name alone: its settings stand once in the timeline, not with every pod."""
     if step is None or not step.reason:
         return ""
-    rolled = (step.payload or {}).get("do") == "rolling-restart"
-    return f" ({step.reason.partition(':')[0] if rolled else step.reason})"
+    is_rollout = (step.payload or {}).get("do") == "rolling-restart"
+    return f" ({step.reason.partition(':')[0] if is_rollout else step.reason})"
 
 
 # --- a member went -----------------------------------------------------------------------------------------------
 
 
-def _judge_leave(facts: Facts, group: GroupFacts, this: Round, words: str | None) -> Verdict:
+def _judge_leave(facts: Facts, group: GroupFacts, this: Round, client_reason: str | None) -> Verdict:
     member = _member(this) or ""
     host = facts.host_of(member)
     at = this.prepare.t_us
-    if from_words(words) is Cause.POLL_LIMIT or (host and host.signal(Kind.POLL_EXPIRED, at - 5_000_000, at)):
+    if from_client_reason(client_reason) is Cause.POLL_LIMIT or (
+        host and host.signal(Kind.POLL_EXPIRED, at - 5_000_000, at)
+    ):
         return Verdict(Cause.POLL_LIMIT, "left: it had not called poll() for max.poll.interval.ms")
-    failed = facts.behind(this.prepare, Kind.PROCESS_FAILED)
+    failed = facts.nearest(this.prepare, Kind.PROCESS_FAILED)
     if failed is not None:
         why = ": ".join(part for part in (failed.error, failed.reason) if part)
         return Verdict(Cause.DEPLOY_LEAVE, f"failed and left ({why})")
-    behind = ending_step(facts, host, this.prepare)
-    by_admin = do_of(behind) == REMOVING or (this.began_by is not None and this.began_by.reason == "admin")
-    return Verdict(Cause.DEPLOY_LEAVE, ("was removed" if by_admin else "left") + _by(behind))
+    nearest = ending_step(facts, host, this.prepare)
+    by_admin = do_of(nearest) == REMOVING or (this.began_by is not None and this.began_by.reason == "admin")
+    return Verdict(Cause.DEPLOY_LEAVE, ("was removed" if by_admin else "left") + _by(nearest))
 
 
-def _judge_expiry(facts: Facts, group: GroupFacts, this: Round, words: str | None) -> Verdict:
+def _judge_expiry(facts: Facts, group: GroupFacts, this: Round, client_reason: str | None) -> Verdict:
     removal = this.began_by or this.prepare
     return why_expired(facts, removal)
 
 
-def _judge_sync(facts: Facts, group: GroupFacts, this: Round, words: str | None) -> Verdict:
+def _judge_sync(facts: Facts, group: GroupFacts, this: Round, client_reason: str | None) -> Verdict:
     removal = this.began_by or this.prepare
     host = facts.host_of(removal.member)
     if host is not None and host.end_between(first_seen(facts, removal.member or "", host) - 1, this.prepare.t_us):
@@ -307,14 +309,14 @@ def _judge_sync(facts: Facts, group: GroupFacts, this: Round, words: str | None)
 # --- a member joined again ---------------------------------------------------------------------------------------
 
 
-def _judge_rejoin(facts: Facts, group: GroupFacts, this: Round, words: str | None) -> Verdict:
-    cause = from_words(words)
+def _judge_rejoin(facts: Facts, group: GroupFacts, this: Round, client_reason: str | None) -> Verdict:
+    cause = from_client_reason(client_reason)
     at = this.prepare.t_us
     host = facts.host_of(_member(this))
     if cause is Cause.METADATA or (cause is None and _metadata_before(facts, at)):
-        return Verdict(Cause.METADATA, f"joined again: {what_changed(facts, group, host, at, words)}")
+        return Verdict(Cause.METADATA, f"joined again: {metadata_change(facts, group, host, at, client_reason)}")
     if cause is Cause.LEADER_REJOIN:
-        return Verdict(cause, _again(words))
+        return Verdict(cause, _again(client_reason))
     if host is not None and (again := _after_fault(facts, group, this, host)) is not None:
         return again
     if host is not None and cause is None and (wrong := wrong_answer(facts, host, at - 10_000_000, at)) is not None:
@@ -323,19 +325,22 @@ def _judge_rejoin(facts: Facts, group: GroupFacts, this: Round, words: str | Non
         return Verdict(Cause.COORDINATOR_MOVE, "joined again after it had lost its coordinator")
     leads = str((this.prepare.payload or {}).get("cause_code")) == "LEADER_REJOIN"
     fallback = Cause.LEADER_REJOIN if leads else Cause.METADATA
-    return Verdict(cause or fallback, _again(words))
+    return Verdict(cause or fallback, _again(client_reason))
 
 
-def _again(words: str | None) -> str:
-    return f"joined again: {words}" if words else "joined again"
+def _again(client_reason: str | None) -> str:
+    return f"joined again: {client_reason}" if client_reason else "joined again"
 
 
 def _metadata_before(facts: Facts, at: int) -> bool:
     return any(at - 5_000_000 <= change.t_us <= at for change in facts.metadata)
 
 
-def _judge_static(facts: Facts, group: GroupFacts, this: Round, words: str | None) -> Verdict:
-    return Verdict(from_words(words) or Cause.DEPLOY_JOIN, "came back as the same static member, with other metadata")
+def _judge_static(facts: Facts, group: GroupFacts, this: Round, client_reason: str | None) -> Verdict:
+    return Verdict(
+        from_client_reason(client_reason) or Cause.DEPLOY_JOIN,
+        "came back as the same static member, with other metadata",
+    )
 
 
 def _loop(group: GroupFacts, index: int, verdict: Verdict, before: Blame | None) -> Verdict:

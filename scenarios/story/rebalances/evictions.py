@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.facts import Facts, GroupFacts, HostFacts, Stretch
-from groupsim.scenarios.story.model import Eviction, Silence, Who
-from groupsim.scenarios.story.rebalances.blame import who
+from groupsim.scenarios.story.model import Eviction, EvictionCause, MemberName
+from groupsim.scenarios.story.rebalances.blame import member_name
 from groupsim.scenarios.story.rebalances.silence import (
     DEFAULT_SESSION_US,
     Verdict,
@@ -28,20 +28,20 @@ POLL_LIMIT = "poll-limit"
 SENT_AWAY = frozenset({"admin", "fenced", "over-capacity"})
 
 OF_CAUSE = {
-    Cause.SESSION_CRASH: Silence.CRASH,
-    Cause.SESSION_PAUSE: Silence.BUSY,  # a pause of the whole process is found before
-    Cause.SESSION_STARVED: Silence.STARVED,
-    Cause.SESSION_STALL: Silence.STALL,
-    Cause.SESSION_NETWORK: Silence.NETWORK,
-    Cause.COORDINATOR_MOVE: Silence.COORDINATOR,
-    Cause.TIMEOUT_INVERSION: Silence.TIMEOUT,
-    Cause.ASSIGNOR: Silence.BUSY,
-    Cause.CALLBACK: Silence.BUSY,
-    Cause.POLL_LIMIT: Silence.BUSY,  # kept by its handler; a limit that did run out is found before
+    Cause.SESSION_CRASH: EvictionCause.CRASH,
+    Cause.SESSION_PAUSE: EvictionCause.BUSY,  # a pause of the whole process is found before
+    Cause.SESSION_STARVED: EvictionCause.STARVED,
+    Cause.SESSION_STALL: EvictionCause.STALL,
+    Cause.SESSION_NETWORK: EvictionCause.NETWORK,
+    Cause.COORDINATOR_MOVE: EvictionCause.COORDINATOR,
+    Cause.TIMEOUT_INVERSION: EvictionCause.TIMEOUT,
+    Cause.ASSIGNOR: EvictionCause.BUSY,
+    Cause.CALLBACK: EvictionCause.BUSY,
+    Cause.POLL_LIMIT: EvictionCause.BUSY,  # kept by its handler; a limit that did run out is found before
 }
 
 
-def evicted(facts: Facts, group: GroupFacts) -> Iterator[Eviction]:
+def evictions(facts: Facts, group: GroupFacts) -> Iterator[Eviction]:
     """The evictions of a group, in order."""
     for removal in group.removals:
         host = facts.host_of(removal.member)
@@ -51,12 +51,12 @@ def evicted(facts: Facts, group: GroupFacts) -> Iterator[Eviction]:
         yield _judge(facts, group, removal, host, expired)
 
 
-def undetected(facts: Facts, group: GroupFacts) -> Iterator[Who]:
+def undetected_deaths(facts: Facts, group: GroupFacts) -> Iterator[MemberName]:
     """Members at the end of the trace whose process had died without leaving."""
     for member in group.members:
         death = _death(facts, facts.host_of(member), member, facts.end_us)
         if death is not None and death.what != "stopped":
-            yield who(facts, member) or Who(member)
+            yield member_name(facts, member) or MemberName(member)
 
 
 def _judge(
@@ -68,19 +68,19 @@ def _judge(
     pause = _pause(host, since or at, at)
     left_behind = _left_behind(host, member, at)
     if death is not None:
-        cause = Silence.STOP if death.what == "stopped" else Silence.CRASH
+        cause = EvictionCause.STOP if death.what == "stopped" else EvictionCause.CRASH
         since = death.began_us
     elif expired is not None:
-        cause = Silence.POLL_LIMIT
+        cause = EvictionCause.POLL_LIMIT
         since = expired.t_us - int((expired.payload or {}).get("limit_us", 0))
     elif left_behind:
-        cause = Silence.ABANDONED
+        cause = EvictionCause.ABANDONED
     elif pause is not None:
-        cause, since = Silence.PAUSE, pause.began_us
+        cause, since = EvictionCause.PAUSE, pause.began_us
     else:
         cause = _cause(facts, group, removal)
     return Eviction(
-        who(facts, member) or Who(member, member),
+        member_name(facts, member) or MemberName(member, member),
         POLL_LIMIT if removal.reason == "left" else removal.reason or "?",
         cause,
         host is not None and death is None and not left_behind,
@@ -122,19 +122,19 @@ def _pause(host: HostFacts | None, begin_us: int, end_us: int) -> Stretch | None
 
 def _waited_since(facts: Facts, group: GroupFacts, removal: TraceEvent) -> int | None:
     """From when on the coordinator had waited for the member; None where it did not wait."""
-    missed = group.missed.get(removal.seq)
+    removed_in = group.removed_in.get(removal.seq)
     if removal.reason == "session-expired":
         return removal.t_us - facts.session_us.get(removal.member or "", DEFAULT_SESSION_US)
-    if removal.reason == "join-timeout" and missed is not None:
-        return missed.prepare.t_us
-    if removal.reason == "sync-timeout" and missed is not None and missed.completing is not None:
-        return missed.completing.t_us
+    if removal.reason == "join-timeout" and removed_in is not None:
+        return removed_in.prepare.t_us
+    if removal.reason == "sync-timeout" and removed_in is not None and removed_in.completing is not None:
+        return removed_in.completing.t_us
     return None
 
 
-def _cause(facts: Facts, group: GroupFacts, removal: TraceEvent) -> Silence:
+def _cause(facts: Facts, group: GroupFacts, removal: TraceEvent) -> EvictionCause:
     if removal.reason in SENT_AWAY:
-        return Silence.SENT_AWAY
+        return EvictionCause.SENT_AWAY
     since = _waited_since(facts, group, removal)
     if removal.reason == "session-expired":
         verdict = why_expired(facts, removal)
@@ -143,5 +143,5 @@ def _cause(facts: Facts, group: GroupFacts, removal: TraceEvent) -> Silence:
     if verdict.cause is Cause.SESSION_SILENT:
         host = facts.host_of(removal.member)
         spoke = host is not None and since is not None and refused(host, since, removal.t_us) is not None
-        return Silence.REFUSED if spoke else Silence.UNKNOWN
-    return OF_CAUSE.get(verdict.cause, Silence.UNKNOWN) if verdict.cause is not None else Silence.UNKNOWN
+        return EvictionCause.REFUSED if spoke else EvictionCause.UNKNOWN
+    return OF_CAUSE.get(verdict.cause, EvictionCause.UNKNOWN) if verdict.cause is not None else EvictionCause.UNKNOWN

@@ -36,27 +36,29 @@ _UNSTABLE = "UNSTABLE_OFFSET_COMMIT"
 _HELD = ("JoinGroup", "SyncGroup")
 
 
-def is_given_up(event: TraceEvent) -> bool:
+def is_timed_out(event: TraceEvent) -> bool:
     """Whether a client gave up a request that the coordinator holds back on purpose."""
     return event.error == "TIMED_OUT" and event.api in _HELD
 
 
-def is_pending(event: TraceEvent) -> bool:
+def is_unstable_offset(event: TraceEvent) -> bool:
     """Whether a client was told that a transaction holds its offsets."""
     return event.error == _UNSTABLE
 
 
-def hindered(facts: Facts, group: str, told: Sequence[Generation], spans: Iterable[Sequence[Span]]) -> list[Generation]:
+def with_hindrances(
+    facts: Facts, group: str, generations: Sequence[Generation], spans: Iterable[Sequence[Span]]
+) -> list[Generation]:
     """The generations of a group, each with what hindered it."""
-    begins = [one.began_us for one in told]
-    found: list[list[Hindrance]] = [[] for _ in told]
-    requests = (*_given_up(facts, group, begins), *_pending(facts, group, begins))
-    for one in (*requests, *_expired(facts, group, begins), *_unwritten(facts, told)):
+    begins = [one.began_us for one in generations]
+    found: list[list[Hindrance]] = [[] for _ in generations]
+    requests = (*_timed_out(facts, group, begins), *_pending(facts, group, begins))
+    for one in (*requests, *_expired(facts, group, begins), *_unwritten(facts, generations)):
         found[_index(begins, one.began_us)].append(one)
     owned = [list(own) for own in spans]
-    for one in (*_ownerless(facts, told, owned), *_idle(facts, told, owned)):
+    for one in (*_ownerless(facts, generations, owned), *_idle(facts, generations, owned)):
         found[_index(begins, one.began_us)].append(one)
-    return [evolve(one, hindrances=tuple(its)) if its else one for one, its in zip(told, found, strict=True)]
+    return [evolve(one, hindrances=tuple(its)) if its else one for one, its in zip(generations, found, strict=True)]
 
 
 def _index(begins: Sequence[int], at_us: int) -> int:
@@ -69,8 +71,8 @@ def _windows(events: Iterable[TraceEvent], begins: Sequence[int]) -> Iterator[li
         yield list(together)
 
 
-def _given_up(facts: Facts, group: str, begins: Sequence[int]) -> Iterator[Hindrance]:
-    for events in _windows((one for one in facts.given_up if one.group == group), begins):
+def _timed_out(facts: Facts, group: str, begins: Sequence[int]) -> Iterator[Hindrance]:
+    for events in _windows((one for one in facts.timed_out_requests if one.group == group), begins):
         names = listed(sorted({one.host or "?" for one in events}))
         api, _ = Counter(one.api for one in events).most_common(1)[0]
         after = span(max(int((one.payload or {}).get("took_us", 0)) for one in events))
@@ -113,9 +115,9 @@ def _expired(facts: Facts, group: str, begins: Sequence[int]) -> Iterator[Hindra
         yield Hindrance(events[0].t_us, events[-1].t_us, words, Cause.OFFSET_EXPIRY)
 
 
-def _unwritten(facts: Facts, told: Sequence[Generation]) -> Iterator[Hindrance]:
+def _unwritten(facts: Facts, generations: Sequence[Generation]) -> Iterator[Hindrance]:
     """Assignments that the coordinator had and could not write: its appends were held back."""
-    for one in told:
+    for one in generations:
         if one.completing_us is None or one.ended_us - one.completing_us < LONG_WRITE_US:
             continue
         for fault in facts.faults.values():
@@ -131,10 +133,10 @@ def _unwritten(facts: Facts, told: Sequence[Generation]) -> Iterator[Hindrance]:
 # --- partitions without an owner -------------------------------------------------------------------------------------
 
 
-def _ownerless(facts: Facts, told: Sequence[Generation], spans: Iterable[Sequence[Span]]) -> Iterator[Hindrance]:
+def _ownerless(facts: Facts, generations: Sequence[Generation], spans: Iterable[Sequence[Span]]) -> Iterator[Hindrance]:
     """Partitions that a process gave up, and that nobody took while the group was at rest."""
     deleted = {one.topic for one in facts.metadata if (one.payload or {}).get("partitions") == 0}
-    quiet = list(rests(facts, told))
+    quiet = list(stable_times(facts, generations))
     together: dict[tuple[int, int], list[tuple[Span, int, int]]] = {}
     for own in spans:
         for old, new in pairwise((*own, None)):
@@ -151,9 +153,9 @@ def _ownerless(facts: Facts, told: Sequence[Generation], spans: Iterable[Sequenc
         yield Hindrance(begin, end, f"{names} had no owner for {span(end - begin)} while the group was stable")
 
 
-def rests(facts: Facts, told: Sequence[Generation]) -> Iterator[tuple[int, int]]:
+def stable_times(facts: Facts, generations: Sequence[Generation]) -> Iterator[tuple[int, int]]:
     """The times in which a group was stable."""
-    for this, following in pairwise((*told, None)):
+    for this, following in pairwise((*generations, None)):
         if this is not None and this.stable_us is not None:
             yield this.stable_us, facts.end_us if following is None else following.began_us
 
@@ -174,10 +176,12 @@ def _within(facts: Facts, quiet: Sequence[tuple[int, int]], old: Span, until_us:
             yield first, last
 
 
-def _idle(facts: Facts, told: Sequence[Generation], spans: Sequence[Sequence[Span]]) -> Iterator[Hindrance]:
+def _idle(facts: Facts, generations: Sequence[Generation], spans: Sequence[Sequence[Span]]) -> Iterator[Hindrance]:
     """Members without a partition in a group at rest: whoever was added does not help."""
     before: set[str] = set()
-    for this, (begin, end) in zip((one for one in told if one.stable_us is not None), rests(facts, told), strict=True):
+    for this, (begin, end) in zip(
+        (one for one in generations if one.stable_us is not None), stable_times(facts, generations), strict=True
+    ):
         middle = (begin + end) // 2
         busy = {one.host for own in spans for one in own if one.owned_us <= middle < (one.released_us or end + 1)}
         idle = {one.host for one in this.members if _runs(facts, one.host, middle)} - busy
@@ -197,8 +201,8 @@ def _runs(facts: Facts, name: str, at_us: int) -> bool:
 # --- in the headline -------------------------------------------------------------------------------------------------
 
 
-def gravest(told: Sequence[Generation], main: Generation) -> Hindrance | None:
+def worst_hindrance(generations: Sequence[Generation], main: Generation) -> Hindrance | None:
     """What the headline names besides its main generation: deleted offsets first, then what lasted longest."""
-    besides = (one for generation in told for one in generation.hindrances)
+    besides = (one for generation in generations for one in generation.hindrances)
     found = [one for one in besides if not one.minor and one.cause is not main.cause]
     return max(found, key=lambda one: (one.cause is Cause.OFFSET_EXPIRY, one.ended_us - one.began_us), default=None)

@@ -14,7 +14,7 @@ from attrs import Factory, define, frozen
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story.model import Span
-from groupsim.scenarios.story.records.delivery_ledger import Book
+from groupsim.scenarios.story.records.delivery_ledger import DeliveryLedger
 from groupsim.scenarios.story.records.log_growth import Growth
 
 STALL_US = 30_000_000
@@ -50,7 +50,7 @@ class Holding:
     fetchable_us: int | None = None
     released_us: int | None = None
     release: str | None = None
-    given_up: bool = False  # by its owner, which was alive
+    released_alive: bool = False  # by its owner, which was alive
     flushing_us: int | None = None  # when the callback began at whose end it was released
     silenced_us: int | None = None  # the last pause
     resumed_us: int | None = None  # its end
@@ -120,10 +120,10 @@ class Holding:
 
 
 @define(eq=False)
-class Shift:
+class PartitionSlot:
     """One process on one partition: what it holds of it just now, and the book of its group."""
 
-    book: Book
+    ledger: DeliveryLedger
     holding: Holding | None = None
 
 
@@ -132,26 +132,26 @@ class Holdings:
     """All holdings by group and partition, in the order in which they began."""
 
     spans: dict[Key, list[Holding]] = Factory(dict)
-    _shifts: dict[str, dict[tuple[str | None, int | None], Shift]] = Factory(dict)  # by process and partition
+    _slots: dict[str, dict[tuple[str | None, int | None], PartitionSlot]] = Factory(dict)  # by process and partition
     _live: dict[Key, list[Holding]] = Factory(dict)
 
-    def shift(self, host: str, place: tuple[str | None, int | None], book: Book) -> Shift:
+    def slot(self, host: str, place: tuple[str | None, int | None], ledger: DeliveryLedger) -> PartitionSlot:
         """The shift of a process on a partition, made on first use."""
-        mine = self._shifts.setdefault(host, {})
+        mine = self._slots.setdefault(host, {})
         known = mine.get(place)
         if known is None:
-            known = mine[place] = Shift(book)
+            known = mine[place] = PartitionSlot(ledger)
         return known
 
-    def own(self, event: TraceEvent, group: str, book: Book) -> None:
+    def own(self, event: TraceEvent, group: str, ledger: DeliveryLedger) -> None:
         """A process has a partition from now on."""
         host = event.host or "?"
-        shift = self.shift(host, (event.topic, event.partition), book)
-        if shift.holding is not None:  # it has that already: the same span goes on
+        slot = self.slot(host, (event.topic, event.partition), ledger)
+        if slot.holding is not None:  # it has that already: the same span goes on
             return
         partition = TopicPartition(event.topic or "", event.partition or 0)
         holding = Holding(partition, group, host, event.member, event.generation, event.t_us)
-        shift.book, shift.holding = book, holding
+        slot.ledger, slot.holding = ledger, holding
         self.spans.setdefault((group, partition), []).append(holding)
         self._live.setdefault((group, partition), []).append(holding)
 
@@ -166,15 +166,15 @@ class Holdings:
 
     def release(self, event: TraceEvent, growth: Growth) -> None:
         """A process has given a partition up."""
-        shift = self._shifts.get(event.host or "?", {}).get((event.topic, event.partition))
-        if shift is not None and shift.holding is not None:
-            shift.holding.given_up = True
-            self._end(shift, shift.holding, event.t_us, event.reason, growth)
+        slot = self._slots.get(event.host or "?", {}).get((event.topic, event.partition))
+        if slot is not None and slot.holding is not None:
+            slot.holding.released_alive = True
+            self._end(slot, slot.holding, event.t_us, event.reason, growth)
 
     def of_process(self, event: TraceEvent, growth: Growth) -> None:
         """A pause silences, an end releases, all that the process holds."""
-        for shift in self._shifts.get(event.host or "", {}).values():
-            holding = shift.holding
+        for slot in self._slots.get(event.host or "", {}).values():
+            holding = slot.holding
             if holding is None:
                 continue
             if event.kind is Kind.PROCESS_PAUSED:
@@ -182,45 +182,45 @@ class Holdings:
             elif event.kind is Kind.PROCESS_RESUMED:
                 holding.resumed_us = event.t_us
             else:
-                self._end(shift, holding, event.t_us, ENDS[event.kind], growth)
+                self._end(slot, holding, event.t_us, ENDS[event.kind], growth)
 
     def removed(self, host: str | None, event: TraceEvent, growth: Growth) -> None:
         """The coordinator has removed a member: what its process still holds is not expected to move."""
-        for shift in self._shifts.get(host or "", {}).values():
-            holding = shift.holding
+        for slot in self._slots.get(host or "", {}).values():
+            holding = slot.holding
             if holding is not None and (holding.group, holding.member) == (event.group, event.member):
-                look(shift, holding, event.t_us, growth)
+                look(slot, holding, event.t_us, growth)
                 holding.mark()
                 holding.removed = True
 
     def finish(self, end_us: int, growth: Growth) -> None:
         """The trace is over."""
-        for shifts in self._shifts.values():
-            for shift in shifts.values():
-                if shift.holding is not None:
-                    look(shift, shift.holding, end_us, growth)
+        for slots in self._slots.values():
+            for slot in slots.values():
+                if slot.holding is not None:
+                    look(slot, slot.holding, end_us, growth)
 
     def _of(self, event: TraceEvent) -> Holding | None:
-        shift = self._shifts.get(event.host or "?", {}).get((event.topic, event.partition))
-        return None if shift is None else shift.holding
+        slot = self._slots.get(event.host or "?", {}).get((event.topic, event.partition))
+        return None if slot is None else slot.holding
 
-    def _end(self, shift: Shift, holding: Holding, at_us: int, how: str | None, growth: Growth) -> None:
-        look(shift, holding, at_us, growth)
+    def _end(self, slot: PartitionSlot, holding: Holding, at_us: int, how: str | None, growth: Growth) -> None:
+        look(slot, holding, at_us, growth)
         holding.released_us, holding.release = at_us, how
-        shift.holding = None
+        slot.holding = None
         self._live[holding.group, holding.partition].remove(holding)
 
 
-def look(shift: Shift, holding: Holding, at_us: int, growth: Growth) -> None:
+def look(slot: PartitionSlot, holding: Holding, at_us: int, growth: Growth) -> None:
     """Keep the time up to now without a processed record, if records waited for long in it."""
-    began, book = holding.active_us, shift.book
+    began, ledger = holding.active_us, slot.ledger
     if at_us - began < STALL_US or holding.removed:  # nearly always
         return
-    done, since = book.done or 0, None
+    done, since = ledger.done or 0, None
     if growth.counted:
         since = growth.beyond(holding.partition, done, began, at_us, STALL_US)
-    elif book.grows:
-        since = None if book.behind_us is None else max(began, book.behind_us)
+    elif ledger.grows:
+        since = None if ledger.behind_us is None else max(began, ledger.behind_us)
     else:  # the log's end is known when the trace is over
         holding.idle.append(Idle(began, at_us, None, done))
         return

@@ -16,18 +16,22 @@ _RACKS = (Kind.BROKER_FENCED, Kind.BROKER_UNFENCED, Kind.PARTITION_LEADER)
 _STEPS = {"crash-broker": "went", "stop-broker": "went", "restart-broker": "was back"}
 
 
-def what_changed(facts: Facts, group: GroupFacts, host: HostFacts | None, at_us: int, words: str | None) -> str:
+def metadata_change(
+    facts: Facts, group: GroupFacts, host: HostFacts | None, at_us: int, client_reason: str | None
+) -> str:
     """A clause that says what a member of `group` had learnt by `at_us`; else what the client itself said."""
     since = group.rounds[0].prepare.t_us
     news = [change for change in facts.metadata if since < change.t_us <= at_us]
-    if words and "subscription" in words:
+    if client_reason and "subscription" in client_reason:
         by_pattern = host is not None and host.topics is None and bool(host.started) and news
-        return f"{words}: {_of_topic(news[-1])}" if by_pattern and not _subscribed(facts, at_us) else words
+        return (
+            f"{client_reason}: {_of_topic(news[-1])}" if by_pattern and not _subscribed(facts, at_us) else client_reason
+        )
     if host is not None and host.rack:
         news += [event for event in (*facts.brokers, *facts.actions) if since < event.t_us <= at_us and _moves(event)]
     newest = max(news, key=lambda event: (event.t_us, event.seq), default=None)
     if newest is None:
-        return words or "its metadata changed"
+        return client_reason or "its metadata changed"
     return _of_topic(newest) if newest.kind is Kind.METADATA_CHANGED else _of_racks(newest)
 
 

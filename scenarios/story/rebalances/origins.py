@@ -11,7 +11,7 @@ from groupsim.scenarios.story.rebalances.silence import (
     aims_at,
     fault_on,
     of_fault,
-    stood_by_itself,
+    own_standstill,
 )
 from groupsim.scenarios.story.words import clock
 
@@ -32,13 +32,13 @@ def ending_step(facts: Facts, host: HostFacts | None, event: TraceEvent) -> Trac
     A member that is stopped while it joins leaves when the answer to its JoinGroup comes: the chain of causes then
     goes back to its start, and the step is found by its target instead.
     """
-    behind = facts.behind(event, Kind.ACTION)
+    nearest = facts.nearest(event, Kind.ACTION)
     if host is None:
-        return behind if do_of(behind) in ENDING else None
-    if behind is not None and do_of(behind) in ENDING and (do_of(behind) not in _AIMED or aims_at(behind, host)):
-        return behind
-    if behind is not None and behind.host == host.name and not do_of(behind):  # a trace of another tool
-        return behind
+        return nearest if do_of(nearest) in ENDING else None
+    if nearest is not None and do_of(nearest) in ENDING and (do_of(nearest) not in _AIMED or aims_at(nearest, host)):
+        return nearest
+    if nearest is not None and nearest.host == host.name and not do_of(nearest):  # a trace of another tool
+        return nearest
     since = life_began(host, event.t_us)
     ends = (one for one in reversed(facts.actions) if since <= one.t_us <= event.t_us and do_of(one) in _AIMED)
     return next((one for one in ends if aims_at(one, host)), None)
@@ -71,9 +71,9 @@ def under_another_id(facts: Facts, group: GroupFacts, this: Round, host: HostFac
     reset = host.signal(Kind.GENERATION_RESET, born, at)
     since = reset.t_us if reset is not None else at
     begin = since - facts.session_us.get(former[-1], DEFAULT_SESSION_US) * 11 // 10
-    alone = stood_by_itself(host, begin, since)
-    if alone is not None:
-        return Verdict(alone.cause, f"joined under a new member id after it {alone.why}")
+    own = own_standstill(host, begin, since)
+    if own is not None:
+        return Verdict(own.cause, f"joined under a new member id after it {own.why}")
     fault = fault_on(facts, host, begin, since)
     if fault is not None:
         hit = answered_wrongly(fault) or of_fault(fault)
@@ -84,7 +84,7 @@ def under_another_id(facts: Facts, group: GroupFacts, this: Round, host: HostFac
     return Verdict(Cause.SESSION_SILENT, f"joined under a new member id{aside}")
 
 
-def struck(facts: Facts, host: HostFacts, begin_us: int, end_us: int) -> Stretch | None:
+def fault_at(facts: Facts, host: HostFacts, begin_us: int, end_us: int) -> Stretch | None:
     """The last fault that was aimed at this process and in force in [begin, end]."""
     mine = (one for one in facts.faults.values() if one.where == host.name and one.overlaps(begin_us, end_us))
     return max(mine, key=lambda one: one.began_us, default=None)
@@ -100,5 +100,5 @@ def answered_wrongly(fault: Stretch) -> Verdict | None:
 
 def wrong_answer(facts: Facts, host: HostFacts, begin_us: int, end_us: int) -> Verdict | None:
     """The wrong answer that a fault gave this process in [begin, end]."""
-    fault = struck(facts, host, begin_us, end_us)
+    fault = fault_at(facts, host, begin_us, end_us)
     return answered_wrongly(fault) if fault is not None else None

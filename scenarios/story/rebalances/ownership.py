@@ -22,8 +22,8 @@ def holdings(facts: Facts) -> dict[Key, list[Holding]]:
     """All spans by group and partition, in the order they began, with the callbacks that released them."""
     for spans in facts.holdings.spans.values():
         for one in spans:
-            if one.given_up and one.released_us is not None:
-                one.flushing_us = facts.host(one.host).giving_up_since(one.released_us)
+            if one.released_alive and one.released_us is not None:
+                one.flushing_us = facts.host(one.host).releasing_since(one.released_us)
     return facts.holdings.spans
 
 

@@ -12,18 +12,18 @@ from collections.abc import Iterator, Sequence
 from itertools import takewhile
 
 from groupsim.eventloop.trace.events import TraceEvent
-from groupsim.scenarios.story.facts import Facts, GroupFacts, Rolled
-from groupsim.scenarios.story.model import Doing, Generation, Rollout
-from groupsim.scenarios.story.rebalances.blame import who
+from groupsim.scenarios.story.facts import Facts, FinishedRollout, GroupFacts
+from groupsim.scenarios.story.model import Generation, Rollout, TimelineEntry
+from groupsim.scenarios.story.rebalances.blame import member_name
 from groupsim.scenarios.story.rebalances.silence import first_seen
 from groupsim.scenarios.story.words import clock, count, listed, span
 
 _STEP = "rolling-restart"
 
 
-def rolled(facts: Facts, event: TraceEvent) -> None:
+def rollout_ended(facts: Facts, event: TraceEvent) -> None:
     """All pods are ready; the group may be at rest already, as one of static members is."""
-    facts.rollouts.append(Rolled(event))
+    facts.rollouts.append(FinishedRollout(event))
     group = facts.groups.get(event.group or "?")
     if group is not None:
         settle(facts, group, event)
@@ -37,7 +37,7 @@ def settle(facts: Facts, group: GroupFacts, event: TraceEvent) -> None:
             one.settled_us = event.t_us
 
 
-def _missing(facts: Facts, group: GroupFacts, one: Rolled) -> list[str]:
+def _missing(facts: Facts, group: GroupFacts, one: FinishedRollout) -> list[str]:
     """Pods of the rollout whose present life is no member of the group."""
     present = {facts.process.get(member) for member in group.members if not _is_dead(facts, member)}
     return [str(pod) for pod in (one.event.payload or {})["pods"] if pod not in present]
@@ -49,24 +49,26 @@ def _is_dead(facts: Facts, member: str) -> bool:
     return host is not None and bool(host.ended) and host.ended[-1].began_us >= first_seen(facts, member, host)
 
 
-def rollouts(facts: Facts, group: GroupFacts, told: Sequence[Generation]) -> Iterator[Rollout]:
+def rollouts(facts: Facts, group: GroupFacts, generations: Sequence[Generation]) -> Iterator[Rollout]:
     """The rollouts of a group in order, those that were not over included."""
     ended = {one.event.cause: one for one in facts.rollouts if one.event.group == group.name}
     for step in facts.actions:
-        said = step.payload or {}
-        whose = step.group or next(iter(facts.groups))
-        if said.get("do") != _STEP or whose != group.name:
+        payload = step.payload or {}
+        group_name = step.group or next(iter(facts.groups))
+        if payload.get("do") != _STEP or group_name != group.name:
             continue
         one = ended.get(step.seq)
         if one is None:
-            yield Rollout(group.name, str(said.get("kind", "deployment")), 0, step.t_us)
+            yield Rollout(group.name, str(payload.get("kind", "deployment")), 0, step.t_us)
         elif (one.event.payload or {}).get("pods"):
-            yield _over(facts, group, one, step.t_us, told)
+            yield _over(facts, group, one, step.t_us, generations)
 
 
-def _over(facts: Facts, group: GroupFacts, one: Rolled, began_us: int, told: Sequence[Generation]) -> Rollout:
+def _over(
+    facts: Facts, group: GroupFacts, one: FinishedRollout, began_us: int, generations: Sequence[Generation]
+) -> Rollout:
     payload = one.event.payload or {}
-    settled = _with_second_rounds(one.settled_us, told)
+    settled = _with_second_rounds(one.settled_us, generations)
     return Rollout(
         group=group.name,
         kind=str(payload["kind"]),
@@ -82,16 +84,16 @@ def _over(facts: Facts, group: GroupFacts, one: Rolled, began_us: int, told: Seq
 
 def _dead(facts: Facts, group: GroupFacts) -> Iterator[str]:
     for member in group.members:
-        named = who(facts, member)
+        named = member_name(facts, member)
         if named is not None and _is_dead(facts, member):
             yield named.host
 
 
-def _with_second_rounds(settled_us: int | None, told: Sequence[Generation]) -> int | None:
+def _with_second_rounds(settled_us: int | None, generations: Sequence[Generation]) -> int | None:
     """The end of the second rounds that followed at once; None when the last of them had none."""
     if settled_us is None:
         return None
-    later = takewhile(lambda one: one.follow_up, (one for one in told if one.began_us >= settled_us))
+    later = takewhile(lambda one: one.follow_up, (one for one in generations if one.began_us >= settled_us))
     last = next(reversed(list(later)), None)
     return settled_us if last is None else last.stable_us
 
@@ -99,14 +101,16 @@ def _with_second_rounds(settled_us: int | None, told: Sequence[Generation]) -> i
 # --- in words ------------------------------------------------------------------------------------------------------
 
 
-def doings(all_of_them: Sequence[Rollout]) -> Iterator[Doing]:
+def timeline_entries(found: Sequence[Rollout]) -> Iterator[TimelineEntry]:
     """A line of the timeline for the last pod of each."""
-    for one in all_of_them:
+    for one in found:
         if one.ready_us is not None:
-            yield Doing(one.ready_us, f"rolling-restart of {one.group}: the last of {count(one.pods, 'pod')} is ready")
+            yield TimelineEntry(
+                one.ready_us, f"rolling-restart of {one.group}: the last of {count(one.pods, 'pod')} is ready"
+            )
 
 
-def in_words(one: Rollout) -> str:
+def rollout_line(one: Rollout) -> str:
     """What is told of a rollout below the name of its group."""
     begin = f"first stop {clock(one.since_us)}" if one.first_stop_us is not None else f"begun {clock(one.since_us)}"
     if one.ready_us is None:
@@ -127,14 +131,14 @@ def _why_not(one: Rollout) -> str:
     return f" ({'; '.join(parts)})" if parts else ""
 
 
-def in_the_headline(all_of_them: Sequence[Rollout]) -> str:
+def headline_part(found: Sequence[Rollout]) -> str:
     """What the headline adds: how long the longest took, or that one was not over."""
-    if not all_of_them:
+    if not found:
         return ""
-    took = [one.took_us for one in all_of_them]
-    what = "rollout" if len(all_of_them) == 1 else f"{len(all_of_them)} rollouts"
+    took = [one.took_us for one in found]
+    what = "rollout" if len(found) == 1 else f"{len(found)} rollouts"
     longest = max((length for length in took if length is not None), default=None)
     if None in took or longest is None:
-        which = what if len(all_of_them) == 1 else f"{took.count(None)} of {what}"
+        which = what if len(found) == 1 else f"{took.count(None)} of {what}"
         return f"; {which} not over when the run ended"
-    return f"; {what} took {span(longest)}" + (" at most" if len(all_of_them) > 1 else "")
+    return f"; {what} took {span(longest)}" + (" at most" if len(found) > 1 else "")

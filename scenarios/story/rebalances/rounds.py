@@ -5,13 +5,13 @@ from __future__ import annotations
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.facts import Facts, GroupFacts, Round
-from groupsim.scenarios.story.model import Generation, Late, Outcome, Who
-from groupsim.scenarios.story.rebalances.blame import Blame, blame, who
+from groupsim.scenarios.story.model import Generation, LateMember, MemberName, Outcome
+from groupsim.scenarios.story.rebalances.blame import Blame, blame, member_name
 from groupsim.scenarios.story.rebalances.silence import (
     Verdict,
     first_seen,
+    ignored_rebalances,
     lost_answer,
-    told_in_vain,
     why_expired,
     why_late,
 )
@@ -22,15 +22,15 @@ TRIVIAL_US = 1_000  # the last of several joins within a millisecond was not lat
 
 def generations(facts: Facts, group: GroupFacts) -> list[Generation]:
     """All generations of a group, in order."""
-    told: list[Generation] = []
+    found: list[Generation] = []
     before: Blame | None = None
     for index, this in enumerate(group.rounds):
         before = blame(facts, group, index, before)
-        told.append(_tell(facts, this, before))
-    return told
+        found.append(_generation(facts, this, before))
+    return found
 
 
-def _tell(facts: Facts, this: Round, found: Blame) -> Generation:
+def _generation(facts: Facts, this: Round, found: Blame) -> Generation:
     completing = this.completing
     payload = (completing.payload if completing else None) or {}
     present = _present(this, payload)
@@ -48,16 +48,16 @@ def _tell(facts: Facts, this: Round, found: Blame) -> Generation:
         outcome=_outcome(this),
         late=_late(facts, this, found),
         absent=tuple(_absent(facts, this)),
-        members=tuple(_who(facts, member) for member in present),
+        members=tuple(_member_name(facts, member) for member in present),
         size=payload["members"] if isinstance(payload.get("members"), int) else len(present),
-        leader=who(facts, this.leader),
+        leader=member_name(facts, this.leader),
         protocol=payload.get("protocol"),
         kafka_cause=(this.prepare.payload or {}).get("cause_code"),
     )
 
 
-def _who(facts: Facts, member: str) -> Who:
-    return who(facts, member) or Who(member)
+def _member_name(facts: Facts, member: str) -> MemberName:
+    return member_name(facts, member) or MemberName(member)
 
 
 def _present(this: Round, payload: dict[str, object] | object) -> tuple[str, ...]:
@@ -90,7 +90,7 @@ def _until(facts: Facts, this: Round) -> int:
     return last.t_us if last else facts.end_us
 
 
-def _late(facts: Facts, this: Round, found: Blame) -> Late | None:
+def _late(facts: Facts, this: Round, found: Blame) -> LateMember | None:
     """The last of the members it waited for, not counting whoever began it nor newcomers."""
     begin = this.prepare.t_us
     awaited = {m: t for m, t in this.arrivals.items() if m in this.known or found.cause is not Cause.FIRST_START}
@@ -100,22 +100,22 @@ def _late(facts: Facts, this: Round, found: Blame) -> Late | None:
     if at - begin < TRIVIAL_US:
         return None
     verdict = why_late(facts, member, begin, at)
-    return Late(_who(facts, member), at - begin, True, None, verdict.cause, verdict.why)
+    return LateMember(_member_name(facts, member), at - begin, True, None, verdict.cause, verdict.why)
 
 
-def _absent(facts: Facts, this: Round) -> list[Late]:
+def _absent(facts: Facts, this: Round) -> list[LateMember]:
     """Members removed while it was open, other than those who left in an orderly way."""
     begin, until = this.prepare.t_us, _until(facts, this)
     ended = this.ended.t_us if this.ended else facts.end_us
     missing = []
     for removal in this.removed:
         last = ended if removal.member == this.leader and this.stable is None else until
-        if _orderly(facts, removal) or removal.member in this.in_vain or not begin < removal.t_us <= last:
+        if _orderly(facts, removal) or removal.member in this.removed_waiting or not begin < removal.t_us <= last:
             continue
         verdict = _why_absent(facts, this, removal)
         missing.append(
-            Late(
-                _who(facts, removal.member or "?"),
+            LateMember(
+                _member_name(facts, removal.member or "?"),
                 removal.t_us - begin,
                 False,
                 removal.reason,
@@ -160,5 +160,5 @@ def _why_absent(facts: Facts, this: Round, removal: TraceEvent) -> Verdict:
     if removal.reason == "pending-expired":
         return _why_pending(facts, removal)
     verdict = why_late(facts, removal.member or "", this.prepare.t_us, removal.t_us)
-    told = told_in_vain(facts, removal.member or "", this.prepare.t_us, removal.t_us)
-    return verdict if verdict.why else Verdict(verdict.cause, told or "did not join within the rebalance timeout")
+    found = ignored_rebalances(facts, removal.member or "", this.prepare.t_us, removal.t_us)
+    return verdict if verdict.why else Verdict(verdict.cause, found or "did not join within the rebalance timeout")

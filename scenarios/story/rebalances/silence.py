@@ -105,7 +105,7 @@ def _dead(facts: Facts, host: HostFacts, member: str, at_us: int) -> Verdict | N
     end = host.end_between(first_seen(facts, member, host) - 1, at_us)
     if end is None:
         return None
-    if end.what == "stopped" and member not in facts.learnt:
+    if end.what == "stopped" and member not in facts.client_ids:
         return Verdict(Cause.DEPLOY_LEAVE, f"closed at {clock(end.began_us)}, {NO_ID_YET}")
     word = {"crashed": "crashed", "stopped": "stopped without leaving", "failed": "failed"}[end.what]
     why = f", {end.why}" if end.why else ""
@@ -120,7 +120,7 @@ def _paused(host: HostFacts, begin: int, end: int) -> Verdict | None:
     return None
 
 
-def stood_by_itself(host: HostFacts, begin: int, end: int) -> Verdict | None:
+def own_standstill(host: HostFacts, begin: int, end: int) -> Verdict | None:
     """What kept a process from its heartbeats, of its own: a pause, or a heartbeat thread without time."""
     return _paused(host, begin, end) or _starved(host, begin, end)
 
@@ -189,11 +189,11 @@ def _fell_together(facts: Facts, removal: TraceEvent) -> bool:
     )
 
 
-def told_in_vain(facts: Facts, member: str, begin: int, until: int) -> str:
+def ignored_rebalances(facts: Facts, member: str, begin: int, until: int) -> str:
     """How often heartbeats told a member of the rebalance that it did not join; empty when once or never."""
     host = facts.host_of(member)
-    told = [one for one in host.refused if begin <= one.t_us <= until] if host is not None else []
-    times = sum(str(one.error) == _REBALANCING for one in told)
+    refusals = [one for one in host.refused if begin <= one.t_us <= until] if host is not None else []
+    times = sum(str(one.error) == _REBALANCING for one in refusals)
     return f"was told of the rebalance by {times} heartbeats and did not join" if times > 1 else ""
 
 

@@ -24,7 +24,7 @@ from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.facts import Facts, HostFacts, Stretch
 from groupsim.scenarios.story.model import Generation, Hindrance
-from groupsim.scenarios.story.rebalances.hindrances import rests
+from groupsim.scenarios.story.rebalances.hindrances import stable_times
 from groupsim.scenarios.story.rebalances.holdings import STALL_US, Holding
 from groupsim.scenarios.story.rebalances.silence import aims_at, committing
 from groupsim.scenarios.story.words import listed, span
@@ -44,15 +44,16 @@ class _Stall:
 
 
 def with_stalls(
-    facts: Facts, group: str, told: Sequence[Generation], spans: Iterable[Sequence[Holding]]
+    facts: Facts, group: str, generations: Sequence[Generation], spans: Iterable[Sequence[Holding]]
 ) -> list[Generation]:
     """The generations of a group, each with the stalls that fell into it."""
-    begins = [one.began_us for one in told]
+    begins = [one.began_us for one in generations]
     found: dict[int, list[Hindrance]] = {}
-    for stall in _together(_stalls(facts, group, told, spans)):
+    for stall in _together(_stalls(facts, group, generations, spans)):
         found.setdefault(max(0, bisect_right(begins, stall.began_us) - 1), []).append(stall)
     return [
-        evolve(one, hindrances=(*one.hindrances, *found[at])) if at in found else one for at, one in enumerate(told)
+        evolve(one, hindrances=(*one.hindrances, *found[at])) if at in found else one
+        for at, one in enumerate(generations)
     ]
 
 
@@ -70,9 +71,9 @@ def _together(stalls: Iterable[_Stall]) -> Iterator[Hindrance]:
 
 
 def _stalls(
-    facts: Facts, group: str, told: Sequence[Generation], spans: Iterable[Sequence[Holding]]
+    facts: Facts, group: str, generations: Sequence[Generation], spans: Iterable[Sequence[Holding]]
 ) -> Iterator[_Stall]:
-    quiet = list(rests(facts, told))
+    quiet = list(stable_times(facts, generations))
     for holding in (one for own in spans for one in own):
         for since, ended in _gaps(facts, holding, quiet):
             why = _why(facts, facts.host(holding.host), since, ended)
@@ -85,7 +86,7 @@ def _gaps(facts: Facts, holding: Holding, quiet: Sequence[tuple[int, int]]) -> I
     for idle in holding.idle:
         since = idle.since_us
         if since is None:  # the log's end was not known yet
-            log = facts.books.logs.get(holding.partition)
+            log = facts.ledgers.logs.get(holding.partition)
             if log is None or log.listed or log.end <= idle.done:
                 continue
             since = idle.began_us
@@ -114,8 +115,8 @@ def _why(facts: Facts, host: HostFacts, since: int, until: int) -> str:
 def _steps(facts: Facts, host: HostFacts, do: str) -> Iterator[Stretch]:
     """Steps that kept the application of this process from going on."""
     for step in facts.actions:
-        said = step.payload or {}
-        if said.get("do") == do and said.get("where", "worker") == "worker" and aims_at(step, host):
+        payload = step.payload or {}
+        if payload.get("do") == do and payload.get("where", "worker") == "worker" and aims_at(step, host):
             yield Stretch(step.t_us, step.t_us + _lasted(step))
 
 

@@ -21,17 +21,17 @@ from collections.abc import Iterator, Sequence
 
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.scenarios.story.facts import Facts
-from groupsim.scenarios.story.model import Doing, TakeOver
+from groupsim.scenarios.story.model import TakeOver, TimelineEntry
 from groupsim.scenarios.story.words import count, listed, span
 
 _OFFSETS = "__consumer_offsets"
 _ENDS = ("crash-broker", "stop-broker")
-_NOBODY = "-1"
+_NO_LEADER = "-1"
 _FEW = 3  # changes of coordinator that are told one by one
 _CLOSE_US = 100_000  # what follows within this is one event
 
 
-def _changes(changes: Sequence[TakeOver]) -> Iterator[Doing]:
+def _changes(changes: Sequence[TakeOver]) -> Iterator[TimelineEntry]:
     """One line for each change; one for many of one broker that follow each other closely."""
     bunches: dict[str, list[list[TakeOver]]] = {}
     for change in changes:
@@ -40,23 +40,23 @@ def _changes(changes: Sequence[TakeOver]) -> Iterator[Doing]:
             of_host.append([])
         of_host[-1].append(change)
     for bunch in (bunch for of_host in bunches.values() for bunch in of_host):
-        yield from map(_told, bunch) if len(bunch) <= _FEW else (_told_together(bunch),)
+        yield from map(_line, bunch) if len(bunch) <= _FEW else (_joint_line(bunch),)
 
 
-def _told_together(bunch: Sequence[TakeOver]) -> Doing:
+def _joint_line(bunch: Sequence[TakeOver]) -> TimelineEntry:
     words = f"coordinates {listed([change.group for change in bunch], 2)} now"
     longest = max((change.without_us for change in bunch if change.without_us is not None), default=None)
     if longest is not None:
         words += f"; nobody did for up to {span(longest)}"
-    return Doing(bunch[0].t_us, words, bunch[0].host)
+    return TimelineEntry(bunch[0].t_us, words, bunch[0].host)
 
 
-def _told(change: TakeOver) -> Doing:
+def _line(change: TakeOver) -> TimelineEntry:
     """The line of the timeline."""
     words = f"coordinates {change.group} now, {count(change.members, 'member')}, generation {change.generation}"
     if change.without_us is not None:
         words += f"; nobody did for {span(change.without_us)}"
-    return Doing(change.t_us, words, change.host)
+    return TimelineEntry(change.t_us, words, change.host)
 
 
 def take_overs(facts: Facts) -> tuple[TakeOver, ...]:
@@ -73,7 +73,7 @@ def take_overs(facts: Facts) -> tuple[TakeOver, ...]:
 
 def _take_over(facts: Facts, loaded: TraceEvent, elected: TraceEvent) -> TakeOver:
     payload = loaded.payload or {}
-    step = ended_by(facts, elected)
+    step = broker_stop(facts, elected)
     return TakeOver(
         loaded.t_us,
         loaded.group or "?",
@@ -92,13 +92,13 @@ def _election(facts: Facts, loaded: TraceEvent) -> TraceEvent | None:
     return next((event for event in ours if loaded.host == f"broker-{event.to}"), None)
 
 
-def ended_by(facts: Facts, change: TraceEvent) -> TraceEvent | None:
+def broker_stop(facts: Facts, change: TraceEvent) -> TraceEvent | None:
     """The step that ended the leader of before `change`, if it is known to be that one."""
     ended = {"coordinator", change.from_}
     for step in reversed(facts.actions):
-        said = step.payload or {}
-        if step.t_us <= change.t_us and said.get("do") in _ENDS:
-            meant = change.from_ == _NOBODY or str(said.get("broker")) in ended
+        payload = step.payload or {}
+        if step.t_us <= change.t_us and payload.get("do") in _ENDS:
+            meant = change.from_ == _NO_LEADER or str(payload.get("broker")) in ended
             return step if meant and not _elected_between(facts, step, change) else None
     return None
 
@@ -109,12 +109,12 @@ def _elected_between(facts: Facts, step: TraceEvent, change: TraceEvent) -> bool
         step.seq < event.seq < change.seq
         and event.kind is Kind.PARTITION_LEADER
         and (event.topic, event.partition) == (change.topic, change.partition)
-        and event.to not in (None, _NOBODY)
+        and event.to not in (None, _NO_LEADER)
         for event in facts.brokers
     )
 
 
-def doings(facts: Facts, changes: Sequence[TakeOver]) -> tuple[Doing, ...]:
+def timeline_entries(facts: Facts, changes: Sequence[TakeOver]) -> tuple[TimelineEntry, ...]:
     """The lines of the timeline, in order."""
     if not any(event.kind is Kind.PARTITION_LEADER for event in facts.brokers):
         return ()
@@ -122,16 +122,16 @@ def doings(facts: Facts, changes: Sequence[TakeOver]) -> tuple[Doing, ...]:
     return tuple(sorted(lines, key=lambda line: line.t_us))
 
 
-def _lives(facts: Facts) -> Iterator[Doing]:
+def _lives(facts: Facts) -> Iterator[TimelineEntry]:
     for event in facts.brokers:
         node = (event.payload or {}).get("node")
         if event.kind is Kind.BROKER_FENCED:
-            yield Doing(event.t_us, f"broker-{node} leads nothing any more ({event.reason})", event.host)
+            yield TimelineEntry(event.t_us, f"broker-{node} leads nothing any more ({event.reason})", event.host)
         elif event.kind is Kind.BROKER_UNFENCED and event.t_us:
-            yield Doing(event.t_us, f"broker-{node} is back", event.host)
+            yield TimelineEntry(event.t_us, f"broker-{node} is back", event.host)
 
 
-def _elections(facts: Facts) -> Iterator[Doing]:
+def _elections(facts: Facts) -> Iterator[TimelineEntry]:
     """One line for each instant, broker and manner; topics made in the run are no change of hands."""
     moved: dict[tuple[int, str, str, str], Counter[str]] = {}
     last: dict[tuple[str | None, int | None], str | None] = {}  # who led last, while nobody does
@@ -140,20 +140,20 @@ def _elections(facts: Facts) -> Iterator[Doing]:
             continue
         partition = (event.topic, event.partition)
         if event.reason != "created":
-            key = (event.t_us, event.host or "?", event.from_ or _NOBODY, _manner(event, last.get(partition)))
+            key = (event.t_us, event.host or "?", event.from_ or _NO_LEADER, _manner(event, last.get(partition)))
             moved.setdefault(key, Counter())[event.topic or "?"] += 1
-        if event.from_ not in (None, _NOBODY):
+        if event.from_ not in (None, _NO_LEADER):
             last[partition] = event.from_
     for (at_us, host, old, how), topics in moved.items():
         listed = ", ".join(f"{number} of {topic}" for topic, number in topics.items())
-        whose = "that nobody led" if old == _NOBODY else f"led by broker-{old}"
-        yield Doing(at_us, f"partitions {whose}: {listed} ({how})", host)
+        leader = "that nobody led" if old == _NO_LEADER else f"led by broker-{old}"
+        yield TimelineEntry(at_us, f"partitions {leader}: {listed} ({how})", host)
 
 
 def _manner(event: TraceEvent, last: str | None) -> str:
     """How a leader was found. From 4.1 on (KIP-966) the controller calls it unclean, too, when the last leader comes
     back from a crash and nobody else was in sync: a lone replica, say. Nobody else's log takes the place of its own.
     """
-    if event.reason == "unclean" and event.from_ == _NOBODY and event.to == last:
+    if event.reason == "unclean" and event.from_ == _NO_LEADER and event.to == last:
         return "unclean: the last leader again, with what its machine kept"
     return event.reason or "?"

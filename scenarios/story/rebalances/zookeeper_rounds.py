@@ -21,9 +21,9 @@ def member_state(facts: Facts, event: TraceEvent) -> None:
         return
     group = facts.groups.setdefault(event.group or "?", GroupFacts(event.group or "?"))
     if event.to == REBALANCING:
-        if not group.alone:
+        if not group.rebalancing:
             _begin(group, event)
-        group.alone[event.host or "?"] = None
+        group.rebalancing[event.host or "?"] = None
     else:
         stopped(group, event)
 
@@ -31,15 +31,15 @@ def member_state(facts: Facts, event: TraceEvent) -> None:
 def process_ended(facts: Facts, event: TraceEvent) -> None:
     """A process that dies rebalances no more."""
     for group in facts.groups.values():
-        if event.host in group.alone:
+        if event.host in group.rebalancing:
             stopped(group, event)
 
 
 def stopped(group: GroupFacts, event: TraceEvent) -> None:
     """A member rebalances no more; the last one ends the round."""
-    group.alone.pop(event.host or "?", None)
+    group.rebalancing.pop(event.host or "?", None)
     current = group.open
-    if current is not None and not group.alone:
+    if current is not None and not group.rebalancing:
         current.stable = current.ended = event
         current.present = tuple(group.members)
 

@@ -28,10 +28,10 @@ from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story.facts import Facts
 from groupsim.scenarios.story.model import Account, Gap, GroupAccount, Lag, Records, Standstill
 from groupsim.scenarios.story.rebalances.holdings import Holding
-from groupsim.scenarios.story.records.delivery_ledger import Book, Books
-from groupsim.scenarios.story.records.lag import CountedWalk, Key, Wanted
-from groupsim.scenarios.story.records.leader_log import LedLog
-from groupsim.scenarios.story.records.leader_log_lag import LedWalk
+from groupsim.scenarios.story.records.delivery_ledger import DeliveryLedger, DeliveryLedgers
+from groupsim.scenarios.story.records.lag import CountedWalk, Key, Subscription
+from groupsim.scenarios.story.records.leader_log import LeaderLog
+from groupsim.scenarios.story.records.leader_log_lag import LeaderLogWalk
 from groupsim.scenarios.story.records.log_growth import changes
 from groupsim.scenarios.story.records.progress import Step
 
@@ -40,27 +40,29 @@ Stops = Mapping[Key, Sequence[Standstill]]
 
 
 def accounts(
-    facts: Facts, books: Books, owners: Owners, stops: Stops
+    facts: Facts, ledgers: DeliveryLedgers, owners: Owners, stops: Stops
 ) -> tuple[tuple[Account, ...], tuple[GroupAccount, ...]]:
     """The account of each partition that a group subscribed to or read, and of each group."""
-    behind, whole = lags_of(facts, owners)
-    by_key: dict[Key, Book] = {(group, TopicPartition(*place)): book for (group, place), book in books.books.items()}
+    lags, whole = lags_of(facts, owners)
+    by_key: dict[Key, DeliveryLedger] = {
+        (group, TopicPartition(*place)): ledger for (group, place), ledger in ledgers.ledgers.items()
+    }
     deleted = {e.topic for e in facts.metadata if not (e.payload or {}).get("partitions")} - {
         name.rpartition("-")[0] for name in _ends(facts)
     }
     found = []
-    for key in sorted({*behind, *by_key}):
-        book, log = by_key.get(key) or Book(), books.logs.get(key[1])
+    for key in sorted({*lags, *by_key}):
+        ledger, log = by_key.get(key) or DeliveryLedger(), ledgers.logs.get(key[1])
         known = facts.log_ends is not None and key[1].topic not in deleted and log is not None
-        holes = _holes(book, log)
+        holes = _holes(ledger, log)
         account = Account(
             *key,
-            delivered=book.delivered,
-            duplicates=book.duplicates,
+            delivered=ledger.delivered,
+            duplicates=ledger.duplicates,
             lost=sum(end - begin for begin, end in holes),
             first_lost=holes[0] if holes else None,
-            records=records_of(book, log) if known and log is not None else None,
-            lag=behind.get(key),
+            records=records_of(ledger, log) if known and log is not None else None,
+            lag=lags.get(key),
             gap=_gap(facts, key, owners.get(key, ()), stops.get(key, ())),
         )
         found.append(account)
@@ -71,7 +73,7 @@ def lags_of(facts: Facts, owners: Owners) -> tuple[dict[Key, Lag], dict[str, Lag
     """The lag of every partition and group; nothing when the trace does not say where the logs end."""
     if facts.log_ends is None:
         return {}, {}
-    walk = _walk_on(facts, owners, facts.books.steps, facts.end_us)
+    walk = _walk_on(facts, owners, facts.ledgers.steps, facts.end_us)
     return walk.finish(facts.end_us)
 
 
@@ -80,7 +82,7 @@ def sum_up(facts: Facts) -> None:
 
     The other half says where members were first placed, which counts from before.
     """
-    steps = facts.books.steps
+    steps = facts.ledgers.steps
     if not facts.growth.known:
         return
     until = steps[len(steps) // 2][0]
@@ -90,58 +92,58 @@ def sum_up(facts: Facts) -> None:
         del steps[:over]
 
 
-def _walk_on(facts: Facts, owners: Owners, steps: Sequence[Step], end_us: int) -> CountedWalk | LedWalk:
+def _walk_on(facts: Facts, owners: Owners, steps: Sequence[Step], end_us: int) -> CountedWalk | LeaderLogWalk:
     """Go on with the walk through the run, or begin it."""
-    books = facts.books.books
-    placed = {(group, TopicPartition(*place)): book.places for (group, place), book in books.items()}
+    ledgers = facts.ledgers.ledgers
+    placed = {(group, TopicPartition(*place)): ledger.places for (group, place), ledger in ledgers.items()}
     growth = facts.growth.listed
     if growth is not None:
         planned = changes(growth)
         counted = facts.walk if isinstance(facts.walk, CountedWalk) else CountedWalk()
-        counted.follow(wanted(facts, owners, [change.topic for change in planned], end_us), placed)
+        counted.follow(subscriptions(facts, owners, [change.topic for change in planned], end_us), placed)
         counted.through(planned, steps, end_us)
         facts.walk = counted
         return counted
-    logs = facts.books.logs
-    led = facts.walk if isinstance(facts.walk, LedWalk) else LedWalk()
-    led.follow(logs, wanted(facts, owners, [topic for topic, _ in logs], end_us), placed)
+    logs = facts.ledgers.logs
+    led = facts.walk if isinstance(facts.walk, LeaderLogWalk) else LeaderLogWalk()
+    led.follow(logs, subscriptions(facts, owners, [topic for topic, _ in logs], end_us), placed)
     led.through(steps)
     facts.walk = led
     return led
 
 
-def wanted(facts: Facts, owners: Owners, topics: Sequence[str], until_us: int) -> dict[str, Wanted]:
+def subscriptions(facts: Facts, owners: Owners, topics: Sequence[str], until_us: int) -> dict[str, Subscription]:
     """What counts for the groups of the processes that ran by then: what they subscribed to, or chose."""
-    found: dict[str, Wanted] = {}
+    found: dict[str, Subscription] = {}
     for event in facts.starts:
         if event.group is None or event.t_us > until_us:
             continue  # a producer, or too late
-        group = found.setdefault(event.group, Wanted())
-        said = event.payload or {}
-        group.topics.update(dict.fromkeys(said.get("topics", ())))
-        if "pattern" in said:
-            fits = re.compile(said["pattern"])
+        group = found.setdefault(event.group, Subscription())
+        payload = event.payload or {}
+        group.topics.update(dict.fromkeys(payload.get("topics", ())))
+        if "pattern" in payload:
+            fits = re.compile(payload["pattern"])
             group.topics.update(dict.fromkeys(topic for topic in topics if fits.fullmatch(topic)))
     for (name, tp), spans in owners.items():
         if spans[0].owned_us > until_us:
             continue
-        group = found.setdefault(name, Wanted())
+        group = found.setdefault(name, Subscription())
         if any(span.generation is not None for span in spans):
             group.topics[tp.topic] = None
         else:
-            group.singles[tp] = None
+            group.assigned[tp] = None
     for group in found.values():
-        group.singles = {tp: None for tp in group.singles if tp.topic not in group.topics}
+        group.assigned = {tp: None for tp in group.assigned if tp.topic not in group.topics}
     return found
 
 
-def records_of(book: Book, log: LedLog) -> Records:
+def records_of(ledger: DeliveryLedger, log: LeaderLog) -> Records:
     """What became of every record of one log, for one group."""
-    seen = len(book.seen)
-    again = len(book.again)
+    seen = len(ledger.seen)
+    again = len(ledger.again)
     skipped = older = expired = waiting = aborted = 0
-    lowest, position = book.lowest or 0, book.position or 0
-    for begin, end in _never(book, log):
+    lowest, position = ledger.lowest or 0, ledger.position or 0
+    for begin, end in _never(ledger, log):
         hidden = log.aborted.count(begin, end)
         aborted += hidden
         if hidden == end - begin:
@@ -149,7 +151,7 @@ def records_of(book: Book, log: LedLog) -> Records:
         for piece in log.aborted.gaps(begin, end):
             before = _length(piece, 0, lowest)
             gone = _length(piece, lowest, max(lowest, log.start))
-            passed = sum(_length(piece, max(b, lowest), e) for b, e in book.passed)
+            passed = sum(_length(piece, max(b, lowest), e) for b, e in ledger.passed)
             further = _length(piece, max(lowest, log.start), position)
             older += before
             skipped += passed + further
@@ -157,23 +159,23 @@ def records_of(book: Book, log: LedLog) -> Records:
             waiting += piece[1] - piece[0] - before - gone - further
     return Records(
         written=len(log.records) + log.truncated,
-        once=seen - again + book.cut_once,
-        again=again + book.cut_again,
+        once=seen - again + ledger.cut_once,
+        again=again + ledger.cut_again,
         skipped=skipped,
         older=older,
         expired=expired,
         waiting=waiting,
         aborted=aborted,
         truncated=log.truncated,
-        phantoms=book.cut_once + book.cut_again,
+        phantoms=ledger.cut_once + ledger.cut_again,
         lost=log.lost,
-        unprocessed=seen - len(book.processed),
+        unprocessed=seen - len(ledger.processed),
     )
 
 
-def _holes(book: Book, log: LedLog | None) -> list[tuple[int, int]]:
+def _holes(ledger: DeliveryLedger, log: LeaderLog | None) -> list[tuple[int, int]]:
     """What was passed over: between records that were delivered there are others, neither markers nor aborted ones."""
-    seen = book.seen
+    seen = ledger.seen
     if len(seen.begins) < 2:
         return []
     holes = seen.gaps(seen.begins[0], seen.ends[-1])
@@ -183,10 +185,10 @@ def _holes(book: Book, log: LedLog | None) -> list[tuple[int, int]]:
     return [piece for begin, end in theirs for piece in log.aborted.gaps(begin, end)]
 
 
-def _never(book: Book, log: LedLog) -> Iterator[tuple[int, int]]:
+def _never(ledger: DeliveryLedger, log: LeaderLog) -> Iterator[tuple[int, int]]:
     """The records that are in the log, or were deleted from it, and that nobody of the group was given."""
     for begin, end in log.records:
-        yield from book.seen.gaps(begin, end)
+        yield from ledger.seen.gaps(begin, end)
 
 
 def _length(piece: tuple[int, int], begin: int, end: int) -> int:

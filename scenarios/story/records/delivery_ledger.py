@@ -11,12 +11,12 @@ from __future__ import annotations
 from attrs import Factory, define
 
 from groupsim.eventloop.trace.events import Kind, TraceEvent
-from groupsim.scenarios.story.records.leader_log import LedLog
+from groupsim.scenarios.story.records.leader_log import LeaderLog
 from groupsim.scenarios.story.records.offset_ranges import Ranges
-from groupsim.scenarios.story.records.progress import Course, Key, Partition, Step
+from groupsim.scenarios.story.records.progress import Key, Partition, Progress, Step
 
 
-class Book:
+class DeliveryLedger:
     """One partition of one group."""
 
     __slots__ = (
@@ -37,7 +37,7 @@ class Book:
         "seen",
     )
 
-    def __init__(self, log: LedLog | None = None) -> None:
+    def __init__(self, log: LeaderLog | None = None) -> None:
         self.log = log
         self.done: int | None = None  # the furthest offset that members have come to, or were placed at
         self.behind_us: int | None = None  # since when the log, if a leader wrote it, ends beyond that
@@ -114,33 +114,33 @@ class Book:
 
 
 @define
-class Books:
+class DeliveryLedgers:
     """All books, by group and partition; the replicated logs; how groups and logs came along.
 
     `steps` are those that are not summed up yet, in order; `course` keeps what is asked of them one by one.
     """
 
-    books: dict[Key, Book] = Factory(dict)
-    logs: dict[Partition, LedLog] = Factory(dict)
+    ledgers: dict[Key, DeliveryLedger] = Factory(dict)
+    logs: dict[Partition, LeaderLog] = Factory(dict)
     steps: list[Step] = Factory(list)
-    course: Course | None = None
-    _of: dict[Partition, list[Book]] = Factory(dict)  # every group's on one partition
+    progress: Progress | None = None
+    _of: dict[Partition, list[DeliveryLedger]] = Factory(dict)  # every group's on one partition
 
-    def book(self, group: str, partition: Partition) -> Book:
+    def ledger(self, group: str, partition: Partition) -> DeliveryLedger:
         """The book of a group on a partition, made on first use."""
-        known = self.books.get((group, partition))
+        known = self.ledgers.get((group, partition))
         if known is None:
-            known = self.books[group, partition] = Book(self.logs.get(partition))
+            known = self.ledgers[group, partition] = DeliveryLedger(self.logs.get(partition))
             self._of.setdefault(partition, []).append(known)
         return known
 
     def step(self, t_us: int, group: str | None, partition: Partition, offset: int) -> None:
         """A group has come to an offset; without a group the log ends there now."""
         self.steps.append((t_us, group, partition, offset))
-        if self.course is not None:
-            self.course.note(t_us, group, partition, offset)
+        if self.progress is not None:
+            self.progress.note(t_us, group, partition, offset)
 
-    def log_told(self, event: TraceEvent) -> None:
+    def follow_log(self, event: TraceEvent) -> None:
         """A log has grown, or lost its beginning, or a producer heard that it has grown."""
         partition = (event.topic or "?", event.partition or 0)
         log = self._log(partition)
@@ -151,8 +151,8 @@ class Books:
             self._cut(partition, log.append(event))
             if log.end != end:
                 self.step(event.t_us, None, partition, log.end)
-                for book in self._of.get(partition, ()):
-                    book.log_ends(event.t_us)
+                for ledger in self._of.get(partition, ()):
+                    ledger.log_ends(event.t_us)
         else:
             start = int((event.payload or {}).get("start", 0))
             if start > log.start:
@@ -177,23 +177,23 @@ class Books:
                 self.step(log_ends.t_us, None, partition, at)
             self._cut(partition, at)
         self.steps[:0] = first
-        if self.course is not None:
+        if self.progress is not None:
             for step in first:
-                self.course.note(*step)
+                self.progress.note(*step)
 
-    def _log(self, partition: Partition) -> LedLog:
+    def _log(self, partition: Partition) -> LeaderLog:
         """The log of a partition, made on first use."""
         known = self.logs.get(partition)
         if known is None:
-            known = self.logs[partition] = LedLog()
-            for book in self._of.get(partition, ()):
-                book.log = known
+            known = self.logs[partition] = LeaderLog()
+            for ledger in self._of.get(partition, ()):
+                ledger.log = known
         return known
 
     def _cut(self, partition: Partition, at: int | None) -> None:
-        for book in self._of.get(partition, ()) if at is not None else ():
-            book.cut(at)  # type: ignore[arg-type]
+        for ledger in self._of.get(partition, ()) if at is not None else ():
+            ledger.cut(at)  # type: ignore[arg-type]
 
     def _delete(self, partition: Partition, start: int) -> None:
-        for book in self._of.get(partition, ()):
-            book.delete(start)
+        for ledger in self._of.get(partition, ()):
+            ledger.delete(start)

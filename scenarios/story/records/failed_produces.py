@@ -13,7 +13,7 @@ from groupsim.eventloop.trace.events import TraceEvent
 
 
 @frozen
-class GivenUp:
+class FailedProduce:
     """What one producer gave up of one topic with one error, in records."""
 
     producer: str
@@ -24,12 +24,12 @@ class GivenUp:
     reason: str | None = None  # of the first of them
 
 
-def given_up(failures: Iterable[TraceEvent]) -> tuple[GivenUp, ...]:
+def failed_produces(failures: Iterable[TraceEvent]) -> tuple[FailedProduce, ...]:
     """`produce.failed` events added up, in the order of their first ones."""
-    found: dict[tuple[str, str, str], GivenUp] = {}
+    found: dict[tuple[str, str, str], FailedProduce] = {}
     for event in failures:
         key = (event.host or "?", event.topic or "?", event.error or "?")
         count = int((event.payload or {}).get("count", 0))
-        known = found.get(key) or GivenUp(*key, 0, event.t_us, event.reason)
+        known = found.get(key) or FailedProduce(*key, 0, event.t_us, event.reason)
         found[key] = evolve(known, records=known.records + count)
     return tuple(found.values())

@@ -33,15 +33,15 @@ Places = Mapping[Key, Sequence[tuple[int, int]]]
 
 
 @define
-class Wanted:
+class Subscription:
     """What counts for a group: all partitions of these topics, and partitions that a member chose for itself."""
 
     topics: dict[str, None] = Factory(dict)
-    singles: dict[TopicPartition, None] = Factory(dict)
+    assigned: dict[TopicPartition, None] = Factory(dict)
 
-    def wants(self, partition: TopicPartition) -> bool:
+    def includes(self, partition: TopicPartition) -> bool:
         """Whether a partition counts."""
-        return partition.topic in self.topics or partition in self.singles
+        return partition.topic in self.topics or partition in self.assigned
 
 
 @define
@@ -98,7 +98,7 @@ class _Partition:
 class _Group:
     """A group while the run is walked through."""
 
-    wanted: Wanted
+    subscription: Subscription
     partitions: dict[TopicPartition, _Partition] = Factory(dict)
     ahead: dict[TopicPartition, None] = Factory(dict)  # those whose `done` lies beyond the log end
     done: int = 0  # over all partitions
@@ -120,12 +120,12 @@ class CountedWalk:
         self._now_us = 0
         self._changed = 0
 
-    def follow(self, groups: Mapping[str, Wanted], placed: Places) -> None:
+    def follow(self, groups: Mapping[str, Subscription], placed: Places) -> None:
         """What counts, and when members were placed where, as far as it is known."""
         self.first = placed
-        for name, wanted in groups.items():
-            group = self.groups.setdefault(name, _Group(wanted, since_us=self._now_us))
-            group.wanted = wanted
+        for name, subscription in groups.items():
+            group = self.groups.setdefault(name, _Group(subscription, since_us=self._now_us))
+            group.subscription = subscription
             for topic in self.topics:
                 self._open(name, group, topic, self._now_us)
 
@@ -189,7 +189,7 @@ class CountedWalk:
 
     @staticmethod
     def _follows(group: _Group, topic: str) -> bool:
-        return topic in group.wanted.topics or any(tp.topic == topic for tp in group.wanted.singles)
+        return topic in group.subscription.topics or any(tp.topic == topic for tp in group.subscription.assigned)
 
     def _open(self, name: str, group: _Group, topic: str, now_us: int) -> None:
         """Partitions that are new (or new again) begin where the group will first be placed in them."""
@@ -197,7 +197,7 @@ class CountedWalk:
         for number in range(ends.partitions):
             tp = TopicPartition(topic, number)
             before = group.partitions.get(tp)
-            if not group.wanted.wants(tp) or (before is not None and not before.gone):
+            if not group.subscription.includes(tp) or (before is not None and not before.gone):
                 continue
             done = next((offset for t_us, offset in self.first.get((name, tp), ()) if t_us >= now_us), 0)
             here = group.partitions[tp] = _Partition(done, now_us, now_us, done > ends.end(number, now_us))
@@ -231,9 +231,9 @@ class CountedWalk:
 
     def _lag(self, group: _Group, at_us: int) -> int:
         """The lag of a whole group; by way of the topics' sums unless a partition counts differently."""
-        if not group.wanted.singles and not group.ahead:
+        if not group.subscription.assigned and not group.ahead:
             total = -group.done
-            for topic in group.wanted.topics:
+            for topic in group.subscription.topics:
                 if topic in self.topics:
                     total += self.topics[topic].total(at_us)
             return total

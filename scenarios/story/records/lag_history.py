@@ -10,24 +10,24 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from groupsim.eventloop.trace.events import TraceEvent
 from groupsim.protocol.messages.group import TopicPartition
-from groupsim.scenarios.story.builder import Telling
+from groupsim.scenarios.story.builder import StoryBuilder
 from groupsim.scenarios.story.facts import Facts
 from groupsim.scenarios.story.records.log_growth import LogEnds, changes
-from groupsim.scenarios.story.records.progress import Course
+from groupsim.scenarios.story.records.progress import Progress
 
 
-class LagCourse:
+class LagHistory:
     """How the lag of groups went in one run, whose facts keep the course of its steps."""
 
     def __init__(self, facts: Facts) -> None:
-        self._books = facts.books
-        self._course = facts.books.course or Course()
+        self._books = facts.ledgers
+        self._progress = facts.ledgers.progress or Progress()
         self._changes = changes(facts.growth.listed or ())
 
     @staticmethod
-    def of(events: Iterable[TraceEvent]) -> LagCourse:
+    def of(events: Iterable[TraceEvent]) -> LagHistory:
         """Read a trace for it."""
-        return LagCourse(Telling.of(events, Course()).ended)
+        return LagHistory(StoryBuilder.of(events, Progress()).ended)
 
     def at(self, group: str, partition: TopicPartition, t_us: int) -> int:
         """The lag of a partition after everything that falls on an instant; 0 where there is no such log."""
@@ -55,7 +55,7 @@ class LagCourse:
     def _ends(self, partition: TopicPartition, when: Sequence[int]) -> Iterator[tuple[int, int]]:
         """The log end at each of these instants, which come in order, and since when there is this log."""
         if not self._changes and partition in self._books.logs:
-            steps = self._course.ends.get(partition, ())
+            steps = self._progress.ends.get(partition, ())
             for t_us in when:
                 index = bisect_right(steps, t_us, key=lambda step: step[0])
                 yield (steps[index - 1][1] if index else 0), 0
@@ -74,8 +74,8 @@ class LagCourse:
     def _done_until(self, group: str, partition: TopicPartition) -> Callable[[int, int], int]:
         """Up to where the group had come at instants that are asked for in order: as `lag.py` has it."""
         key = (group, partition)
-        book, steps = self._books.books.get(key), self._course.done.get(key, [])
-        places = () if book is None else book.places
+        ledger, steps = self._books.ledgers.get(key), self._progress.done.get(key, [])
+        places = () if ledger is None else ledger.places
         at, most, since = 0, 0, -1
 
         def done(since_us: int, t_us: int) -> int:

@@ -31,7 +31,7 @@ class Append:
 
 
 @define
-class LedLog:
+class LeaderLog:
     """One partition's log. `records` are the offsets of what is in it or was deleted from its beginning."""
 
     start: int = 0
@@ -48,19 +48,19 @@ class LedLog:
 
     def append(self, event: TraceEvent) -> int | None:
         """A leader appended. Returns from which offset on that cut the log off, if it did."""
-        said = event.payload or {}
-        base, count, epoch = said["base"], said["count"], said.get("epoch", self.epoch)
-        added = Append(base, base + count, said.get("producer"))
+        payload = event.payload or {}
+        base, count, epoch = payload["base"], payload["count"], payload.get("epoch", self.epoch)
+        added = Append(base, base + count, payload.get("producer"))
         if epoch < self.epoch:
             self._gone.append(added)
-            self.truncated += 0 if "marker" in said else count
+            self.truncated += 0 if "marker" in payload else count
             return None
         cut = base if base < self.end else None
         if cut is not None:
             self.cut(cut)
         self.epoch, self.end = epoch, base + count
         self.listed = True
-        self._note(added, said.get("transaction"), said.get("marker"))
+        self._note(added, payload.get("transaction"), payload.get("marker"))
         return cut
 
     def _note(self, added: Append, transaction: int | None, marker: str | None) -> None:
@@ -76,17 +76,17 @@ class LedLog:
 
     def acknowledge(self, event: TraceEvent) -> None:
         """A producer heard that its records are written."""
-        said = event.payload or {}
-        base = said.get("base", -1)
+        payload = event.payload or {}
+        base = payload.get("base", -1)
         waiting = [one for one in self._gone if one.base <= base < one.end and not one.acknowledged]
-        theirs = next((one for one in waiting if one.producer == event.host), None)
+        removed = next((one for one in waiting if one.producer == event.host), None)
         place = self._place(base)
-        mine = None if place is None else self._appends[place]
-        if theirs is not None and (mine is None or mine.producer != event.host or mine.acknowledged):
-            theirs.acknowledged = True
-            self.lost += theirs.end - theirs.base
-        elif place is not None and mine is not None and not mine.acknowledged:
-            mine.acknowledged = True
+        present = None if place is None else self._appends[place]
+        if removed is not None and (present is None or present.producer != event.host or present.acknowledged):
+            removed.acknowledged = True
+            self.lost += removed.end - removed.base
+        elif place is not None and present is not None and not present.acknowledged:
+            present.acknowledged = True
             self._join(place + 1)
             self._join(place)
 

@@ -12,7 +12,7 @@ from attrs import Factory, define
 
 from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story.model import Lag
-from groupsim.scenarios.story.records.lag import Key, Places, Wanted
+from groupsim.scenarios.story.records.lag import Key, Places, Subscription
 from groupsim.scenarios.story.records.progress import Partition, Step
 
 
@@ -56,7 +56,7 @@ class _Whole:
     sum: _Sum = Factory(_Sum)
 
 
-class LedWalk:
+class LeaderLogWalk:
     """Logs and groups at one instant after the other."""
 
     def __init__(self) -> None:
@@ -66,14 +66,14 @@ class LedWalk:
         self._now_us = 0
         self._touched: dict[_Cell, None] = {}
 
-    def follow(self, partitions: Iterable[Partition], groups: Mapping[str, Wanted], placed: Places) -> None:
+    def follow(self, partitions: Iterable[Partition], groups: Mapping[str, Subscription], placed: Places) -> None:
         """What counts, and when members were placed where, as far as it is known."""
         partitions = sorted(partitions)
-        for name, wanted in groups.items():
+        for name, subscription in groups.items():
             group = self._groups.setdefault(name, _Whole())
             for partition in partitions:
                 tp = TopicPartition(*partition)
-                if partition in group.cells or not wanted.wants(tp):
+                if partition in group.cells or not subscription.includes(tp):
                     continue
                 first = next((offset for _, offset in placed.get((name, tp), ())), 0)
                 cell = group.cells[partition] = _Cell(group, first, self._ends.get(partition, 0))

@@ -101,16 +101,16 @@ def changes(growth: Iterable[Mapping[str, Any]]) -> list[TopicChange]:
     return [_change(one) for one in growth]
 
 
-def _change(said: Mapping[str, Any]) -> TopicChange:
-    t_us, topic = int(said["t_us"]), str(said["topic"])
-    if "weights" in said:
-        return TopicChange(t_us, topic, make=lambda at_us: LogEnds(said["weights"], said["rate"], at_us))
-    if "rate" in said:
-        return TopicChange(t_us, topic, change=lambda ends, at_us: ends.set_rate(said["rate"], at_us))
-    if "burst" in said:
-        return TopicChange(t_us, topic, change=lambda ends, at_us: ends.burst(said["burst"], at_us))
-    if "more" in said:
-        return TopicChange(t_us, topic, change=lambda ends, at_us: ends.grow(said["more"], at_us))
+def _change(entry: Mapping[str, Any]) -> TopicChange:
+    t_us, topic = int(entry["t_us"]), str(entry["topic"])
+    if "weights" in entry:
+        return TopicChange(t_us, topic, make=lambda at_us: LogEnds(entry["weights"], entry["rate"], at_us))
+    if "rate" in entry:
+        return TopicChange(t_us, topic, change=lambda ends, at_us: ends.set_rate(entry["rate"], at_us))
+    if "burst" in entry:
+        return TopicChange(t_us, topic, change=lambda ends, at_us: ends.burst(entry["burst"], at_us))
+    if "more" in entry:
+        return TopicChange(t_us, topic, change=lambda ends, at_us: ends.grow(entry["more"], at_us))
     return TopicChange(t_us, topic)
 
 

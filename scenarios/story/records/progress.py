@@ -14,7 +14,7 @@ Step = tuple[int, str | None, Partition, int]  # when, group (None: the log), pa
 
 
 @define
-class Course:
+class Progress:
     """The steps of groups and logs, one by one; with `instants` no more of them than those instants need."""
 
     instants: Sequence[int] | None = None

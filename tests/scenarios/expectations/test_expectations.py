@@ -15,34 +15,34 @@ SECOND = 1_000_000
 PREPARING, COMPLETING, STABLE = "PreparingRebalance", "CompletingRebalance", "Stable"
 
 
-class Hand:
+class RecordContext:
     """A trace written by hand: `at` sets the time, `add` appends an event."""
 
     def __init__(self) -> None:
         self.events: list[TraceEvent] = []
         self.now_us = 0
 
-    def at(self, seconds: float) -> Hand:
+    def at(self, seconds: float) -> RecordContext:
         """Later events happen then."""
         self.now_us = int(seconds * SECOND)
         return self
 
-    def add(self, kind: Kind, **columns: Any) -> Hand:
+    def add(self, kind: Kind, **columns: Any) -> RecordContext:
         """Append an event."""
         self.events.append(TraceEvent(len(self.events) + 1, self.now_us, kind, **columns))
         return self
 
-    def state(self, from_: str, to: str, generation: int) -> Hand:
+    def state(self, from_: str, to: str, generation: int) -> RecordContext:
         """The group changes its state."""
         return self.add(Kind.GROUP_STATE, host="broker-0", group="g", from_=from_, to=to, generation=generation)
 
-    def owns(self, host: str, *partitions: int) -> Hand:
+    def owns(self, host: str, *partitions: int) -> RecordContext:
         """A member takes partitions of t."""
         for number in partitions:
             self.add(Kind.PARTITION_OWNED, host=host, group="g", member=f"{host}-id", topic="t", partition=number)
         return self
 
-    def gives(self, host: str, *partitions: int) -> Hand:
+    def gives(self, host: str, *partitions: int) -> RecordContext:
         """A member gives partitions of t up."""
         for number in partitions:
             self.add(
@@ -56,7 +56,7 @@ class Hand:
             )
         return self
 
-    def positioned(self, host: str, partition: int) -> Hand:
+    def positioned(self, host: str, partition: int) -> RecordContext:
         """A member knows from where it fetches."""
         return self.add(
             Kind.POSITION_SET,
@@ -68,7 +68,7 @@ class Hand:
             payload={"offset": 0},
         )
 
-    def delivers(self, host: str, partition: int, base: int, count: int) -> Hand:
+    def delivers(self, host: str, partition: int, base: int, count: int) -> RecordContext:
         """A member gets records of t."""
         payload = {"base": base, "count": count}
         return self.add(
@@ -82,33 +82,33 @@ class Hand:
         )
 
 
-def story() -> Hand:
+def story() -> RecordContext:
     """Two members; a forms the group at 3 s, b joins at 10 s and takes t-1 over; a stale commit at 20 s."""
-    hand = Hand()
-    hand.add(Kind.RUN_STARTED, payload={"scenario": "s", "seed": 0, "topics": {"t": 2}, "groups": {"g": ["t"]}})
+    context = RecordContext()
+    context.add(Kind.RUN_STARTED, payload={"scenario": "s", "seed": 0, "topics": {"t": 2}, "groups": {"g": ["t"]}})
     for host in ("a", "b"):
-        hand.add(Kind.PROCESS_STARTED, host=host, group="g", payload={"client_id": host, "profile": "java-3.9"})
-    hand.at(0.1).add(Kind.MEMBER_ADDED, host="broker-0", group="g", member="a-id", payload={"client_host": "/a"})
-    hand.state("Empty", PREPARING, 0)
-    hand.at(3).state(PREPARING, COMPLETING, 1).at(3.1).state(COMPLETING, STABLE, 1).owns("a", 0, 1)
-    hand.positioned("a", 0).positioned("a", 1)
-    hand.at(5).delivers("a", 0, 0, 10).delivers("a", 1, 0, 10)
-    hand.at(10).add(Kind.MEMBER_ADDED, host="broker-0", group="g", member="b-id", payload={"client_host": "/b"})
-    hand.state(STABLE, PREPARING, 1).at(11).gives("a", 0, 1)
-    hand.at(12).state(PREPARING, COMPLETING, 2).at(12.5).state(COMPLETING, STABLE, 2).owns("a", 0).owns("b", 1)
-    hand.at(13).positioned("a", 0).positioned("b", 1)
-    hand.at(14).delivers("a", 0, 10, 5).delivers("b", 1, 8, 4).delivers("b", 1, 20, 2)
-    hand.at(20).add(
+        context.add(Kind.PROCESS_STARTED, host=host, group="g", payload={"client_id": host, "profile": "java-3.9"})
+    context.at(0.1).add(Kind.MEMBER_ADDED, host="broker-0", group="g", member="a-id", payload={"client_host": "/a"})
+    context.state("Empty", PREPARING, 0)
+    context.at(3).state(PREPARING, COMPLETING, 1).at(3.1).state(COMPLETING, STABLE, 1).owns("a", 0, 1)
+    context.positioned("a", 0).positioned("a", 1)
+    context.at(5).delivers("a", 0, 0, 10).delivers("a", 1, 0, 10)
+    context.at(10).add(Kind.MEMBER_ADDED, host="broker-0", group="g", member="b-id", payload={"client_host": "/b"})
+    context.state(STABLE, PREPARING, 1).at(11).gives("a", 0, 1)
+    context.at(12).state(PREPARING, COMPLETING, 2).at(12.5).state(COMPLETING, STABLE, 2).owns("a", 0).owns("b", 1)
+    context.at(13).positioned("a", 0).positioned("b", 1)
+    context.at(14).delivers("a", 0, 10, 5).delivers("b", 1, 8, 4).delivers("b", 1, 20, 2)
+    context.at(20).add(
         Kind.RESPONSE_SENT, host="broker-0", group="g", member="a-id", api="OffsetCommit", error="ILLEGAL_GENERATION"
     )
-    hand.at(30).add(Kind.LOG_ENDS, payload={"ends": {"t-0": [0, 20, 20], "t-1": [0, 25, 25]}})
+    context.at(30).add(Kind.LOG_ENDS, payload={"ends": {"t-0": [0, 20, 20], "t-1": [0, 25, 25]}})
     fetched = {"a": {"sent": 9, "empty": 4, "waited_us": 2 * SECOND}, "b": {"sent": 3, "empty": 0, "waited_us": 0}}
-    return hand.add(Kind.RUN_ENDED, payload={"heartbeats": {}, "fetches": fetched})
+    return context.add(Kind.RUN_ENDED, payload={"heartbeats": {}, "fetches": fetched})
 
 
-def judge(name: str, value: Any, hand: Hand | None = None) -> Finding:
+def judge(name: str, value: Any, context: RecordContext | None = None) -> Finding:
     """What a check finds."""
-    return structure_check(name, value).judge(Evidence((hand or story()).events))
+    return structure_check(name, value).judge(Evidence((context or story()).events))
 
 
 HOLD = [
@@ -226,22 +226,24 @@ def test_every_check_is_tested_both_ways() -> None:
 
 def test_two_owners_are_found_with_partition_and_time() -> None:
     """An old owner that was not told is named beside the new one."""
-    hand = story().at(26).owns("b", 0).at(30)
-    finding = judge("no-two-owners", True, hand.add(Kind.RUN_ENDED, payload={}))
+    context = story().at(26).owns("b", 0).at(30)
+    finding = judge("no-two-owners", True, context.add(Kind.RUN_ENDED, payload={}))
     assert not finding.holds
     assert (finding.t_us, "t-0: b while a held it") == (26 * SECOND, finding.found[:22])
 
 
 def test_time_with_two_owners_is_added_up() -> None:
     """From where the second begins to where the first ends, or the run does, for each partition."""
-    hand = story().at(24).owns("b", 0).at(26).gives("a", 0).at(27).owns("a", 1).at(30).add(Kind.RUN_ENDED, payload={})
-    assert judge("owned-twice", "5s", hand).found == "5.000 s"
+    context = (
+        story().at(24).owns("b", 0).at(26).gives("a", 0).at(27).owns("a", 1).at(30).add(Kind.RUN_ENDED, payload={})
+    )
+    assert judge("owned-twice", "5s", context).found == "5.000 s"
 
 
 def test_two_owners_before_a_time_can_be_left_out() -> None:
     """`after` forgives what was over by then."""
-    hand = story().at(26).owns("b", 0).gives("a", 0).at(30).add(Kind.RUN_ENDED, payload={})
-    assert judge("no-two-owners", {"after": "27s"}, hand).holds
+    context = story().at(26).owns("b", 0).gives("a", 0).at(30).add(Kind.RUN_ENDED, payload={})
+    assert judge("no-two-owners", {"after": "27s"}, context).holds
 
 
 def test_a_finding_points_at_events() -> None:
@@ -261,63 +263,65 @@ def test_records_that_differ_point_at_the_deliveries_that_repeated_them() -> Non
 @pytest.mark.parametrize(("name", "value"), [("records", {"lost": 0}), ("lag", 0)])
 def test_a_trace_without_log_ends_cannot_say_what_became_of_records(name: str, value: Any) -> None:
     """An older trace fails the expectation instead of pretending that nothing was lost."""
-    hand = Hand()
-    hand.events = [event for event in story().events if event.kind is not Kind.LOG_ENDS]
-    finding = judge(name, value, hand)
+    context = RecordContext()
+    context.events = [event for event in story().events if event.kind is not Kind.LOG_ENDS]
+    finding = judge(name, value, context)
     assert (finding.holds, finding.found) == (False, "the trace does not say where the logs end")
 
 
 def test_a_group_that_was_loaded_is_stable_again() -> None:
     """The old coordinator's Dead is not the group's state once the new one has it."""
-    hand = story().at(22).state(STABLE, "Dead", 2)
-    hand.at(23).add(
+    context = story().at(22).state(STABLE, "Dead", 2)
+    context.at(23).add(
         Kind.GROUP_LOADED, host="broker-1", group="g", generation=2, payload={"members": 2, "generation": 2}
     )
-    hand.at(30).add(Kind.RUN_ENDED, payload={})
-    assert judge("state", {"is": "Dead", "at": "22s"}, hand).holds
-    assert judge("state", STABLE, hand).holds
+    context.at(30).add(Kind.RUN_ENDED, payload={})
+    assert judge("state", {"is": "Dead", "at": "22s"}, context).holds
+    assert judge("state", STABLE, context).holds
 
 
 def test_records_that_no_log_took_are_counted_by_topic() -> None:
     """What producers gave up is added up, over all topics or one; the finding names who gave up most, and when."""
-    hand = story().at(29)
+    context = story().at(29)
     for host, topic, records in (("p1", "t", 3), ("p2", "t", 4), ("p2", "other", 20)):
-        hand.add(Kind.PRODUCE_FAILED, host=host, topic=topic, error="NOT_ENOUGH_REPLICAS", payload={"count": records})
-    hand.at(30).add(Kind.RUN_ENDED, payload={})
+        context.add(
+            Kind.PRODUCE_FAILED, host=host, topic=topic, error="NOT_ENOUGH_REPLICAS", payload={"count": records}
+        )
+    context.at(30).add(Kind.RUN_ENDED, payload={})
     assert judge("not-produced", 0).holds
-    assert judge("not-produced", 27, hand).holds
-    finding = judge("not-produced", {"is": "<= 6", "topic": "t"}, hand)
+    assert judge("not-produced", 27, context).holds
+    finding = judge("not-produced", {"is": "<= 6", "topic": "t"}, context)
     assert (finding.holds, finding.t_us) == (False, 29 * SECOND)
     assert finding.found == "7; most by p2 in t (NOT_ENOUGH_REPLICAS)"
 
 
 def test_what_is_read_again_keeps_the_order() -> None:
     """A position that is set back makes the reader begin again there; the group knew these records."""
-    hand = story().at(21).positioned("b", 1).delivers("b", 1, 0, 12).delivers("b", 1, 20, 5)
-    assert judge("order", None, hand).holds
+    context = story().at(21).positioned("b", 1).delivers("b", 1, 0, 12).delivers("b", 1, 20, 5)
+    assert judge("order", None, context).holds
 
 
 def test_a_reader_that_goes_back_by_itself_breaks_the_order() -> None:
     """Without a position that was set, a reader goes on behind its last record."""
-    hand = story().at(21).delivers("b", 1, 5, 4)
-    finding = judge("order", None, hand)
+    context = story().at(21).delivers("b", 1, 5, 4)
+    finding = judge("order", None, context)
     assert (finding.holds, finding.t_us) == (False, 21 * SECOND)
     assert finding.found == "t-1: b got offset 5 after 21, at 21.000 s"
-    assert judge("order", {"partition": "t-0"}, hand).holds
+    assert judge("order", {"partition": "t-0"}, context).holds
 
 
 def test_a_record_that_comes_first_after_a_later_one_breaks_the_order() -> None:
     """Another reader is given what the group had passed over: these records come too late for the group."""
-    hand = story().at(21).positioned("a", 1).delivers("a", 1, 10, 6)
-    finding = judge("order", {"topic": "t"}, hand)
+    context = story().at(21).positioned("a", 1).delivers("a", 1, 10, 6)
+    finding = judge("order", {"topic": "t"}, context)
     assert not finding.holds
     assert finding.found == "t-1: a got offset 12 after 21, at 21.000 s"
 
 
 def test_groups_have_an_order_each() -> None:
     """What one group reads does not count for another."""
-    hand = Hand()
+    context = RecordContext()
     for group, base in (("g", 10), ("h", 0)):
         columns = {"host": "a", "group": group, "topic": "t", "partition": 0}
-        hand.add(Kind.RECORDS_DELIVERED, payload={"base": base, "count": 5}, **columns)
-    assert judge("order", None, hand.add(Kind.RUN_ENDED, payload={})).holds
+        context.add(Kind.RECORDS_DELIVERED, payload={"base": base, "count": 5}, **columns)
+    assert judge("order", None, context.add(Kind.RUN_ENDED, payload={})).holds

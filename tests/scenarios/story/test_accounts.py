@@ -14,7 +14,7 @@ from groupsim.scenarios.loading.load import load_text
 from groupsim.scenarios.runtime.runner import run_scenario
 from groupsim.scenarios.story import Gap, Lag, Records, tell
 from groupsim.scenarios.story.model import Account
-from groupsim.scenarios.story.records.lag_history import LagCourse
+from groupsim.scenarios.story.records.lag_history import LagHistory
 from groupsim.scenarios.story.records.offset_ranges import Ranges
 
 ORDERS = TopicPartition("orders", 0)
@@ -221,9 +221,9 @@ def test_lag_behind_an_appended_log_goes_up_with_appends_and_down_with_what_is_d
     account = log.account(0, 60)
     area = 30 * (20_001 - 10_001) + 60 * (30_002 - 20_001) + 10 * (40_001 - 30_002)
     assert account.lag == Lag(end=10, most=60, most_us=20_001, area=area // 1000)
-    course = LagCourse.of(log.events)
+    progress = LagHistory.of(log.events)
     moments = [0, 10_000, 10_001, 25_000, 30_001, 30_002, 40_000]
-    assert course.series("g", [ORDERS], moments) == list(zip(moments, [0, 0, 30, 60, 60, 10, 10], strict=True))
+    assert progress.series("g", [ORDERS], moments) == list(zip(moments, [0, 0, 30, 60, 60, 10, 10], strict=True))
 
 
 def test_a_group_beyond_the_end_of_a_log_that_was_cut_off_is_not_behind() -> None:
@@ -251,7 +251,7 @@ def test_a_run_on_counted_logs_accounts_for_every_record() -> None:
     story = tell(run.events)
     said = next(event.payload for event in run.events if event.kind is Kind.LOG_ENDS)
     assert said is not None
-    course = LagCourse.of(run.events)
+    progress = LagHistory.of(run.events)
     for account in story.accounts:
         found, lag = account.records, account.lag
         assert found is not None
@@ -259,9 +259,9 @@ def test_a_run_on_counted_logs_accounts_for_every_record() -> None:
         assert_adds_up(found)
         assert found.written == said["ends"][str(account.partition)][1]
         assert account.delivered == found.once + found.again + account.duplicates
-        assert lag.end == course.at("g", account.partition, story.end_us) == found.waiting + found.unprocessed
-        assert course.at("g", account.partition, lag.most_us) == lag.most
-        assert course.at("g", account.partition, lag.most_us - 1) < lag.most
+        assert lag.end == progress.at("g", account.partition, story.end_us) == found.waiting + found.unprocessed
+        assert progress.at("g", account.partition, lag.most_us) == lag.most
+        assert progress.at("g", account.partition, lag.most_us - 1) < lag.most
     assert story.totals[0].gap in [account.partition for account in story.accounts]
 
 

@@ -215,7 +215,7 @@ def test_a_pending_member_that_never_returns_holds_the_join() -> None:
     tape.coordinator(Kind.MEMBER_REMOVED, member="ghost-1", reason="pending-expired")
     held = first_rebalance(tape.complete("c1", "c2", "c3")).held_by
     assert held is not None
-    assert (held.who.host, held.cause) == ("ghost-1", Cause.PENDING)
+    assert (held.name.host, held.cause) == ("ghost-1", Cause.PENDING)
 
 
 def test_a_broker_that_stands_still_goes_before_faults_of_members() -> None:
@@ -235,7 +235,7 @@ def test_a_newcomer_whose_join_waited_in_vain_is_not_to_blame() -> None:
     tape.generation, tape.state = 2, "Empty"
     tape.at(321).join("c2", incarnation=2).prepare("c2", "ADD_MEMBER").complete("c2").stable()
     first, second = tell(tape.at(330).end()).groups[0].rebalances
-    assert [late.who.host for late in first.absent] == ["c1"]
+    assert [late.name.host for late in first.absent] == ["c1"]
     assert (second.cause, second.why) == (Cause.CALLBACK, "came back: its join had been waiting for 5 min in vain")
 
 
@@ -261,7 +261,7 @@ def test_a_member_that_left_at_its_poll_limit_was_waited_for_until_then() -> Non
     tape.client(Kind.POLL_EXPIRED, "c2")
     held = first_rebalance(tape.remove("c2", "left").complete("c1", "c3")).held_by
     assert held is not None
-    assert (held.who.host, held.cause, held.removal) == ("c2", Cause.POLL_LIMIT, "left")
+    assert (held.name.host, held.cause, held.removal) == ("c2", Cause.POLL_LIMIT, "left")
 
 
 def test_a_fence_without_a_rebalance_makes_the_headline() -> None:

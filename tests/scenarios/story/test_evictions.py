@@ -5,7 +5,7 @@ import pytest
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.eventloop.units import SECOND_US
 from groupsim.protocol.messages.group import TopicPartition
-from groupsim.scenarios.story import Account, Eviction, Silence, tell
+from groupsim.scenarios.story import Account, Eviction, EvictionCause, tell
 from tests.helpers.trace_builders import Tape, formed
 
 
@@ -22,7 +22,7 @@ def expired(tape: Tape, host: str, at: float) -> list[TraceEvent]:
 def test_a_crash_is_no_false_eviction_and_its_silence_is_the_time_to_detect_it() -> None:
     """From the death of the process to the removal of its member."""
     (one,) = evictions(expired(formed("c1", "c2", session_s=10).at(20).crash("c2"), "c2", 28))
-    assert (one.who.host, one.reason, one.cause, one.alive) == ("c2", "session-expired", Silence.CRASH, False)
+    assert (one.name.host, one.reason, one.cause, one.alive) == ("c2", "session-expired", EvictionCause.CRASH, False)
     assert (one.removed_us, one.silent_us) == (28 * SECOND_US, 8 * SECOND_US)
 
 
@@ -37,7 +37,7 @@ def test_a_death_before_the_member_joined_is_not_its_own() -> None:
     """The process crashed, came back and joined anew; what is removed later belongs to the life that goes on."""
     tape = formed("c1", "c2", session_s=10).at(20).crash("c2").at(22).start("c2").at(23).join("c2", incarnation=2)
     (one,) = evictions(expired(tape, "c2", 40))
-    assert (one.cause, one.alive) == (Silence.UNKNOWN, True)
+    assert (one.cause, one.alive) == (EvictionCause.UNKNOWN, True)
 
 
 def test_a_pause_longer_than_the_session_is_a_false_eviction() -> None:
@@ -45,7 +45,7 @@ def test_a_pause_longer_than_the_session_is_a_false_eviction() -> None:
     tape = formed("c1", "c2", session_s=10).at(20)
     tape.client(Kind.PROCESS_PAUSED, "c2")
     (one,) = evictions(expired(tape, "c2", 31))
-    assert (one.cause, one.alive, one.silent_us) == (Silence.PAUSE, True, 11 * SECOND_US)
+    assert (one.cause, one.alive, one.silent_us) == (EvictionCause.PAUSE, True, 11 * SECOND_US)
 
 
 def test_a_starved_heartbeat_thread_is_a_false_eviction() -> None:
@@ -53,7 +53,7 @@ def test_a_starved_heartbeat_thread_is_a_false_eviction() -> None:
     tape = formed("c1", "c2", session_s=10).at(20)
     tape.client(Kind.HEARTBEATS_BLOCKED, "c2", payload={"blocked_us": 20 * SECOND_US})
     (one,) = evictions(expired(tape, "c2", 31))
-    assert (one.cause, one.alive, one.silent_us) == (Silence.STARVED, True, 10 * SECOND_US)
+    assert (one.cause, one.alive, one.silent_us) == (EvictionCause.STARVED, True, 10 * SECOND_US)
 
 
 def test_a_process_that_stopped_without_leaving_did_not_crash() -> None:
@@ -62,7 +62,7 @@ def test_a_process_that_stopped_without_leaving_did_not_crash() -> None:
     tape.client(Kind.PROCESS_STOPPED, "c2", reason="closed")
     story = tell(expired(tape, "c2", 29))
     (one,) = story.groups[0].evictions
-    assert (one.cause, one.alive) == (Silence.STOP, False)
+    assert (one.cause, one.alive) == (EvictionCause.STOP, False)
     assert story.lanes[1].crashes == 0
     assert not story.lanes[1].alive
 
@@ -70,7 +70,7 @@ def test_a_process_that_stopped_without_leaving_did_not_crash() -> None:
 def test_silence_without_a_known_reason_lasted_for_the_session() -> None:
     """Nothing in the trace tells why no heartbeat came: the coordinator has heard nothing for the session."""
     (one,) = evictions(expired(formed("c1", "c2", session_s=10), "c2", 33))
-    assert (one.cause, one.alive, one.silent_us) == (Silence.UNKNOWN, True, 10 * SECOND_US)
+    assert (one.cause, one.alive, one.silent_us) == (EvictionCause.UNKNOWN, True, 10 * SECOND_US)
 
 
 def test_an_ordinary_leave_is_no_eviction() -> None:
@@ -85,7 +85,7 @@ def test_a_leave_for_the_poll_limit_is_listed_with_the_time_since_it_should_have
     tape.client(Kind.POLL_EXPIRED, "c2", payload={"limit_us": 5 * SECOND_US})
     tape.at(20.5).remove("c2", "left").prepare("c2", "LEAVE_GROUP")
     (one,) = evictions(tape.at(30).end())
-    assert (one.reason, one.cause, one.alive) == ("poll-limit", Silence.POLL_LIMIT, True)
+    assert (one.reason, one.cause, one.alive) == ("poll-limit", EvictionCause.POLL_LIMIT, True)
     assert one.silent_us == 5_500_000
 
 
@@ -94,7 +94,7 @@ def test_a_static_member_over_its_poll_limit_is_expelled_for_it_at_the_end_of_it
     tape = formed("c1", "c2", session_s=10).at(20)
     tape.client(Kind.POLL_EXPIRED, "c2", payload={"limit_us": 5 * SECOND_US})
     (one,) = evictions(expired(tape, "c2", 30))
-    assert (one.reason, one.cause, one.alive) == ("session-expired", Silence.POLL_LIMIT, True)
+    assert (one.reason, one.cause, one.alive) == ("session-expired", EvictionCause.POLL_LIMIT, True)
     assert one.silent_us == 15 * SECOND_US
 
 
@@ -104,7 +104,7 @@ def test_a_poll_limit_of_old_does_not_explain_a_later_silence() -> None:
     tape.client(Kind.POLL_EXPIRED, "c2", payload={"limit_us": 5 * SECOND_US})
     tape.at(21).state_of("c2", "STABLE")
     (one,) = evictions(expired(tape, "c2", 60))
-    assert one.cause is Silence.UNKNOWN
+    assert one.cause is EvictionCause.UNKNOWN
 
 
 def test_a_member_id_left_behind_is_not_a_false_eviction() -> None:
@@ -114,7 +114,7 @@ def test_a_member_id_left_behind_is_not_a_false_eviction() -> None:
     tape.join("c2", incarnation=2).at(28)
     tape.coordinator(Kind.MEMBER_REMOVED, member=left_behind, reason="session-expired")
     (one,) = evictions(tape.at(30).end())
-    assert (one.cause, one.alive) == (Silence.ABANDONED, False)
+    assert (one.cause, one.alive) == (EvictionCause.ABANDONED, False)
 
 
 def test_a_missed_join_is_silence_since_the_rebalance_began() -> None:
@@ -123,7 +123,7 @@ def test_a_missed_join_is_silence_since_the_rebalance_began() -> None:
     tape.client(Kind.CALLBACK_BEGUN, "c2", reason="revoked", span=1)
     tape.at(50).remove("c2", "join-timeout").complete("c1")
     (one,) = evictions(tape.at(60).end())
-    assert (one.reason, one.cause, one.alive) == ("join-timeout", Silence.BUSY, True)
+    assert (one.reason, one.cause, one.alive) == ("join-timeout", EvictionCause.BUSY, True)
     assert one.silent_us == 30 * SECOND_US
 
 
@@ -134,7 +134,7 @@ def test_a_stranger_without_a_process_was_not_alive() -> None:
     tape.at(11)
     tape.coordinator(Kind.MEMBER_REMOVED, member="by-hand-1", reason="session-expired")
     (one,) = evictions(tape.at(12).end())
-    assert (one.who.host, one.alive, one.silent_us) == ("by-hand-1", False, 6 * SECOND_US)
+    assert (one.name.host, one.alive, one.silent_us) == ("by-hand-1", False, 6 * SECOND_US)
 
 
 def test_a_death_that_nobody_has_noticed_yet_is_told_apart() -> None:
@@ -162,7 +162,7 @@ def test_a_member_that_was_not_allowed_to_speak_was_refused() -> None:
     tape = formed("c1", "c2", session_s=10).at(20)
     tape.client(Kind.RESPONSE_RECEIVED, "c2", api="Heartbeat", error="GROUP_AUTHORIZATION_FAILED")
     (one,) = evictions(expired(tape, "c2", 28))
-    assert (one.cause, one.alive) == (Silence.REFUSED, True)
+    assert (one.cause, one.alive) == (EvictionCause.REFUSED, True)
 
 
 @pytest.mark.parametrize("reason", ["admin", "fenced", "over-capacity"])
@@ -170,4 +170,4 @@ def test_nothing_had_happened_to_a_process_that_was_sent_away(reason: str) -> No
     """The coordinator's reason is the whole of it."""
     tape = formed("c1", "c2").at(20).remove("c2", reason).prepare("c2", "LEAVE_GROUP")
     (one,) = evictions(tape.at(30).end())
-    assert (one.reason, one.cause) == (reason, Silence.SENT_AWAY)
+    assert (one.reason, one.cause) == (reason, EvictionCause.SENT_AWAY)

@@ -69,7 +69,7 @@ def test_the_story_keeps_as_much_after_twenty_minutes_as_after_ten(logs: str, mo
     monkeypatch.setattr(Evidence, "watching", noted)
     runs = [run_scenario(quiet(logs, minutes).build(), keep_events=False) for minutes in (10, 20)]
     assert all(not run.events and not run.failed for run in runs)
-    sizes = [kept((one._telling.facts, one._states, one._watches, one._hosts, one._membership), {}) for one in seen]
+    sizes = [kept((one._builder.facts, one._states, one._watches, one._hosts, one._membership), {}) for one in seen]
     assert sizes[0] == sizes[1] > 100
 
 

@@ -35,7 +35,7 @@ def test_the_one_who_never_came_holds_the_generation_open() -> None:
     generation = tell(crash_and_return().end()).groups[0].rebalances[0]
     held = generation.held_by
     assert held is not None
-    assert (held.who.host, held.after_us, held.came, held.removal) == ("c1", 44_000_000, False, "session-expired")
+    assert (held.name.host, held.after_us, held.came, held.removal) == ("c1", 44_000_000, False, "session-expired")
     assert held.cause is Cause.SESSION_CRASH
     assert held.why == "crashed at 0:31.000"
 
@@ -69,7 +69,7 @@ def test_the_last_to_join_is_late_when_everybody_came() -> None:
     tape.rejoin("c2").complete("c1", "c2", "c3").at(51.1).stable()
     late = tell(tape.at(60).end()).groups[0].rebalances[0].late
     assert late is not None
-    assert (late.who.host, late.after_us, late.cause) == ("c2", 31_000_000, Cause.CALLBACK)
+    assert (late.name.host, late.after_us, late.cause) == ("c2", 31_000_000, Cause.CALLBACK)
     assert late.why == "was in its revoked callback for 31.0 s"
 
 
@@ -83,7 +83,7 @@ def test_who_is_kept_from_polling_is_late_for_that(named: list[str], host: str |
     tape.at(48.1).rejoin("c2").complete("c1", "c2", "c3").stable()
     late = tell(tape.at(60).end()).groups[0].rebalances[0].late
     assert late is not None
-    assert (late.who.host, late.cause) == ("c2", Cause.POLL_LIMIT)
+    assert (late.name.host, late.cause) == ("c2", Cause.POLL_LIMIT)
     assert late.why == "did not call poll() for 30.0 s: block-poll: for 30.000 s"
 
 
@@ -97,7 +97,7 @@ def test_who_was_kept_from_polling_before_is_not_late_for_that() -> None:
     tape.at(23).rejoin("c2").complete("c1", "c2", "c3").stable()
     late = tell(tape.at(60).end()).groups[0].rebalances[0].late
     assert late is not None
-    assert (late.who.host, late.why) == ("c2", "heard of it at its next heartbeat")
+    assert (late.name.host, late.why) == ("c2", "heard of it at its next heartbeat")
 
 
 def test_a_rebalance_cut_short_by_the_next_one_is_abandoned() -> None:

@@ -11,7 +11,7 @@ from groupsim.cli.render import timeline
 from groupsim.scenarios.loading.load import load_file, load_text
 from groupsim.scenarios.runtime.runner import run_scenario
 from groupsim.scenarios.story import Story, tell
-from groupsim.scenarios.story.many_groups import at_once, many_groups, without_coordinator
+from groupsim.scenarios.story.many_groups import many_groups, most_together, without_coordinator
 
 SCENE = Path(__file__).parents[3] / "scenarios" / "library" / "brokers-roll-forty-groups.yaml"
 
@@ -62,7 +62,7 @@ def test_the_headline_is_one_sentence_about_all_groups(story: Story) -> None:
 
 def test_stretches_that_touch_are_not_at_once() -> None:
     """A group whose time ends where that of another begins does not overlap it."""
-    assert at_once({"a": [(0, 5)], "b": [(5, 9)], "c": [(8, 10)]}) == (2, 8)
+    assert most_together({"a": [(0, 5)], "b": [(5, 9)], "c": [(8, 10)]}) == (2, 8)
 
 
 def test_few_groups_are_not_summed_up(story: Story) -> None:

@@ -9,7 +9,7 @@ from groupsim.eventloop.units import SECOND_US
 from groupsim.scenarios.loading.python_api import scenario
 from groupsim.scenarios.runtime.runner import Run
 from groupsim.scenarios.story import Rollout, Story, tell
-from groupsim.scenarios.story.rebalances.rollouts import in_words
+from groupsim.scenarios.story.rebalances.rollouts import rollout_line
 from tests.helpers.trace_builders import Tape, formed
 
 
@@ -75,14 +75,14 @@ def test_a_rollout_that_outlives_the_run_is_told_so() -> None:
     (one,) = story.groups[0].rollouts
     assert (one.ready_us, one.took_us) == (None, None)
     assert story.headline.endswith("; rollout not over when the run ended")
-    assert in_words(one) == "rollout (deployment): not over when the run ended; begun 0:20.000"
+    assert rollout_line(one) == "rollout (deployment): not over when the run ended; begun 0:20.000"
 
 
 def test_the_headline_and_the_words_name_the_length() -> None:
     """The figure an SRE asks for stands in the line that people quote."""
     story = tell(rolled({"group.instance.id": "i-{n}"}, kind="statefulset").events)
     assert story.headline.endswith("; rollout took 12.0 s")
-    assert in_words(story.groups[0].rollouts[0]) == (
+    assert rollout_line(story.groups[0].rollouts[0]) == (
         "rollout (statefulset) took 12.0 s: first stop 0:20.000, last of 2 pods ready 0:32.005, group stable by then"
     )
 
@@ -115,7 +115,7 @@ def test_a_dead_member_that_stays_is_named() -> None:
     story = story_of(by_hand(formed("c1", "c2")))
     (one,) = story.groups[0].rollouts
     assert (one.took_us, one.missing, one.dead) == (None, (), ("c2",))
-    assert in_words(one).endswith("the group was never at rest after it (c2 dead and still a member)")
+    assert rollout_line(one).endswith("the group was never at rest after it (c2 dead and still a member)")
 
 
 def test_a_pod_that_does_not_get_in_is_named() -> None:

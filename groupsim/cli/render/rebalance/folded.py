@@ -67,7 +67,7 @@ def folded(course: Course, *, every: bool) -> tuple[Fold, ...]:
         return tuple(Fold((line,)) for line in course.lines)
     generation = course.generation
     held = generation.held_by
-    named = (generation.leader, generation.culprit, held.who if held else None)
+    named = (generation.leader, generation.culprit, held.name if held else None)
     return tuple(_folds(course.lines, {who.host for who in named if who is not None}))
 
 

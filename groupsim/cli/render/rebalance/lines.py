@@ -131,7 +131,7 @@ def _of_the_rebalance(found: Iterable[Message], generation: Generation, hosts: s
 def _names(messages: Sequence[Message], generation: Generation) -> dict[str, str]:
     """Member id → process, for what the coordinator says in ids."""
     names = {one.member: one.host for one in messages if one.member}
-    everybody = [*generation.members, *(late.who for late in generation.absent)]
+    everybody = [*generation.members, *(late.name for late in generation.absent)]
     for who in (*everybody, generation.culprit, generation.leader):
         if who is not None and who.member:
             names[who.member] = who.host
@@ -223,8 +223,8 @@ def _notes(story: Story, generation: Generation, hosts: set[str], first: int) ->
         for one in group.evictions if group.group == generation.group else ():
             if first <= one.removed_us <= generation.ended_us:
                 alive = "its process was alive" if one.alive else f"after {one.cause.value}"
-                words = f"{one.who.host} removed: {one.reason}"
-                yield Line(one.removed_us, What.NOTE, words, one.who.host, None, None, one.reason, reason=alive)
+                words = f"{one.name.host} removed: {one.reason}"
+                yield Line(one.removed_us, What.NOTE, words, one.name.host, None, None, one.reason, reason=alive)
 
 
 def _local(lists: Lists, generation: Generation, hosts: set[str], first: int) -> Iterator[tuple[int, int, Line]]:

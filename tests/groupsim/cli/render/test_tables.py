@@ -16,7 +16,7 @@ from groupsim.cli.terminal import Terminal
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story import Cause, Move, Story, tell
-from groupsim.scenarios.story.model import Account, Doing, GroupAccount, Records
+from groupsim.scenarios.story.model import Account, GroupAccount, Records, TimelineEntry
 from groupsim.testing import failure_report
 from tests.helpers.trace_builders import formed
 
@@ -35,7 +35,7 @@ def story(later_us: int = 0, moved: int = 1140, back: int = 136) -> Story:
         evolve(one, began_us=one.began_us + later_us, ended_us=one.ended_us + later_us) for one in group.generations
     )
     second = evolve(second, cause=Cause.SESSION_STALL, moves=moves)
-    doings = (Doing(5_000_000, "crash c1"), Doing(5_000_000 + later_us, "start c1"))
+    doings = (TimelineEntry(5_000_000, "crash c1"), TimelineEntry(5_000_000 + later_us, "start c1"))
     return evolve(told, groups=(evolve(group, generations=(first, second, third)),), actions=doings)
 
 
