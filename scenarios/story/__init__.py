@@ -1,21 +1,21 @@
-"""The story told from a trace: who caused each generation, who held it open, what stood still.
+"""The story of a run, made from its trace: the cause of each generation, what held it open, which partitions stopped.
 
-`tell(events)` reads nothing but trace events, so it works on a run that has just ended, on a trace read from a file,
-and on one rebuilt from logs alike.
+`tell(events)` reads trace events alone. So it takes the events of a run that has just ended, of a trace file, and of a
+trace rebuilt from logs.
 
 Where to read:
 
     builder          `tell`: from events to a story
     model            the story as values
     causes           the closed list of causes
-    index_events     one pass over the trace, each event to its readers
-    facts            what the trace says, by whom it concerns
-    rebalances       generations: who caused each, who was late, what stood still, who owns what
-    records          what became of every record; lag
-    lanes            what each process was doing
-    lineage          which event brought another about
-    headline         the line that people quote
-    headline_extras  what it says behind the rebalances
+    index_events     one pass over the trace, each event to the reader of its kind
+    facts            the content of the trace, sorted by process and group
+    rebalances       generations: their causes, late members, unserved partitions, owners
+    records          the account of every record; lag
+    lanes            the phases of each process
+    lineage          the links from events to their causes
+    headline         the first line of a report
+    headline_extras  its part after the rebalances
     many_groups      many groups, summed up
     words            times and numbers as text
 """

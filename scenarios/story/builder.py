@@ -1,4 +1,4 @@
-"""`tell`: from the events of one trace to its story."""
+"""`tell`: make the story of one trace."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ from groupsim.scenarios.story.records.progress import Progress
 
 
 class StoryBuilder:
-    """The story of a run while it goes: hand it all events, in order, and take the story when the run is over.
+    """Makes the story of a run while it goes: `read` takes all events in order, `story` is the result.
 
-    Its size is that of what changes in the run, not of how long the run goes on. `growth` is what the cluster says of
-    counted logs; without, the end of the trace has to say it, and the steps of groups wait for that.
+    Its size grows with the changes of the run, not with the run's length. `growth` is the growth of counted logs, from
+    the cluster; without it the end of the trace has to state the growth, and the steps of groups are kept until then.
     """
 
     def __init__(self, growth: Growth | None = None, progress: Progress | None = None) -> None:
@@ -60,38 +60,38 @@ class StoryBuilder:
 
     @classmethod
     def of(cls, events: Iterable[TraceEvent], progress: Progress | None = None) -> StoryBuilder:
-        """Read a whole trace; `course` keeps its steps."""
+        """Read a whole trace; `progress` keeps its steps."""
         listed = events if isinstance(events, Sequence) else list(events)
         builder = cls(growth_of(listed), progress)
         builder.read(listed)
         return builder
 
     def read(self, events: Iterable[TraceEvent]) -> None:
-        """Take more events."""
+        """Read further events."""
         read(self.facts, events)
 
     @cached_property
     def ended(self) -> Facts:
-        """The facts of all events so far; after it there are no more."""
+        """The facts of all events; no further event may be read afterwards."""
         finish(self.facts)
         return self.facts
 
     @cached_property
     def story(self) -> Story:
-        """The story of all events so far; after it there are no more."""
+        """The story of all events; no further event may be read afterwards."""
         return _story(self.ended)
 
 
 def growth_of(events: Sequence[TraceEvent]) -> Growth:
-    """What the end of a trace says of how counted logs grew."""
+    """Return the growth of counted logs from the event `log.ends` of a trace."""
     ends = next((event for event in reversed(events) if event.kind is Kind.LOG_ENDS), None)
     return Growth((ends.payload or {}).get("growth") if ends is not None else None, known=True)
 
 
 def tell(events: Iterable[TraceEvent]) -> Story:
-    """Tell the story of one trace.
+    """Make the story of one trace.
 
-    Nothing but the events is read; kinds the trace was not asked to list (quiet heartbeats) are not missed.
+    Reads the events alone, and does not need the kinds that a trace lists only on demand (quiet heartbeats).
     """
     return StoryBuilder.of(events).story
 
@@ -133,7 +133,7 @@ def _story(facts: Facts) -> Story:
 
 
 def _never_in(host: HostFacts) -> bool:
-    """Whether a member's process never had a generation, and does not run any more."""
+    """Return whether a member's process ended without having been in a generation."""
     dead = bool(host.ended) and (not host.started or host.ended[-1].began_us >= host.started[-1])
     wants_in = host.group is not None and not host.assigns_itself
     return wants_in and dead and all(state != "STABLE" for _, state in host.states)
@@ -183,7 +183,7 @@ def _group(
 def _with_costs(
     generations: list[Generation], moved: Sequence[tuple[int | None, int, Move]], still: Sequence[Standstill]
 ) -> list[Generation]:
-    """Hang moves and standstills on the generations that brought them."""
+    """Return the generations, each with the moves and standstills that it caused."""
     moves_of: dict[int, list[Move]] = {}
     still_of: dict[int, list[tuple[int, int]]] = {}
     by_number = {generation.number: index for index, generation in enumerate(generations)}
@@ -203,10 +203,11 @@ def _with_costs(
 def _pieces(
     generations: Sequence[Generation], begins: Sequence[int], stop: Standstill
 ) -> Iterable[tuple[int, tuple[int, int]]]:
-    """A standstill cut where a later rebalance begins; what lies before the first of them belongs to that one.
+    """Cut a standstill where a later rebalance begins; yield each piece with the index of its generation.
 
-    Not so after one that left nobody: what stands still then does so because of it, until somebody comes. What still
-    stands when a rebalance has ended in a stable group waits for the next: its new owner never took it.
+    The time before the first of those rebalances belongs to it, except after a rebalance that left the group empty: the
+    partition then stands still because of that one, until a member joins. If the partition still stands when the group
+    is stable, its new owner never took it, and the rest of the time belongs to the next rebalance.
     """
     last = max(0, bisect_right(begins, stop.ended_us) - 1)
     first = max(0, bisect_right(begins, stop.began_us) - 1)
@@ -280,10 +281,10 @@ _ENDED = {"crashed": "crashed", "stopped": "stopped without leaving", "failed": 
 
 
 def _unanswered(facts: Facts, generations: Sequence[Generation], still: Iterable[Standstill]) -> Iterator[Unanswered]:
-    """The standstills of a group that began with the end of a process which no rebalance answered, in order.
+    """Yield the standstills that began with the end of a process and that no rebalance followed, in order.
 
-    A session outlives the trace, or a static member is waited for. No rebalance is to blame: the last one had ended in
-    a stable group.
+    The session of the process lasts beyond the trace, or it is that of a static member. The last rebalance had ended in
+    a stable group, so it is not the cause.
     """
     if not generations or generations[-1].outcome is not Outcome.STABLE:
         return

@@ -1,8 +1,8 @@
 """The closed list of causes: every generation has exactly one of these names, so that they can be counted.
 
-The coordinator knows only how it noticed (a member was added, a heartbeat failed to come); the list below says what a
-person would call it. `SINGLE` maps what the coordinator noticed to a cause where that alone decides it; the rest is
-worked out from the trace in `scenarios/story/rebalances/blame.py`.
+The coordinator knows only what it noticed (a member was added, a heartbeat did not arrive); the list below has the
+cause that lies behind it. `SINGLE` maps a cause code of the coordinator to a cause where the code alone decides it.
+`scenarios/story/rebalances/blame.py` finds the other causes in the trace.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ class Cause(StrEnum):
 
     @property
     def meaning(self) -> str:
-        """One sentence for people who meet the name for the first time."""
+        """One sentence that explains the name."""
         return MEANING[self]
 
     @property
     def is_session(self) -> bool:
-        """Whether the coordinator waited for heartbeats in vain."""
+        """Whether the coordinator removed a member because no heartbeat arrived."""
         return self.value.startswith("session-expiry")
 
 
@@ -76,14 +76,14 @@ MEANING: dict[Cause, str] = {
     Cause.PENDING: "a member was given its id and never came back with it",
 }
 
-# What the coordinator noticed (cause codes of the log-formats reference, section 2) → cause, where that decides it.
+# Cause code of the coordinator (log-formats reference, section 2) → cause, where the code alone decides it.
 SINGLE: dict[str, Cause] = {
     "STATIC_PROTOCOL": Cause.PROTOCOL,
     "STORE_ERROR": Cause.COORDINATOR_MOVE,
     "OVER_CAPACITY": Cause.COORDINATOR_MOVE,
 }
 
-# Clients' own words (KIP-800 and the Java client's log) → cause. Matched as a substring, first hit wins.
+# A part of the client's reason (KIP-800 and the Java client's log) → cause. The first entry that fits counts.
 CLIENT_REASONS: tuple[tuple[str, Cause], ...] = (
     ("poll timeout has expired", Cause.POLL_LIMIT),
     ("cached metadata has changed", Cause.METADATA),
@@ -94,13 +94,13 @@ CLIENT_REASONS: tuple[tuple[str, Cause], ...] = (
     ("NotCoordinator", Cause.COORDINATOR_MOVE),
 )
 
-# A cooperative member that gave partitions up joins again at once: the second half of the rebalance before it.
+# A cooperative member that revoked partitions joins again at once: the second rebalance of KIP-429.
 FOLLOW_UP_REASON = "need to revoke partitions"
 
-# A member whose SyncGroup or JoinGroup was refused joins again for what the round before was about; nothing is new.
+# A member whose JoinGroup or SyncGroup failed joins again: the cause is that of the round before.
 FAILED_REASON = "rebalance failed"
 
 
-def from_client_reason(words: str | None) -> Cause | None:
-    """The cause a client's own words give away; None when they say nothing."""
-    return next((cause for part, cause in CLIENT_REASONS if words and part in words), None)
+def from_client_reason(reason: str | None) -> Cause | None:
+    """Return the cause that a client's reason names; None for no reason or an unknown one."""
+    return next((cause for part, cause in CLIENT_REASONS if reason and part in reason), None)

@@ -1,7 +1,7 @@
-"""What the trace says, sorted by whom it concerns: one pass over the events, no judgement yet.
+"""The content of a trace, sorted by process and group, before any cause is attributed.
 
-`HostFacts` is one process (its lives, pauses, callbacks, states), `Round` one rebalance of a group as the coordinator
-saw it, `Facts` all of them. `index_events.py` fills them in.
+`HostFacts` is one process (its lives, pauses, callbacks, states), `Round` one rebalance of a group at the coordinator,
+`Facts` all of them. `index_events.py` fills them in.
 """
 
 from __future__ import annotations
@@ -27,18 +27,18 @@ _began = attrgetter("began_us")
 
 @define
 class Stretch:
-    """Something with a begin and perhaps an end."""
+    """A stretch of time; `ended_us` is None while it goes on."""
 
     began_us: int
     ended_us: int | None = None
     what: str = ""
     where: str | None = None
-    why: str = ""  # of a crash that nobody ordered: what the process died of
+    why: str = ""  # of a crash that no step ordered: its reason
     kind: str = ""  # of a fault: its name in the trace
-    api: str | None = None  # of a fault: the API whose messages it is about
+    api: str | None = None  # of a fault: the API whose messages it affects
 
     def overlaps(self, begin_us: int, end_us: int) -> bool:
-        """Whether any part of it lies in [begin, end]."""
+        """Return whether any part of it lies in [begin, end]."""
         return self.began_us <= end_us and (self.ended_us is None or self.ended_us >= begin_us)
 
 
@@ -55,26 +55,26 @@ class HostFacts:
     started: list[int] = Factory(list)
     ended: list[Stretch] = Factory(list)  # began_us alone counts; what: stopped, crashed, failed
     pauses: list[Stretch] = Factory(list)
-    starved: list[Stretch] = Factory(list)  # its heartbeat thread got no time, its application did
+    starved: list[Stretch] = Factory(list)  # its heartbeat thread got no CPU time, its application did
     callbacks: list[Stretch] = Factory(list)
-    handling: list[Stretch] = Factory(list)  # records in hand: delivered and not yet processed
-    in_hand: int = 0  # how many, now
+    handling: list[Stretch] = Factory(list)  # while records were delivered and not yet processed
+    in_hand: int = 0  # number of such records now
     states: list[tuple[int, str]] = Factory(list)
     signals: dict[str, list[TraceEvent]] = Factory(dict)  # by kind: poll.expired, rejoin.requested, request.failed …
-    refused: list[TraceEvent] = Factory(list)  # heartbeats that were answered with an error
-    members: list[tuple[int, str]] = Factory(list)  # member ids as it learnt them
-    topics: tuple[str, ...] | None = None  # what it subscribes to, when it says so by list
-    assigns_itself: bool = False  # its partitions by itself: it is part of no group, though it has the group's id
+    refused: list[TraceEvent] = Factory(list)  # answers to heartbeats with an error
+    members: list[tuple[int, str]] = Factory(list)  # when it received which member id
+    topics: tuple[str, ...] | None = None  # its subscription, if that is a list
+    assigns_itself: bool = False  # by KafkaConsumer.assign: it has a group id and is no member
     failure: str | None = None
     heartbeats: int = 0
     fetches: Fetches | None = None
     delivered: int = 0  # records
-    duplicates: int = 0  # of these, how many its group had been given before
+    duplicates: int = 0  # of these, records that its group had received before
 
     def releasing_since(self, at_us: int) -> int | None:
-        """When the callback for revoked or lost partitions began that was running, or just ended, then; else None.
+        """Return when the callback for revoked or lost partitions began that ran or ended at `at_us`; None for none.
 
-        A cooperative member calls back for what it was assigned in the same instant, after it has released the rest.
+        A cooperative member calls onPartitionsAssigned in the instant in which it has released the revoked partitions.
         """
         index = bisect_right(self.callbacks, at_us, key=_began) - 1
         while index >= 0 and self.callbacks[index].what == "assigned":
@@ -83,11 +83,11 @@ class HostFacts:
         return last.began_us if last is not None and last.overlaps(at_us, at_us) else None
 
     def end_between(self, begin_us: int, end_us: int) -> Stretch | None:
-        """The last end of a life in (begin, end]."""
+        """Return the last end of a life in (begin, end]."""
         return next((e for e in reversed(self.ended) if begin_us < e.began_us <= end_us), None)
 
     def signal(self, kind: str, begin_us: int, end_us: int) -> TraceEvent | None:
-        """The last signal of that kind in [begin, end]."""
+        """Return the last signal of that kind in [begin, end]."""
         signals = self.signals.get(kind, [])
         index = bisect_right(signals, end_us, key=lambda signal: signal.t_us)
         return signals[index - 1] if index and signals[index - 1].t_us >= begin_us else None
@@ -95,51 +95,51 @@ class HostFacts:
 
 @define
 class Round:
-    """One rebalance as the coordinator saw it."""
+    """One rebalance at the coordinator."""
 
     group: str
     old: int  # the generation it abandons
     prepare: TraceEvent
-    known: dict[str, int]  # members at its begin → when they were added
+    known: dict[str, int]  # members when it began → when they were added
     arrivals: dict[str, int] = Factory(dict)  # member → its (last) join in this round
     removed: list[TraceEvent] = Factory(list)
-    removed_waiting: dict[str, int] = Factory(dict)  # had joined, and were removed while they waited → since when
+    removed_waiting: dict[str, int] = Factory(dict)  # member removed while its JoinGroup waited → when it came
     pending: list[TraceEvent] = Factory(list)
     completing: TraceEvent | None = None
     leader: str | None = None
     stable: TraceEvent | None = None
-    ended: TraceEvent | None = None  # whatever ended it
+    ended: TraceEvent | None = None  # the event that ended it
     present: tuple[str, ...] = ()  # members when it completed
-    began_by: TraceEvent | None = None  # the removal or addition that came with it
+    began_by: TraceEvent | None = None  # the addition or removal of a member in the same instant
 
 
 @define
 class GroupFacts:
-    """One group: its members now, and its rounds."""
+    """One group: its present members and its rounds."""
 
     name: str
     members: dict[str, int] = Factory(dict)
-    recent: dict[str, int] = Factory(dict)  # joins by member, for those that come just before the state changes
+    recent: dict[str, int] = Factory(dict)  # member → its last join, which may come before the state changes
     last_change: TraceEvent | None = None
     rounds: list[Round] = Factory(list)
     removals: list[TraceEvent] = Factory(list)
     removed_in: dict[int, Round] = Factory(dict)  # seq of a removal → the round it happened in
     fenced: dict[str, list[str]] = Factory(dict)  # instance id → members fenced under it
     loaded: list[int] = Factory(list)
-    rebalancing: dict[str, None] = Factory(dict)  # hosts that rebalance just now, in a group without a coordinator
-    settled: tuple[tuple[str, int], ...] = ()  # the members, with when they were added, as the log has them
-    restored_us: dict[str, list[int]] = Factory(dict)  # removed members that the log had still → when it was loaded
-    changed_us: int = -1  # when it last changed: whose records were in hand then is asked for later
+    rebalancing: dict[str, None] = Factory(dict)  # hosts that rebalance now, in a group of Kafka 0.8
+    settled: tuple[tuple[str, int], ...] = ()  # the members of the last group record, each with when it was added
+    restored_us: dict[str, list[int]] = Factory(dict)  # removed member → when a load of the log restored it
+    changed_us: int = -1  # when it last changed; records being handled then are kept for later
 
     @property
     def open(self) -> Round | None:
-        """The round that has not ended."""
+        """The round that has not ended; None for none."""
         return self.rounds[-1] if self.rounds and self.rounds[-1].ended is None else None
 
 
 @define
 class FinishedRollout:
-    """A rollout whose pods are ready, and when its group was at rest with them."""
+    """A rollout whose pods are ready, and when its group was stable with them."""
 
     event: TraceEvent
     settled_us: int | None = None
@@ -147,18 +147,18 @@ class FinishedRollout:
 
 @define
 class RecordContext:
-    """One member on one partition: all that an event of a record touches, found once."""
+    """One member on one partition: the objects that an event about records changes, looked up once."""
 
     host: HostFacts
     group: str
     partition: Partition
     ledger: DeliveryLedger
-    slot: PartitionSlot  # what the member holds of the partition just now, if anything
+    slot: PartitionSlot  # with the member's present holding of the partition, if it has one
 
 
 @define
 class Facts:
-    """Everything the story is made from. `growth` says how counted logs grow, as far as it is known yet."""
+    """The input of the story. `growth` is the growth of counted logs, as far as it is known yet."""
 
     growth: Growth = Factory(Growth)
     lineage: Lineage = Factory(Lineage)
@@ -169,20 +169,20 @@ class Facts:
     groups: dict[str, GroupFacts] = Factory(dict)
     copies: Copies = Factory(Copies)
     process: dict[str, str] = Factory(dict)  # member id → host
-    client_ids: dict[str, None] = Factory(dict)  # member ids that their own clients have heard of
+    client_ids: dict[str, None] = Factory(dict)  # member ids that their clients have received
     session_us: dict[str, int] = Factory(dict)  # member id → its session timeout
     actions: list[TraceEvent] = Factory(list)
     faults: dict[int, Stretch] = Factory(dict)
     fault_events: list[TraceEvent] = Factory(list)
     metadata: list[TraceEvent] = Factory(list)
     notes: list[TraceEvent] = Factory(list)
-    brokers: list[TraceEvent] = Factory(list)  # who is up, who leads, who loaded a group
+    brokers: list[TraceEvent] = Factory(list)  # fencing, elections of leaders, loads of groups
     holdings: Holdings = Factory(Holdings)
     ledgers: DeliveryLedgers = Factory(DeliveryLedgers)
-    record_contexts: dict[tuple[object, ...], RecordContext] = Factory(dict)  # by who they are, as an event says it
+    record_contexts: dict[tuple[object, ...], RecordContext] = Factory(dict)  # by columns 3 to 8 of an event
     starts: list[TraceEvent] = Factory(list)
     timed_out_requests: list[TraceEvent] = Factory(list)  # JoinGroup and SyncGroup that timed out at the client
-    pending: list[TraceEvent] = Factory(list)  # answers that a transaction holds the offsets
+    pending: list[TraceEvent] = Factory(list)  # answers with UNSTABLE_OFFSET_COMMIT
     rollouts: list[FinishedRollout] = Factory(list)
     walk: CountedWalk | LeaderLogWalk | None = None
     log_ends: TraceEvent | None = None
@@ -190,23 +190,23 @@ class Facts:
     produce_failed: list[TraceEvent] = Factory(list)
 
     def host(self, name: str) -> HostFacts:
-        """The facts of a host, made on first use."""
+        """Return the facts of a host; create them on first use."""
         known = self.hosts.get(name)
         if known is None:
             known = self.hosts[name] = HostFacts(name)
         return known
 
     def host_of(self, member: str | None) -> HostFacts | None:
-        """The process behind a member id; None for a stranger."""
+        """Return the process of a member id; None for an unknown id."""
         name = self.process.get(member or "")
         return self.hosts.get(name) if name else None
 
     def nearest(self, event: TraceEvent | None, kind: Kind) -> TraceEvent | None:
-        """The nearest step, or failed process, among the event and those that brought it about."""
+        """Return the event, or the nearest of its causes, that is a step or a failed process (`kind`)."""
         return self.lineage.nearest(event, kind)
 
 
 def latest(moments: list[int], at_us: int) -> int | None:
-    """The last of these (sorted) moments that is not after `at_us`."""
+    """Return the last of these sorted moments that is not after `at_us`; None for none."""
     index = bisect_right(moments, at_us)
     return moments[index - 1] if index else None

@@ -1,4 +1,4 @@
-"""The one line people quote: N rebalances, S seconds stopped, M partitions moved; who and why."""
+"""The first line of a report: N rebalances, S seconds stopped, M partitions moved, and the main cause."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from groupsim.scenarios.story.rebalances.ownership import union_us
 from groupsim.scenarios.story.rebalances.silence import GIVEN_UP, NO_ID_YET
 from groupsim.scenarios.story.words import clock, count, listed, span, tenths
 
-HELD_US = 1_000_000  # a rebalance that was open for less was not held open by anybody
+HELD_US = 1_000_000  # a rebalance that was open for less was not held open by a member
 OFTEN = 3
-LONG_US = 1_000_000_000  # from here on seconds alone are hard to read
+LONG_US = 1_000_000_000  # from here on minutes are easier to read than seconds
 
 ASKED_FOR = frozenset(
     {Cause.FIRST_START, Cause.DEPLOY_JOIN, Cause.DEPLOY_LEAVE, Cause.METADATA, Cause.SUBSCRIPTION_MIX}
 )
-"""Causes of rebalances that were brought about on purpose."""
+"""Causes of rebalances that a step of the scenario intends."""
 
 _COMMON = ({Cause.SESSION_STALL}, {Cause.SESSION_NETWORK}, {Cause.COORDINATOR_MOVE}, {Cause.COORDINATOR_BACK})
-"""Causes that lie between the members and the coordinator, and so may concern several groups at once."""
+"""Causes at the coordinator or in the network, which may affect several groups at once."""
 
 REMOVALS = {
     "session-expired": "until its session ended",
@@ -40,10 +40,10 @@ def headline(
     failures: Sequence[tuple[str, str]] = (),
     strangers: Sequence[tuple[str, str]] = (),
 ) -> str:
-    """One sentence about the group that suffered most; the others are counted behind it.
+    """Return one sentence about the group that was stopped longest, followed by counts of the others.
 
-    `failures` are processes with the error that ended them: when no group ever formed, they say why, and where nothing
-    else went wrong, they are what did. `strangers` are those among them that were never part of a group: told always.
+    `failures` are processes with the error that ended them. They are named if no group formed, or if the group neither
+    rebalanced nor stopped. `strangers` are those of them that never had a generation; the first is always named.
     """
     some = [group for group in groups if group.generations]
     if not some:
@@ -69,7 +69,7 @@ def headline(
 
 
 def _of_many(groups: Sequence[GroupStory], worst: GroupStory) -> str:
-    """How many rebalances there were in how many of many groups, their causes, and the group that was hit hardest."""
+    """Return the sentence about many groups: rebalances, groups hit, causes, and the group that was hit hardest."""
     hit = [group for group in groups if group.rebalances]
     causes = Counter(one.cause for group in hit for one in group.rebalances)
     total = causes.total()
@@ -80,7 +80,7 @@ def _of_many(groups: Sequence[GroupStory], worst: GroupStory) -> str:
 
 
 def _alike(worst: GroupStory, others: Sequence[GroupStory]) -> bool:
-    """Whether one cause went through several groups, as a coordinator that stands still does."""
+    """Return whether several groups rebalanced for one common cause, such as a paused coordinator."""
     if not others or not worst.rebalances:
         return False
     return {_main(group.rebalances).cause for group in (worst, *others)} in _COMMON
@@ -94,7 +94,7 @@ def _failed(failures: Sequence[tuple[str, str]]) -> str:
 
 
 def of_group(group: GroupStory, others: Sequence[GroupStory] = ()) -> str:
-    """The sentence for one group; `others` went through the same, for the same cause."""
+    """Return the sentence about one group; `others` rebalanced for the same cause."""
     if not group.rebalances:
         return _calm(group) + _besides(group, group.generations[0])
     every = (group, *others)
@@ -107,13 +107,13 @@ def of_group(group: GroupStory, others: Sequence[GroupStory] = ()) -> str:
 
 
 def _besides(group: GroupStory, main: Generation) -> str:
-    """What hindered it most, besides who began a rebalance and who held it open."""
+    """Return the worst hindrance, apart from the cause of the main rebalance and the member that held it open."""
     worst = worst_hindrance(group.generations, main)
     return f"; {worst.words}" if worst is not None else ""
 
 
 def _ended(group: GroupStory) -> str:
-    """The process that ended after the last rebalance and left partitions to nobody for longest; "" for none."""
+    """Return the end of a process, after the last rebalance, that left partitions unserved longest; "" for none."""
     found = group.unanswered
     if union_us((one.stop.began_us, one.stop.ended_us) for one in found) < HELD_US:
         return ""
@@ -130,7 +130,7 @@ def _cost(group: GroupStory) -> str:
 
 
 def _without(group: GroupStory) -> str:
-    """What stopped or moved partitions although no rebalance did."""
+    """Return why partitions stopped or moved without a rebalance."""
     if group.fenced:
         instance, times = max(group.fenced, key=lambda item: item[1])
         return f"{times} × {Cause.STATIC_FENCE.value}, two processes use group.instance.id {instance}"
@@ -150,7 +150,7 @@ def _without(group: GroupStory) -> str:
 
 
 def _doubled(spans: Sequence[Span]) -> list[str]:
-    """Two processes of which the one got a partition that the other never gave up; as bad assignors have it."""
+    """Return two processes that own one partition, as a faulty assignor makes them; [] for none."""
     for old, new in pairwise(spans):
         if old.partition == new.partition and old.host != new.host and old.released_us is None:
             return sorted((old.host, new.host))
@@ -158,7 +158,7 @@ def _doubled(spans: Sequence[Span]) -> list[str]:
 
 
 def _is_calm(group: GroupStory) -> bool:
-    """Whether a group formed at once, and nothing was to be told of it since."""
+    """Return whether a group formed at the first attempt and had no trouble since."""
     troubled = group.rebalances or group.stopped_us or group.moved or len(group.forming) > 1
     return (
         group.formed_us is not None
@@ -175,8 +175,8 @@ def _all_calm(groups: Sequence[GroupStory]) -> str:
 
 
 def _stuck_us(group: GroupStory) -> int:
-    """How long its longest stall was, in a group that was stable."""
-    stalls = (one for sentence in group.generations for one in sentence.hindrances if one.cause is Cause.STUCK)
+    """Return the length of the longest stall of a stable group."""
+    stalls = (one for each in group.generations for one in each.hindrances if one.cause is Cause.STUCK)
     return max((one.ended_us - one.began_us for one in stalls), default=0)
 
 
@@ -200,13 +200,13 @@ def _reasons(rebalances: Sequence[Generation]) -> str:
     mixed = next((g for g in rebalances if g.cause is Cause.SUBSCRIPTION_MIX), main)
     if len(rebalances) >= OFTEN:
         sentence = f"{_often(often, len(rebalances))}; longest: {sentence}"
-    elif mixed.cause is not main.cause:  # a mistake that stays, beside whatever happened once
+    elif mixed.cause is not main.cause:  # a lasting mistake in the configuration is named beside the main cause
         sentence = f"{mixed.cause.value}, {clause(mixed)}; longest: {sentence}"
     return sentence
 
 
 def _main(rebalances: Sequence[Generation]) -> Generation:
-    """The one that cost most; of two, one that something went wrong with before one that was asked for."""
+    """Return the rebalance that cost most; of fewer than `OFTEN`, an unintended one goes before the others."""
     cost = {id(g): max(g.stopped_us, g.duration_us) for g in rebalances}
     if len(rebalances) < OFTEN:
         return max(rebalances, key=lambda g: (_went_wrong(g), cost[id(g)]))
@@ -225,7 +225,7 @@ def _often(often: list[tuple[Cause, int]], total: int) -> str:
 
 
 def clause(generation: Generation) -> str:
-    """Who and why, for one generation."""
+    """Return the member and the cause of one generation."""
     held = generation.delayed_by
     if held is not None and _is_held(generation):
         return _held(held, generation)

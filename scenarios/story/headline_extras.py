@@ -1,8 +1,8 @@
-"""What the headline says behind the rebalances: coordinators that were missing, and what became of the records.
+"""The part of the headline after the rebalances: times without a coordinator, and the account of the records.
 
-An incident may need no rebalance: a group whose coordinator is gone keeps its members and cannot commit, one whose
-offsets are lost reads everything again. The counts of a few records that come twice with any rebalance are not told
-here; from a tenth of the records on they are the incident.
+An incident needs no rebalance. A group without a coordinator keeps its members and cannot commit; a group whose offsets
+are lost reads everything again. Any rebalance delivers a few records again, so the headline counts them only from a
+tenth of all records on.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from groupsim.scenarios.story.rebalances.takeovers import broker_stop
 from groupsim.scenarios.story.words import clock, count, span
 
 MANY = 10
-"""One in so many records, and the headline tells of them."""
+"""The headline counts records from one in so many on."""
 _NO_LEADER = "-1"
 
 
 def headline_extras(facts: Facts, changes: Sequence[TakeOver], totals: Sequence[GroupAccount]) -> str:
-    """What the headline adds: changes of coordinator, groups without one, records lost, given again, or waiting."""
+    """Return this part: changes of coordinator, groups without one, records lost, delivered again, or waiting."""
     parts = list(_moves(facts, changes))
     parts += [words for group in facts.groups.values() for words in _outages(facts, group)]
     parts += of_records([total.records for total in totals if total.records is not None])
@@ -30,7 +30,7 @@ def headline_extras(facts: Facts, changes: Sequence[TakeOver], totals: Sequence[
 
 
 def _moves(facts: Facts, changes: Sequence[TakeOver]) -> Iterator[str]:
-    """How often groups had another coordinator; or that the same broker was away and loaded them again."""
+    """Yield the number of changes of coordinator; if there are none, that the same broker loaded its groups again."""
     if not changes:
         return
     longest = max((change.without_us for change in changes if change.without_us is not None), default=None)
@@ -46,7 +46,7 @@ def _moves(facts: Facts, changes: Sequence[TakeOver]) -> Iterator[str]:
 
 
 def _outages(facts: Facts, group: GroupFacts) -> Iterator[str]:
-    """Times without a coordinator that no `group.loaded` ends: the group was not in the log, or nobody has it yet."""
+    """Yield times without a coordinator that no `group.loaded` ends: no broker leads the log, or it lacks the group."""
     number = 1 + max((e.partition or 0 for e in facts.brokers if e.topic == OFFSETS_TOPIC), default=-1)
     mine = partition_for(group.name, number) if number else None
     led = [e for e in facts.brokers if (e.kind, e.topic, e.partition) == (Kind.PARTITION_LEADER, OFFSETS_TOPIC, mine)]
@@ -68,7 +68,7 @@ def _starts_from_nothing(group: GroupFacts, back: TraceEvent) -> bool:
 
 
 def of_records(records: Sequence[Records]) -> Iterator[str]:
-    """What became of the groups' records, each kind where it is worst: lost at all, much given again, much waiting."""
+    """Yield the account of the records, each figure of the group where it is largest: lost, never delivered, again."""
     lost = max((one.lost for one in records), default=0)
     if lost:
         yield f"{count(lost, 'acknowledged record')} lost"

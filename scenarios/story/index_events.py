@@ -1,4 +1,4 @@
-"""One pass over the trace: every event goes to the few readers that care for its kind."""
+"""One pass over the trace: each event goes to the reader of its kind, which updates the facts."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from groupsim.scenarios.story.records.leader_log import LOG_KINDS
 Reader = Callable[[Facts, TraceEvent], None]
 
 STEPS = 1 << 17
-"""As many steps may wait to be summed up."""
+"""So many steps are kept before they are summed up."""
 
 
 def read(facts: Facts, events: Iterable[TraceEvent]) -> None:
-    """Sort more events into the facts."""
+    """Read further events into the facts."""
     reader_of, note, steps = READERS.get, facts.lineage.note, facts.ledgers.steps
     end_us = facts.end_us
     for event in events:
@@ -42,7 +42,7 @@ def read(facts: Facts, events: Iterable[TraceEvent]) -> None:
 
 
 def finish(facts: Facts) -> None:
-    """The trace is over."""
+    """Complete the facts at the end of the trace."""
     facts.holdings.finish(facts.end_us, facts.growth)
     facts.ledgers.close(facts.log_ends)
 
@@ -69,7 +69,7 @@ def _action(facts: Facts, event: TraceEvent) -> None:
 
 
 def _action_refused(facts: Facts, event: TraceEvent) -> None:
-    """The action stays, for it was asked, and says what became of it; it did nothing that anybody could owe to it."""
+    """Mark the action as refused. It keeps its place in the timeline and is no cause of any event."""
     at = next((n for n, action in enumerate(facts.actions) if action.seq == event.cause), None)
     if at is not None:
         action = facts.actions[at]
@@ -177,7 +177,7 @@ def _signal(facts: Facts, event: TraceEvent) -> None:
 
 
 def _note_member_id(facts: Facts, event: TraceEvent) -> None:
-    """A client's own event that names its member id tells whose id that is."""
+    """Note the process of a member id that an event of its client names."""
     if event.host and event.member:
         facts.client_ids[event.member] = None
         if facts.process.get(event.member) != event.host:
@@ -185,7 +185,7 @@ def _note_member_id(facts: Facts, event: TraceEvent) -> None:
 
 
 def _answered(facts: Facts, event: TraceEvent) -> None:
-    """An answer that reached a client; of heartbeats the trace has those alone that were refused."""
+    """Note an error that a client received. Of the answers to heartbeats, the trace has only those with an error."""
     _note_member_id(facts, event)
     if event.api == Api.HEARTBEAT.title and event.error and event.host:
         facts.host(event.host).refused.append(event)
@@ -245,7 +245,7 @@ def _group(facts: Facts, event: TraceEvent) -> GroupFacts:
 
 
 def _if_current_copy(reader: Reader) -> Reader:
-    """A reader of what a coordinator does in its copy of a group, if it is the copy that counts."""
+    """Make a reader that skips events of an outdated copy of a group (see `copies.py`)."""
 
     def read(facts: Facts, event: TraceEvent) -> None:
         if facts.copies.counts(event):
@@ -310,7 +310,7 @@ def _added(facts: Facts, event: TraceEvent) -> None:
 
 
 def _note_member(facts: Facts, member: str, values: Mapping[str, Any], event: TraceEvent) -> None:
-    """What the coordinator learns of a member with its first join: its session timeout, and whose it is."""
+    """Note what the coordinator learns of a member from its first join: its session timeout and its process."""
     if "session_timeout_ms" in values:
         facts.session_us[member] = int(values["session_timeout_ms"]) * 1000
     for name in (facts.lineage.sender(event), values.get("client_host"), values.get("client_id")):
@@ -374,7 +374,7 @@ def _loaded(facts: Facts, event: TraceEvent) -> None:
     group.changed_us = event.t_us
     facts.brokers.append(event)
     if group.open is not None:
-        group.open.ended = event  # it went away with the coordinator before
+        group.open.ended = event  # the former coordinator took it with it: a rebalance in progress is in no log
     known = dict(as_loaded(group.members.items(), [group.settled], (event.payload or {}).get("members")))
     for member in (one for one in known if one not in group.members):
         group.restored_us.setdefault(member, []).append(event.t_us)

@@ -1,6 +1,6 @@
-"""A lane per process: what it was doing, stretch by stretch, as one sees it from outside.
+"""One lane per process: its phases in order, as an observer outside the process sees them.
 
-A member's phases are those of its group's protocol; a producer, which has none, works from its start to its end.
+The phases of a member are those of its group's protocol. A producer has no such phases: it works from start to end.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ OF_STATE = {
     "PREPARING_REBALANCE": Phase.JOINING,
     "COMPLETING_REBALANCE": Phase.SYNCING,
     "STABLE": Phase.WORKING,
-    # of a group without a coordinator (Kafka 0.8)
+    # in a group without a coordinator (Kafka 0.8)
     "REGISTERED": Phase.JOINING,
     "REBALANCING": Phase.SYNCING,
     "CONSUMING": Phase.WORKING,
@@ -26,7 +26,7 @@ OF_STATE = {
 
 
 def lanes(facts: Facts) -> tuple[Lane, ...]:
-    """One lane per process that started, in the order they did."""
+    """Return one lane per process that started, in the order of the starts."""
     failed = _failed_commits(facts)
     members = [host for host in facts.hosts.values() if host.started]
     return tuple(
@@ -56,9 +56,9 @@ def _failed_commits(facts: Facts) -> dict[str, Counter[str]]:
 
 
 def evictions(facts: Facts, host: HostFacts) -> list[Stretch]:
-    """Stretches in which the coordinator had removed the member and its process did not know.
+    """Return the stretches in which the coordinator had removed the member and its process did not know it.
 
-    One ends when the process hears of it, or when a next coordinator loads a record that has the member still.
+    A stretch ends when the process learns of it, or when the next coordinator loads a record that still has the member.
     """
     found = []
     for group in facts.groups.values():
@@ -66,14 +66,14 @@ def evictions(facts: Facts, host: HostFacts) -> list[Stretch]:
             if removal.reason == "left" or facts.process.get(removal.member or "") != host.name:
                 continue
             if host.end_between(first_seen(facts, removal.member or "", host) - 1, removal.t_us):
-                continue  # its process was gone by then; the id outlived it
+                continue  # its process had ended by then; the member id was still in the group
             known = (*(t for t, _ in host.states), *group.restored_us.get(removal.member or "", ()))
             found.append(Stretch(removal.t_us, min((t for t in known if t >= removal.t_us), default=facts.end_us)))
     return found
 
 
 def phases(host: HostFacts, evicted: list[Stretch], end_us: int) -> list[PhaseSpan]:
-    """The process's time, cut wherever its phase changes."""
+    """Return the phases of a process from the begin of the trace to its end."""
     cuts = {0, end_us, *host.started}
     cuts.update(end.began_us for end in host.ended)
     cuts.update(t for t, _ in host.states)
@@ -93,7 +93,7 @@ def phases(host: HostFacts, evicted: list[Stretch], end_us: int) -> list[PhaseSp
 
 
 class _Reader:
-    """Answers for growing moments; what covers a moment is decided from the strongest claim down."""
+    """Finds the phase at moments that come in order: a pause goes before a callback, that before an eviction."""
 
     def __init__(self, host: HostFacts, evicted: list[Stretch]) -> None:
         self.host = host
@@ -104,7 +104,7 @@ class _Reader:
         self.claims = [(stretches, [stretch.began_us for stretch in stretches], phase) for stretches, phase in claims]
 
     def phase(self, at_us: int) -> Phase:
-        """The phase at a moment. Stretches of one sort follow each other, so the last to begin is the one to ask."""
+        """Return the phase at a moment. Stretches of one kind do not overlap, so the last to begin decides."""
         started = latest(self.host.started, at_us)
         if started is None:
             return Phase.OUTSIDE
@@ -130,5 +130,5 @@ class _Reader:
 
 
 def covers(stretch: Stretch, at_us: int) -> bool:
-    """Whether a stretch that begins at or before the moment still goes on."""
+    """Return whether a stretch has begun at a moment and still goes on."""
     return stretch.began_us <= at_us and (stretch.ended_us is None or stretch.ended_us > at_us)

@@ -1,9 +1,9 @@
-"""What brought an event about: links of cause and effect in place of whole events.
+"""The causes of events: links between event numbers in place of whole events.
 
-A story follows causes from a change of a group back to the step behind it. Steps and failures are kept whole; every
-other event that can be a cause leaves a link, its number and that of its cause, and a request also who sent it. Links
-of what goes on all the time (messages of the steady work, timers) are kept for the last `LINKS` such events: a chain
-that leads further back through them ends there. So a run that goes on for days without a change takes no more memory.
+A story follows causes from a change of a group back to the step behind it. Steps and failures are kept as events. Every
+other event that can be a cause leaves a link: its number, the number of its cause, and for a request its sender. Links
+of frequent events (messages of steady work, timers) are kept for the last `LINKS` of them; a chain of causes that leads
+further back through them ends there. So a run of days without a change needs no more memory than a short one.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from bisect import bisect_left
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 
 LINKS = 500_000
-_DEEPEST = 200  # links that are followed
+_DEEPEST = 200  # longest chain of causes that is followed
 _WHOLE = frozenset({Kind.ACTION, Kind.PROCESS_FAILED})
 _RECEIVED = Kind.REQUEST_RECEIVED
 _REQUESTS = frozenset({Kind.REQUEST_SENT, Kind.REQUEST_RECEIVED})
@@ -33,29 +33,29 @@ NO_CAUSE = frozenset(
         Kind.BUFFER_GREW,
     }
 )
-"""Frequent kinds that never bring anything about."""
+"""Frequent kinds that are never a cause."""
 
 
 class Lineage:
-    """The links of one trace, whose events come in the order of their numbers."""
+    """The links of one trace; `note` takes its events in the order of their numbers."""
 
     __slots__ = ("_causes", "_lasting", "_names", "_numbers", "_numbers_of", "_senders", "_whole")
 
     def __init__(self) -> None:
         self._whole: dict[int, TraceEvent] = {}
         self._lasting: dict[int, tuple[int, int]] = {}
-        self._numbers = array("Q")  # of the fleeting ones, with cause and sender
+        self._numbers = array("Q")  # of frequent events, with their causes and senders
         self._causes = array("Q")
         self._senders = array("i")
         self._names: list[str | None] = [None]
         self._numbers_of: dict[str | None, int] = {None: 0}
 
     def __len__(self) -> int:
-        """How many links are kept."""
+        """Return the number of links that are kept."""
         return len(self._lasting) + len(self._numbers)
 
     def note(self, event: TraceEvent) -> None:
-        """Keep the link of an event that may be a cause."""
+        """Keep the link of an event that can be a cause."""
         kind = event.kind
         sender = 0
         if kind in _REQUESTS:
@@ -78,7 +78,7 @@ class Lineage:
             self._whole[event.seq] = event
 
     def nearest(self, event: TraceEvent | None, kind: Kind) -> TraceEvent | None:
-        """The nearest step, or failed process, among the event and those that brought it about."""
+        """Return the event, or the nearest of its causes, that is a step or a failed process (`kind`)."""
         if event is None or event.kind is kind:
             return event
         number = event.cause
@@ -90,7 +90,7 @@ class Lineage:
         return None
 
     def sender(self, event: TraceEvent) -> str | None:
-        """The host that sent the nearest request behind an event, whether it was noted there or at the broker."""
+        """Return the sender of the nearest request among the causes of an event, noted at client or broker."""
         number = event.cause
         for _ in range(_DEEPEST - 1):
             number, sender = self._link(number)
@@ -99,7 +99,7 @@ class Lineage:
         return None
 
     def received_from(self, event: TraceEvent) -> str | None:
-        """The host that sent the nearest request that a broker received before an event, where that is known."""
+        """Return the sender of the nearest request among the causes that a broker received; None if not known."""
         number = event.cause
         while number:
             number, sender = self._link(number)
@@ -108,7 +108,7 @@ class Lineage:
         return None
 
     def _link(self, number: int) -> tuple[int, int]:
-        """The cause of an event, and of a request its sender: below zero where its client noted it."""
+        """Return the cause of an event and, of a request, its sender; negative if the client noted it."""
         known = self._lasting.get(number)
         if known is not None:
             return known

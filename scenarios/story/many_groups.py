@@ -1,7 +1,7 @@
-"""Many groups in one story, summed up: how many were hit, how hard the worst of them, how many at the same time.
+"""Figures over many groups: how many were affected, how much the worst of them, how many at the same time.
 
-From `MANY` groups on nobody reads them one after the other. What is asked then is whether a rolling restart of brokers,
-say, hits every group, how long, and whether all of them at once.
+From `MANY` groups on a reader asks whether, say, a rolling restart of brokers affects every group, for how long, and
+whether all at the same time; single groups matter less.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from groupsim.scenarios.story.model import GroupStory, Story
 from groupsim.scenarios.story.rebalances.ownership import united
 
 MANY = 9
-"""From so many groups on they are summed up."""
+"""From so many groups on a report sums them up."""
 
 _NUMBER = re.compile(r"\d+")
 
 
 @frozen
 class GroupFigure:
-    """One figure over the groups that have it: `groups` how many, `most` that of group `worst`.
+    """One figure over the `groups` groups that have it; `most` is its largest value, that of group `worst`.
 
     `unit` is `us`, or empty for a count. `median` is the lower of two, `total` the sum, both over these groups alone.
-    `together` is how many groups had it at the same time, at most, and `together_us` when that began; None for what has
-    no length.
+    `together` is the largest number of groups that had it at the same time, from `together_us` on; None for a figure
+    that has no length.
     """
 
     title: str
@@ -44,7 +44,7 @@ class GroupFigure:
 
 @frozen
 class ManyGroups:
-    """All groups of a run: how many, how long they took to form, what hit them, and the causes of their rebalances."""
+    """All groups of a run: their number, how long they took to form, their figures and causes of rebalances."""
 
     groups: int
     formed: int
@@ -57,10 +57,10 @@ class ManyGroups:
 
 
 def fleets(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Groups that one specification made, by the name that it gave them all: `MANY` or more that differ in a number.
+    """Return `MANY` or more groups whose names differ in one number, by the name without that number.
 
-    fleet-1 to fleet-40 are `fleet`, and fleet-1-eu to fleet-40-eu are `fleet-{n}-eu`. A trace does not say which groups
-    are of a `count`, and groups of a real cluster have none, so it is told by the names.
+    fleet-1 to fleet-40 are `fleet`, and fleet-1-eu to fleet-40-eu are `fleet-{n}-eu`. A trace does not state which
+    groups one `count` made, and groups of a real cluster have none, so the names decide.
     """
     could_be = {name: _patterns(name) for name in dict.fromkeys(names)}
     sizes = Counter(pattern for patterns in could_be.values() for pattern in patterns)
@@ -72,12 +72,12 @@ def fleets(names: Iterable[str]) -> dict[str, tuple[str, ...]]:
 
 
 def _patterns(name: str) -> list[str]:
-    """The name without each one of its numbers."""
+    """Return the name once for each of its numbers, with {n} in place of that number."""
     return [f"{name[: at.start()]}{{n}}{name[at.end() :]}" for at in _NUMBER.finditer(name)]
 
 
 def many_groups(story: Story) -> ManyGroups | None:
-    """The groups of a story summed up; None where there are few enough to be told one by one."""
+    """Return the groups of a story summed up; None for fewer than `MANY`."""
     groups = story.groups
     if len(groups) < MANY:
         return None
@@ -96,7 +96,7 @@ def many_groups(story: Story) -> ManyGroups | None:
 
 
 def hit_hardest(story: Story, groups: Iterable[GroupStory]) -> GroupStory:
-    """The group that stood still longest, or rebalanced most, or was without a coordinator longest."""
+    """Return the group that stood still longest; of equals, that with most rebalances, then longest uncoordinated."""
     away = {name: _length(spans) for name, spans in without_coordinator(story).items()}
     return max(groups, key=lambda one: (one.stopped_us, len(one.rebalances), away.get(one.group, 0)))
 
@@ -119,7 +119,7 @@ def _hits(story: Story) -> Iterable[GroupFigure]:
 
 
 def without_coordinator(story: Story) -> dict[str, list[tuple[int, int]]]:
-    """The times in which each group had no coordinator, from the step that ended its broker to the next load."""
+    """Return the times in which each group had no coordinator: from the step that ended its broker to the next load."""
     found: dict[str, list[tuple[int, int]]] = {}
     for change in story.take_overs:
         if change.without_us:
@@ -134,7 +134,7 @@ def _length(spans: Iterable[tuple[int, int]]) -> int:
 def _hit(
     title: str, unit: str, values: Mapping[str, int], spans: Mapping[str, Sequence[tuple[int, int]]] | None = None
 ) -> Iterable[GroupFigure]:
-    """One figure; none where no group has it."""
+    """Yield one figure, or nothing if no group has it."""
     found = sorted((value, name) for name, value in values.items() if value)
     if not found:
         return
@@ -154,7 +154,7 @@ def _hit(
 
 
 def most_together(spans: Mapping[str, Sequence[tuple[int, int]]]) -> tuple[int, int]:
-    """How many groups have a span at the same instant, at most, and since when."""
+    """Return the largest number of groups that have a span at one instant, and when that first begins."""
     every = [span for each in spans.values() for span in each]
     changes = sorted([*((begin, 1) for begin, _ in every), *((end, -1) for _, end in every)])
     now = most = since = 0

@@ -15,17 +15,17 @@ from groupsim.scenarios.story.records.fetches import Fetches
 
 
 class Outcome(StrEnum):
-    """How a generation's rebalance ended."""
+    """How the rebalance to a generation ended."""
 
     STABLE = "stable"
-    EMPTY = "empty"  # nobody was left
+    EMPTY = "empty"  # no member was left
     ABANDONED = "abandoned"  # another rebalance began before it was stable
-    LOST = "lost"  # the coordinator went away with it
-    OPEN = "open"  # still going when the trace ends
+    LOST = "lost"  # the coordinator stopped before it was over
+    OPEN = "open"  # in progress when the trace ends
 
 
 class Phase(StrEnum):
-    """What a member's process was doing, as one sees it from outside."""
+    """What a member's process was doing, as an observer outside the process sees it."""
 
     OUTSIDE = "outside"
     JOINING = "joining"
@@ -39,7 +39,7 @@ class Phase(StrEnum):
 
 @frozen
 class MemberName:
-    """A member as people name it: its process, with the member id it had at the time."""
+    """The name of a member: its process, and the member id that it had at the time."""
 
     host: str
     member: str | None = None
@@ -47,19 +47,19 @@ class MemberName:
 
 @frozen
 class LateMember:
-    """Somebody a rebalance waited for: the last to join, or one who never came."""
+    """A member that a rebalance waited for: the last to join, or one that did not join."""
 
     name: MemberName
     after_us: int  # from the begin of the rebalance to the join, or to the removal
     came: bool
-    removal: str | None = None  # why it was removed: session-expired, join-timeout, pending-expired …
-    cause: Cause | None = None  # what kept it, from the closed list, when the trace tells
+    removal: str | None = None  # reason of its removal: session-expired, join-timeout, pending-expired …
+    cause: Cause | None = None  # why it was late, from the closed list; None if the trace does not show it
     why: str = ""  # a clause: "crashed at 0:31.000"
 
 
 @frozen
 class Move:
-    """A partition that another process owns now; `back`: it returned to the process it had come from."""
+    """A partition that another process owns now; `back`: that process had owned it before the last owner."""
 
     partition: TopicPartition
     origin: str
@@ -69,9 +69,9 @@ class Move:
 
 @frozen
 class Hindrance:
-    """What hindered a group without having begun a rebalance: a clause, from when to when, its name in the list.
+    """Something that hindered a group and did not begin a rebalance: a clause, its times, its cause.
 
-    `minor`: it cost nobody anything but hope, as members that own nothing do.
+    `minor`: it cost no time and no record, as members without a partition do.
     """
 
     began_us: int
@@ -85,16 +85,16 @@ class Hindrance:
 class Generation:
     """One rebalance of one group, from PreparingRebalance to its end.
 
-    number         the generation it led to, or would have
-    cause, culprit, why    from the closed list; whose doing; a clause about him: "left (rolling restart)"
-    kafka_cause, follow_up    Kafka's code for what began it; whether it is the second half of a cooperative rebalance
-    began_us, completing_us, stable_us    when it got there, None for never
+    number         the generation that it led to, or would have led to
+    cause, culprit, why    from the closed list; the member that caused it; a clause about it: "left (rolling restart)"
+    kafka_cause, follow_up    Kafka's cause code; whether it is the second rebalance of a cooperative one (KIP-429)
+    began_us, completing_us, stable_us    when the group entered each state; None for never
     ended_us       the end of the rebalance, or of the trace
-    late, absent   the last to join; those who never came
-    members, size  who is in the generation; how many, also when they are not listed
+    late, absent   the last member to join; the members that did not join
+    members, size  members of the generation; their number, also if the trace does not list them
     moves          partitions that another process owns now
-    stopped_us, hindrances    when partitions were unserved because of it; what hindered it without having begun it
-    assignment     who owns what since it is stable; None for others, and where the trace does not tell
+    stopped_us, hindrances    how long partitions were unserved because of it; what hindered it and did not begin it
+    assignment     the owners of partitions once it is stable; None if it never was, or if the trace does not show them
     """
 
     group: str
@@ -122,24 +122,24 @@ class Generation:
 
     @property
     def duration_us(self) -> int:
-        """From the begin of the rebalance to a stable group, or to whatever ended it."""
+        """Time from the begin of the rebalance to a stable group, or to another end."""
         return self.ended_us - self.began_us
 
     @property
     def held_by(self) -> LateMember | None:
-        """Whoever held it open: the one who never came, else the last to join."""
+        """The member that held it open: one that did not join, else the last to join."""
         return max(self.absent, key=lambda one: one.after_us, default=self.late)
 
     @property
     def delayed_by(self) -> LateMember | None:
-        """The same, unless all it did was to hear of the rebalance at its next heartbeat, as it should."""
+        """The same; None if that member learned of the rebalance at its next heartbeat, as it should."""
         held = self.held_by
         return held if held is not None and (held.removal or held.cause) else None
 
 
 @frozen
 class Span:
-    """One process owning one partition. `fetchable_us`: from then on it could fetch."""
+    """The time in which one process owned one partition. From `fetchable_us` on it could fetch."""
 
     partition: TopicPartition
     host: str
@@ -153,10 +153,10 @@ class Span:
 
 @frozen
 class Standstill:
-    """A partition between two owners: no process could work on it from `began_us` to `ended_us` (unserved time).
+    """The unserved time of a partition between two owners: no process could work on it from `began_us` to `ended_us`.
 
     It begins when the old owner begins to release it (the callback included), crashes or is paused: `basis` is
-    released, crashed or paused. It ends when the new owner can fetch; `open` when there was none.
+    released, crashed or paused. It ends when the new owner can fetch, or with the trace (`open`).
     """
 
     partition: TopicPartition
@@ -170,13 +170,13 @@ class Standstill:
 
     @property
     def length_us(self) -> int:
-        """How long no process could work on the partition."""
+        """Its length."""
         return self.ended_us - self.began_us
 
 
 @frozen
 class Unanswered:
-    """A partition whose process ended, and no rebalance followed: it stands still to the end of the trace."""
+    """A standstill after the end of a process that no rebalance followed; it lasts to the end of the trace."""
 
     stop: Standstill
     how: str  # crashed, stopped without leaving, failed
@@ -185,7 +185,7 @@ class Unanswered:
 
 @frozen
 class Overlap:
-    """Two processes worked on one partition: the old one after the new one could fetch (a zombie window)."""
+    """A time in which the old owner (`zombie`) processed records after the new owner could fetch."""
 
     partition: TopicPartition
     zombie: str
@@ -196,7 +196,7 @@ class Overlap:
 
 @frozen
 class Records:
-    """What became of the records of a log, in one group; `records/accounts.py` says what each figure means."""
+    """The account of the records of a log for one group; `records/accounts.py` defines each figure."""
 
     written: int = 0  # all that were ever in it
     once: int = 0
@@ -209,11 +209,11 @@ class Records:
     truncated: int = 0
     phantoms: int = 0  # of the truncated: had been delivered
     lost: int = 0  # of the truncated: had been acknowledged to their producers
-    unprocessed: int = 0  # delivered, and no handler has finished them
+    unprocessed: int = 0  # delivered, and not finished by a handler
 
     @property
     def never(self) -> int:
-        """Records that were there for the group, and that nobody will ever be given."""
+        """Records that were there for the group and that no member can receive any more."""
         return self.skipped + self.expired + self.truncated - self.phantoms
 
     def __add__(self, other: Records) -> Records:
@@ -226,13 +226,13 @@ class Lag:
 
     end: int
     most: int
-    most_us: int  # when it was that large; of a partition, the first time
+    most_us: int  # when it had that value; of a partition, the first time
     area: int  # record-milliseconds
 
 
 @frozen
 class Gap:
-    """A time in which there was no process that could work on a partition. `open`: until the end of the run."""
+    """A time in which no process could work on a partition. `open`: until the end of the run."""
 
     began_us: int
     ended_us: int
@@ -246,17 +246,17 @@ class Gap:
 
 @frozen
 class Account:
-    """What became of one partition's records in one group. Nothing stands for what the trace does not tell."""
+    """The account of one partition's records in one group; None for figures that the trace does not have."""
 
     group: str
     partition: TopicPartition
     delivered: int
     duplicates: int  # delivered again
-    lost: int  # passed over: a later one was delivered, these never
+    lost: int  # not delivered although later ones were
     first_lost: tuple[int, int] | None = None  # their first offsets
     records: Records | None = None
     lag: Lag | None = None
-    gap: Gap | None = None  # the longest; the time before the group first had it does not count
+    gap: Gap | None = None  # the longest one; the time before the first owner does not count
 
 
 @frozen
@@ -274,32 +274,32 @@ class GroupAccount:
 
 
 class EvictionCause(StrEnum):
-    """What had happened to a process that the coordinator removed, or that left because it had not polled."""
+    """Why the coordinator removed a member, or why it left without having polled, seen from its process."""
 
     CRASH = "crash"
-    STOP = "stop"  # ended in an orderly way, without LeaveGroup
-    PAUSE = "pause"  # the whole process stood still
-    STARVED = "starved"  # its heartbeat thread got no time, its application ran on
-    BUSY = "busy"  # a callback, the handler or the assignor kept it
+    STOP = "stop"  # stopped in an orderly way, without LeaveGroup
+    PAUSE = "pause"  # the whole process was paused
+    STARVED = "starved"  # its heartbeat thread got no CPU time, its application did
+    BUSY = "busy"  # in a callback, the handler or the assignor
     POLL_LIMIT = "poll-limit"
     NETWORK = "network"
-    STALL = "stall"  # the coordinator's, not its own
+    STALL = "stall"  # the coordinator was paused
     COORDINATOR = "coordinator"  # it had lost its coordinator
-    TIMEOUT = "timeout"  # it gave up a request that would have been answered
+    TIMEOUT = "timeout"  # its request timed out before the coordinator answered
     ABANDONED = "abandoned"  # it had joined again and used another member id
-    REFUSED = "refused"  # it spoke, and was not allowed to: the coordinator refused its heartbeats
-    SENT_AWAY = "sent-away"  # nothing: an administrator, another member with its instance id, or a full group
+    REFUSED = "refused"  # the coordinator refused its heartbeats, for want of an ACL
+    SENT_AWAY = "sent-away"  # by an administrator, a member with its group.instance.id, or a full group
     UNKNOWN = "unknown"
 
 
 @frozen
 class Eviction:
-    """A member removed without having asked for it, or gone because its poll limit ran out.
+    """A member that the coordinator removed without LeaveGroup, or that left because its poll limit ran out.
 
     `reason` is the coordinator's (session-expired, join-timeout, sync-timeout, pending-expired, fenced, over-capacity,
-    admin), or poll-limit. `alive`: the process was alive and used this member id, so that it was evicted falsely.
-    `silent_us`: since its process died, stood still or called poll(); without any of these since
-    the rebalance that waited for it began, or for the session timeout.
+    admin), or poll-limit. `alive`: the process was alive and used this member id, so it was evicted falsely.
+    `silent_us`: the time since its process died, was paused or called poll(). If none of these happened, the time since
+    the rebalance began that waited for it, or the session timeout.
     """
 
     name: MemberName
@@ -320,36 +320,36 @@ class PhaseSpan:
 
 
 PRODUCER = "java-producer"
-"""The profile that a process names which is a member of no group and only produces."""
+"""The profile of a process that only produces and is a member of no group."""
 SEEN_US = 100_000
-"""What a producer does for less, such as its start, is not worth a lane; `pipeline/page/lanes.js` says the same."""
+"""Shorter phases of a producer, such as its start, do not make it eventful; `pipeline/page/lanes.js` has the same."""
 
 
 @frozen
 class Lane:
-    """One process from begin to end: a member of a group, or a producer."""
+    """One process over the whole trace: a member of a group, or a producer."""
 
     host: str
     group: str | None
     profile: str | None
     phases: tuple[PhaseSpan, ...]
-    heartbeats: int = 0  # quiet ones, counted rather than listed
-    delivered: int = 0  # records it was given
-    duplicates: int = 0  # records it was given that somebody had been given before
+    heartbeats: int = 0  # heartbeats that the trace counts and does not list
+    delivered: int = 0  # records that it received
+    duplicates: int = 0  # of these, records that its group had received before
     commits_failed: tuple[tuple[str, int], ...] = ()
     failed: str | None = None  # the fatal error that ended it
     alive: bool = True  # at the end of the trace
-    crashes: int = 0  # how often it died without a word
+    crashes: int = 0  # how often it crashed
     fetches: Fetches | None = None  # None: not counted, as on counted logs
 
     @property
     def producer(self) -> bool:
-        """Whether it is no member, but a process that produces."""
+        """Whether it only produces."""
         return self.profile == PRODUCER
 
     @property
     def eventful(self) -> bool:
-        """Whether there is something to see: a producer that worked all the time looks like any other."""
+        """Whether its lane differs from that of a producer that worked all the time."""
         return not self.producer or any(
             part.phase is not Phase.WORKING and part.ended_us - part.began_us >= SEEN_US for part in self.phases
         )
@@ -360,8 +360,8 @@ class Rollout:
     """A `rolling-restart` of a group. Without `ready_us` or `settled_us` it was not over when the trace ended.
 
     `first_stop_us` is the first SIGTERM, `ready_us` when the last pod was ready, `settled_us` when the group was stable
-    with all `pods` and without a dead member. `missing` and `dead` say what kept it from that: pods that were no
-    members at the end of the trace, and processes that were and had died.
+    with all `pods` and without a dead member. `missing` and `dead` explain a missing `settled_us`: pods that were not
+    members at the end of the trace, and members whose process had died.
     """
 
     group: str
@@ -376,12 +376,12 @@ class Rollout:
 
     @property
     def since_us(self) -> int:
-        """The first SIGTERM; of a rollout that stopped nobody (yet), its step."""
+        """The time of the first SIGTERM; of a rollout that stopped no pod, that of its step."""
         return self.began_us if self.first_stop_us is None else self.first_stop_us
 
     @property
     def took_us(self) -> int | None:
-        """From the first SIGTERM to the last pod ready and the group stable; None when it was not over."""
+        """Time from the first SIGTERM to the last pod ready and the group stable; None if it was not over."""
         return None if self.settled_us is None else self.settled_us - self.since_us
 
 
@@ -389,19 +389,19 @@ class Rollout:
 class GroupStory:
     """One group: its generations, and what happened to its partitions.
 
-    formed_us          from its first join to its first stable generation; None: it never was
-    spans              who owned which partition, from when to when
-    standstills        partitions without an owner at work; overlaps: with two
+    formed_us          from its first join to its first stable generation; None for no stable generation
+    spans              the owners of each partition over time
+    standstills        times in which a partition was unserved; overlaps: in which two processes worked on it
     stopped_us         time in which at least one partition was unserved; unserved_us: summed over partitions
     worst              the partition that was unserved longest, in all, and for how long
-    delivered, duplicates    records that poll returned; those of them that came again
+    delivered, duplicates    records that poll returned; those of them that the group had received before
     commits_failed     errors of commits, and how often each
-    fenced             group.instance.id → how often one of its users was fenced
-    evictions          members the coordinator removed against their will
-    present            members at the end of the trace, as the coordinator counts them; undetected: the dead of them
-    rollouts           what became of each rolling restart
+    fenced             group.instance.id → how often a member with it was fenced
+    evictions          members that the coordinator removed without LeaveGroup
+    present            members at the end of the trace at the coordinator; undetected: those whose process had died
+    rollouts           the result of each rolling restart
     static             processes with a group.instance.id
-    unanswered         of the standstills: those no rebalance followed, after the end of a process
+    unanswered         the standstills after the end of a process that no rebalance followed
     """
 
     group: str
@@ -426,7 +426,7 @@ class GroupStory:
 
     @property
     def rebalances(self) -> tuple[Generation, ...]:
-        """The generations after the group had formed: what people count.
+        """The generations after the group had formed, which reports count.
 
         The group has formed with its first stable generation. Rounds before that one are attempts to form it.
         """
@@ -436,19 +436,19 @@ class GroupStory:
 
     @property
     def forming(self) -> tuple[Generation, ...]:
-        """The generations up to the first stable one: how the group formed, or failed to."""
+        """The generations up to the first stable one; all if none was stable."""
         stable = next((at for at, one in enumerate(self.generations) if one.stable_us is not None), None)
         return self.generations if stable is None else self.generations[: stable + 1]
 
     @property
     def moved(self) -> int:
-        """How often a partition changed its process."""
+        """The number of moves of a partition from one process to another."""
         return sum(len(g.moves) for g in self.generations)
 
 
 @frozen
 class TimelineEntry:
-    """An action or fault of the scenario, in words."""
+    """A line of the timeline: an action or fault of the scenario, or a note."""
 
     t_us: int
     what: str
@@ -458,7 +458,7 @@ class TimelineEntry:
 
 @frozen
 class TakeOver:
-    """A group whose coordinator became another broker. `without_us`: how long it had none, None when unknown."""
+    """A load of a group after an election. `without_us`: how long it had no coordinator; None if unknown."""
 
     t_us: int
     group: str
@@ -472,13 +472,13 @@ class TakeOver:
 class Story:
     """What happened in a run.
 
-    headline       the one line to quote
+    headline       the first line of a report
     groups         each group's generations, with cause and cost
-    lanes          each process's states, from when to when
-    actions, faults, notes    what was done and noted: warnings, expired offsets, failed plug-ins, fencings
-    accounts, totals    where every record is, by group and partition, and by group
+    lanes          the phases of each process
+    actions, faults, notes    the timeline; notes are warnings, expired offsets, failed plug-ins, fencings
+    accounts, totals    the account of all records, by group and partition, and by group
     take_overs     changes of coordinator, where brokers have logs of their own
-    given_up       records that no log ever took
+    given_up       records that producers gave up and no log has
     scenario, seed, end_us    of the run
     """
 

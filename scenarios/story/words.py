@@ -1,4 +1,4 @@
-"""How times and numbers are written in a story."""
+"""The format of times, numbers and lists of names in a story."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from groupsim.scenarios.story.model import PRODUCER
 
 
 def clock(us: int) -> str:
-    """A point of virtual time as minutes and seconds: `0:31.204`, with hours when there are any."""
+    """Format a point of virtual time as minutes and seconds: `0:31.204`, with hours from the first one on."""
     ms = (us + 500) // 1000
     minutes, ms = divmod(ms, 60_000)
     hours, minutes = divmod(minutes, 60)
@@ -17,7 +17,7 @@ def clock(us: int) -> str:
 
 
 def span(us: int) -> str:
-    """A length of time with three figures or so: `850 µs`, `12 ms`, `3.1 s`, `12 min 5 s`, `2 h 5 min`."""
+    """Format a length of time with about three figures: `850 µs`, `12 ms`, `3.1 s`, `12 min 5 s`, `2 h 5 min`."""
     if us < 1000:
         return f"{us} µs"
     if us < 999_500:
@@ -32,26 +32,26 @@ def span(us: int) -> str:
 
 
 def tenths(us: int) -> str:
-    """Seconds with one decimal."""
+    """Format microseconds as seconds with one decimal."""
     figure = (us + 50_000) // 100_000
     return f"{figure // 10}.{figure % 10}"
 
 
 def count(number: int, noun: str) -> str:
-    """`1 rebalance`, `2 rebalances`, `no rebalances`."""
+    """Format a count: `1 rebalance`, `2 rebalances`, `no rebalances`."""
     return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
 
 
 def processes(profiles: Iterable[str | None]) -> str:
-    """How many processes there were, by their profiles: `3 member processes`, `1 member process, 2 producers`."""
+    """Format the number of processes by profile: `3 member processes`, `1 member process, 2 producers`."""
     known = list(profiles)
     producers = sum(profile == PRODUCER for profile in known)
     members = len(known) - producers
-    told = f"{members} member process{'' if members == 1 else 'es'}"
-    return f"{told}, {count(producers, 'producer')}" if producers else told
+    text = f"{members} member process{'' if members == 1 else 'es'}"
+    return f"{text}, {count(producers, 'producer')}" if producers else text
 
 
 def listed(names: Sequence[str], most: int = 3) -> str:
-    """Names in a row; of many the first, and how many more there are."""
+    """Join names with commas; of more than `most`, the first ones and the number of the others."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more

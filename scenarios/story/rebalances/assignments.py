@@ -1,10 +1,10 @@
-"""Who owns what after each generation: the assignment that the leader computed, by the names of processes.
+"""The owners of partitions in each generation: the assignment that the leader computed, by the names of processes.
 
-The trace has the leader's assignment (`assignment.computed`). A group without a leader (Kafka 0.8), and a trace that
-does not list this kind, tell what each process took for its own instead; a partition counts for a generation when it
-was taken then, or before and not given up until the next one began, and it is the last process that took it.
+The trace has the leader's assignment (`assignment.computed`). For a group without a leader (Kafka 0.8), and for a trace
+that does not list this kind, the events of owners replace it: a partition belongs to the last process that took it in
+this generation, or took it before and did not release it until the next one began.
 
-What two generations in a row have in common they share, so that thousands of them fit in memory.
+Equal parts of two consecutive generations are one object, so that thousands of generations fit in memory.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ Given = Mapping[MemberName, Sequence[str]]  # member → its partitions, as the 
 def with_assignments(
     facts: Facts, group: str, generations: Sequence[Generation], spans: Sequence[Sequence[Holding]]
 ) -> list[Generation]:
-    """The generations, each stable one with the assignment that it brought, where the trace tells it."""
+    """Return the generations, each stable one with its assignment if the trace shows it."""
     computed = _Computed(facts, group)
     owned = None if computed.known else _Owned(generations, spans)
     topics, history = _Topics(facts), _History()
@@ -44,7 +44,7 @@ def with_assignments(
     return found
 
 
-# --- what the trace tells --------------------------------------------------------------------------------------------
+# --- from the trace ---------------------------------------------------------------------------------------------------
 
 
 class _Computed:
@@ -59,11 +59,11 @@ class _Computed:
 
     @property
     def known(self) -> bool:
-        """Whether the trace tells of any."""
+        """Whether the trace has any."""
         return bool(self._events)
 
     def of(self, generation: Generation) -> Given | None:
-        """The last one for this generation while it was being made."""
+        """Return the last one for a generation that was computed during its rebalance; None for none."""
         first = bisect_left(self._times, generation.began_us)
         last = bisect_right(self._times, generation.ended_us)
         for event in reversed(self._events[first:last]):
@@ -82,7 +82,7 @@ class _Computed:
 
 
 class _Owned:
-    """What processes took for their own; to be asked generation by generation."""
+    """The partitions that processes owned; `of` takes the generations in order."""
 
     def __init__(self, generations: Sequence[Generation], spans: Sequence[Sequence[Holding]]) -> None:
         begins = [generation.began_us for generation in generations]
@@ -97,7 +97,7 @@ class _Owned:
         self._now: dict[TopicPartition, Holding] = {}
 
     def of(self, index: int) -> Given | None:
-        """What processes have in this generation; None where none has anything."""
+        """Return the partitions that processes own in this generation; None for none."""
         for span in self._over.pop(index, ()):
             if self._now.get(span.partition) is span:
                 del self._now[span.partition]
@@ -111,7 +111,7 @@ class _Owned:
 
 
 class _Topics:
-    """How many partitions topics have, as they change, and which of them a group's members subscribe to."""
+    """The sizes of topics over time, and the topics that members of a group subscribe to."""
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
@@ -120,9 +120,9 @@ class _Topics:
         self._listed = not any((one.payload or {}).get("do") == "subscribe" for one in facts.actions)
 
     def of(self, hosts: Sequence[str], at_us: int) -> Mapping[str, int]:
-        """Topic → partitions, of all that these processes subscribe to by list, at a time not before the last one.
+        """Return topic → partitions for all that these processes subscribe to by list; `at_us` must not go back.
 
-        Where the scenario has members subscribe to something else, their lists are not known any more.
+        Empty if the scenario has a step `subscribe`: the present lists are then not known.
         """
         changes = self._facts.metadata
         while self._place < len(changes) and changes[self._place].t_us <= at_us:
@@ -138,7 +138,7 @@ class _Topics:
 
 
 class _History:
-    """The assignments so far: the last one, and which process had each partition last."""
+    """The last assignment, and the last owner of each partition."""
 
     def __init__(self) -> None:
         self._given: Given = {}
@@ -146,7 +146,7 @@ class _History:
         self._last: dict[str, str] = {}
 
     def next(self, given: Given, sizes: Mapping[str, int]) -> Assignment:
-        """The next assignment; `there` is topic → partitions of what should have owners."""
+        """Return the next assignment; `sizes` is topic → partitions of the topics that should have owners."""
         before = self._shares
         self._shares = {owner: self._share(owner, entries) for owner, entries in given.items()}
         moved = [(owner, entries) for owner, entries in given.items() if self._shares[owner] is not before.get(owner)]
@@ -171,7 +171,7 @@ def _read(entries: Sequence[str]) -> PartitionSet:
 
 
 def _without_owner(shares: Mapping[MemberName, MemberShare], sizes: Mapping[str, int]) -> PartitionSet:
-    """The partitions of known topics that no share has; topics of which only a part is assigned count, too."""
+    """Return the partitions of known topics that no share has."""
     if not sizes or sum(sizes.values()) == sum(len(share.partitions) for share in shares.values()):
         return _NOTHING
     owned = {one for share in shares.values() for one in share.partitions}

@@ -1,8 +1,8 @@
-"""What began a rebalance, and whose doing it was.
+"""The cause of a rebalance, and the member that caused it.
 
-The coordinator says how it noticed: `cause_code` and `member` of the transition to PreparingRebalance. What lies behind
-it is in the trace: the client's own signals, the process's lives and pauses, faults, actions. One small judge per code
-turns it into a cause from the closed list and a clause of which the culprit is the subject.
+The coordinator states what it noticed: `cause_code` and `member` of the transition to PreparingRebalance. The trace has
+what lies behind that: the client's own signals, the lives and pauses of its process, faults, actions. One small judge
+per code turns these into a cause from the closed list and a clause whose subject is the member.
 """
 
 from __future__ import annotations
@@ -35,13 +35,13 @@ from groupsim.scenarios.story.rebalances.silence import (
 )
 from groupsim.scenarios.story.words import clock, span
 
-SLOW_US = 1_000_000  # an assignment that took less is not what anybody gave up waiting for
+SLOW_US = 1_000_000  # an assignment that took less did not make another member's SyncGroup time out
 RECENT_US = 600_000_000  # how far back a signal may lie that explains a join: the longest default poll limit, twice
 
 
 @frozen
 class Blame:
-    """Why a round began."""
+    """The cause of a round, the member that caused it, and a clause about that member."""
 
     cause: Cause
     culprit: MemberName | None
@@ -50,7 +50,7 @@ class Blame:
 
 
 def member_name(facts: Facts, member: str | None) -> MemberName | None:
-    """The person behind a member id; a stranger goes by the id itself."""
+    """Return the name of a member; an id without a known process stands for its process. None for no id."""
     if not member:
         return None
     host = facts.host_of(member)
@@ -58,7 +58,7 @@ def member_name(facts: Facts, member: str | None) -> MemberName | None:
 
 
 def blame(facts: Facts, group: GroupFacts, index: int, before: Blame | None) -> Blame:
-    """Judge round `index` of a group; `before` is what was said of the round before it."""
+    """Return the cause of round `index` of a group; `before` is that of the round before it."""
     this = group.rounds[index]
     culprit = member_name(facts, _member(this))
     client_reason = _client_reason(facts, this, culprit)
@@ -77,7 +77,7 @@ def blame(facts: Facts, group: GroupFacts, index: int, before: Blame | None) -> 
 
 
 def _moved(facts: Facts, this: Round) -> bool:
-    """Whether the group has had another coordinator than the one that begins this round."""
+    """Return whether more than one broker has coordinated the group, or no load of it is in the trace."""
     loads = {event.host for event in facts.brokers if event.kind is Kind.GROUP_LOADED and event.group == this.group}
     hosts = {known.prepare.host for known in facts.groups[this.group].rounds} | loads
     return len(hosts - {None}) > 1 or not loads
@@ -88,7 +88,7 @@ def _member(this: Round) -> str | None:
 
 
 def _client_reason(facts: Facts, this: Round, culprit: MemberName | None) -> str | None:
-    """The client's reason as the request carried it, else what the client said to itself just before."""
+    """Return the client's reason from its request (KIP-800), else that of its last `rejoin.requested`."""
     client_reason = (this.prepare.payload or {}).get("client_reason")
     if client_reason and client_reason != "not provided":
         return str(client_reason)
@@ -131,7 +131,7 @@ def _judge_join(facts: Facts, group: GroupFacts, this: Round, client_reason: str
 
 
 def _mixes(facts: Facts, this: Round, host: HostFacts, member: str) -> Verdict | None:
-    """A newcomer shares no topic with anybody in the group: another application under the same group id."""
+    """Judge a new member that shares no topic with any other member: another application with the same group id."""
     others = [facts.host_of(known) for known in this.known if known != member]
     theirs = {topic for other in others if other is not None for topic in other.topics or ()}
     if not host.topics or not theirs or theirs & set(host.topics):
@@ -143,7 +143,7 @@ def _mixes(facts: Facts, this: Round, host: HostFacts, member: str) -> Verdict |
 
 
 def _forgotten(facts: Facts, group: GroupFacts, this: Round, host: HostFacts) -> Verdict | None:
-    """The same life of the process was a member, nobody removed it, and the group begins anew from nothing."""
+    """Judge a member that was not removed and joins a group which starts from generation 0 again."""
     if this.old:
         return None
     before = next((r for r in reversed(group.rounds) if r.prepare.seq < this.prepare.seq), None)
@@ -163,7 +163,7 @@ def _after_poll_limit(host: HostFacts, at: int) -> Verdict | None:
 
 
 def _after_eviction(facts: Facts, group: GroupFacts, host: HostFacts, member: str, at: int) -> Verdict | None:
-    """The same life of the process was a member before, and the coordinator had removed it."""
+    """Judge a member that the coordinator removed in the same life of its process."""
     born = life_began(host, at)
     for removal in reversed(group.removals):
         if removal.t_us < born:
@@ -196,12 +196,12 @@ def _returned(facts: Facts, group: GroupFacts, removal: TraceEvent) -> Verdict:
 
 
 def _by_admin(facts: Facts, removal: TraceEvent) -> bool:
-    """Whether an administrator removed the member: of a dynamic one the coordinator says that it left."""
+    """Return whether an administrator removed the member; the reason of a dynamic member is then `left`."""
     return removal.reason == "admin" or do_of(facts.nearest(removal, Kind.ACTION)) == REMOVING
 
 
 def _holders(facts: Facts, this: Round) -> Iterator[Cause]:
-    """What kept those who did not come to a round."""
+    """Yield the causes for the members that did not join a round."""
     for removal in this.removed:
         if removal.member not in this.removed_waiting:
             cause = why_late(facts, removal.member or "", this.prepare.t_us, removal.t_us).cause
@@ -210,14 +210,14 @@ def _holders(facts: Facts, this: Round) -> Iterator[Cause]:
 
 
 def _join_timeout_cause(facts: Facts, group: GroupFacts, removal: TraceEvent) -> Cause:
-    """A member dropped from the join: kept by a callback or handler, or given less time than it needs to hear of it."""
+    """Return why a member did not join in time; TIMEOUT_INVERSION if neither callback nor handler kept it."""
     removed_in = group.removed_in.get(removal.seq)
     begin = removed_in.prepare.t_us if removed_in else removal.t_us
     return why_late(facts, removal.member or "", begin, removal.t_us).cause or Cause.TIMEOUT_INVERSION
 
 
 def _after_fault(facts: Facts, group: GroupFacts, this: Round, host: HostFacts) -> Verdict | None:
-    """A join that follows a lost answer: the retry made a second member of it, or began the rebalance anew."""
+    """Judge a join after a lost answer: the retry added a second member, or began the rebalance again."""
     at = this.prepare.t_us
     failed = host.signals.get(Kind.REQUEST_FAILED, [])
     since = max(life_began(host, at), at - 10_000_000)
@@ -238,7 +238,7 @@ def _after_fault(facts: Facts, group: GroupFacts, this: Round, host: HostFacts) 
 
 
 def _waited_for_leader(facts: Facts, group: GroupFacts, this: Round) -> Verdict | None:
-    """What kept the leader of the round before from its SyncGroup: its death, a pause, or the assignor."""
+    """Judge why the leader of the round before did not send SyncGroup: it was dead, paused, or in the assignor."""
     before = next((r for r in reversed(group.rounds) if r.prepare.seq < this.prepare.seq), None)
     if before is None or before.leader is None or before.completing is None or before.stable is not None:
         return None
@@ -266,7 +266,7 @@ def _joined_words(facts: Facts, this: Round, host: HostFacts, at: int) -> str:
 
 
 def _by(step: TraceEvent | None) -> str:
-    """The step behind it. Of a rollout the name alone: its settings stand once in the timeline, not with every pod."""
+    """Format the step behind an event. Of a rollout, only its name: the timeline has its settings once."""
     if step is None or not step.reason:
         return ""
     is_rollout = (step.payload or {}).get("do") == "rolling-restart"
@@ -344,7 +344,7 @@ def _judge_static(facts: Facts, group: GroupFacts, this: Round, client_reason: s
 
 
 def _loop(group: GroupFacts, index: int, verdict: Verdict, before: Blame | None) -> Verdict:
-    """Metadata said to have changed, three times running, is a loop rather than news."""
+    """Turn a third METADATA rejoin of the leader in a row, for the same reason, into a leader-rejoin loop."""
     codes = [str((r.prepare.payload or {}).get("cause_code")) for r in group.rounds[max(0, index - 2) : index + 1]]
     if codes == ["LEADER_REJOIN"] * 3 and verdict.cause is Cause.METADATA and before and before.why == verdict.why:
         return Verdict(Cause.LEADER_REJOIN, verdict.why)

@@ -1,8 +1,8 @@
-"""Which broker's copy of a group counts, while more than one broker has a copy.
+"""The current copy of a group, while more than one broker has a copy.
 
 A coordinator that is cut off keeps its copy of the group until it learns that another broker leads the partition.
-Until then it ends sessions and begins rebalances in it, and none of that can commit, so it is no change of the group.
-The copy that counts is the one that was loaded last, or of a group without a record in the log the one that acts last.
+Until then it ends sessions and begins rebalances in it. None of that can be committed, so the group does not change.
+The current copy is the one that was loaded last; of a group without a record in the log, the one that acted last.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ Member = TypeVar("Member")
 
 @define
 class Copies:
-    """The broker of each group's copy, as the coordinator's events go by, and copies that another one has replaced."""
+    """The broker of each group's current copy, and the copies that another one has replaced."""
 
     _held: dict[str, str | None] = Factory(dict)
     _stale: set[tuple[str, str | None]] = Factory(set)
 
     def counts(self, event: TraceEvent) -> bool:
-        """Whether a coordinator's event is about the copy that counts; to be asked once for each, in order."""
+        """Return whether a coordinator's event is about the current copy. Call it once for each event, in order."""
         group, host = event.group or "?", event.host
         if event.kind is Kind.GROUP_LOADED:
             self._stale.discard((group, host))
@@ -43,15 +43,15 @@ class Copies:
         return True
 
     def replaced(self, event: TraceEvent) -> bool:
-        """Whether what happens at this broker concerns a copy that does not count any more."""
+        """Return whether the copy of an event's group at its broker has been replaced."""
         return (event.group or "?", event.host) in self._stale
 
 
 def as_loaded(members: Iterable[Member], settled: Iterable[tuple[Member, ...]], count: object) -> tuple[Member, ...]:
-    """The members that a new coordinator read from its log, of whom the trace has the number alone.
+    """Return the members that a new coordinator read from its log; the trace has only their number, `count`.
 
-    Who came in a rebalance that was not over is forgotten; who was removed in one is a member again. `settled` are the
-    members of earlier moments at which a record was written, oldest first.
+    Members added or removed in a rebalance that was not over are not in the log: the new coordinator does not know the
+    former, and has the latter. `settled` are the members at earlier writes of a record, oldest first.
     """
     now = tuple(members)
     return next((then for then in reversed([*settled, now]) if len(then) == count), now)

@@ -1,8 +1,8 @@
-"""Who was removed without having asked for it, what had happened to its process, and for how long it had been silent.
+"""Members removed without LeaveGroup: the cause at their processes, and how long they had been silent.
 
-A process that was alive when it was removed was evicted falsely, unless it used another member id by then; for one that
-had died, the silence is the time it took to detect that. A member that leaves because its poll limit ran out is listed
-too: it did not want to go.
+A process that was alive when it was removed was evicted falsely, unless it used another member id by then. For one that
+had died, the silence is the time until the coordinator detected it. A member that leaves because its poll limit ran out
+is listed as well, because its application did not close it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ SENT_AWAY = frozenset({"admin", "fenced", "over-capacity"})
 
 OF_CAUSE = {
     Cause.SESSION_CRASH: EvictionCause.CRASH,
-    Cause.SESSION_PAUSE: EvictionCause.BUSY,  # a pause of the whole process is found before
+    Cause.SESSION_PAUSE: EvictionCause.BUSY,  # `_judge` finds a pause of the whole process before
     Cause.SESSION_STARVED: EvictionCause.STARVED,
     Cause.SESSION_STALL: EvictionCause.STALL,
     Cause.SESSION_NETWORK: EvictionCause.NETWORK,
@@ -37,12 +37,12 @@ OF_CAUSE = {
     Cause.TIMEOUT_INVERSION: EvictionCause.TIMEOUT,
     Cause.ASSIGNOR: EvictionCause.BUSY,
     Cause.CALLBACK: EvictionCause.BUSY,
-    Cause.POLL_LIMIT: EvictionCause.BUSY,  # kept by its handler; a limit that did run out is found before
+    Cause.POLL_LIMIT: EvictionCause.BUSY,  # in its handler; `_judge` finds a limit that ran out before
 }
 
 
 def evictions(facts: Facts, group: GroupFacts) -> Iterator[Eviction]:
-    """The evictions of a group, in order."""
+    """Yield the evictions of a group, in order."""
     for removal in group.removals:
         host = facts.host_of(removal.member)
         expired = _poll_limit(host, removal)
@@ -52,7 +52,7 @@ def evictions(facts: Facts, group: GroupFacts) -> Iterator[Eviction]:
 
 
 def undetected_deaths(facts: Facts, group: GroupFacts) -> Iterator[MemberName]:
-    """Members at the end of the trace whose process had died without leaving."""
+    """Yield the members at the end of the trace whose process had died without leaving."""
     for member in group.members:
         death = _death(facts, facts.host_of(member), member, facts.end_us)
         if death is not None and death.what != "stopped":
@@ -90,7 +90,7 @@ def _judge(
 
 
 def _death(facts: Facts, host: HostFacts | None, member: str, at_us: int) -> Stretch | None:
-    """The end of the life in which the process got this member id, if it had ended by then."""
+    """Return the end of the life in which the process received this member id, if it ended by `at_us`."""
     if host is None:
         return None
     seen = first_seen(facts, member, host)
@@ -98,13 +98,13 @@ def _death(facts: Facts, host: HostFacts | None, member: str, at_us: int) -> Str
 
 
 def _left_behind(host: HostFacts | None, member: str, at_us: int) -> bool:
-    """Whether the process had another member id by then, as a client has that joined again without its own."""
+    """Return whether the process had another member id by then, because it had joined again without this one."""
     known = [one for t, one in host.members if t <= at_us] if host is not None else []
     return member in known and known[-1] != member
 
 
 def _poll_limit(host: HostFacts | None, removal: TraceEvent) -> TraceEvent | None:
-    """The poll limit that ran out under this member id, unless the member has been back since."""
+    """Return the poll limit that ran out under this member id, unless the member was stable again since."""
     for expired in reversed(host.signals.get(Kind.POLL_EXPIRED, []) if host is not None else []):
         if expired.t_us <= removal.t_us and expired.member == removal.member:
             back = host is not None and any(
@@ -115,13 +115,13 @@ def _poll_limit(host: HostFacts | None, removal: TraceEvent) -> TraceEvent | Non
 
 
 def _pause(host: HostFacts | None, begin_us: int, end_us: int) -> Stretch | None:
-    """The last pause of the whole process that touches [begin, end]."""
+    """Return the last pause of the whole process that overlaps [begin, end]."""
     pauses = host.pauses if host is not None else []
     return next((pause for pause in reversed(pauses) if pause.overlaps(begin_us, end_us)), None)
 
 
 def _waited_since(facts: Facts, group: GroupFacts, removal: TraceEvent) -> int | None:
-    """From when on the coordinator had waited for the member; None where it did not wait."""
+    """Return since when the coordinator had waited for the member; None if it did not wait."""
     removed_in = group.removed_in.get(removal.seq)
     if removal.reason == "session-expired":
         return removal.t_us - facts.session_us.get(removal.member or "", DEFAULT_SESSION_US)

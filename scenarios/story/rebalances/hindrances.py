@@ -1,14 +1,14 @@
-"""What hindered a group besides whoever began a rebalance and whoever held it open.
+"""Hindrances of a group, apart from the member that began a rebalance and the one that held it open.
 
-    a JoinGroup or SyncGroup given up    the client's timeout is shorter than the coordinator's hold: it asks in vain
-    offsets refused after a rebalance    an open transaction holds them: the new owner stands still until it ends
-    an assignment that is not written    the coordinator has it, and its log does not take it
-    a partition that nobody owns         although the group is stable: nobody subscribes to it, or a round never came
-    a member that owns nothing           although the group is stable: more members than partitions, mostly
-    offsets that expired                 whoever comes next begins where auto.offset.reset says
+    a JoinGroup or SyncGroup timed out   the client's request timeout is shorter than the coordinator holds the request
+    offsets refused after a rebalance    an open transaction has pending offsets: the new owner waits until it ends
+    an assignment is not written         the coordinator has it, and its append is delayed
+    a partition has no owner             in a stable group: no member subscribes to it, or a rebalance did not follow
+    a member owns no partition           in a stable group: there are mostly more members than partitions
+    offsets expired                      the next owner begins at auto.offset.reset
 
-None of these begins a rebalance, so none is the cause of a generation; each is told with the generation it fell into,
-and the gravest in the headline.
+None of these begins a rebalance, so none is the cause of a generation. Each is listed with the generation in which it
+began, and the headline names the worst.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from groupsim.scenarios.story.rebalances.silence import lost_answer
 from groupsim.scenarios.story.words import count, listed, span
 
 OWNERLESS_US = 10_000_000
-"""Between two owners in a group at rest this much is no pause for breath any more."""
+"""So long without an owner in a stable group is a hindrance."""
 REFUSED = 3
 LONG_WRITE_US = 1_000_000
 _UNSTABLE = "UNSTABLE_OFFSET_COMMIT"
@@ -37,19 +37,19 @@ _HELD = ("JoinGroup", "SyncGroup")
 
 
 def is_timed_out(event: TraceEvent) -> bool:
-    """Whether a client gave up a request that the coordinator holds back on purpose."""
+    """Return whether a request timed out at the client that the coordinator holds on purpose."""
     return event.error == "TIMED_OUT" and event.api in _HELD
 
 
 def is_unstable_offset(event: TraceEvent) -> bool:
-    """Whether a client was told that a transaction holds its offsets."""
+    """Return whether a client received UNSTABLE_OFFSET_COMMIT: a transaction has pending offsets (KIP-447)."""
     return event.error == _UNSTABLE
 
 
 def with_hindrances(
     facts: Facts, group: str, generations: Sequence[Generation], spans: Iterable[Sequence[Span]]
 ) -> list[Generation]:
-    """The generations of a group, each with what hindered it."""
+    """Return the generations of a group, each with its hindrances."""
     begins = [one.began_us for one in generations]
     found: list[list[Hindrance]] = [[] for _ in generations]
     requests = (*_timed_out(facts, group, begins), *_pending(facts, group, begins))
@@ -66,7 +66,7 @@ def _index(begins: Sequence[int], at_us: int) -> int:
 
 
 def _windows(events: Iterable[TraceEvent], begins: Sequence[int]) -> Iterator[list[TraceEvent]]:
-    """Events in order, those of one generation together."""
+    """Yield the events in order, as one list for each generation."""
     for _, together in groupby(events, key=lambda event: _index(begins, event.t_us)):
         yield list(together)
 
@@ -87,7 +87,7 @@ def _timed_out(facts: Facts, group: str, begins: Sequence[int]) -> Iterator[Hind
 
 
 def _lost(facts: Facts, events: Iterable[TraceEvent]) -> str | None:
-    """The fault that swallowed one of these requests, or its answer."""
+    """Return the fault that lost or delayed one of these requests or its answer; None for none."""
     for one in events:
         host = facts.hosts.get(one.host or "")
         asked = one.t_us - int((one.payload or {}).get("took_us", 0))
@@ -116,7 +116,7 @@ def _expired(facts: Facts, group: str, begins: Sequence[int]) -> Iterator[Hindra
 
 
 def _unwritten(facts: Facts, generations: Sequence[Generation]) -> Iterator[Hindrance]:
-    """Assignments that the coordinator had and could not write: its appends were held back."""
+    """Yield assignments that the coordinator had and did not write, because a fault delayed its appends."""
     for one in generations:
         if one.completing_us is None or one.ended_us - one.completing_us < LONG_WRITE_US:
             continue
@@ -134,7 +134,7 @@ def _unwritten(facts: Facts, generations: Sequence[Generation]) -> Iterator[Hind
 
 
 def _ownerless(facts: Facts, generations: Sequence[Generation], spans: Iterable[Sequence[Span]]) -> Iterator[Hindrance]:
-    """Partitions that a process gave up, and that nobody took while the group was at rest."""
+    """Yield times in which released partitions had no owner while the group was stable."""
     deleted = {one.topic for one in facts.metadata if (one.payload or {}).get("partitions") == 0}
     quiet = list(stable_times(facts, generations))
     together: dict[tuple[int, int], list[tuple[Span, int, int]]] = {}
@@ -143,7 +143,7 @@ def _ownerless(facts: Facts, generations: Sequence[Generation], spans: Iterable[
             if old is None or old.released_us is None or old.release == "crashed" or old.partition.topic in deleted:
                 continue
             until = facts.end_us if new is None else new.owned_us
-            if until - old.released_us < OWNERLESS_US:  # nearly always: most change hands at once
+            if until - old.released_us < OWNERLESS_US:  # nearly always: the next owner takes it at once
                 continue
             for begin, end in _within(facts, quiet, old, until):
                 together.setdefault((begin // SECOND_US, end // SECOND_US), []).append((old, begin, end))
@@ -154,17 +154,17 @@ def _ownerless(facts: Facts, generations: Sequence[Generation], spans: Iterable[
 
 
 def stable_times(facts: Facts, generations: Sequence[Generation]) -> Iterator[tuple[int, int]]:
-    """The times in which a group was stable."""
+    """Yield the times in which a group was stable."""
     for this, following in pairwise((*generations, None)):
         if this is not None and this.stable_us is not None:
             yield this.stable_us, facts.end_us if following is None else following.began_us
 
 
 def _within(facts: Facts, quiet: Sequence[tuple[int, int]], old: Span, until_us: int) -> Iterator[tuple[int, int]]:
-    """Long stretches of rest without an owner.
+    """Yield long stretches in which the group was stable and a partition had no owner.
 
-    A process that ends as it lets go is still a member until it has left or its session is over: the group is at rest
-    because it does not know better, and whatever is told of that end says so.
+    A process that ends when it releases a partition stays a member until its LeaveGroup or the end of its session. The
+    group is stable so long because the coordinator does not know; the story of that end covers it.
     """
     released = old.released_us or 0
     gone = facts.host(old.host).end_between(released - 1, released + SECOND_US) is not None
@@ -177,7 +177,7 @@ def _within(facts: Facts, quiet: Sequence[tuple[int, int]], old: Span, until_us:
 
 
 def _idle(facts: Facts, generations: Sequence[Generation], spans: Sequence[Sequence[Span]]) -> Iterator[Hindrance]:
-    """Members without a partition in a group at rest: whoever was added does not help."""
+    """Yield the members without a partition in a stable group: further members do not help."""
     before: set[str] = set()
     for this, (begin, end) in zip(
         (one for one in generations if one.stable_us is not None), stable_times(facts, generations), strict=True
@@ -192,7 +192,7 @@ def _idle(facts: Facts, generations: Sequence[Generation], spans: Sequence[Seque
 
 
 def _runs(facts: Facts, name: str, at_us: int) -> bool:
-    """Whether a process is known to run then."""
+    """Return whether a process is known to run at a moment."""
     host = facts.hosts.get(name)
     started = latest(host.started, at_us) if host is not None else None
     return host is not None and started is not None and host.end_between(started - 1, at_us) is None
@@ -202,7 +202,7 @@ def _runs(facts: Facts, name: str, at_us: int) -> bool:
 
 
 def worst_hindrance(generations: Sequence[Generation], main: Generation) -> Hindrance | None:
-    """What the headline names besides its main generation: deleted offsets first, then what lasted longest."""
+    """Return the hindrance for the headline beside its main generation: deleted offsets first, then the longest."""
     besides = (one for generation in generations for one in generation.hindrances)
     found = [one for one in besides if not one.minor and one.cause is not main.cause]
     return max(found, key=lambda one: (one.cause is Cause.OFFSET_EXPIRY, one.ended_us - one.began_us), default=None)

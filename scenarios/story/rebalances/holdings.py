@@ -1,8 +1,8 @@
-"""Who holds which partition, followed while the trace is read, with no more than what is asked for later.
+"""The holdings of partitions by processes, followed while the trace is read, with only what the story needs later.
 
-When a handler finished records is kept at a few instants only: the last two, and those before an event that a measure
-looks back from (another owner can fetch, the coordinator removes the member). The time between two records is kept
-where the partition stood still for long although records waited, which is what a stall is made of.
+Of the instants at which a handler finished records a few are kept: the last two, and those before an event from which a
+measure looks back (another owner can fetch, the coordinator removes the member). The time between two records is kept
+if the partition stood still for long although records waited: stalls are made of these times.
 """
 
 from __future__ import annotations
@@ -18,17 +18,18 @@ from groupsim.scenarios.story.records.delivery_ledger import DeliveryLedger
 from groupsim.scenarios.story.records.log_growth import Growth
 
 STALL_US = 30_000_000
-"""A partition that stands still for less, with an owner that is alive, is no stall."""
+"""A partition that stands still for less while its owner is alive is no stall."""
 ENDS = {Kind.PROCESS_CRASHED: "crashed", Kind.PROCESS_STOPPED: "closed", Kind.PROCESS_FAILED: "failed"}
 
-At = tuple[str, tuple[str | None, int | None]]  # a process, and a partition that it has
+At = tuple[str, tuple[str | None, int | None]]  # a process and a partition
 Key = tuple[str, TopicPartition]  # group and partition
 
 
 @frozen
 class Idle:
-    """A time without a processed record. Records waited from `since_us` on; None where the log's end is not known yet,
-    and `done` is then what the group had come to.
+    """A time without a processed record. Records waited from `since_us` on.
+
+    `since_us` is None if the log's end is not known yet; `done` is then the offset up to which the group had processed.
     """
 
     began_us: int
@@ -39,7 +40,7 @@ class Idle:
 
 @define(eq=False)
 class Holding:
-    """A span while it is being read."""
+    """The span of one owner of a partition, while the trace is read."""
 
     partition: TopicPartition
     group: str
@@ -50,22 +51,22 @@ class Holding:
     fetchable_us: int | None = None
     released_us: int | None = None
     release: str | None = None
-    released_alive: bool = False  # by its owner, which was alive
-    flushing_us: int | None = None  # when the callback began at whose end it was released
+    released_alive: bool = False  # released by its owner, not by the end of the process
+    flushing_us: int | None = None  # begin of the callback that ended with the release
     silenced_us: int | None = None  # the last pause
     resumed_us: int | None = None  # its end
-    removed: bool = False  # the coordinator counts its owner no more
-    processed: list[int] = Factory(list)  # some of the instants at which records were finished, the last always
+    removed: bool = False  # its owner is no member at the coordinator any more
+    processed: list[int] = Factory(list)  # instants at which records were finished: some, and the last
     idle: list[Idle] = Factory(list)
-    _free: int = 0  # how many of the last entries of `processed` nothing looks back to
+    _free: int = 0  # the number of last entries of `processed` that no measure needs
 
     @property
     def active_us(self) -> int:
-        """When it last finished records, or could begin to."""
+        """When it last finished records, or became able to fetch."""
         return self.processed[-1] if self.processed else self.fetchable_us or self.owned_us
 
     def work(self, at_us: int) -> None:
-        """Its owner has finished records."""
+        """Note that its owner has finished records."""
         kept = self.processed
         if kept and kept[-1] == at_us:
             return
@@ -76,18 +77,18 @@ class Holding:
             self._free += 1
 
     def mark(self) -> None:
-        """What is known of its records at this instant is asked for later."""
+        """Keep the last instants of `processed`: a measure looks back from here."""
         self._free = -1
 
     def processed_before(self, at_us: int) -> int | None:
-        """When the last record was processed, not after `at_us`."""
+        """Return when the last record not after `at_us` was processed; None for none."""
         index = bisect_right(self.processed, at_us)
         return self.processed[index - 1] if index else None
 
     def unserved_from(self, until_us: int) -> tuple[int, str]:
-        """When it could no longer be worked on, and how that came about; `until_us` itself if it could until then.
+        """Return since when no process could work on it, and why; `until_us` itself if its owner could until then.
 
-        Records whose handling ends during the revocation callback are served.
+        Records whose handling ends during the revocation callback count as served.
         """
         if self.silenced_us is not None and not self._came_back(until_us):
             return self.silenced_us, "paused"
@@ -99,14 +100,14 @@ class Holding:
         return max(begun, self.processed_before(until_us) or 0), "released"
 
     def _came_back(self, at_us: int) -> bool:
-        """Whether it worked again after its pause, or could have: not if it woke up only to find the partition lost."""
+        """Return whether its owner worked after its pause, or could have: not if it resumed and lost the partition."""
         silenced = self.silenced_us or 0
         if (self.processed_before(at_us) or 0) > silenced:
             return True
         return self.resumed_us is not None and self.resumed_us <= at_us and self.release != "lost"
 
     def frozen(self) -> Span:
-        """The span as a value."""
+        """Return the span as a value."""
         return Span(
             self.partition,
             self.host,
@@ -121,7 +122,7 @@ class Holding:
 
 @define(eq=False)
 class PartitionSlot:
-    """One process on one partition: what it holds of it just now, and the book of its group."""
+    """One process and one partition: its present holding of it, and the ledger of its group."""
 
     ledger: DeliveryLedger
     holding: Holding | None = None
@@ -136,7 +137,7 @@ class Holdings:
     _live: dict[Key, list[Holding]] = Factory(dict)
 
     def slot(self, host: str, place: tuple[str | None, int | None], ledger: DeliveryLedger) -> PartitionSlot:
-        """The shift of a process on a partition, made on first use."""
+        """Return the slot of a process and a partition; create it on first use."""
         mine = self._slots.setdefault(host, {})
         known = mine.get(place)
         if known is None:
@@ -144,10 +145,10 @@ class Holdings:
         return known
 
     def own(self, event: TraceEvent, group: str, ledger: DeliveryLedger) -> None:
-        """A process has a partition from now on."""
+        """Note that a process owns a partition from now on."""
         host = event.host or "?"
         slot = self.slot(host, (event.topic, event.partition), ledger)
-        if slot.holding is not None:  # it has that already: the same span goes on
+        if slot.holding is not None:  # it owns the partition already: the same span goes on
             return
         partition = TopicPartition(event.topic or "", event.partition or 0)
         holding = Holding(partition, group, host, event.member, event.generation, event.t_us)
@@ -156,7 +157,7 @@ class Holdings:
         self._live.setdefault((group, partition), []).append(holding)
 
     def place(self, event: TraceEvent) -> None:
-        """A process can fetch a partition."""
+        """Note that a process can fetch a partition."""
         holding = self._of(event)
         if holding is not None and holding.fetchable_us is None:
             holding.fetchable_us = event.t_us
@@ -165,14 +166,14 @@ class Holdings:
                     other.mark()
 
     def release(self, event: TraceEvent, growth: Growth) -> None:
-        """A process has given a partition up."""
+        """Note that a process has released a partition."""
         slot = self._slots.get(event.host or "?", {}).get((event.topic, event.partition))
         if slot is not None and slot.holding is not None:
             slot.holding.released_alive = True
             self._end(slot, slot.holding, event.t_us, event.reason, growth)
 
     def of_process(self, event: TraceEvent, growth: Growth) -> None:
-        """A pause silences, an end releases, all that the process holds."""
+        """Note a pause, or the end of a process, for all partitions that it owns."""
         for slot in self._slots.get(event.host or "", {}).values():
             holding = slot.holding
             if holding is None:
@@ -185,7 +186,7 @@ class Holdings:
                 self._end(slot, holding, event.t_us, ENDS[event.kind], growth)
 
     def removed(self, host: str | None, event: TraceEvent, growth: Growth) -> None:
-        """The coordinator has removed a member: what its process still holds is not expected to move."""
+        """Note that the coordinator has removed a member: its process makes no progress on what it still owns."""
         for slot in self._slots.get(host or "", {}).values():
             holding = slot.holding
             if holding is not None and (holding.group, holding.member) == (event.group, event.member):
@@ -194,7 +195,7 @@ class Holdings:
                 holding.removed = True
 
     def finish(self, end_us: int, growth: Growth) -> None:
-        """The trace is over."""
+        """Complete all holdings at the end of the trace."""
         for slots in self._slots.values():
             for slot in slots.values():
                 if slot.holding is not None:
@@ -212,7 +213,7 @@ class Holdings:
 
 
 def look(slot: PartitionSlot, holding: Holding, at_us: int, growth: Growth) -> None:
-    """Keep the time up to now without a processed record, if records waited for long in it."""
+    """Keep the time since the last processed record, if records waited in it for `STALL_US`."""
     began, ledger = holding.active_us, slot.ledger
     if at_us - began < STALL_US or holding.removed:  # nearly always
         return
@@ -221,7 +222,7 @@ def look(slot: PartitionSlot, holding: Holding, at_us: int, growth: Growth) -> N
         since = growth.beyond(holding.partition, done, began, at_us, STALL_US)
     elif ledger.grows:
         since = None if ledger.behind_us is None else max(began, ledger.behind_us)
-    else:  # the log's end is known when the trace is over
+    else:  # the log's end is known at the end of the trace
         holding.idle.append(Idle(began, at_us, None, done))
         return
     if since is not None and at_us - since >= STALL_US:

@@ -1,9 +1,9 @@
-"""What was new in the metadata for which a member joined again.
+"""The change of metadata for which a member joined again.
 
-A client says no more than that its metadata has changed. What had is the newest of what the trace tells since the group
-first met: a topic that appeared, went or grew; for members with `client.rack` also a broker that went or came back, and
-replicas that moved, because the racks of the replicas are part of what such a leader compares (KIP-881, KAFKA-20778).
-A topic that was there before the group is no news, so nothing is made up where the trace does not tell.
+A client states only that its metadata has changed. The change is the newest one in the trace since the group's first
+rebalance: a topic created, deleted or expanded. For members with `client.rack` it may also be a broker that was fenced
+or unfenced, or replicas that moved, because such a leader compares the racks of the replicas (KIP-881, KAFKA-20778).
+Without such a change in the trace the clause is the client's own reason.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _STEPS = {"crash-broker": "went", "stop-broker": "went", "restart-broker": "was 
 def metadata_change(
     facts: Facts, group: GroupFacts, host: HostFacts | None, at_us: int, client_reason: str | None
 ) -> str:
-    """A clause that says what a member of `group` had learnt by `at_us`; else what the client itself said."""
+    """Return a clause about the change that a member of `group` had learned by `at_us`, or the client's reason."""
     since = group.rounds[0].prepare.t_us
     news = [change for change in facts.metadata if since < change.t_us <= at_us]
     if client_reason and "subscription" in client_reason:
@@ -36,12 +36,12 @@ def metadata_change(
 
 
 def _subscribed(facts: Facts, at_us: int) -> bool:
-    """Whether the scenario had somebody subscribe to something else by then: that explains itself."""
+    """Return whether the scenario had a step `subscribe` by then, which explains the change."""
     return any((one.payload or {}).get("do") == "subscribe" and one.t_us <= at_us for one in facts.actions)
 
 
 def _moves(event: TraceEvent) -> bool:
-    """Whether it can change the racks that a client is told of."""
+    """Return whether an event can change the racks in a Metadata response."""
     if event.kind is Kind.ACTION:
         return (event.payload or {}).get("do") in _STEPS
     return event.kind in _RACKS and (event.kind is not Kind.PARTITION_LEADER or event.reason == "moved")

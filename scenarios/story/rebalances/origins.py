@@ -1,4 +1,4 @@
-"""Steps and faults of the scenario behind what a member did: its end, a new member id, a request without an answer."""
+"""Steps and faults of the scenario that caused a member's end, its new member id, or a request without an answer."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from groupsim.scenarios.story.rebalances.silence import (
 from groupsim.scenarios.story.words import clock
 
 ENDING = frozenset({"stop", "restart", "scale", "rolling-restart", "subscribe", "remove-member"})
-"""Steps at whose end a member leaves. A start brings a member to the group, and never takes it away."""
+"""Steps that make a member leave. A start makes one join, and never leave."""
 REMOVING = "remove-member"
 _AIMED = frozenset({"stop", "restart"})
 
 
 def do_of(step: TraceEvent | None) -> str:
-    """The action of a step, as the file names it; empty for no step."""
+    """Return the action of a step, as in the scenario file; empty for no step."""
     return str((step.payload or {}).get("do", "")) if step is not None else ""
 
 
 def ending_step(facts: Facts, host: HostFacts | None, event: TraceEvent) -> TraceEvent | None:
-    """The step that made a member leave.
+    """Return the step that made a member leave; None if it is not known.
 
-    A member that is stopped while it joins leaves when the answer to its JoinGroup comes: the chain of causes then
-    goes back to its start, and the step is found by its target instead.
+    A member that is stopped while it joins leaves when the answer to its JoinGroup arrives. The chain of causes then
+    leads back to its start, and the step is found by its target instead.
     """
     nearest = facts.nearest(event, Kind.ACTION)
     if host is None:
@@ -45,12 +45,12 @@ def ending_step(facts: Facts, host: HostFacts | None, event: TraceEvent) -> Trac
 
 
 def life_began(host: HostFacts, at_us: int) -> int:
-    """The start of the life that a process was in."""
+    """Return when the life of a process began that it was in at a moment."""
     return max((t for t in host.started if t <= at_us), default=0)
 
 
 def lost_with_coordinator(facts: Facts, group: GroupFacts, this: Round, host: HostFacts) -> Verdict | None:
-    """The round before had this member's JoinGroup, and ended with the coordinator that held it."""
+    """Judge a member whose JoinGroup was lost when its coordinator stopped during the round before."""
     before = next((one for one in reversed(group.rounds) if one.prepare.seq < this.prepare.seq), None)
     if before is None or before.stable is not None:
         return None
@@ -62,7 +62,7 @@ def lost_with_coordinator(facts: Facts, group: GroupFacts, this: Round, host: Ho
 
 
 def under_another_id(facts: Facts, group: GroupFacts, this: Round, host: HostFacts, member: str) -> Verdict | None:
-    """The same life of the process has a member id that the coordinator still counts, and joined without it."""
+    """Judge a process that joined without the member id under which the coordinator still has it."""
     at = this.prepare.t_us
     born = life_began(host, at)
     former = [known for t, known in host.members if t >= born and known != member and known in this.known]
@@ -85,13 +85,13 @@ def under_another_id(facts: Facts, group: GroupFacts, this: Round, host: HostFac
 
 
 def fault_at(facts: Facts, host: HostFacts, begin_us: int, end_us: int) -> Stretch | None:
-    """The last fault that was aimed at this process and in force in [begin, end]."""
+    """Return the last fault on this process that was active in [begin, end]; None for none."""
     mine = (one for one in facts.faults.values() if one.where == host.name and one.overlaps(begin_us, end_us))
     return max(mine, key=lambda one: one.began_us, default=None)
 
 
 def answered_wrongly(fault: Stretch) -> Verdict | None:
-    """The verdict on a fault that answers a request with an error of its own."""
+    """Return the verdict on a fault that answers a request with an error; None for another kind of fault."""
     if fault.kind != "AnswerError":
         return None
     ended = fault.ended_us if fault.ended_us is not None else fault.began_us
@@ -99,6 +99,6 @@ def answered_wrongly(fault: Stretch) -> Verdict | None:
 
 
 def wrong_answer(facts: Facts, host: HostFacts, begin_us: int, end_us: int) -> Verdict | None:
-    """The wrong answer that a fault gave this process in [begin, end]."""
+    """Return the verdict on the last fault on this process in [begin, end] if it answered a request wrongly."""
     fault = fault_at(facts, host, begin_us, end_us)
     return answered_wrongly(fault) if fault is not None else None

@@ -1,10 +1,10 @@
-"""Who owned which partition when, and how long each was unserved between two owners.
+"""The owners of each partition over time, and its unserved time between two owners.
 
-Unserved time is the one measure of standing still: no process could work on the partition. It begins when the old
-owner begins to release the partition (the callback included), crashes or is paused, and ends when the new owner can
-fetch. The traffic does not matter: a partition without records is served, and so is one whose owner is busy in a
-handler, which is lag. An owner that is evicted and goes on working serves its partition until the next one can fetch:
-what it processes after that is an overlap.
+Unserved time is the one measure of a stopped partition: no process could work on it. It begins when the old owner
+begins to release the partition (the callback included), crashes or is paused, and ends when the new owner can fetch.
+Traffic does not matter: a partition without records is served, and so is one whose owner is busy in a handler, which is
+lag. An owner that is evicted and goes on working serves its partition until the next owner can fetch; what it processes
+after that is an overlap.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from groupsim.scenarios.story.rebalances.holdings import Holding, Key
 
 
 def holdings(facts: Facts) -> dict[Key, list[Holding]]:
-    """All spans by group and partition, in the order they began, with the callbacks that released them."""
+    """Return all spans by group and partition, in order, each with the begin of the callback that released it."""
     for spans in facts.holdings.spans.values():
         for one in spans:
             if one.released_alive and one.released_us is not None:
@@ -28,7 +28,7 @@ def holdings(facts: Facts) -> dict[Key, list[Holding]]:
 
 
 def standstills(spans: Iterable[Holding], end_us: int) -> list[Standstill]:
-    """The times one partition was unserved, from its spans in order."""
+    """Return the times in which one partition was unserved, from its spans in order."""
     found: list[Standstill] = []
     worked: Holding | None = None  # the last owner that could fetch
     for holding in spans:
@@ -44,7 +44,7 @@ def standstills(spans: Iterable[Holding], end_us: int) -> list[Standstill]:
 
 
 def _at_the_end(holding: Holding, end_us: int) -> bool:
-    """An orderly end at the very end of the trace leaves nothing standing."""
+    """Return whether the owner closed at the very end of the trace, which is no standstill."""
     return holding.release == "closed" and (holding.released_us or 0) >= end_us
 
 
@@ -55,7 +55,7 @@ def _between(old: Holding, new: Holding) -> Standstill:
 
 
 def overlaps(spans: list[Holding]) -> list[Overlap]:
-    """Where an old owner went on processing after the new one could fetch."""
+    """Return the times in which an old owner went on processing after the new one could fetch."""
     found = []
     for old, new in pairwise(spans):
         if old.host == new.host or new.fetchable_us is None or not old.processed:
@@ -66,7 +66,7 @@ def overlaps(spans: list[Holding]) -> list[Overlap]:
 
 
 def owned_twice_us(spans: Iterable[Span], end_us: int) -> int:
-    """How long partitions had two owners or more, summed over partitions."""
+    """Return how long partitions had two owners or more, summed over partitions."""
     total = 0
     reached: dict[TopicPartition, int] = {}
     for span in sorted(spans, key=lambda one: (one.owned_us, one.host)):
@@ -78,7 +78,7 @@ def owned_twice_us(spans: Iterable[Span], end_us: int) -> int:
 
 
 def moves(spans: list[Holding]) -> list[tuple[int | None, int, Move]]:
-    """Changes of process of one partition: generation, instant, move."""
+    """Return the moves of one partition between processes: generation, instant, move."""
     found: list[tuple[int | None, int, Move]] = []
     for index in range(1, len(spans)):
         old, new = spans[index - 1], spans[index]
@@ -90,18 +90,18 @@ def moves(spans: list[Holding]) -> list[tuple[int | None, int, Move]]:
 
 
 def _came_from(spans: list[Holding], index: int) -> str | None:
-    """The process that had the partition before the owner at `index`."""
+    """Return the process that owned the partition before the owner at `index`."""
     owner = spans[index].host
     return next((spans[i].host for i in range(index - 1, -1, -1) if spans[i].host != owner), None)
 
 
 def union_us(stretches: Iterable[tuple[int, int]]) -> int:
-    """Length of the union of [begin, end) stretches."""
+    """Return the length of the union of [begin, end) stretches."""
     return sum(end - begin for begin, end in united(stretches))
 
 
 def united(stretches: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """The union of [begin, end) stretches, as stretches that do not touch, in order."""
+    """Return the union of [begin, end) stretches, as stretches that do not touch, in order."""
     found: list[tuple[int, int]] = []
     for begin, end in sorted(stretches):
         if found and begin <= found[-1][1]:

@@ -1,4 +1,4 @@
-"""Partitions as ranges, and who has them: a member of a large group has hundreds, in every generation of a story."""
+"""Partitions as ranges, and their owners: a member of a large group has hundreds of them in every generation."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ class PartitionSet:
     topics: tuple[tuple[str, Runs], ...] = ()
 
     def __len__(self) -> int:
-        """How many partitions it has."""
+        """Return the number of its partitions."""
         return sum(last - first + 1 for _, runs in self.topics for first, last in runs)
 
     def __iter__(self) -> Iterator[TopicPartition]:
-        """Its partitions, by topic and number."""
+        """Yield its partitions, by topic and number."""
         for topic, runs in self.topics:
             for first, last in runs:
                 for number in range(first, last + 1):
@@ -30,7 +30,7 @@ class PartitionSet:
 
 
 def partition_set(partitions: Iterable[tuple[str, int]]) -> PartitionSet:
-    """The set of these partitions."""
+    """Return the set of these partitions."""
     numbers: dict[str, list[list[int]]] = {}
     for topic, number in sorted(set(partitions)):
         runs = numbers.setdefault(topic, [])
@@ -43,7 +43,7 @@ def partition_set(partitions: Iterable[tuple[str, int]]) -> PartitionSet:
 
 @frozen
 class MemberShare:
-    """The partitions of one member in one generation; `moved`: those that another process had before."""
+    """The partitions of one member in one generation; `moved`: those that another process owned before."""
 
     host: str
     member: str | None
@@ -53,7 +53,7 @@ class MemberShare:
 
 @frozen
 class Assignment:
-    """Who owns what in one generation.
+    """The owners of all partitions in one generation.
 
     shares     each member's partitions
     unowned    partitions that no member has, of the topics that members subscribe to

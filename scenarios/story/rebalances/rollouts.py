@@ -1,9 +1,9 @@
-"""When a rollout was over: the figure an SRE asks for first.
+"""The duration of a rollout, which an SRE asks for first.
 
-A rollout's pods are all ready when the scenario says so (`rollout.ended`). Its group is at rest later: when the
-coordinator calls it Stable, every pod that runs now is a member, and no process that is dead is one any more. A
-cooperative rebalance has a second round; then it is the end of that one. What counts is the time from the first
-SIGTERM (for a rollout that only adds pods, from its step) to that moment.
+The pods of a rollout are ready with the event `rollout.ended`. Its group settles later: when it is Stable, every pod
+that runs is a member, and no member's process is dead. A cooperative rebalance has a second round (KIP-429); the group
+then settles at its end. The duration is the time from the first SIGTERM (for a rollout that only adds pods, from its
+step) to that moment.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _STEP = "rolling-restart"
 
 
 def rollout_ended(facts: Facts, event: TraceEvent) -> None:
-    """All pods are ready; the group may be at rest already, as one of static members is."""
+    """Note that all pods are ready. The group may have settled already, as one of static members does."""
     facts.rollouts.append(FinishedRollout(event))
     group = facts.groups.get(event.group or "?")
     if group is not None:
@@ -30,7 +30,7 @@ def rollout_ended(facts: Facts, event: TraceEvent) -> None:
 
 
 def settle(facts: Facts, group: GroupFacts, event: TraceEvent) -> None:
-    """After an event that may bring a group to rest: note it for the rollouts that wait for that."""
+    """After an event with which a group may settle: note the time for the rollouts that wait for it."""
     for one in facts.rollouts:
         waits = one.settled_us is None and one.event.group == group.name
         if waits and group.open is None and not (_missing(facts, group, one) or any(_dead(facts, group))):
@@ -38,19 +38,19 @@ def settle(facts: Facts, group: GroupFacts, event: TraceEvent) -> None:
 
 
 def _missing(facts: Facts, group: GroupFacts, one: FinishedRollout) -> list[str]:
-    """Pods of the rollout whose present life is no member of the group."""
+    """Return the pods of a rollout that are not members of the group with their present life."""
     present = {facts.process.get(member) for member in group.members if not _is_dead(facts, member)}
     return [str(pod) for pod in (one.event.payload or {})["pods"] if pod not in present]
 
 
 def _is_dead(facts: Facts, member: str) -> bool:
-    """Whether the life in which the process got this member id is over."""
+    """Return whether the life has ended in which the process received this member id."""
     host = facts.host_of(member)
     return host is not None and bool(host.ended) and host.ended[-1].began_us >= first_seen(facts, member, host)
 
 
 def rollouts(facts: Facts, group: GroupFacts, generations: Sequence[Generation]) -> Iterator[Rollout]:
-    """The rollouts of a group in order, those that were not over included."""
+    """Yield the rollouts of a group in order, including those that were not over."""
     ended = {one.event.cause: one for one in facts.rollouts if one.event.group == group.name}
     for step in facts.actions:
         payload = step.payload or {}
@@ -90,7 +90,7 @@ def _dead(facts: Facts, group: GroupFacts) -> Iterator[str]:
 
 
 def _with_second_rounds(settled_us: int | None, generations: Sequence[Generation]) -> int | None:
-    """The end of the second rounds that followed at once; None when the last of them had none."""
+    """Return the end of the second rounds that followed; None if the last of them was never stable."""
     if settled_us is None:
         return None
     later = takewhile(lambda one: one.follow_up, (one for one in generations if one.began_us >= settled_us))
@@ -102,7 +102,7 @@ def _with_second_rounds(settled_us: int | None, generations: Sequence[Generation
 
 
 def timeline_entries(found: Sequence[Rollout]) -> Iterator[TimelineEntry]:
-    """A line of the timeline for the last pod of each."""
+    """Yield a line of the timeline for the last pod of each rollout."""
     for one in found:
         if one.ready_us is not None:
             yield TimelineEntry(
@@ -111,7 +111,7 @@ def timeline_entries(found: Sequence[Rollout]) -> Iterator[TimelineEntry]:
 
 
 def rollout_line(one: Rollout) -> str:
-    """What is told of a rollout below the name of its group."""
+    """Return the line about a rollout below the name of its group."""
     begin = f"first stop {clock(one.since_us)}" if one.first_stop_us is not None else f"begun {clock(one.since_us)}"
     if one.ready_us is None:
         return f"rollout ({one.kind}): not over when the run ended; {begin}"
@@ -132,7 +132,7 @@ def _why_not(one: Rollout) -> str:
 
 
 def headline_part(found: Sequence[Rollout]) -> str:
-    """What the headline adds: how long the longest took, or that one was not over."""
+    """Return the headline's part: the duration of the longest rollout, or that one was not over."""
     if not found:
         return ""
     took = [one.took_us for one in found]

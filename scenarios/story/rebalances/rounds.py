@@ -1,4 +1,4 @@
-"""From the coordinator's rounds to generations: the times, who was late, who never came, how it ended."""
+"""From the coordinator's rounds to generations: times, late and absent members, outcome."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from groupsim.scenarios.story.rebalances.silence import (
 )
 from groupsim.scenarios.story.words import clock
 
-TRIVIAL_US = 1_000  # the last of several joins within a millisecond was not late
+TRIVIAL_US = 1_000  # a join within a millisecond is not late
 
 
 def generations(facts: Facts, group: GroupFacts) -> list[Generation]:
-    """All generations of a group, in order."""
+    """Return all generations of a group, in order."""
     found: list[Generation] = []
     before: Blame | None = None
     for index, this in enumerate(group.rounds):
@@ -91,7 +91,7 @@ def _until(facts: Facts, this: Round) -> int:
 
 
 def _late(facts: Facts, this: Round, found: Blame) -> LateMember | None:
-    """The last of the members it waited for, not counting whoever began it nor newcomers."""
+    """Return the last member to join; None in the first generation, or if it joined within a millisecond."""
     begin = this.prepare.t_us
     awaited = {m: t for m, t in this.arrivals.items() if m in this.known or found.cause is not Cause.FIRST_START}
     if not awaited or found.cause is Cause.FIRST_START:
@@ -104,7 +104,7 @@ def _late(facts: Facts, this: Round, found: Blame) -> LateMember | None:
 
 
 def _absent(facts: Facts, this: Round) -> list[LateMember]:
-    """Members removed while it was open, other than those who left in an orderly way."""
+    """Return the members that were removed during the round without LeaveGroup, and why they did not join."""
     begin, until = this.prepare.t_us, _until(facts, this)
     ended = this.ended.t_us if this.ended else facts.end_us
     missing = []
@@ -127,18 +127,18 @@ def _absent(facts: Facts, this: Round) -> list[LateMember]:
 
 
 def _orderly(facts: Facts, removal: TraceEvent) -> bool:
-    """Whether it went by itself, or was sent away, without the group having waited for it."""
+    """Return whether a member left, or was removed by an administrator or fenced: the group did not wait for it."""
     return removal.reason in ("admin", "fenced") or (removal.reason == "left" and not _gave_up(facts, removal))
 
 
 def _gave_up(facts: Facts, removal: TraceEvent) -> bool:
-    """It left because its poll limit ran out: until then it was expected."""
+    """Return whether a member left because its poll limit ran out: until then the group waited for it."""
     host = facts.host_of(removal.member)
     return host is not None and host.signal(Kind.POLL_EXPIRED, removal.t_us - 5_000_000, removal.t_us) is not None
 
 
 def _why_pending(facts: Facts, removal: TraceEvent) -> Verdict:
-    """What became of a client that was given a member id and did not come back with it."""
+    """Judge a client that received a member id and did not join with it (KIP-394)."""
     host, member = facts.host_of(removal.member), removal.member or ""
     given = first_seen(facts, member, host) if host is not None else 0
     end = host.end_between(given - 1, removal.t_us) if host is not None else None

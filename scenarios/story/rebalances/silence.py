@@ -1,4 +1,4 @@
-"""Why a member fell silent or came late: what its process, the coordinator and the network were doing meanwhile."""
+"""Why a member sent no heartbeats or joined late: its process, the coordinator and the network at that time."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from groupsim.scenarios.story.facts import Facts, HostFacts, Round, Stretch
 from groupsim.scenarios.story.words import clock, span
 
 DEFAULT_SESSION_US = 45_000_000
-TOGETHER_US = 50_000  # members that fail within this, while alive, point at the coordinator (log-formats reference, 8)
+TOGETHER_US = 50_000  # live members that expire within this point at the coordinator (log-formats reference, 8)
 NOTICEABLE_US = 200_000
 OFTEN = 3
 LONGEST_ASSIGNMENT_US = 600_000_000
@@ -30,19 +30,19 @@ STALLING_WORDS = ("stall", "stands still")
 
 @frozen
 class Verdict:
-    """A cause and a clause that says it of the member."""
+    """A cause, and a clause about it whose subject is the member."""
 
     cause: Cause | None
     why: str
 
 
 def first_seen(facts: Facts, member: str, host: HostFacts) -> int:
-    """When this member id appeared."""
+    """Return when the process received this member id; 0 if not known."""
     return next((t for t, known in host.members if known == member), 0)
 
 
 def why_expired(facts: Facts, removal: TraceEvent) -> Verdict:
-    """Why a member's heartbeats stopped coming."""
+    """Return why a member's heartbeats did not arrive."""
     member = removal.member or "?"
     session = facts.session_us.get(member, DEFAULT_SESSION_US)
     begin = removal.t_us - session - session // 10
@@ -65,7 +65,7 @@ def why_expired(facts: Facts, removal: TraceEvent) -> Verdict:
 
 
 def _leading(facts: Facts, removal: TraceEvent) -> Round | None:
-    """The round of which the member, as its leader, owed the assignment when it was removed."""
+    """Return the round whose assignment was missing when its leader, this member, was removed; None for none."""
     rounds = facts.groups[removal.group].rounds if removal.group in facts.groups else []
     for this in reversed(rounds):
         if this.completing is not None and this.completing.seq < removal.seq:
@@ -82,14 +82,14 @@ def _assigning(facts: Facts, host: HostFacts, this: Round) -> Verdict:
 
 
 def computed_by(host: HostFacts, member: str | None, since_us: int) -> TraceEvent | None:
-    """The assignment that a process computed under this member id, not under a later one, from `since_us` on."""
+    """Return the assignment that a process computed with this member id from `since_us` on; None for none."""
     known = host.signals.get(Kind.ASSIGNMENT_COMPUTED, [])
     until = since_us + LONGEST_ASSIGNMENT_US
     return next((one for one in known if since_us <= one.t_us <= until and one.member in (None, member)), None)
 
 
 def _left_behind(facts: Facts, host: HostFacts, removal: TraceEvent) -> Verdict | None:
-    """The process went on under another member id: nothing was to be heard of this one any more."""
+    """Judge a process that went on with another member id, and so sent no heartbeats for this one."""
     member, at_us = removal.member or "", removal.t_us
     known = [one for one in host.members if one[0] <= at_us]
     if not known or known[-1][1] == member or member not in {name for _, name in known}:
@@ -121,12 +121,12 @@ def _paused(host: HostFacts, begin: int, end: int) -> Verdict | None:
 
 
 def own_standstill(host: HostFacts, begin: int, end: int) -> Verdict | None:
-    """What kept a process from its heartbeats, of its own: a pause, or a heartbeat thread without time."""
+    """Judge a process that sent no heartbeats for a pause or a starved heartbeat thread; None for neither."""
     return _paused(host, begin, end) or _starved(host, begin, end)
 
 
 def _starved(host: HostFacts, begin: int, end: int) -> Verdict | None:
-    """Its heartbeat thread got no time for the better part of the session, while its application ran on."""
+    """Judge a heartbeat thread that got no CPU time for half of [begin, end], while the application ran."""
     starved = _longest(host.starved, begin, end)
     if starved is None or _within(starved, begin, end) < (end - begin) // 2:
         return None
@@ -136,7 +136,7 @@ def _starved(host: HostFacts, begin: int, end: int) -> Verdict | None:
 
 
 def _around(facts: Facts, host: HostFacts | None, removal: TraceEvent, begin: int) -> Verdict | None:
-    """The coordinator stood still, or the network failed."""
+    """Judge a pause of the coordinator, a fault, or members of several groups that expired together."""
     broker = facts.hosts.get(removal.host or "")
     if broker is not None and any(p.overlaps(begin, removal.t_us) for p in broker.pauses):
         return Verdict(Cause.SESSION_STALL, f"was innocent: {broker.name} stood still")
@@ -149,7 +149,7 @@ def _around(facts: Facts, host: HostFacts | None, removal: TraceEvent, begin: in
 
 
 def of_fault(fault: Stretch) -> Verdict:
-    """The verdict on a fault: the coordinator stood still, or the network failed."""
+    """Return the verdict on a fault: a paused coordinator, or the network."""
     if _stalls_broker(fault):
         return Verdict(Cause.SESSION_STALL, f"was found overdue: {fault.what}, from {clock(fault.began_us)} on")
     cut = any(word in fault.what for word in ("isolate", "stall"))
@@ -163,10 +163,10 @@ def _stalls_broker(fault: Stretch) -> bool:
 
 
 def fault_on(facts: Facts, host: HostFacts | None, begin: int, end: int) -> Stretch | None:
-    """The fault that was on: the coordinator's own before the member's own, and that before the rest.
+    """Return the fault in [begin, end] to attribute: one of the coordinator first, then one of the member, then others.
 
-    A fault of another member is none of its business. A lasting fault goes before one of a moment: connections that
-    break are made again, unless something refuses them.
+    Faults of other members do not count. A lasting fault goes before a momentary one, because a client makes a broken
+    connection again unless a fault refuses it.
     """
     name = host.name if host is not None else ""
     others = {other for other, known in facts.hosts.items() if known.profile is not None and other != name}
@@ -190,7 +190,7 @@ def _fell_together(facts: Facts, removal: TraceEvent) -> bool:
 
 
 def ignored_rebalances(facts: Facts, member: str, begin: int, until: int) -> str:
-    """How often heartbeats told a member of the rebalance that it did not join; empty when once or never."""
+    """Return a clause about heartbeats with REBALANCE_IN_PROGRESS that a member ignored; empty for at most one."""
     host = facts.host_of(member)
     refusals = [one for one in host.refused if begin <= one.t_us <= until] if host is not None else []
     times = sum(str(one.error) == _REBALANCING for one in refusals)
@@ -198,7 +198,7 @@ def ignored_rebalances(facts: Facts, member: str, begin: int, until: int) -> str
 
 
 def refused(host: HostFacts, begin: int, end: int) -> Verdict | None:
-    """Its heartbeats came, and it was not allowed to send them."""
+    """Judge a member whose heartbeats the coordinator refused for want of an ACL."""
     refused = next((one for one in host.refused if begin <= one.t_us <= end and str(one.error) == _NOT_ALLOWED), None)
     if refused is None:
         return None
@@ -206,7 +206,7 @@ def refused(host: HostFacts, begin: int, end: int) -> Verdict | None:
 
 
 def _busy(host: HostFacts, begin: int, end: int) -> Verdict | None:
-    """Heartbeats that are sent only from poll() stop while a callback or the handler runs."""
+    """Judge a client that sends heartbeats only from poll(): it sends none in a callback or the handler."""
     middle = (begin + end) // 2
     for stretches, what in ((host.callbacks, "callback"), (host.handling, "handler")):
         busy = next((s for s in reversed(stretches) if s.began_us <= end and (s.ended_us or end) > middle), None)
@@ -223,7 +223,7 @@ def _lost_coordinator(host: HostFacts, begin: int, end: int) -> Verdict | None:
 
 
 def why_late(facts: Facts, member: str, begin: int, until: int) -> Verdict:
-    """What kept a member from joining between `begin` and `until`."""
+    """Return why a member did not join between `begin` and `until`."""
     host = facts.host_of(member)
     if host is None or until - begin < NOTICEABLE_US:
         return Verdict(None, "")
@@ -242,7 +242,7 @@ def why_late(facts: Facts, member: str, begin: int, until: int) -> Verdict:
 
 
 def committing(facts: Facts, host: HostFacts, begin: int, until: int) -> Verdict | None:
-    """Before it joins a client commits what it has, and what cannot be committed it tries again and again."""
+    """Judge a client that commits before it joins, as it does when it revokes, and retries a failing commit."""
     first = bisect_left(facts.commits_failed, begin, key=lambda one: one.t_us)
     last = bisect_right(facts.commits_failed, until, key=lambda one: one.t_us)
     its = [one for one in facts.commits_failed[first:last] if one.host == host.name]
@@ -265,7 +265,7 @@ def _occupied(host: HostFacts, begin: int, until: int) -> Verdict | None:
 
 
 def _blocked(facts: Facts, host: HostFacts, begin: int, until: int) -> Verdict | None:
-    """The scenario kept its application from calling poll(), which no event of the process tells of."""
+    """Judge a step `block-poll`, for which the process has no event of its own."""
     for action in reversed(facts.actions):
         payload = action.payload or {}
         if payload.get("do") != "block-poll" or not aims_at(action, host):
@@ -278,7 +278,7 @@ def _blocked(facts: Facts, host: HostFacts, begin: int, until: int) -> Verdict |
 
 
 def aims_at(action: TraceEvent, host: HostFacts) -> bool:
-    """Whether an action was done to this process: the only one it was done to, or one of those that it names."""
+    """Return whether an action was done to this process: its only target, or one of those it names."""
     named = (action.payload or {}).get("member", ())
     return action.host == host.name or any(matches(str(pattern), host.name) for pattern in named)
 
@@ -298,7 +298,7 @@ def _unheard(facts: Facts, host: HostFacts, begin: int, until: int) -> Verdict:
 
 
 def lost_answer(facts: Facts, host: HostFacts, api: str | None, begin_us: int, end_us: int) -> Stretch | None:
-    """The fault that swallowed or delayed this process's request in [begin, end], a cut connection included."""
+    """Return the fault that lost or delayed this process's request or its answer in [begin, end]; None for none."""
     return next(
         (
             one
@@ -313,7 +313,7 @@ def lost_answer(facts: Facts, host: HostFacts, api: str | None, begin_us: int, e
 
 
 def _longest(stretches: list[Stretch], begin: int, until: int) -> Stretch | None:
-    first = max(0, bisect_right(stretches, begin, key=_began) - 1)  # they follow each other
+    first = max(0, bisect_right(stretches, begin, key=_began) - 1)  # stretches are in order and do not overlap
     last = bisect_right(stretches, until, key=_began)
     overlapping = [s for s in stretches[first:last] if s.overlaps(begin, until)]
     return max(overlapping, key=lambda s: _within(s, begin, until), default=None)

@@ -1,14 +1,14 @@
-"""Stable, and nothing moves: a partition whose owner is a member, sends heartbeats, and does not get on.
+"""Stalls in a stable group: the owner of a partition is a member, sends heartbeats, and processes no record.
 
-Nothing of it begins a rebalance and nothing of it is in the coordinator's log: the committed offset stands still while
-the log grows. What tells a stall from a slow handler, which is lag and no stall, is why nothing was processed:
+A stall begins no rebalance and is not in the coordinator's log: the committed offset stays while the log grows. A slow
+handler is lag and no stall. It is a stall if one of these explains why no record was processed:
 
-    a worker        the scenario let it wait; poll goes on
-    a callback      the poll thread was inside it
-    the poll thread the scenario kept it away from poll
-    a commit        that fails, and is tried again before the member joins
+    a worker         a step `stuck` blocks it; the client polls on
+    a callback       the poll thread is in it
+    the poll thread  a step `block-poll` keeps it from poll
+    a commit         fails and is retried before the member joins
 
-A stall is told with the generation it falls into, as a hindrance with a place in the closed list of causes.
+A stall is a hindrance of the generation in which it began, with a cause of the closed list.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _APART_US = 1_000_000  # stalls of one owner that begin or end within this are o
 
 @frozen
 class _Stall:
-    """One partition that stood still under one owner."""
+    """One partition that one owner did not process."""
 
     partition: TopicPartition
     host: str
@@ -46,7 +46,7 @@ class _Stall:
 def with_stalls(
     facts: Facts, group: str, generations: Sequence[Generation], spans: Iterable[Sequence[Holding]]
 ) -> list[Generation]:
-    """The generations of a group, each with the stalls that fell into it."""
+    """Return the generations of a group, each with the stalls that began in it."""
     begins = [one.began_us for one in generations]
     found: dict[int, list[Hindrance]] = {}
     for stall in _together(_stalls(facts, group, generations, spans)):
@@ -58,7 +58,7 @@ def with_stalls(
 
 
 def _together(stalls: Iterable[_Stall]) -> Iterator[Hindrance]:
-    """One hindrance for all partitions of an owner that stood still at the same time for the same reason."""
+    """Yield one hindrance for all partitions of an owner that stalled at the same time for the same reason."""
     alike: dict[tuple[str, str, int], list[_Stall]] = {}
     for one in stalls:
         alike.setdefault((one.host, one.why, (one.ended_us + _APART_US // 2) // _APART_US), []).append(one)
@@ -82,10 +82,10 @@ def _stalls(
 
 
 def _gaps(facts: Facts, holding: Holding, quiet: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The times without a processed record, of an owner that was a member of a stable group, while records waited."""
+    """Yield the times in which a stable group had waiting records and the owner processed none."""
     for idle in holding.idle:
         since = idle.since_us
-        if since is None:  # the log's end was not known yet
+        if since is None:  # the log's end was not known when the time was kept
             log = facts.ledgers.logs.get(holding.partition)
             if log is None or log.listed or log.end <= idle.done:
                 continue
@@ -97,7 +97,7 @@ def _gaps(facts: Facts, holding: Holding, quiet: Sequence[tuple[int, int]]) -> I
 
 
 def _why(facts: Facts, host: HostFacts, since: int, until: int) -> str:
-    """What kept the owner from its records; empty for a slow handler, a pause, and what the trace does not tell."""
+    """Return why the owner processed no record; empty for a slow handler, a pause, or an unknown reason."""
     half = (until - since) // 2
     if any(pause.overlaps(since, until) for pause in host.pauses):
         return ""
@@ -113,7 +113,7 @@ def _why(facts: Facts, host: HostFacts, since: int, until: int) -> str:
 
 
 def _steps(facts: Facts, host: HostFacts, do: str) -> Iterator[Stretch]:
-    """Steps that kept the application of this process from going on."""
+    """Yield the steps of a kind that blocked the application of this process, as stretches."""
     for step in facts.actions:
         payload = step.payload or {}
         if payload.get("do") == do and payload.get("where", "worker") == "worker" and aims_at(step, host):

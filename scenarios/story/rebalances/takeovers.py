@@ -1,17 +1,17 @@
-"""Brokers that came and went, who leads since, and how long a group had no coordinator.
+"""Fenced and returned brokers, new partition leaders, and how long a group had no coordinator.
 
-A broker's death is seen three times: by the scenario that kills it, by the controller when its session is over, and by
-the group when the next coordinator has loaded it. The time in between is what a fail-over costs a group, so it is told
-from the scenario's step on where one is behind it, and not told where nobody knows when it began.
+The end of a broker has three times: the scenario's step, the end of its session at the controller, and the load of the
+group at the next coordinator. A fail-over costs a group the time from the step to the load. Without a step that time is
+not known and not printed.
 
-    broker.fenced, broker.unfenced ── a line each, when anything was led or is led again
-    partition.leader               ── one line for all that changed hands in one instant
-    group.loaded                   ── one line: who coordinates the group now, and how long nobody did
+    broker.fenced, broker.unfenced ── one line each
+    partition.leader               ── one line for all partitions with a new leader in one instant
+    group.loaded                   ── one line: the new coordinator, and how long the group had none
 
-Only the first load after an election is a change of coordinator. A broker that starts again while its last session goes
-on loads what it led before, too, from metadata that are about to change; it takes no connections then.
+Only the first load after an election is a change of coordinator. A broker that starts again before its last session
+(KIP-631) has ended also loads the groups that it led, from metadata that are about to change, and takes no connections.
 
-Traces of clusters without a controller (`logs: counted`) have none of these but the last, and tell nothing here.
+Traces of clusters without a controller (`logs: counted`) have only `group.loaded`, and give no lines.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ from groupsim.scenarios.story.words import count, listed, span
 _OFFSETS = "__consumer_offsets"
 _ENDS = ("crash-broker", "stop-broker")
 _NO_LEADER = "-1"
-_FEW = 3  # changes of coordinator that are told one by one
-_CLOSE_US = 100_000  # what follows within this is one event
+_FEW = 3  # up to so many changes of coordinator get a line each
+_CLOSE_US = 100_000  # changes of one broker within this share a line
 
 
 def _changes(changes: Sequence[TakeOver]) -> Iterator[TimelineEntry]:
-    """One line for each change; one for many of one broker that follow each other closely."""
+    """Yield one line for each change, or one for many changes to one broker within `_CLOSE_US`."""
     bunches: dict[str, list[list[TakeOver]]] = {}
     for change in changes:
         of_host = bunches.setdefault(change.host, [])
@@ -52,7 +52,7 @@ def _joint_line(bunch: Sequence[TakeOver]) -> TimelineEntry:
 
 
 def _line(change: TakeOver) -> TimelineEntry:
-    """The line of the timeline."""
+    """Return the line of the timeline."""
     words = f"coordinates {change.group} now, {count(change.members, 'member')}, generation {change.generation}"
     if change.without_us is not None:
         words += f"; nobody did for {span(change.without_us)}"
@@ -60,7 +60,7 @@ def _line(change: TakeOver) -> TimelineEntry:
 
 
 def take_overs(facts: Facts) -> tuple[TakeOver, ...]:
-    """Every change of a group's coordinator that followed an election, in order."""
+    """Return the first load of each group after each election, in order."""
     found: list[TakeOver] = []
     followed: dict[str | None, int] = {}  # group → the election that its last load followed
     for event in facts.brokers:
@@ -85,7 +85,7 @@ def _take_over(facts: Facts, loaded: TraceEvent, elected: TraceEvent) -> TakeOve
 
 
 def _election(facts: Facts, loaded: TraceEvent) -> TraceEvent | None:
-    """The last election before a load that made its broker the leader of the group's partition."""
+    """Return the election that made the broker of a load the leader of the group's partition; None for none."""
     before = (event for event in reversed(facts.brokers) if event.seq < loaded.seq)
     elections = (event for event in before if (event.kind, event.topic) == (Kind.PARTITION_LEADER, _OFFSETS))
     ours = (event for event in elections if loaded.partition in (None, event.partition))
@@ -93,7 +93,7 @@ def _election(facts: Facts, loaded: TraceEvent) -> TraceEvent | None:
 
 
 def broker_stop(facts: Facts, change: TraceEvent) -> TraceEvent | None:
-    """The step that ended the leader of before `change`, if it is known to be that one."""
+    """Return the step that stopped the leader before `change`; None if it is not certain."""
     ended = {"coordinator", change.from_}
     for step in reversed(facts.actions):
         payload = step.payload or {}
@@ -104,7 +104,7 @@ def broker_stop(facts: Facts, change: TraceEvent) -> TraceEvent | None:
 
 
 def _elected_between(facts: Facts, step: TraceEvent, change: TraceEvent) -> bool:
-    """Whether the partition got a leader after the step and before `change`: it is that one that gives way."""
+    """Return whether the partition got a leader between the step and `change`: then `change` replaces that leader."""
     return any(
         step.seq < event.seq < change.seq
         and event.kind is Kind.PARTITION_LEADER
@@ -115,7 +115,7 @@ def _elected_between(facts: Facts, step: TraceEvent, change: TraceEvent) -> bool
 
 
 def timeline_entries(facts: Facts, changes: Sequence[TakeOver]) -> tuple[TimelineEntry, ...]:
-    """The lines of the timeline, in order."""
+    """Return the lines of the timeline, in order."""
     if not any(event.kind is Kind.PARTITION_LEADER for event in facts.brokers):
         return ()
     lines = [*_lives(facts), *_elections(facts), *_changes(changes)]
@@ -132,9 +132,9 @@ def _lives(facts: Facts) -> Iterator[TimelineEntry]:
 
 
 def _elections(facts: Facts) -> Iterator[TimelineEntry]:
-    """One line for each instant, broker and manner; topics made in the run are no change of hands."""
+    """Yield one line for each instant, old leader and manner; a created topic is no change of leader."""
     moved: dict[tuple[int, str, str, str], Counter[str]] = {}
-    last: dict[tuple[str | None, int | None], str | None] = {}  # who led last, while nobody does
+    last: dict[tuple[str | None, int | None], str | None] = {}  # the last leader of partitions without one
     for event in facts.brokers:
         if event.kind is not Kind.PARTITION_LEADER:
             continue
@@ -151,8 +151,10 @@ def _elections(facts: Facts) -> Iterator[TimelineEntry]:
 
 
 def _manner(event: TraceEvent, last: str | None) -> str:
-    """How a leader was found. From 4.1 on (KIP-966) the controller calls it unclean, too, when the last leader comes
-    back from a crash and nobody else was in sync: a lone replica, say. Nobody else's log takes the place of its own.
+    """Return how a leader was elected.
+
+    From 4.1 on (KIP-966) the controller also calls it unclean when the last leader returns from a crash and no other
+    replica was in sync, such as an only replica. It keeps its own log; no other log replaces it.
     """
     if event.reason == "unclean" and event.from_ == _NO_LEADER and event.to == last:
         return "unclean: the last leader again, with what its machine kept"

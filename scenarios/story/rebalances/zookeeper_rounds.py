@@ -1,8 +1,9 @@
-"""Groups without a coordinator (Kafka 0.8): their rounds, told from what the members do.
+"""The rounds of groups without a coordinator (Kafka 0.8), derived from the states of their members.
 
-Nobody opens or closes a rebalance there. A round begins when the first member starts to rebalance, and is over when no
-member does any more; what changed last among the members' nodes in ZooKeeper is what began it. A member that starts
-again within a moment, without such a change, goes on with the same round. Rounds are counted, for want of generations.
+No broker begins or ends a rebalance there (ZookeeperConsumerConnector). A round begins when the first member starts to
+rebalance and is over when no member rebalances any more. The last change among the members' nodes in ZooKeeper is its
+cause. A member that starts again within 100 ms, without such a change, continues the same round. There are no
+generations, so the number of a round takes their place.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ _CODES = {"session-expired": "HEARTBEAT_EXPIRED", "left": "LEAVE_GROUP"}
 
 
 def member_state(facts: Facts, event: TraceEvent) -> None:
-    """A member of such a group has changed its state."""
+    """Note that a member of such a group has changed its state."""
     if event.to != REBALANCING and event.from_ != REBALANCING:
         return
     group = facts.groups.setdefault(event.group or "?", GroupFacts(event.group or "?"))
@@ -29,14 +30,14 @@ def member_state(facts: Facts, event: TraceEvent) -> None:
 
 
 def process_ended(facts: Facts, event: TraceEvent) -> None:
-    """A process that dies rebalances no more."""
+    """Note the end of a process, which does not rebalance any more."""
     for group in facts.groups.values():
         if event.host in group.rebalancing:
             stopped(group, event)
 
 
 def stopped(group: GroupFacts, event: TraceEvent) -> None:
-    """A member rebalances no more; the last one ends the round."""
+    """Note that a member does not rebalance any more; the last one ends the round."""
     group.rebalancing.pop(event.host or "?", None)
     current = group.open
     if current is not None and not group.rebalancing:
@@ -56,7 +57,7 @@ def _begin(group: GroupFacts, event: TraceEvent) -> None:
 
 
 def _goes_on(ended: TraceEvent, event: TraceEvent, change: TraceEvent | None) -> bool:
-    """Whether a member that starts again goes on with the round before."""
+    """Return whether a member that starts again continues the round before."""
     return event.t_us - ended.t_us <= AGAIN_US and (change is None or change.seq < ended.seq)
 
 

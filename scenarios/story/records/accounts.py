@@ -1,21 +1,21 @@
-"""The account of the records: for every partition of every group, what became of each record in its log.
+"""The account of the records: for every partition and group, the fate of each record in the log.
 
-Of the records that were ever in the log, as its leaders wrote it, each one is in exactly one place:
+Each record that was ever in the log, as its leaders wrote it, belongs to exactly one figure:
 
-    once, again         delivered to somebody of the group, once or more often
-    older               never delivered: it lies before every position the group ever had, so it was never the group's
-    skipped             never delivered, and the group reads further on: a position was reset or committed past it
-    expired             never delivered, deleted by retention before the group came there
-    waiting             never delivered, the group will come to it
-    aborted             never delivered, of a transaction that was aborted
-    truncated           never delivered, cut off from the log after a change of its leader
+    once, again         delivered to a member of the group, once or more often
+    older               not delivered: it lies before every position that the group ever had
+    skipped             not delivered, and the group reads further on: a position was reset or committed past it
+    expired             not delivered, deleted by retention before the group reached it
+    waiting             not delivered yet
+    aborted             not delivered, part of an aborted transaction
+    truncated           not delivered, truncated from the log after a change of its leader
 
     once + again + older + skipped + expired + waiting + aborted + (truncated - phantoms) = written
 
-`truncated` counts all that was cut off; `phantoms` of these had been delivered, `lost` had been acknowledged to their
-producers. What compaction cleaned away before anybody read it counts as skipped: no event says which records those
-were. `Account.lost` is the older, narrower figure: what lies between two records that were delivered, so it needs no
-log ends and is there for traces that lack them.
+`truncated` counts all truncated records; `phantoms` of these had been delivered, `lost` had been acknowledged to their
+producers. Records that compaction removed before the group read them count as skipped: no event lists them.
+`Account.lost` is an older, narrower figure: the records between two that were delivered. It needs no log ends, so
+traces without them have it as well.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Stops = Mapping[Key, Sequence[Standstill]]
 def accounts(
     facts: Facts, ledgers: DeliveryLedgers, owners: Owners, stops: Stops
 ) -> tuple[tuple[Account, ...], tuple[GroupAccount, ...]]:
-    """The account of each partition that a group subscribed to or read, and of each group."""
+    """Return the account of each partition that a group subscribed to or read, and of each group."""
     lags, whole = lags_of(facts, owners)
     by_key: dict[Key, DeliveryLedger] = {
         (group, TopicPartition(*place)): ledger for (group, place), ledger in ledgers.ledgers.items()
@@ -70,7 +70,7 @@ def accounts(
 
 
 def lags_of(facts: Facts, owners: Owners) -> tuple[dict[Key, Lag], dict[str, Lag]]:
-    """The lag of every partition and group; nothing when the trace does not say where the logs end."""
+    """Return the lag of every partition and group; both empty if the trace does not have the log ends."""
     if facts.log_ends is None:
         return {}, {}
     walk = _walk_on(facts, owners, facts.ledgers.steps, facts.end_us)
@@ -78,9 +78,9 @@ def lags_of(facts: Facts, owners: Owners) -> tuple[dict[Key, Lag], dict[str, Lag
 
 
 def sum_up(facts: Facts) -> None:
-    """Walk through the older half of the steps that wait, and forget them.
+    """Add the older half of the kept steps to the lag, and drop them.
 
-    The other half says where members were first placed, which counts from before.
+    The newer half stays: it has the first positions of members, which count for the time before them.
     """
     steps = facts.ledgers.steps
     if not facts.growth.known:
@@ -93,7 +93,7 @@ def sum_up(facts: Facts) -> None:
 
 
 def _walk_on(facts: Facts, owners: Owners, steps: Sequence[Step], end_us: int) -> CountedWalk | LeaderLogWalk:
-    """Go on with the walk through the run, or begin it."""
+    """Continue the walk through the run, or begin it."""
     ledgers = facts.ledgers.ledgers
     placed = {(group, TopicPartition(*place)): ledger.places for (group, place), ledger in ledgers.items()}
     growth = facts.growth.listed
@@ -113,11 +113,11 @@ def _walk_on(facts: Facts, owners: Owners, steps: Sequence[Step], end_us: int) -
 
 
 def subscriptions(facts: Facts, owners: Owners, topics: Sequence[str], until_us: int) -> dict[str, Subscription]:
-    """What counts for the groups of the processes that ran by then: what they subscribed to, or chose."""
+    """Return what each group subscribed to, or assigned to itself, by the processes that ran by `until_us`."""
     found: dict[str, Subscription] = {}
     for event in facts.starts:
         if event.group is None or event.t_us > until_us:
-            continue  # a producer, or too late
+            continue  # a producer, or started later
         group = found.setdefault(event.group, Subscription())
         payload = event.payload or {}
         group.topics.update(dict.fromkeys(payload.get("topics", ())))
@@ -138,7 +138,7 @@ def subscriptions(facts: Facts, owners: Owners, topics: Sequence[str], until_us:
 
 
 def records_of(ledger: DeliveryLedger, log: LeaderLog) -> Records:
-    """What became of every record of one log, for one group."""
+    """Return the account of one log for one group."""
     seen = len(ledger.seen)
     again = len(ledger.again)
     skipped = older = expired = waiting = aborted = 0
@@ -174,7 +174,7 @@ def records_of(ledger: DeliveryLedger, log: LeaderLog) -> Records:
 
 
 def _holes(ledger: DeliveryLedger, log: LeaderLog | None) -> list[tuple[int, int]]:
-    """What was passed over: between records that were delivered there are others, neither markers nor aborted ones."""
+    """Return the ranges of records between delivered ones that were not delivered, without markers and aborted ones."""
     seen = ledger.seen
     if len(seen.begins) < 2:
         return []
@@ -186,18 +186,18 @@ def _holes(ledger: DeliveryLedger, log: LeaderLog | None) -> list[tuple[int, int
 
 
 def _never(ledger: DeliveryLedger, log: LeaderLog) -> Iterator[tuple[int, int]]:
-    """The records that are in the log, or were deleted from it, and that nobody of the group was given."""
+    """Yield the ranges of records, in the log or deleted from it, that no member of the group received."""
     for begin, end in log.records:
         yield from ledger.seen.gaps(begin, end)
 
 
 def _length(piece: tuple[int, int], begin: int, end: int) -> int:
-    """How much of a piece lies in [begin, end)."""
+    """Return the length of the part of a piece in [begin, end)."""
     return max(0, min(piece[1], end) - max(piece[0], begin))
 
 
 def _gap(facts: Facts, key: Key, spans: Sequence[Holding], stops: Sequence[Standstill]) -> Gap | None:
-    """The longest time nobody could work on a partition, once the group had it; all the time if it never had."""
+    """Return the longest unserved time of a partition after its first owner; the whole time if it never had one."""
     if all(span.fetchable_us is None for span in spans):
         group, partition = key
         began = min((e.t_us for e in facts.starts if (e.group or "?") == group), default=0)
@@ -207,7 +207,7 @@ def _gap(facts: Facts, key: Key, spans: Sequence[Holding], stops: Sequence[Stand
 
 
 def _made_us(facts: Facts, partition: TopicPartition) -> int:
-    """When a partition was made; 0 when it was there from the beginning."""
+    """Return when a partition was created; 0 if it was there from the beginning."""
     grown = (e for e in facts.metadata if e.topic == partition.topic)
     return next((e.t_us for e in grown if (e.payload or {}).get("partitions", 0) > partition.partition), 0)
 
@@ -229,7 +229,7 @@ def _of_groups(found: Sequence[Account], whole: Mapping[str, Lag]) -> Iterator[G
 
 
 def added(some: Sequence[Account]) -> Records | None:
-    """The records of several partitions together; None when the trace does not tell of any of them."""
+    """Return the sum of several accounts; None if the trace has the records of none of them."""
     known = [one.records for one in some if one.records is not None]
     return sum(known[1:], known[0]) if known else None
 

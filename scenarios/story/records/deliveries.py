@@ -1,6 +1,6 @@
-"""What members do with records. Nearly every event of a trace is read here, so each asks for as little as can be.
+"""Readers of deliveries, processed records and positions: nearly all events of a trace, so they do little for each.
 
-`event[3:9]` is whose hand it is: host, group, member, generation, topic, partition.
+`event[3:9]` is the key of a `RecordContext`: host, group, member, generation, topic, partition.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from groupsim.scenarios.story.facts import Facts, RecordContext, Stretch
 from groupsim.scenarios.story.rebalances.holdings import STALL_US, look
 
 _NOTHING: Mapping[str, Any] = {}
-_MOST_CONTEXTS = 100_000  # hands that are remembered: those of former generations are not needed again
+_MOST_CONTEXTS = 100_000  # contexts of former generations are not needed again, so all are dropped then
 
 
 def delivered(facts: Facts, event: TraceEvent) -> None:
-    """A member was given records; it has them in hand until as many are processed."""
+    """Note a delivery: the member handles the records until as many are processed."""
     context = facts.record_contexts.get(event[3:9]) or _context(facts, event)
     host, now, payload = context.host, event.t_us, event.payload or _NOTHING
     base, count = payload.get("base", 0), payload.get("count", 0)
@@ -31,7 +31,7 @@ def delivered(facts: Facts, event: TraceEvent) -> None:
 
 
 def processed(facts: Facts, event: TraceEvent) -> None:
-    """A member has finished records; poll returns those of several partitions at once."""
+    """Note that a member has finished records; one poll returns records of several partitions."""
     context = facts.record_contexts.get(event[3:9]) or _context(facts, event)
     host, now, payload = context.host, event.t_us, event.payload or _NOTHING
     base, count = payload.get("base", 0), payload.get("count", 0)
@@ -51,7 +51,7 @@ def processed(facts: Facts, event: TraceEvent) -> None:
 
 
 def placed(facts: Facts, event: TraceEvent) -> None:
-    """A member reads from some offset on."""
+    """Note that a member reads from an offset on."""
     context = facts.record_contexts.get(event[3:9]) or _context(facts, event)
     offset = (event.payload or _NOTHING).get("offset", 0)
     context.ledger.place(event.t_us, offset)
@@ -59,13 +59,13 @@ def placed(facts: Facts, event: TraceEvent) -> None:
 
 
 def _asked_for(facts: Facts, group: str, stretch: Stretch) -> bool:
-    """Whether it may be asked for what a member had in hand then: in a rebalance, and right before a change."""
+    """Return whether the story may need this stretch of handling: it lies in a rebalance, or before a change."""
     of = facts.groups.get(group)
     return of is not None and (of.open is not None or stretch.began_us <= of.changed_us)
 
 
 def _context(facts: Facts, event: TraceEvent) -> RecordContext:
-    """The hand of an event that is the first of its hand."""
+    """Create the context of an event whose key is new."""
     host = facts.host(event.host or "?")
     group, partition = event.group or host.group or "?", (event.topic or "?", event.partition or 0)
     ledger = facts.ledgers.ledger(group, partition)

@@ -1,8 +1,8 @@
-"""Who was given which records, as one reads the trace from its begin: a book per group and partition.
+"""The deliveries of records, followed through the trace: one ledger per group and partition.
 
-Deliveries stand in the trace as ranges (base offset, count). What a book has already when it comes again was delivered
-again. A log that is cut off takes records out of every book: their offsets are given to other records later on, and
-those are not the same again. What retention deletes while a group had passed it by was skipped by the group, not
+The trace has deliveries as ranges (base offset, count). Records that a ledger already has were delivered again. A
+truncation of the log takes records out of every ledger: other records get their offsets later, and those are not
+duplicates. Records that retention deletes after the group had passed them were skipped by the group; they have not
 expired.
 """
 
@@ -17,7 +17,7 @@ from groupsim.scenarios.story.records.progress import Key, Partition, Progress, 
 
 
 class DeliveryLedger:
-    """One partition of one group."""
+    """The deliveries of one partition to one group."""
 
     __slots__ = (
         "again",
@@ -39,26 +39,26 @@ class DeliveryLedger:
 
     def __init__(self, log: LeaderLog | None = None) -> None:
         self.log = log
-        self.done: int | None = None  # the furthest offset that members have come to, or were placed at
-        self.behind_us: int | None = None  # since when the log, if a leader wrote it, ends beyond that
+        self.done: int | None = None  # the furthest offset that members have reached or were placed at
+        self.behind_us: int | None = None  # since when the log, if leaders wrote it, ends beyond that
         self.seen = Ranges()  # delivered at least once, of what is in the log
         self.again = Ranges()  # delivered more than once
         self.processed = Ranges()
-        self.passed = Ranges()  # deleted, and the group had been beyond it
-        self.deleted = 0  # all below is deleted
-        self.places: list[tuple[int, int]] = []  # when members were placed where
+        self.passed = Ranges()  # deleted after the group had passed them
+        self.deleted = 0  # everything below is deleted
+        self.places: list[tuple[int, int]] = []  # times and offsets at which members were placed
         self.position: int | None = None  # where the group reads next
-        self.lowest: int | None = None  # the lowest offset it was ever placed at, or read
+        self.lowest: int | None = None  # the lowest offset at which a member was placed, or that it read
         self.delivered = self.duplicates = 0
-        self.cut_once = self.cut_again = 0  # delivered once, or more often, before the log was cut off
+        self.cut_once = self.cut_again = 0  # delivered once, or more often, and truncated then
 
     def deliver(self, base: int, end: int) -> int:
-        """Somebody was given records; returns how many of them had been delivered before."""
+        """Note a delivery; return how many of its records had been delivered before."""
         self.delivered += end - base
         self.position = end
         seen = self.seen
         ends = seen.ends
-        if ends and base == ends[-1]:  # as nearly always: it goes on where the last one ended
+        if ends and base == ends[-1]:  # nearly always: it continues the last delivery
             ends[-1] = end
             return 0
         if self.lowest is None or base < self.lowest:
@@ -70,7 +70,7 @@ class DeliveryLedger:
         return known
 
     def place(self, t_us: int, offset: int) -> None:
-        """A member reads from this offset on."""
+        """Note that a member reads from this offset on."""
         self.places.append((t_us, offset))
         self.position = offset
         if self.lowest is None or offset < self.lowest:
@@ -80,32 +80,32 @@ class DeliveryLedger:
 
     @property
     def grows(self) -> bool:
-        """Whether a leader's appends to the log were listed."""
+        """Whether the trace lists the appends to the log."""
         return self.log is not None and self.log.listed
 
     def come_to(self, offset: int) -> None:
-        """Members have come to this offset."""
+        """Note that members have reached this offset."""
         if self.done is None or offset > self.done:
             self.done = offset
         if self.behind_us is not None and self.log is not None and self.log.end <= self.done:
             self.behind_us = None
 
     def log_ends(self, t_us: int) -> None:
-        """Compare with the log's end: it has changed, or a member looks at it for the first time."""
+        """Compare with the log's end, which has changed or counts for the first time."""
         if self.log is not None and self.log.end <= (self.done or 0):
             self.behind_us = None
         elif self.log is not None and self.behind_us is None:
             self.behind_us = t_us
 
     def cut(self, at: int) -> None:
-        """The log has lost everything from `at` on."""
+        """Note that the log was truncated to end at `at`."""
         again = self.again.cut(at)
         self.cut_again += again
         self.cut_once += self.seen.cut(at) - again
         self.processed.cut(at)
 
     def delete(self, start: int) -> None:
-        """Retention has deleted what is below `start`; what was deleted before stays as it was judged then."""
+        """Note that retention has deleted everything below `start`; earlier deletions keep their figure."""
         passed = min(start, self.position or 0)
         if passed > self.deleted:
             for piece in self.seen.gaps(self.deleted, passed):
@@ -115,9 +115,9 @@ class DeliveryLedger:
 
 @define
 class DeliveryLedgers:
-    """All books, by group and partition; the replicated logs; how groups and logs came along.
+    """All ledgers by group and partition; the replicated logs; the steps of groups and logs.
 
-    `steps` are those that are not summed up yet, in order; `course` keeps what is asked of them one by one.
+    `steps` are those that are not summed up yet, in order; `progress` keeps the single steps that a reader needs.
     """
 
     ledgers: dict[Key, DeliveryLedger] = Factory(dict)
@@ -127,7 +127,7 @@ class DeliveryLedgers:
     _of: dict[Partition, list[DeliveryLedger]] = Factory(dict)  # every group's on one partition
 
     def ledger(self, group: str, partition: Partition) -> DeliveryLedger:
-        """The book of a group on a partition, made on first use."""
+        """Return the ledger of a group and a partition; create it on first use."""
         known = self.ledgers.get((group, partition))
         if known is None:
             known = self.ledgers[group, partition] = DeliveryLedger(self.logs.get(partition))
@@ -135,13 +135,13 @@ class DeliveryLedgers:
         return known
 
     def step(self, t_us: int, group: str | None, partition: Partition, offset: int) -> None:
-        """A group has come to an offset; without a group the log ends there now."""
+        """Note that a group has reached an offset, or, without a group, that the log ends there."""
         self.steps.append((t_us, group, partition, offset))
         if self.progress is not None:
             self.progress.note(t_us, group, partition, offset)
 
     def follow_log(self, event: TraceEvent) -> None:
-        """A log has grown, or lost its beginning, or a producer heard that it has grown."""
+        """Note an append, a deletion at the log's begin, or an acknowledgement to a producer."""
         partition = (event.topic or "?", event.partition or 0)
         log = self._log(partition)
         if event.kind is Kind.RECORDS_ACKNOWLEDGED:
@@ -160,7 +160,7 @@ class DeliveryLedgers:
                 self._delete(partition, start)
 
     def close(self, log_ends: TraceEvent | None) -> None:
-        """The logs as the run left them; counted ones are made from where they end."""
+        """Complete the logs with their ends; a counted log is known from its end alone."""
         if log_ends is None:
             return
         first: list[Step] = []
@@ -171,7 +171,7 @@ class DeliveryLedgers:
             if start > log.start:
                 self._delete(partition, start)
             at = log.close(start, end)
-            if not log.listed:  # so it was from the beginning
+            if not log.listed:  # the log ends there from the beginning
                 first.append((0, None, partition, end))
             elif at is not None:
                 self.step(log_ends.t_us, None, partition, at)
@@ -182,7 +182,7 @@ class DeliveryLedgers:
                 self.progress.note(*step)
 
     def _log(self, partition: Partition) -> LeaderLog:
-        """The log of a partition, made on first use."""
+        """Return the log of a partition; create it on first use."""
         known = self.logs.get(partition)
         if known is None:
             known = self.logs[partition] = LeaderLog()

@@ -1,6 +1,6 @@
-"""Records that producers gave up: they were refused, or too late, and no log ever took them.
+"""Records that producers gave up: refused, or past delivery.timeout.ms (KIP-91), and in no log.
 
-They are in no account, for an account is of what the logs held. One entry stands for one producer, topic and error.
+They are in no account, because an account covers the records of a log. One entry has one producer, topic and error.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from groupsim.eventloop.trace.events import TraceEvent
 
 @frozen
 class FailedProduce:
-    """What one producer gave up of one topic with one error, in records."""
+    """The records of one topic that one producer gave up with one error."""
 
     producer: str
     topic: str
@@ -25,7 +25,7 @@ class FailedProduce:
 
 
 def failed_produces(failures: Iterable[TraceEvent]) -> tuple[FailedProduce, ...]:
-    """`produce.failed` events added up, in the order of their first ones."""
+    """Return the sums of `produce.failed` events, in the order of their first ones."""
     found: dict[tuple[str, str, str], FailedProduce] = {}
     for event in failures:
         key = (event.host or "?", event.topic or "?", event.error or "?")

@@ -1,4 +1,4 @@
-"""Fetches of a process, as figures that add up."""
+"""The fetches of a process, as figures that can be added."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class Fetches:
 
     sent         requests sent, long polls one by one
     empty        answered with neither records nor an error
-    waited_us    time that they had waited at brokers until they were answered
+    waited_us    time that they waited at brokers, in total
     """
 
     sent: int

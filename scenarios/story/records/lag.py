@@ -1,19 +1,18 @@
-"""How far behind a group was, partition by partition and instant by instant.
+"""The lag of groups on counted logs, by partition and over time.
 
     lag(t) = log end(t) - done(t), never below 0
 
-`done` is the offset up to which the group has come: the end of the furthest record a handler has finished, or a
-position further on that a member was placed at (committed or reset), whichever is greater. Before the first position it
-is that first position: what a `latest` reset passes over was never the group's to process. Where no member ever had a
-position it is 0.
+`done` is the offset that the group has reached: the end of the furthest record that a handler has finished, or a
+greater position at which a member was placed (committed or reset). Before the first position it is that first position:
+records that a `latest` reset passes over do not count. Without any position it is 0.
 
-Time is made of whole microseconds, and a state holds from an instant, after everything that falls on it, up to the next
-microsecond. Areas are summed exactly in record-microseconds (`LogEnds.area`); only the result is rounded, down, to
+Time is in whole microseconds. A state holds from an instant, after all events of that instant, to the next microsecond.
+Areas are summed exactly in record-microseconds (`LogEnds.area`); only the result is rounded, down, to
 record-milliseconds.
 
-Counted logs are walked through from change to change, here; those that leaders wrote have steps of their own
-(`leader_log_lag.py`). Either walk goes on where it stopped, so that a long run is walked through while it goes: a group
-or partition that the trace first tells of when the walk has passed counts from where the walk stands.
+This walk goes through counted logs from change to change; that of `leader_log_lag.py` goes through logs that leaders
+wrote. Either continues where it stopped, so a long run is walked through while it goes on. A group or partition that
+appears in the trace behind the walk counts from the walk's present time.
 """
 
 from __future__ import annotations
@@ -29,36 +28,36 @@ from groupsim.scenarios.story.records.progress import Step
 
 Key = tuple[str, TopicPartition]  # group and partition
 Places = Mapping[Key, Sequence[tuple[int, int]]]
-"""When members were placed where, by group and partition."""
+"""The times and offsets at which members were placed, by group and partition."""
 
 
 @define
 class Subscription:
-    """What counts for a group: all partitions of these topics, and partitions that a member chose for itself."""
+    """The partitions of a group: all of these topics, and those that a member assigned to itself."""
 
     topics: dict[str, None] = Factory(dict)
     assigned: dict[TopicPartition, None] = Factory(dict)
 
     def includes(self, partition: TopicPartition) -> bool:
-        """Whether a partition counts."""
+        """Return whether a partition belongs to it."""
         return partition.topic in self.topics or partition in self.assigned
 
 
 @define
 class _Partition:
-    """One partition of a group while the run is walked through."""
+    """One partition of a group during the walk."""
 
     done: int
-    since_us: int  # up to here `done` has been taken off the area
-    ends_us: int  # up to here the log end has been added to it
-    ahead: bool = False  # `done` lies beyond the log end: no lag until that has caught up
+    since_us: int  # up to here `done` has been subtracted from the area
+    ends_us: int  # up to here the log end has been added to the area
+    ahead: bool = False  # `done` lies beyond the log end: no lag until the log end reaches it
     area_us: int = 0
     most: int = 0
     most_us: int = 0
     gone: bool = False  # its topic was deleted
 
     def advance(self, ends: LogEnds, number: int, now_us: int, end: int) -> None:
-        """Take `done` off the area up to now, when the log ends at `end`."""
+        """Subtract `done` from the area up to now, when the log ends at `end`."""
         if self.ahead:
             caught_up = ends.due_us(number, self.done - 1)
             if caught_up is None or caught_up >= now_us:
@@ -76,14 +75,14 @@ class _Partition:
             self.since_us = now_us
 
     def settle(self, ends: LogEnds, number: int, now_us: int) -> None:
-        """The same, and add the log end: for when its rate changes, and at the end."""
+        """Do the same and add the log end: before its rate changes, and at the end."""
         self.advance(ends, number, now_us, ends.end(number, now_us))
         if now_us > self.ends_us:
             self.area_us += ends.area(number, self.ends_us, now_us)
             self.ends_us = now_us
 
     def come_to(self, ends: LogEnds, number: int, now_us: int, offset: int) -> int:
-        """The group has come further, to `offset`; returns by how much."""
+        """Note that the group has reached `offset`; return by how much it advanced."""
         more = offset - self.done
         end = ends.end(number, now_us)
         self.advance(ends, number, now_us, end)
@@ -96,7 +95,7 @@ class _Partition:
 
 @define
 class _Group:
-    """A group while the run is walked through."""
+    """One group during the walk."""
 
     subscription: Subscription
     partitions: dict[TopicPartition, _Partition] = Factory(dict)
@@ -108,7 +107,7 @@ class _Group:
 
 
 class CountedWalk:
-    """Topics and groups of counted logs at one instant after the other.
+    """The walk through topics and groups of counted logs.
 
     A group's `most_us` is an instant at which its lag was that large, not always the first.
     """
@@ -121,7 +120,7 @@ class CountedWalk:
         self._changed = 0
 
     def follow(self, groups: Mapping[str, Subscription], placed: Places) -> None:
-        """What counts, and when members were placed where, as far as it is known."""
+        """Set the groups' subscriptions and the positions of members, as far as they are known."""
         self.first = placed
         for name, subscription in groups.items():
             group = self.groups.setdefault(name, _Group(subscription, since_us=self._now_us))
@@ -130,7 +129,7 @@ class CountedWalk:
                 self._open(name, group, topic, self._now_us)
 
     def through(self, planned: Sequence[TopicChange], steps: Iterable[Step], end_us: int) -> None:
-        """Walk through these steps, which are in order of time, and through what changed topics up to `end_us`."""
+        """Walk through these steps, in order of time, and through the changes of topics up to `end_us`."""
         for step in steps:
             if step[1] is not None and step[0] <= end_us:
                 self._change_until(planned, step[0])
@@ -144,7 +143,7 @@ class CountedWalk:
             self._changed += 1
 
     def come_to(self, step: Step) -> None:
-        """A group has come further in a partition."""
+        """Note the step of a group in a partition."""
         t_us, name, partition, offset = step
         group = self.groups.get(name or "")
         here = group.partitions.get(partition) if group is not None else None  # type: ignore[call-overload]
@@ -155,7 +154,7 @@ class CountedWalk:
                 group.ahead[TopicPartition(*partition)] = None
 
     def change(self, change: TopicChange) -> None:
-        """A topic is made, changed or deleted."""
+        """Note that a topic is created, changed or deleted."""
         followers = [group for group in self.groups.values() if self._follows(group, change.topic)]
         for group in followers:
             self._look(group, change.t_us)
@@ -169,7 +168,7 @@ class CountedWalk:
             self._open(name, group, change.topic, change.t_us)
 
     def finish(self, end_us: int) -> tuple[dict[Key, Lag], dict[str, Lag]]:
-        """What there is to say when the run has ended."""
+        """Return the lag of every partition and of every group at the end of the run."""
         found: dict[Key, Lag] = {}
         whole: dict[str, Lag] = {}
         for name, group in self.groups.items():
@@ -192,7 +191,7 @@ class CountedWalk:
         return topic in group.subscription.topics or any(tp.topic == topic for tp in group.subscription.assigned)
 
     def _open(self, name: str, group: _Group, topic: str, now_us: int) -> None:
-        """Partitions that are new (or new again) begin where the group will first be placed in them."""
+        """Begin new partitions of a topic at the first position of the group in them."""
         ends = self.topics[topic]
         for number in range(ends.partitions):
             tp = TopicPartition(topic, number)
@@ -222,7 +221,7 @@ class CountedWalk:
                 here.settle(self.topics[topic], tp.partition, now_us)
 
     def _look(self, group: _Group, now_us: int) -> None:
-        """Between two changes the lag only grows: it is largest right before the next."""
+        """Update the largest lag: between two changes the lag only grows, so it is largest right before the next."""
         if now_us > group.since_us:
             lag = self._lag(group, now_us - 1)
             group.since_us = now_us
@@ -230,7 +229,7 @@ class CountedWalk:
                 group.most, group.most_us = lag, now_us - 1
 
     def _lag(self, group: _Group, at_us: int) -> int:
-        """The lag of a whole group; by way of the topics' sums unless a partition counts differently."""
+        """Return the lag of a whole group, from the sums of topics unless a partition has to count singly."""
         if not group.subscription.assigned and not group.ahead:
             total = -group.done
             for topic in group.subscription.topics:

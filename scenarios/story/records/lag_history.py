@@ -1,6 +1,6 @@
-"""The lag at any instant, for who wants more than its end, its maximum and its area: expectations and pictures.
+"""The lag at any instant, which expectations and pictures need beside its end, its maximum and its area.
 
-It is worked out when it is asked for: the log end from what made the log grow, what is done from the steps so far.
+It is computed on demand: the log end from the growth of the log, the offset that a group has reached from its steps.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from groupsim.scenarios.story.records.progress import Progress
 
 
 class LagHistory:
-    """How the lag of groups went in one run, whose facts keep the course of its steps."""
+    """The lag of groups over one run, whose facts have the progress of its steps."""
 
     def __init__(self, facts: Facts) -> None:
         self._books = facts.ledgers
@@ -26,18 +26,18 @@ class LagHistory:
 
     @staticmethod
     def of(events: Iterable[TraceEvent]) -> LagHistory:
-        """Read a trace for it."""
+        """Make it from a trace."""
         return LagHistory(StoryBuilder.of(events, Progress()).ended)
 
     def at(self, group: str, partition: TopicPartition, t_us: int) -> int:
-        """The lag of a partition after everything that falls on an instant; 0 where there is no such log."""
+        """Return the lag of a partition after all events of an instant; 0 without such a log."""
         end, since_us = self._end(partition, t_us)
         return max(0, end - self._done_until(group, partition)(since_us, t_us))
 
     def series(self, group: str, partitions: Sequence[TopicPartition], moments: Iterable[int]) -> list[tuple[int, int]]:
-        """The lag of these partitions together, at each of these instants, earliest first.
+        """Return the sum of the lags of these partitions at each of these instants, earliest first.
 
-        One walk through the run for each partition, however many instants there are.
+        Walks through the run once for each partition, for any number of instants.
         """
         when = sorted(moments)
         sums = [0] * len(when)
@@ -49,11 +49,11 @@ class LagHistory:
         return list(zip(when, sums, strict=True))
 
     def _end(self, partition: TopicPartition, t_us: int) -> tuple[int, int]:
-        """The log end at an instant, and since when there is this log."""
+        """Return the log end at an instant, and when this log was created."""
         return next(self._ends(partition, (t_us,)))
 
     def _ends(self, partition: TopicPartition, when: Sequence[int]) -> Iterator[tuple[int, int]]:
-        """The log end at each of these instants, which come in order, and since when there is this log."""
+        """Yield the log end at each of these instants, in order, and when this log was created."""
         if not self._changes and partition in self._books.logs:
             steps = self._progress.ends.get(partition, ())
             for t_us in when:
@@ -72,7 +72,7 @@ class LagHistory:
             yield (ends.end(partition.partition, t_us) if ends is not None and known else 0), since_us
 
     def _done_until(self, group: str, partition: TopicPartition) -> Callable[[int, int], int]:
-        """Up to where the group had come at instants that are asked for in order: as `lag.py` has it."""
+        """Return a function of the offset that the group had reached, for instants in order; as `lag.py` defines it."""
         key = (group, partition)
         ledger, steps = self._books.ledgers.get(key), self._progress.done.get(key, [])
         places = () if ledger is None else ledger.places
@@ -80,7 +80,7 @@ class LagHistory:
 
         def done(since_us: int, t_us: int) -> int:
             nonlocal at, most, since
-            if since_us != since:  # another log of that name: what was done before does not count
+            if since_us != since:  # another log with that name: earlier steps do not count
                 since = since_us
                 most = next((offset for at_us, offset in places if at_us >= since_us), 0)
             while at < len(steps) and steps[at][0] <= t_us:

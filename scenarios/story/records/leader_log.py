@@ -1,15 +1,15 @@
-"""A replicated partition's log as its leaders wrote it, followed from the trace.
+"""The log of a replicated partition as its leaders wrote it, followed through the trace.
 
-Leaders come and go, and what one of them wrote need not be in the next one's log. The rule is the leader epoch: an
-append of a newer epoch that begins below the end cuts off everything from there on (the old leader finds out later and
-truncates: the replicas' own `log.truncated` says nothing new here). An append of an older epoch comes from a leader
-that does not know yet that it is none: nobody else will ever have those records. When the run ends the leader's log may
-be shorter than what was appended: that, too, was cut off.
+Records of one leader need not be in the log of the next. The leader epoch decides (KIP-101): an append of a newer epoch
+that begins below the end truncates everything from there on. (The old leader learns of it later; the `log.truncated` of
+replicas adds nothing here.) An append of an older epoch comes from a leader that does not know yet that it has been
+replaced, and no other replica gets its records. When the run ends, the leader's log may be shorter than what was
+appended; the difference was truncated as well.
 
-A producer was promised what was acknowledged to it. An acknowledgement names offsets only, and two leaders may have
-given the same ones away, so it counts for the append of that producer that waits longest for one.
+An acknowledgement promises its records to the producer. It names offsets only, and two leaders may have assigned the
+same ones, so it counts for the append of that producer that has waited longest.
 
-Offsets that nobody was told to have appended are no records: transaction markers, and what was there before the trace.
+Offsets without an append in the trace are no records: transaction markers, and records from before the trace.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from groupsim.scenarios.story.records.offset_ranges import Ranges
 
 @define
 class Append:
-    """Records that one append added and that are no longer in the log; `acknowledged` to their producer."""
+    """The records of one append; `acknowledged` to their producer."""
 
     base: int
     end: int
@@ -32,22 +32,22 @@ class Append:
 
 @define
 class LeaderLog:
-    """One partition's log. `records` are the offsets of what is in it or was deleted from its beginning."""
+    """The log of one partition. `records` are the offsets in it, or deleted from its begin."""
 
     start: int = 0
     end: int = 0
     epoch: int = -1
     records: Ranges = Factory(Ranges)
-    aborted: Ranges = Factory(Ranges)  # records of transactions that were aborted
-    truncated: int = 0  # records that were cut off
-    lost: int = 0  # of these, how many had been acknowledged
-    listed: bool = False  # whether appends were listed
-    _appends: list[Append] = Factory(list)  # by base; those that are in the log, acknowledged neighbours as one
+    aborted: Ranges = Factory(Ranges)  # records of aborted transactions
+    truncated: int = 0  # number of truncated records
+    lost: int = 0  # of these, records that had been acknowledged
+    listed: bool = False  # whether the trace lists appends
+    _appends: list[Append] = Factory(list)  # those in the log, by base; acknowledged neighbours are merged
     _gone: list[Append] = Factory(list)
     _open: dict[int, Ranges] = Factory(dict)  # producer id → its records since its last marker
 
     def append(self, event: TraceEvent) -> int | None:
-        """A leader appended. Returns from which offset on that cut the log off, if it did."""
+        """Note an append of a leader. Return the offset from which it truncated the log; None if it did not."""
         payload = event.payload or {}
         base, count, epoch = payload["base"], payload["count"], payload.get("epoch", self.epoch)
         added = Append(base, base + count, payload.get("producer"))
@@ -75,7 +75,7 @@ class LeaderLog:
             self._open.setdefault(transaction, Ranges()).add(added.base, added.end)
 
     def acknowledge(self, event: TraceEvent) -> None:
-        """A producer heard that its records are written."""
+        """Note that a producer received the acknowledgement of its records."""
         payload = event.payload or {}
         base = payload.get("base", -1)
         waiting = [one for one in self._gone if one.base <= base < one.end and not one.acknowledged]
@@ -91,14 +91,14 @@ class LeaderLog:
             self._join(place)
 
     def _place(self, base: int) -> int | None:
-        """Where the append stands that put a record there; mostly among the last."""
+        """Return the index of the append that wrote the record at `base`; it is mostly among the last."""
         for place in range(len(self._appends) - 1, -1, -1):
             if self._appends[place].base <= base:
                 return place if base < self._appends[place].end else None
         return None
 
     def _join(self, place: int) -> None:
-        """Make one of an append and the one before it: what is acknowledged is asked for no more one by one."""
+        """Merge an append with the one before it if both are acknowledged: they are not needed singly any more."""
         if 0 < place < len(self._appends):
             before, after = self._appends[place - 1], self._appends[place]
             if before.acknowledged and after.acknowledged and before.end == after.base:
@@ -106,7 +106,7 @@ class LeaderLog:
                 del self._appends[place]
 
     def cut(self, at: int) -> None:
-        """Everything from `at` on is gone."""
+        """Truncate everything from `at` on."""
         self.truncated += self.records.cut(at)
         self.aborted.cut(at)
         for pending in self._open.values():
@@ -123,13 +123,13 @@ class LeaderLog:
         self.end = at
 
     def delete(self, start: int) -> None:
-        """Everything below `start` was deleted by retention."""
+        """Note that retention has deleted everything below `start`."""
         self.start = max(self.start, start)
 
     def close(self, start: int, end: int) -> int | None:
-        """The log as the run left it. Returns from which offset on it was cut off, if it was."""
+        """Complete the log with its ends. Return the offset from which it was truncated; None if it was not."""
         self.delete(start)
-        if not self.listed:  # no event says how it came about
+        if not self.listed:  # the trace has no append to it
             self.records.add(0, end)
             self.end = end
         if end < self.end:

@@ -1,7 +1,7 @@
-"""The lag behind logs that leaders wrote: steps up with every append, down with every record that is done.
+"""The lag on logs that leaders wrote: it rises with every append and falls with every processed record.
 
-The rules are those of `lag.py`. A log that is cut off may end below what the group has done; then nothing is behind
-until it has grown past that. Within one instant only what it ends with counts.
+The rules are those of `lag.py`. A truncated log may end below the offset that the group has reached; the lag is then 0
+until the log has grown past it. Of several steps in one instant only the last counts.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ class _Sum:
     area_us: int = 0
 
     def change(self, t_us: int, lag: int) -> None:
-        """It is so much from now on."""
+        """Set the lag from now on."""
         self.area_us += self.lag * (t_us - self.since_us)
         self.lag, self.since_us = lag, t_us
         if lag > self.most:
             self.most, self.most_us = lag, t_us
 
     def at_the_end(self, end_us: int) -> Lag:
-        """What there is to say of it when the run has ended."""
+        """Return the lag at the end of the run."""
         return Lag(self.lag, self.most, self.most_us, (self.area_us + self.lag * (end_us - self.since_us)) // 1000)
 
 
@@ -50,14 +50,14 @@ class _Cell:
 
 @define(eq=False)
 class _Whole:
-    """A group while the run is walked through."""
+    """One group during the walk."""
 
     cells: dict[Partition, _Cell] = Factory(dict)
     sum: _Sum = Factory(_Sum)
 
 
 class LeaderLogWalk:
-    """Logs and groups at one instant after the other."""
+    """The walk through logs and groups."""
 
     def __init__(self) -> None:
         self._groups: dict[str, _Whole] = {}
@@ -67,7 +67,7 @@ class LeaderLogWalk:
         self._touched: dict[_Cell, None] = {}
 
     def follow(self, partitions: Iterable[Partition], groups: Mapping[str, Subscription], placed: Places) -> None:
-        """What counts, and when members were placed where, as far as it is known."""
+        """Set the partitions, the groups' subscriptions and the positions of members, as far as they are known."""
         partitions = sorted(partitions)
         for name, subscription in groups.items():
             group = self._groups.setdefault(name, _Whole())
@@ -82,7 +82,7 @@ class LeaderLogWalk:
                 self._touched[cell] = None
 
     def through(self, steps: Iterable[Step]) -> None:
-        """Walk through these steps, which are in order of time."""
+        """Walk through these steps, in order of time."""
         for t_us, name, partition, offset in steps:
             if t_us > self._now_us:
                 self._settle()
@@ -101,7 +101,7 @@ class LeaderLogWalk:
         self._settle()
 
     def _settle(self) -> None:
-        """An instant is over."""
+        """Update the lags at the end of an instant."""
         changed: dict[_Whole, int] = {}
         for cell in self._touched:
             lag = max(0, cell.end - cell.done)
@@ -113,7 +113,7 @@ class LeaderLogWalk:
         self._touched.clear()
 
     def finish(self, end_us: int) -> tuple[dict[Key, Lag], dict[str, Lag]]:
-        """The lag of every partition that counts, by group and partition, and that of each whole group."""
+        """Return the lag of every partition of a group, and that of each whole group, at the end of the run."""
         found = {
             (name, TopicPartition(*partition)): cell.sum.at_the_end(end_us)
             for name, group in self._groups.items()

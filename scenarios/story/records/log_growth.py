@@ -1,8 +1,8 @@
-"""Counted logs over a whole run: the log ends of every topic, from what the trace's `log.ends` says made them grow.
+"""The log ends of counted topics over a whole run, from the entry `growth` of the trace's `log.ends`.
 
-Producers are arithmetic (`members/producer/traffic.py`), so a few lines say all there is to know: when a topic was
-made, with which weights and rate, and when it was expanded, got another rate or a burst, or was deleted. `changes` has
-these in order; `LogEnds` adds to the cluster's own functions what an integral needs.
+Producers of counted logs are arithmetic (`members/producer/traffic.py`), so a few entries describe the whole log: when
+a topic was created, with which weights and rate, and when it was expanded, got another rate or a burst, or was deleted.
+`changes` has them in order. `LogEnds` adds sums and integrals to `Traffic`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class LogEnds(Traffic):
         self._lowest: int | None = None
 
     def total(self, now_us: int) -> int:
-        """All log ends together.
+        """Return the sum of all log ends.
 
         As long as equal partitions come in turn, evenly apart, ⌊x⌋ + ⌊x + 1/n⌋ + … + ⌊x + (n-1)/n⌋ = ⌊n·x⌋ (Hermite).
         """
@@ -43,7 +43,7 @@ class LogEnds(Traffic):
         return self._sum + sum((carry + weight * elapsed) // whole for carry, weight in parts)
 
     def _look(self) -> None:
-        """Find out whether the partitions come in turn, evenly apart."""
+        """Set `_lowest` if the partitions grow in turn, evenly apart; None if not."""
         self._seen = (self.since_us, len(self._base))
         self._sum = sum(self._base)
         apart, rest = divmod(self._whole, len(self._base))
@@ -52,7 +52,7 @@ class LogEnds(Traffic):
         self._lowest = lowest if even and len(set(self._weights)) == 1 else None
 
     def area(self, partition: int, begin_us: int, end_us: int) -> int:
-        """The log end summed over every microsecond of [begin, end), in record-microseconds.
+        """Return the log end summed over every microsecond of [begin, end), in record-microseconds.
 
         The rate must not have changed since `begin_us`.
         """
@@ -63,7 +63,7 @@ class LogEnds(Traffic):
 
 
 def floor_sum(count: int, divisor: int, step: int, start: int) -> int:
-    """⌊(start + step·i) / divisor⌋ summed over i = 0 … count-1, in logarithmic time, by Euclid's steps."""
+    """Return the sum of ⌊(start + step·i) / divisor⌋ over i = 0 … count-1, in logarithmic time (Euclid)."""
     total = 0
     while True:
         quotient, step = divmod(step, divisor)
@@ -79,7 +79,7 @@ def floor_sum(count: int, divisor: int, step: int, start: int) -> int:
 
 @frozen
 class TopicChange:
-    """At `t_us` a topic is made (`LogEnds` comes out of `make`), changed by `change`, or, with neither, deleted."""
+    """A topic is created by `make`, changed by `change`, or, without either, deleted, at `t_us`."""
 
     t_us: int
     topic: str
@@ -87,7 +87,7 @@ class TopicChange:
     change: Callable[[LogEnds, int], None] | None = None
 
     def after(self, ends: LogEnds | None) -> LogEnds | None:
-        """The topic's log ends from now on, which may be the same object; None when there is no such topic."""
+        """Return the topic's log ends from now on, perhaps the same object; None without such a topic."""
         if self.make is not None:
             return self.make(self.t_us)
         if self.change is None or ends is None:
@@ -97,7 +97,7 @@ class TopicChange:
 
 
 def changes(growth: Iterable[Mapping[str, Any]]) -> list[TopicChange]:
-    """What happened to counted topics, in order: the `growth` of `log.ends`."""
+    """Return the changes of counted topics, in order, from the entry `growth` of `log.ends`."""
     return [_change(one) for one in growth]
 
 
@@ -114,15 +114,15 @@ def _change(entry: Mapping[str, Any]) -> TopicChange:
     return TopicChange(t_us, topic)
 
 
-_STATES = 16  # of a topic, as it was after each of its last changes
+_STATES = 16  # so many last states of a topic are kept
 
 
 @define
 class Growth:
-    """What is known of how counted logs grow: `listed` is what `log.ends` has in the end.
+    """The growth of counted logs, as far as it is known: `listed` is the entry of `log.ends`.
 
-    None stands for logs that leaders wrote. Of a trace that is read as it comes nothing is known until its end
-    (`known`).
+    `listed` is None for logs that leaders wrote. For a trace that is read while it is written, the growth is not
+    `known` until the end.
     """
 
     listed: Sequence[Mapping[str, Any]] | None = None
@@ -136,7 +136,7 @@ class Growth:
         return self.listed is not None
 
     def end(self, partition: TopicPartition, t_us: int) -> int:
-        """The log end at an instant, after everything that falls on it; 0 where there is no such log."""
+        """Return the log end after all events of an instant; 0 without such a log."""
         self._catch_up()
         states = self._states.get(partition.topic, [])
         index = bisect_right(states, t_us, key=lambda state: state[0])
@@ -144,7 +144,7 @@ class Growth:
         return ends.end(partition.partition, t_us) if ends is not None and partition.partition < ends.partitions else 0
 
     def beyond(self, partition: TopicPartition, done: int, began_us: int, ended_us: int, long_us: int) -> int | None:
-        """From when in [began, ended] the log ended beyond `done`; None when for less than `long_us`."""
+        """Return since when in [began, ended] the log ended beyond `done`; None if for less than `long_us`."""
         low, high = began_us, ended_us - long_us
         if self.end(partition, high) <= done:
             return None
@@ -159,7 +159,7 @@ class Growth:
         return high
 
     def _catch_up(self) -> None:
-        """Follow what has been listed since."""
+        """Read the entries that were listed since the last call."""
         listed = self.listed or ()
         for change in changes(listed[self._read :]):
             states = self._states.setdefault(change.topic, [])

@@ -1,4 +1,4 @@
-"""Sets of offsets, kept as sorted ranges that neither touch nor overlap."""
+"""Sets of offsets, as sorted ranges that neither touch nor overlap."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ class Ranges:
         self.ends: list[int] = []
 
     def __len__(self) -> int:
-        """How many offsets it holds."""
+        """Return the number of its offsets."""
         return sum(self.ends) - sum(self.begins)
 
     def __iter__(self) -> Iterator[tuple[int, int]]:
-        """Its ranges, as [begin, end)."""
+        """Yield its ranges, as [begin, end)."""
         return zip(self.begins, self.ends, strict=True)
 
     def add(self, begin: int, end: int) -> int:
-        """Put [begin, end) in; returns how many of its offsets were there already."""
-        if self.ends and begin == self.ends[-1]:  # as nearly always: it goes on where the last one ended
+        """Add [begin, end); return how many of these offsets it had already."""
+        if self.ends and begin == self.ends[-1]:  # nearly always: it continues the last range
             self.ends[-1] = end
             return 0
         if begin >= end:
@@ -43,7 +43,7 @@ class Ranges:
         return known
 
     def within(self, begin: int, end: int) -> list[tuple[int, int]]:
-        """What it holds of [begin, end)."""
+        """Return its ranges within [begin, end)."""
         first = bisect_right(self.ends, begin)
         last = bisect_left(self.begins, end)
         return [
@@ -51,7 +51,7 @@ class Ranges:
         ]
 
     def gaps(self, begin: int, end: int) -> list[tuple[int, int]]:
-        """What it lacks of [begin, end)."""
+        """Return the ranges of [begin, end) that it lacks."""
         found = []
         for b, e in self.within(begin, end):
             if b > begin:
@@ -62,11 +62,11 @@ class Ranges:
         return found
 
     def count(self, begin: int, end: int) -> int:
-        """How many offsets of [begin, end) it holds."""
+        """Return the number of its offsets in [begin, end)."""
         return sum(e - b for b, e in self.within(begin, end))
 
     def cut(self, at: int) -> int:
-        """Take out everything from `at` on; returns how many offsets that were."""
+        """Remove everything from `at` on; return the number of removed offsets."""
         before = len(self)
         keep = bisect_left(self.begins, at)
         del self.begins[keep:], self.ends[keep:]

@@ -1,4 +1,4 @@
-"""How far groups and logs had come at any instant, for who wants more than sums: expectations and pictures."""
+"""The offsets of groups and logs over time, which expectations and pictures need beside sums."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from collections.abc import Sequence
 
 from attrs import Factory, define
 
-Partition = tuple[str, int]  # a partition as a plain tuple: there are many events
+Partition = tuple[str, int]  # a partition as a plain tuple, which is quick: there are many events
 Key = tuple[str, Partition]  # group and partition
-Moments = list[tuple[int, int]]  # when, and the number from then on
-Step = tuple[int, str | None, Partition, int]  # when, group (None: the log), partition, the offset it has come to
+Moments = list[tuple[int, int]]  # a time, and the offset from then on
+Step = tuple[int, str | None, Partition, int]  # time, group (None: the log), partition, new offset
 
 
 @define
 class Progress:
-    """The steps of groups and logs, one by one; with `instants` no more of them than those instants need."""
+    """The steps of groups and logs in order; with `instants`, only those that these instants need."""
 
     instants: Sequence[int] | None = None
     done: dict[Key, Moments] = Factory(dict)
     ends: dict[Partition, Moments] = Factory(dict)
 
     def note(self, t_us: int, group: str | None, partition: Partition, offset: int) -> None:
-        """A group has come to an offset; without a group the log ends there now."""
+        """Note that a group has reached an offset, or, without a group, that the log ends there."""
         if group is None:
             steps = self.ends.setdefault(partition, [])
         else:
