@@ -5,6 +5,7 @@ python tools/fidelity_pages.py
 
 from __future__ import annotations
 
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -47,7 +48,7 @@ def page(one: Page, following: Page | None) -> str:
         f"# Fidelity: {one.title}",
         f"{len(one.rows)} rules: {counted}. [How a row is read](../fidelity.md#how-a-row-is-read); "
         f"the rows are the data of [{one.name}.toml]({one.name}.toml).",
-        *filter(None, [one.intro]),
+        *filter(None, [_sections(one), one.intro]),
         *(part for section in one.sections for part in _section(section)),
     ]
     if following:
@@ -55,6 +56,17 @@ def page(one: Page, following: Page | None) -> str:
     else:
         parts.append("Next: [conformance](../conformance.md), where a real broker is asked the same.")
     return "\n\n".join(parts) + "\n"
+
+
+def _sections(one: Page) -> str:
+    """Links to the sections, for a page that has many."""
+    links = [f"[{section.title}](#{_anchor(section.title)})" for section in one.sections]
+    return f"Sections: {', '.join(links)}." if len(links) > 1 else ""
+
+
+def _anchor(title: str) -> str:
+    """The anchor of a heading, as a code host and the site make it."""
+    return re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-")
 
 
 def _section(section: Section) -> Iterator[str]:

@@ -51,6 +51,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """The page with links that lead somewhere on the site, and pictures in place of diagrams."""
     if page.file.src_uri in WIDE:
         page.meta["hide"] = ["navigation", "toc"]
+    elif page.file.src_uri.startswith("fidelity/"):
+        page.meta["hide"] = ["toc"]  # tables of five columns; the page begins with its sections
     repository = config["extra"]["repository"]
     worded = NAMED.sub(lambda found: f"[{found[1].replace('-', ' ')}]", markdown)
     on_site = {file.src_uri for file in files if not file.inclusion.is_excluded()}
