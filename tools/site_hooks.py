@@ -22,6 +22,11 @@ LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 MERMAID = re.compile(r"^```mermaid\n.*?^```$", re.MULTILINE | re.DOTALL)
 FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
 WIDE = {"how-a-rebalance-works.md"}  # as wide as the screen, for two players beside each other
+TABLES = (
+    "fidelity/",
+    "answers.md",
+    "states.md",
+)  # pages of tables of five columns, which have the room of the contents
 TESTED = re.compile(r"`(tests/[\w/]+\.py)::test_(\w+)`")
 NAMED = re.compile(r"\[(?:docs/)?([\w-]+)\.md\](?=\()")
 NESTED = re.compile(r"^  (?=- )", re.MULTILINE)
@@ -51,8 +56,8 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Any) -> str:
     """The page with links that lead somewhere on the site, and pictures in place of diagrams."""
     if page.file.src_uri in WIDE:
         page.meta["hide"] = ["navigation", "toc"]
-    elif page.file.src_uri.startswith("fidelity/"):
-        page.meta["hide"] = ["toc"]  # tables of five columns; the page begins with its sections
+    elif page.file.src_uri.startswith(TABLES):
+        page.meta["hide"] = ["toc"]
     repository = config["extra"]["repository"]
     worded = NAMED.sub(lambda found: f"[{found[1].replace('-', ' ')}]", markdown)
     on_site = {file.src_uri for file in files if not file.inclusion.is_excluded()}

@@ -72,7 +72,7 @@ def diff(
     sources: Annotated[
         list[str],
         typer.Argument(
-            help="Two scenarios or traces (.jsonl, .parquet); one, with what --set changes; with --git files.",
+            help="Two scenarios, manifests or traces (.jsonl, .parquet); one, with --set; with --git files.",
             metavar="A [B] | FILE…",
         ),
     ],
@@ -91,12 +91,14 @@ def diff(
     """Compare two runs with the same luck: where they first part, and what it changed.
 
     With `--git` the files are what `groupsim init` reads, or a scenario: a rollout of both versions runs, and the
-    answer is Markdown for a pull request. `--set` answers questions of the draft, for both.
+    answer is Markdown for a pull request. Two Kubernetes manifests are compared in the same way. `--set` answers
+    questions of the draft, for both.
 
     Examples:
 
     - `groupsim diff rollout.yaml rollout-static.yaml --seed 7`
     - `groupsim diff --git main deployment.yaml application.yml`
+    - `groupsim diff before/deployment.yaml after/deployment.yaml`
     - `groupsim diff demo --set groups.g1.properties.session.timeout.ms=10000`
     - `groupsim diff before.jsonl after.jsonl`
     """
@@ -106,6 +108,11 @@ def diff(
         from groupsim.cli.drafting.pull_request import diff_git
 
         raise typer.Exit(diff_git(revision, sources, seed, setting or [], as_json))
+    if len(sources) == 2:
+        from groupsim.cli.drafting.pull_request import are_manifests, diff_manifests
+
+        if are_manifests(sources):
+            raise typer.Exit(diff_manifests(*sources, seed, setting or [], as_json))
     raise typer.Exit(diff_command.diff(*diff_command.pair(sources), seed, setting or [], as_json, group))
 
 

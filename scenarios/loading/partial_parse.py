@@ -36,7 +36,8 @@ def structured(document: Document) -> Scenario:
         raise ScenarioError([Problem(document.at_value(()), "a scenario is a mapping, this is not one", remedy)])
     if document.data and not any(name in fields_of(Scenario) for name in document.data):
         message = f"no key of a scenario is here: `{next(iter(document.data))}` is none"
-        remedy = "a scenario needs `topics`, `groups` and `run-for`; settings of a client are for `groupsim lint`"
+        needed = "a scenario needs `topics`, `groups` and `run-for`"
+        remedy = f"{needed}; settings of a client are for `groupsim lint`, manifests for `groupsim init`"
         raise ScenarioError([Problem(document.at_value(()), message, remedy)])
     try:
         return structure_scenario(document.data)

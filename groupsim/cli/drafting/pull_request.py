@@ -1,5 +1,7 @@
 """`groupsim diff --git REV FILE…`: what a change of a deployment's files costs per rollout, as text for a pull request.
 
+`groupsim diff before.yaml after.yaml` does the same with two manifests.
+
 The files are read twice, as they are at the revision and as they are here; each time a scenario is drafted as by
 `groupsim init` (a file that is a scenario is taken as it is), and its rollout runs with the same luck. What no file
 says is the same guess on both sides, and `--set` answers it on both.
@@ -7,6 +9,7 @@ says is the same guess on both sides, and `--set` answers it on both.
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -48,6 +51,8 @@ FIGURES = (
 )
 _QUESTIONS = 8
 HERE = "here"
+_MANIFEST = re.compile(r"^apiVersion:\s", re.MULTILINE)
+_ENOUGH = 65_536  # characters in which a manifest names its apiVersion
 
 
 @frozen
@@ -62,9 +67,10 @@ class Side:
 
 @frozen
 class Verdict:
-    """Both versions compared."""
+    """Both versions compared; `names` are those of the columns, `command` is what repeats it."""
 
-    revision: str
+    names: tuple[str, str]
+    command: str
     rows: dict[str, tuple[DiffRow, ...]]
     changes: tuple[Difference, ...]
     questions: tuple[Question, ...]
@@ -78,13 +84,34 @@ def diff_git(revision: str, files: Sequence[str], seed: int, settings: list[str]
     for file in files:
         check_revision(revision, Path(file).resolve().parent)
     before, after = _sides(revision, files, settings)
+    return _compare(before, after, (revision, HERE), "groupsim diff --git", seed, wants_json)
+
+
+def are_manifests(files: Sequence[str]) -> bool:
+    """Whether all files are there and begin as Kubernetes manifests do."""
+    paths = [Path(file) for file in files]
+    return all(path.suffix in (".yaml", ".yml") and path.is_file() and _MANIFEST.search(_start(path)) for path in paths)
+
+
+def _start(path: Path) -> str:
+    with path.open(encoding="utf-8", errors="replace") as file:
+        return file.read(_ENOUGH)
+
+
+def diff_manifests(before: str, after: str, seed: int, settings: list[str], wants_json: bool) -> int:
+    """The same for two files, each a version of the manifests; returns the exit code."""
+    left, right = (_side(sources([file]), settings) for file in (before, after))
+    return _compare(left, right, (before, after), "groupsim diff", seed, wants_json)
+
+
+def _compare(before: Side, after: Side, names: tuple[str, str], command: str, seed: int, wants_json: bool) -> int:
     run_for = max(before.scenario.run_for, after.scenario.run_for)
-    stories = [_story(side, run_for, seed, name) for side, name in ((before, revision), (after, HERE))]
+    stories = [_story(side, run_for, seed, name) for side, name in zip((before, after), names, strict=True)]
     rows = rows_of(*stories)
     differences = between((before.document, "scenario"), (after.document, "scenario"))
     changes = tuple(one for one in differences if one.path != "run-for")
     sentences = tuple(_sentences(rows, changes))
-    verdict = Verdict(revision, rows, changes, after.questions, sentences)
+    verdict = Verdict(names, command, rows, changes, after.questions, sentences)
     print(as_json.text(_document(verdict, seed)) if wants_json else "\n".join(_markdown(verdict, seed)))
     sys.stdout.flush()
     return WELL
@@ -155,7 +182,7 @@ def _markdown(verdict: Verdict, seed: int) -> Iterator[str]:
     for group, rows in verdict.rows.items() if verdict.changes else ():
         by_name = {row.name: row for row in rows}
         yield ""
-        yield f"| one rollout of `{group}` | {verdict.revision} | {HERE} | change |"
+        yield f"| one rollout of `{group}` | {' | '.join(verdict.names)} | change |"
         yield "|---|--:|--:|--:|"
         for name in FIGURES:
             row = by_name.get(name)
@@ -173,14 +200,17 @@ def _markdown(verdict: Verdict, seed: int) -> Iterator[str]:
             yield f"- {question.text}{f' (`{question.guess}`)' if question.guess else ''}"
         if len(verdict.questions) > _QUESTIONS:
             yield f"- … and {len(verdict.questions) - _QUESTIONS} more"
-    yield from ("", f"One simulated rollout of each version, with the same luck (`groupsim diff --git`, seed {seed}).")
+    yield from ("", f"One simulated rollout of each version, with the same luck (`{verdict.command}`, seed {seed}).")
+    if verdict.changes:
+        yield "Another `--seed` is another rollout: what differs from seed to seed is chance."
 
 
 def _document(verdict: Verdict, seed: int) -> dict[str, Any]:
     """The comparison for programs; times in microseconds."""
     return {
         "schema": SCHEMA,
-        "revision": verdict.revision,
+        "revision": verdict.names[0],
+        "compared": verdict.names[1],
         "seed": seed,
         "sentences": list(verdict.sentences),
         "groups": [

@@ -75,6 +75,17 @@ def test_comments_change_nothing(manifest: Path) -> None:
     assert "|---" not in result.stdout
 
 
+def test_two_manifests_are_compared_as_two_revisions_are(manifest: Path) -> None:
+    """Without a repository, two files have their names as columns, and the same sentence."""
+    other = manifest.with_name("recreate.yaml")
+    other.write_text(MANIFEST.replace("type: RollingUpdate", "type: Recreate"), "utf-8")
+    result = diff(manifest, other, *CHEAP)
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.startswith("**This change costs ")
+    assert f"| one rollout of `billing` | {manifest} | {other} | change |" in result.stdout
+    assert "(`groupsim diff`, seed 0)" in result.stdout
+
+
 @pytest.mark.parametrize(
     ("revision", "name", "words"),
     [
