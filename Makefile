@@ -129,7 +129,7 @@ bench: $(VENV)/.dev  ## benchmarks, each beside its peer in the same run
 	@$(BIN)/python -m benchmarks
 
 MADE := refresh_api cli_reference scenario_reference experiment_reference tables_reference versions_table defects_table \
-	draw_states draw_answers draw_pictures fidelity_pages export_rebalance refresh_log_lines refresh_readme
+	draw_states draw_answers draw_pictures fidelity_pages export_rebalance compare_protocols refresh_log_lines refresh_readme
 
 docs: $(VENV)/.dev  ## write every page again that is made from the code, but for those that take long
 	@for tool in $(MADE); do echo "tools/$$tool.py"; $(BIN)/python tools/$$tool.py >/dev/null || exit 1; done

@@ -21,7 +21,7 @@ ADOPTED = {"contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md"}
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 MERMAID = re.compile(r"^```mermaid\n.*?^```$", re.MULTILINE | re.DOTALL)
 FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
-WIDE = {"how-a-rebalance-works.md"}  # as wide as the screen, for two players beside each other
+WIDE = {"how-a-rebalance-works.md", "protocols.md"}  # as wide as the screen, for two players beside each other
 TABLES = (
     "fidelity/",
     "answers.md",

@@ -112,7 +112,7 @@ def diff(
         from groupsim.cli.drafting.pull_request import are_manifests, diff_manifests
 
         if are_manifests(sources):
-            raise typer.Exit(diff_manifests(*sources, seed, setting or [], as_json))
+            raise typer.Exit(diff_manifests(sources[0], sources[1], seed, setting or [], as_json))
     raise typer.Exit(diff_command.diff(*diff_command.pair(sources), seed, setting or [], as_json, group))
 
 

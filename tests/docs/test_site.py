@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import cli_reference
+import compare_protocols
 import draw_pictures
 import export_rebalance
 import pytest
@@ -45,6 +46,12 @@ def test_the_animation_plays_the_runs_of_today() -> None:
     found = export_rebalance.runs()
     assert export_rebalance.DATA.read_text(encoding="utf-8") == export_rebalance.script(found)
     assert export_rebalance.table(found) in export_rebalance.PAGE.read_text(encoding="utf-8")
+
+
+def test_the_protocols_are_compared_by_the_runs_of_today() -> None:
+    """The tables of docs/protocols.md are what `python tools/compare_protocols.py` writes."""
+    text = compare_protocols.PAGE.read_text(encoding="utf-8")
+    assert compare_protocols.page(text) == text
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(DOCS)))
