@@ -3,176 +3,31 @@
 python tools/draw_pictures.py            write them
 python tools/draw_pictures.py --check    exit 1 when one differs
 
-A picture shows what the run of a library scene gives with seed 0; a test compares. Nothing in it is drawn that the
-story does not have.
+A picture of a run is what `groupsim run NAME --svg FILE` writes for a library scene; a test compares.
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections import Counter
 from pathlib import Path
 
-from svg import Picture
-
-from groupsim import Story, load_file, run_scenario, tell
-from groupsim.cli.render.lanes import nice_step
+from groupsim import load_file, run_scenario
 from groupsim.coordinator.classic.states import TRANSITIONS, State
 from groupsim.scenarios.loading.catalogue import find
-from groupsim.scenarios.story.model import GroupStory, Lane, Phase
+from groupsim.scenarios.pictures.run_picture import run_picture
+from groupsim.scenarios.pictures.svg import Picture
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "pictures"
 RUNS = {"demo": "demo.svg", "four-scenes": "four-scenes.svg"}
 
-WIDTH, LEFT, RIGHT = 880, 92, 24
-COLOURS = {
-    Phase.OUTSIDE: "idle",
-    Phase.JOINING: "joining",
-    Phase.SYNCING: "syncing",
-    Phase.WORKING: "working",
-    Phase.CALLBACK: "callback",
-    Phase.EVICTED: "bad",
-    Phase.PAUSED: "paused",
-    Phase.DEAD: "dead",
-}
-LEGEND = (
-    ("working", "working"),
-    ("joining", "waits in JoinGroup"),
-    ("dead", "dead"),
-    ("idle", "not in the group"),
-    ("bad", "partitions without a consumer"),
-)
+WIDTH = 880
 
 
 def pictures() -> dict[str, str]:
     """Each picture by the name of its file."""
-    found = {file: run_picture(name) for name, file in RUNS.items()}
+    found = {file: run_picture(run_scenario(load_file(find(name)), seed=0).story) for name, file in RUNS.items()}
     return {**found, "states.svg": states_picture()}
-
-
-def run_picture(name: str) -> str:
-    """Generations, lanes and standstills of the first group of a scene, over time."""
-    run = run_scenario(load_file(find(name)), seed=0)
-    story = tell(run.events)
-    group = story.groups[0]
-    lanes = [lane for lane in story.lanes if lane.group == group.group]
-    height = 216 + 40 * len(lanes)
-    picture = Picture(WIDTH, height, f"groupsim run {name}", story.headline)
-    end = max(lane.phases[-1].ended_us for lane in lanes)
-    scale = Scale(end)
-    for at, text in enumerate(folded(story.headline, 104)):
-        picture.text(20, 28 + 18 * at, text, size=14, bold=True)
-    top = 74
-    _axis(picture, scale, top, height - 74)
-    _generations(picture, scale, group, top + 8)
-    for row, lane in enumerate(lanes):
-        _lane(picture, scale, group, lane, top + 52 + 40 * row)
-    _stops(picture, scale, group, top + 52 + 40 * len(lanes))
-    _doings(picture, scale, story, height - 56)
-    x = 20.0
-    for colour, text in LEGEND:
-        picture.rect(x, height - 18, 12, 10, colour)
-        picture.text(x + 17, height - 9, text, "quiet", size=12)
-        x += 34 + 6.6 * len(text)
-    return str(picture)
-
-
-class Scale:
-    """Virtual time in microseconds as pixels."""
-
-    def __init__(self, end_us: int) -> None:
-        self.end_us = end_us
-
-    def x(self, us: int) -> float:
-        """Where a moment is drawn."""
-        return LEFT + (WIDTH - LEFT - RIGHT) * us / self.end_us
-
-
-def _axis(picture: Picture, scale: Scale, top: int, bottom: int) -> None:
-    for us in range(0, scale.end_us + 1, nice_step(scale.end_us, 6)):
-        picture.line(scale.x(us), top, scale.x(us), bottom, "grid")
-        label = f"{us // 60_000_000}:{us // 1_000_000 % 60:02d}"
-        picture.text(scale.x(us), top - 4, label, "quiet", size=11, anchor="middle")
-
-
-def _generations(picture: Picture, scale: Scale, group: GroupStory, y: int) -> None:
-    picture.text(20, y + 16, group.group, bold=True)
-    shown: list[tuple[int, int, str, str]] = []
-    for one, after in zip(group.generations, [*group.generations[1:], None], strict=True):
-        shown.append((one.began_us, one.ended_us, "joining", f"rebalance {tenths(one.duration_us)}"))
-        shown.append((one.ended_us, after.began_us if after else scale.end_us, "working", f"generation {one.number}"))
-    for began, ended, colour, text in shown:
-        x, wide = scale.x(began), scale.x(ended) - scale.x(began)
-        picture.rect(x, y, max(wide - 1, 2), 24, colour)
-        if wide > 7 * len(text):
-            picture.text(x + wide / 2, y + 16, text, "ink", size=12, anchor="middle")
-
-
-def tenths(us: int) -> str:
-    """A duration in seconds, to a tenth."""
-    return f"{us / 1_000_000:.1f} s"
-
-
-def _lane(picture: Picture, scale: Scale, group: GroupStory, lane: Lane, y: int) -> None:
-    picture.text(20, y + 17, lane.host)
-    for span in lane.phases:
-        x, wide = scale.x(span.began_us), scale.x(span.ended_us) - scale.x(span.began_us)
-        low = span.phase in (Phase.OUTSIDE, Phase.DEAD)
-        picture.rect(x, y + (9 if low else 0), wide, 6 if low else 24, COLOURS[span.phase])
-    for one, after in zip(group.generations, [*group.generations[1:], None], strict=True):
-        for share in one.assignment.shares if one.assignment else ():
-            if share.host == lane.host:
-                words = " ".join(
-                    f"{topic} {'+'.join(str(a) if a == b else f'{a}–{b}' for a, b in runs)}"
-                    for topic, runs in share.partitions.topics
-                )
-                dead = next((s.began_us for s in lane.phases if s.phase is Phase.DEAD), scale.end_us)
-                until = min(after.began_us if after else scale.end_us, dead)
-                x, wide = scale.x(one.ended_us), scale.x(until) - scale.x(one.ended_us)
-                if wide > 7 * len(words):
-                    picture.text(x + wide / 2, y + 16, words, "ink", size=12, anchor="middle")
-
-
-def _stops(picture: Picture, scale: Scale, group: GroupStory, y: int) -> None:
-    """A lane of its own for the stretches in which partitions stood still for a second or more, the longest first."""
-    picture.text(20, y + 15, "stopped", "bad")
-    together = Counter((stop.began_us, stop.ended_us) for stop in group.standstills if stop.length_us >= 1_000_000)
-    done: list[tuple[int, int]] = []
-    for (began, ended), count in sorted(together.items(), key=lambda one: one[0][0] - one[0][1]):
-        if any(began < b and a < ended for a, b in done):
-            continue
-        done.append((began, ended))
-        x, wide = scale.x(began), scale.x(ended) - scale.x(began)
-        picture.rect(x, y, wide, 22, "bad")
-        texts = (f"{count} partitions without a consumer for {tenths(ended - began)}", tenths(ended - began))
-        text = next((one for one in texts if wide > 7 * len(one)), None)
-        if text:
-            picture.text(x + wide / 2, y + 15, text, "page", size=12, anchor="middle")
-
-
-def _doings(picture: Picture, scale: Scale, story: Story, y: int) -> None:
-    """What was done, at a line through all lanes; words that would overlap stand in another row."""
-    ends = [0.0, 0.0]
-    for doing in story.actions:
-        x, wide = scale.x(doing.t_us), 6.6 * len(doing.what)
-        picture.line(x, 74, x, y - 12, "bad", dashed=True)
-        left = min(x, WIDTH - 12 - wide)
-        row = next((row for row, end in enumerate(ends) if left > end), 0)
-        picture.text(left, y + 15 * row, doing.what, "bad", size=12)
-        ends[row] = left + wide
-
-
-def folded(text: str, width: int) -> list[str]:
-    """The text in lines of at most so many characters."""
-    lines, line = [], ""
-    for word in text.split():
-        if line and len(line) + 1 + len(word) > width:
-            lines.append(line)
-            line = word
-        else:
-            line = f"{line} {word}".strip()
-    return [*lines, line]
 
 
 #: Where each state stands in the picture: the middle of its box.

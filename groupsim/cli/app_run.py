@@ -28,6 +28,7 @@ def run(
     trace: options.TraceFile = None,
     logs: options.Logs = None,
     report: options.Report = None,
+    svg: options.Svg = None,
     data_dir: options.DataDir = None,
     fetches: options.Fetches = False,
     owners: options.Owners = False,
@@ -54,6 +55,7 @@ def run(
     - `groupsim run scenarios/*.groupsim.yaml --junit results.xml`
     - `groupsim run my-rollout.yaml --seeds 20`
     - `groupsim run demo --report demo.html`
+    - `groupsim run demo --svg demo.svg`
     - `groupsim run three-ages-today --owners`
     - `groupsim run brokers-roll-forty-groups --group fleet-7`
     - `groupsim run brokers-roll-forty-groups --seeds 3 --all`
@@ -61,17 +63,18 @@ def run(
     - `groupsim run demo --data-dir data/ && groupsim offsets data/`
     - `groupsim run four-scenes --rebalance 2`
     - `groupsim run four-scenes --rebalance 2 --mermaid > rebalance.mmd`
+    - `groupsim run four-scenes --rebalance 2 --svg rebalance.svg`
     """
     from groupsim.cli.ci import run_suites
     from groupsim.cli.commands import rebalance as rebalance_command
     from groupsim.cli.commands import run as run_command
     from groupsim.cli.commands import seeds as seeds_command
+    from groupsim.cli.run_files import Files
 
-    files = (trace, logs, report, data_dir)
+    files = Files(trace, logs, report, data_dir, svg)
     shown = {"--fetches": fetches, "--owners": owners, "--checks": checks}
     if len(sources) > 1:
-        kept = dict(zip(("--trace", "--logs", "--report", "--data-dir"), files, strict=True))
-        others = {**kept, **shown, "--seeds": seeds, "--rebalance": rebalance, "--group": group, "--all": every}
+        others = {**files.named, **shown, "--seeds": seeds, "--rebalance": rebalance, "--group": group, "--all": every}
         refuse_of_several(others)
         raise typer.Exit(run_suites.run_several(sources, seed, setting or [], junit, as_json))
     source = sources[0]
@@ -90,7 +93,7 @@ def run(
             raise
         raise typer.Exit(code)
     refuse_of_several({"--junit": junit}, "many seeds have no verdict of one run")
-    seeds_command.refuse_of_one_run(source, seed, files, shown)
+    seeds_command.refuse_of_one_run(source, seed, files.named, shown)
     of_groups = seeds_command.ShownGroups(group, every)
     raise typer.Exit(seeds_command.run_seeds(source, seed, seeds, setting or [], as_json, of_groups))
 

@@ -62,9 +62,13 @@ def asked(
     return RebalanceChoice(number, group, every, as_mermaid)
 
 
-def show(asked: RebalanceChoice, lists: Lists, story: Story, wants_json: bool) -> None:
-    """Print it. Raises Trouble, with those there are, for a rebalance that does not exist."""
-    courses = [sequence_of(lists, story, one) for one in _chosen(asked, story)]
+def courses_of(asked: RebalanceChoice, lists: Lists, story: Story) -> Sequence[Course]:
+    """The rebalances meant, in order. Raises Trouble, with those there are, for one that does not exist."""
+    return [sequence_of(lists, story, one) for one in _chosen(asked, story)]
+
+
+def show(asked: RebalanceChoice, courses: Sequence[Course], story: Story, wants_json: bool) -> None:
+    """Print them."""
     if wants_json:
         print(as_json.text(document(story, courses)))
     elif asked.mermaid:

@@ -6,7 +6,6 @@ import sys
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 from attrs import frozen
@@ -15,16 +14,18 @@ from rich.text import Text
 
 from groupsim.cli import as_json
 from groupsim.cli.commands import rebalance as rebalance_command
-from groupsim.cli.commands.report import check_page, write_run
+from groupsim.cli.commands.report import write_run
 from groupsim.cli.data_dirs import check_data_dir, kept
 from groupsim.cli.exits import Trouble, ended_as_by_ctrl_c
 from groupsim.cli.render import checks as verdicts
 from groupsim.cli.render import screen, timeline
 from groupsim.cli.render.fetches import show_fetches
+from groupsim.cli.render.rebalance.animated import rebalance_picture
+from groupsim.cli.render.rebalance.lines import Course
 from groupsim.cli.render.screen import WHOLE, Limits, Part
+from groupsim.cli.run_files import Files, write_picture
 from groupsim.cli.running import command_line, perform
 from groupsim.cli.scenario_source import is_experiment, load
-from groupsim.cli.sources import check_directory, check_target
 from groupsim.cli.streams import naming
 from groupsim.cli.terminal import Terminal
 from groupsim.eventloop.trace.sinks import Sink, sink_for
@@ -32,6 +33,8 @@ from groupsim.logs.files import write_logs
 from groupsim.pipeline.runs.lists import Lists
 from groupsim.scenarios.language.model import Scenario
 from groupsim.scenarios.language.problems import suggest
+from groupsim.scenarios.pictures.choice import members_of, groups_in_full
+from groupsim.scenarios.pictures.run_picture import run_picture
 from groupsim.scenarios.runtime.runner import Interrupted, Judged, Run
 from groupsim.scenarios.story import Story
 from groupsim.scenarios.story.words import clock, count
@@ -55,7 +58,7 @@ def run(
     source: str,
     seed: int,
     settings: list[str],
-    files: tuple[Path | None, Path | None, Path | None, Path | None],
+    files: Files,
     wants_json: bool,
     *,
     shown: Shown,
@@ -64,15 +67,11 @@ def run(
 ) -> int:
     """Run the scenario and print what happened; returns the exit code.
 
-    `files` are what to write: the trace, the directory of logs, the page, the brokers' data directory. `shown` says
-    what of the story is printed; with `rebalance` the course of that one is printed in its place. After ctrl-C
-    the story so far is printed, and no file is written; raises Interrupted then.
+    `files` are what to write. `shown` says what of the story is printed; with `rebalance` the course of that one is
+    printed in its place. After ctrl-C the story so far is printed, and no file is written; raises Interrupted then.
     """
-    trace, logs, page, data_dir = files
-    check_target(trace)
-    check_directory(logs)
-    if page is not None:
-        check_page(page)
+    trace, logs, page, data_dir = files.trace, files.logs, files.page, files.data_dir
+    files.check()
     scenario = load(source, settings)
     if is_experiment(source):
         words = "is an experiment: its scenario runs, once, and the grid is left aside"
@@ -97,17 +96,28 @@ def run(
         with naming(logs):
             write_logs(done.events, logs)
     story = done.story
+    courses: Sequence[Course] = ()
     if rebalance is not None:
-        rebalance_command.show(rebalance, lists, story, wants_json)
+        courses = rebalance_command.courses_of(rebalance, lists, story)
+        rebalance_command.show(rebalance, courses, story, wants_json)
         if done.failed:
             _say(f"{count(len(done.failed), 'expectation')} failed; run it without --rebalance to see them", "yellow")
     else:
-        if not wants_json:
+        if not wants_json or files.picture is not None:
             _check_formed(shown.group, story)
         _tell(story, done, shown, wants_json)
+    if files.picture is not None:
+        drawn = run_picture(story, shown.group) if rebalance is None else rebalance_picture(courses[-1])
+        write_picture(drawn, files.picture)
     if page is not None:
         write_run(done, story, command_line(source, seed, settings), page)
-    for what, where in (("trace", trace), ("logs", logs), ("page", page), ("data", data_dir)):
+    for what, where in (
+        ("trace", trace),
+        ("logs", logs),
+        ("page", page),
+        ("picture", files.picture),
+        ("data", data_dir),
+    ):
         if where is not None:
             _say(f"{what}: {where}", "dim")
     if also is not None:
@@ -136,7 +146,7 @@ def _check_formed(group: str | None, story: Story) -> None:
 def show(story: Story, done: Run, asked: Shown) -> None:
     """Headline, timeline, expectations, notes: on one screen, unless all of it is asked for."""
     console = Terminal()
-    told = timeline.told_in_full(story, asked.group)
+    told = groups_in_full(story, asked.group)
     introduction = _introduction(done.scenario)
     parts = list(timeline.parts(story, introduction, owners=asked.owners, group=asked.group))
     if asked.fetches:
@@ -147,7 +157,7 @@ def show(story: Story, done: Run, asked: Shown) -> None:
         limits = WHOLE
     else:
         noted = sum(len(str(note).splitlines()) for note in done.scenario.notes)
-        height = screen.height_for(timeline.members_of(told, story)) - noted
+        height = screen.height_for(members_of(told, story)) - noted
         limits = screen.fitting(parts, console, height)
     screen.draw(parts, console, limits)
     for note in done.scenario.notes:

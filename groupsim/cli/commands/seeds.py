@@ -31,7 +31,6 @@ from groupsim.scenarios.story.many_groups import hit_hardest
 from groupsim.scenarios.story.words import count
 
 SHIFT = "shift-steps"
-FILES = ("--trace", "--logs", "--report", "--data-dir")
 
 
 @frozen
@@ -110,14 +109,12 @@ def _hardest(story: Story, fleets: Sequence[Bundle]) -> dict[str, str]:
     return {name: hit_hardest(story, groups).group for name, groups in found.items() if groups}
 
 
-def refuse_of_one_run(source: str, seed: int, files: Sequence[Path | None], shown: Mapping[str, bool]) -> None:
-    """A trace, logs, a page, a data directory and what is shown of a story are those of one run. Raises Trouble.
+def refuse_of_one_run(source: str, seed: int, files: Mapping[str, Path | None], shown: Mapping[str, bool]) -> None:
+    """A trace, logs, a page, a picture, a data directory and what is shown of a story are those of one run.
 
-    `shown`: whether an option that says what is shown is given, by its name.
+    `files` by their options; `shown`: whether an option that says what is shown is given, by its name. Raises Trouble.
     """
-    options: list[tuple[str, ...]] = [
-        (name, str(path)) for name, path in zip(FILES, files, strict=True) if path is not None
-    ]
+    options: list[tuple[str, ...]] = [(name, str(path)) for name, path in files.items() if path is not None]
     options += [(name,) for name, given in shown.items() if given]
     for option in options:
         again = command_line(source, seed, [f"{SHIFT}=true"], *option)

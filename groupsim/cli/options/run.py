@@ -28,6 +28,12 @@ Logs = Annotated[
 Report = Annotated[
     Path | None, typer.Option("--report", help="Write a page with plots, for a browser.", metavar="FILE.html")
 ]
+Svg = Annotated[
+    Path | None,
+    typer.Option(
+        "--svg", help="Draw the lanes and generations; with --rebalance, that one, animated.", metavar="FILE.svg"
+    ),
+]
 DataDir = Annotated[
     Path | None, typer.Option("--data-dir", help="Keep the brokers' logs as Kafka's files.", metavar="DIR")
 ]

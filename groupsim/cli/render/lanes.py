@@ -12,6 +12,7 @@ from attrs import frozen
 from rich.console import Console
 from rich.text import Text
 
+from groupsim.scenarios.pictures.scale import nice_step
 from groupsim.scenarios.story import Generation, Lane, Phase, PhaseSpan
 
 # Strongest first: what wins a column.
@@ -116,18 +117,6 @@ def axis(scale: Scale, labels: int = 5) -> Text:
     for us in range(0, scale.end_us + 1, step):
         _write(signs, scale.column(us), "|" + _label(us))
     return Text("".join(signs), "dim")
-
-
-def nice_step(end_us: int, labels: int) -> int:
-    """The shortest round step (1, 2, 5, 10, 15, 30 … s, min, h) that gives no more than `labels` ticks."""
-    second = 1_000_000
-    steps = [1, 2, 5, 10, 20, 50, 100, 200, 500]
-    steps = [ms * 1000 for ms in steps]
-    steps += [s * second for s in (1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14_400, 43_200)]
-    day = 86_400 * second
-    while end_us // steps[-1] > labels:
-        steps.append(max(day, steps[-1] * 2))
-    return next(step for step in steps if end_us // step <= labels)
 
 
 def _label(us: int) -> str:

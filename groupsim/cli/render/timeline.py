@@ -19,7 +19,8 @@ from groupsim.cli.render.owners_columns import columns_of
 from groupsim.cli.render.screen import EVERYTHING, USUAL, Limits, Part
 from groupsim.cli.terminal import width_of
 from groupsim.protocol.messages.group import TopicPartition
-from groupsim.scenarios.story import FailedProduce, GroupStory, Lane, Phase, Standstill, Story, partition_set
+from groupsim.scenarios.pictures.choice import lanes_of, members_in, groups_in_full, troubled_first
+from groupsim.scenarios.story import FailedProduce, GroupStory, Standstill, Story, partition_set
 from groupsim.scenarios.story.many_groups import ManyGroups, many_groups
 from groupsim.scenarios.story.model import TimelineEntry
 from groupsim.scenarios.story.rebalances.rollouts import rollout_line
@@ -27,7 +28,6 @@ from groupsim.scenarios.story.words import clock, count, processes, span
 
 SHORT_BESIDE = 100  # what is so many times shorter than the longest is counted
 NARROW = 40
-TROUBLE = {Phase.PAUSED, Phase.DEAD, Phase.EVICTED, Phase.CALLBACK}
 
 
 def show(
@@ -46,7 +46,7 @@ def parts(story: Story, introduction: str = "", *, owners: bool = False, group: 
     many = many_groups(story) if group is None else None
     if many is not None:
         yield Part(partial(_show_many_groups, many), first=True)
-    told = told_in_full(story, group)
+    told = groups_in_full(story, group)
     for one in told:
         yield from _group_parts(one, told, story, owners=owners)
     if unread := _unread(story):
@@ -55,26 +55,12 @@ def parts(story: Story, introduction: str = "", *, owners: bool = False, group: 
         yield Part(partial(_show_doings, story))
 
 
-def told_in_full(story: Story, wanted: str | None = None) -> Sequence[GroupStory]:
-    """The groups that are told one by one: the one that is wanted, of many the one that was hit hardest, or all."""
-    if wanted is not None:
-        return [group for group in story.groups if group.group == wanted]
-    many = many_groups(story)
-    return story.groups if many is None else [many.worst]
-
-
-def members_of(told: Sequence[GroupStory], story: Story) -> int:
-    """How many member processes have a lane in the pictures of these groups."""
-    names = {None, *(group.group for group in told)}
-    return sum(not lane.producer and lane.group in names for lane in story.lanes)
-
-
 def _group_parts(group: GroupStory, told: Sequence[GroupStory], story: Story, *, owners: bool) -> Iterator[Part]:
     """One group: its generations, who owns what, its members' lanes, its partitions, its records."""
     yield Part(partial(_show_generations, group), first=True)
     if columns := columns_of(group.generations):
         yield Part(partial(_show_owners, columns, everything=owners), asked=owners)
-    if _lanes(group, story):
+    if lanes_of(group, story):
         yield Part(partial(_show_lanes, group, told, story))
     if group.standstills:
         yield Part(partial(_show_standstills, group))
@@ -173,21 +159,12 @@ def _totals(group: GroupStory) -> str:
 # --- lanes and partitions ------------------------------------------------------------------------------------------
 
 
-def _lanes(group: GroupStory, story: Story) -> Sequence[Lane]:
-    """The lanes of a group's picture: its members, and the producers of whom there is something to see."""
-    return [*_members(group, story), *(lane for lane in story.lanes if lane.producer and lane.eventful)]
-
-
-def _members(group: GroupStory, story: Story) -> Sequence[Lane]:
-    return [lane for lane in story.lanes if lane.group in (None, group.group) and not lane.producer]
-
-
 def _show_lanes(group: GroupStory, told: Sequence[GroupStory], story: Story, console: Console, limits: Limits) -> None:
-    drawn = {group.group: lanes for group in told if (lanes := _lanes(group, story))}
+    drawn = {group.group: lanes for group in told if (lanes := lanes_of(group, story))}
     first = limits.axes or group.group == next(iter(drawn))
-    lanes = drawn[group.group] if first else _members(group, story)
-    shown = _chosen(lanes, limits.lanes)
-    beside = shown if limits.axes else [lane for lanes in drawn.values() for lane in _chosen(lanes, limits.lanes)]
+    lanes = drawn[group.group] if first else members_in(group, story)
+    shown = troubled_first(lanes, limits.lanes)
+    beside = shown if limits.axes else [one for every in drawn.values() for one in troubled_first(every, limits.lanes)]
     margin = max(4, *(len(_short(lane.host)) for lane in beside)) + 2
     width = max(NARROW, min(console.width, 160) - margin - 6)
     scale = lanes_drawn.Scale(story.end_us, width, ascii=not lanes_drawn.can_print(console))
@@ -209,15 +186,6 @@ def _row(name: str, margin: int, drawn: Text) -> Text:
 
 def _short(name: str, longest: int | None = 24) -> str:
     return name if longest is None or len(name) <= longest else name[: longest - 1] + "…"
-
-
-def _chosen(lanes: Sequence[Lane], most: int | None) -> Sequence[Lane]:
-    """All lanes while they fit; else those with trouble first, in their order."""
-    if most is None or len(lanes) <= most:
-        return lanes
-    troubled = {id(lane) for lane in lanes if any(part.phase in TROUBLE for part in lane.phases)}
-    ranked = sorted(range(len(lanes)), key=lambda index: (id(lanes[index]) not in troubled, index))
-    return [lanes[index] for index in sorted(ranked[:most])]
 
 
 SINCE = {"released": "release", "crashed": "crash", "paused": "pause"}

@@ -12,7 +12,7 @@ import pytest
 from tests.helpers.front_stage import BOUNCE, call, shell
 
 
-@pytest.mark.parametrize("option", ["--trace=x.jsonl", "--trace=x.parquet", "--logs=x", "--data-dir=x"])
+@pytest.mark.parametrize("option", ["--trace=x.jsonl", "--trace=x.parquet", "--logs=x", "--data-dir=x", "--svg=x.svg"])
 def test_a_full_disk_is_named_and_nothing_half_written_stays(bounce: Path, tmp_path: Path, option: str) -> None:
     """The place is told, with the remedy; a limit on the size of files stands for the disk."""
     place = tmp_path / "full" / option.split("=")[1]
@@ -28,7 +28,7 @@ def test_a_full_disk_is_named_and_nothing_half_written_stays(bounce: Path, tmp_p
     assert not [path for path in left if path.suffix == ".part" or path.name.startswith(".")]
 
 
-OUTPUTS = (["--trace", "x.jsonl"], ["--report", "x.html"], ["--logs", "x/y"], ["--data-dir", "x"])
+OUTPUTS = (["--trace", "x.jsonl"], ["--report", "x.html"], ["--svg", "x.svg"], ["--logs", "x/y"], ["--data-dir", "x"])
 
 
 @pytest.mark.parametrize(("option", "name"), OUTPUTS)

@@ -62,20 +62,25 @@ def draw(course: Course, console: Console, *, every: bool = False) -> None:
 
 
 def _heading(course: Course, console: Console) -> None:
+    name, cause, facts = heading(course)
+    console.print(Text.assemble((name, "bold cyan"), cause))
+    console.print(Text(f"  {facts}", "dim"))
+    console.print()
+
+
+def heading(course: Course) -> tuple[str, str, str]:
+    """The rebalance's group and generation, its cause, and a line of facts."""
     one = course.generation
     who = f"{one.culprit.host} " if one.culprit else ""
-    title = Text.assemble((f"{one.group} · generation {one.number}", "bold cyan"), f" · {one.cause.value}")
-    if one.cause.value != "first start":
-        title.append(f": {who}{one.why}")
-    console.print(title)
+    why = f": {who}{one.why}" if one.cause.value != "first start" else ""
     ended = (
         f"stable after {span(one.duration_us)}" if one.outcome is Outcome.STABLE else f"outcome: {one.outcome.value}"
     )
     led = f", {one.leader.host} leads" if one.leader else ""
     by = f", {one.protocol}" if one.protocol else ""
     at = f", coordinator {', then '.join(course.brokers)}" if course.brokers else ""
-    console.print(Text(f"  began {clock(one.began_us)}, {ended}{led}{by}{at}", "dim"))
-    console.print()
+    facts = f"began {clock(one.began_us)}, {ended}{led}{by}{at}"
+    return f"{one.group} · generation {one.number}", f" · {one.cause.value}{why}", facts
 
 
 def _reasons(lines: Iterable[Line], console: Console) -> None:
@@ -97,7 +102,8 @@ def style(line: Line) -> str:
     return "yellow" if line.error or line.what is What.NOTE or line.parked_us is not None else ""
 
 
-def _with_reason(text: str, line: Line) -> str:
+def with_reason(text: str, line: Line) -> str:
+    """What a line says with what else is known, unless that is said once for all lines like it."""
     if line.parked_us is not None or not line.reason or (line.what is What.REQUEST and line.api == "JoinGroup"):
         return text
     return f"{text}: {line.reason}" if line.what is What.STATE else f"{text} ({line.reason})"
@@ -117,7 +123,7 @@ def _list(folds: Sequence[Fold], console: Console) -> None:
         last = max(fold.until_us, last or 0)
         until = f" – {clock(fold.until_us)}" if fold.until_us - line.at_us > GAP_US else ""
         margin = f"{clock(line.at_us):>12}  {fold.who:<{names}}  {ways.get(line.what, ' ')} "
-        words = Text(_with_reason(fold.text, line) + (f", the last at{until[2:]}" if until else ""), style(line))
+        words = Text(with_reason(fold.text, line) + (f", the last at{until[2:]}" if until else ""), style(line))
         for number, piece in enumerate(words.wrap(console, max(console.width - len(margin), LEAST_TEXT))):
             piece.rstrip()
             console.print(Text(" " * len(margin) if number else margin).append_text(piece), soft_wrap=True)
@@ -153,7 +159,7 @@ class _Lanes:
             if over and line.host and self.parked.get(line.host) == line.number:
                 del self.parked[line.host]
             shown = clock(line.at_us) if last is None or clock(last) != clock(line.at_us) else ""
-            self._print(shown, self._arrow(line), _with_reason(line.text, line), style(line))
+            self._print(shown, self._arrow(line), with_reason(line.text, line), style(line))
             if line.parked_us is not None and line.host and line.number is not None:
                 self.parked[line.host] = line.number
             last = line.at_us
