@@ -10,6 +10,7 @@ Where to read:
     runtime        one run: loop, cluster, processes, the timeline
     expectations   what a file expects of its run, judged on the trace
     story          what happened in a run, from its trace alone
+    pictures       a run as SVG
     lint           rules about configurations, without a run
     drafting       a scenario drafted from manifests and from a consumer's configuration
     library        the scenes that ship

@@ -15,6 +15,7 @@ Where to read:
     running          a run with progress and sinks
     scenario_source  a scenario by name or file, with `--set`
     sources          traces to read, files to write
+    run_files        the files that `run` writes
     data_dirs        `--data-dir`
     ci               what continuous integration reads: JUnit, SARIF, annotations
     as_json          the parts that the documents of `--json` share

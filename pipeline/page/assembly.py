@@ -1,4 +1,7 @@
-"""The page as one file: template, style, scripts, plotly and data, written completely or not at all.
+"""The page as one file: template, style, scripts, a library for plots and data, written completely or not at all.
+
+The page of one run draws its plots itself (`small_plots.js`), so that it is small and needs nothing installed; the page
+of a sweep has plotly.
 
 Nothing on the page is fetched from anywhere: everything is inside, and its content security policy forbids the rest.
 """
@@ -41,8 +44,10 @@ class Head:
     title: str
 
 
-def assemble(head: Head, data: dict[str, Any], scripts: tuple[str, ...] = ()) -> str:
-    """Return the page. `data` is the input of the scripts, plain JSON data. Raises PageError without plotly."""
+def assemble(head: Head, data: dict[str, Any], scripts: tuple[str, ...] = (), *, library: str | None = None) -> str:
+    """Return the page. `data` is the input of the scripts, plain JSON data; `library` draws the plots, plotly without
+    one. Raises PageError where plotly is missing and needed.
+    """
     slots = {
         "TITLE": html.escape(head.title),
         "KIND": html.escape(head.kind),
@@ -50,7 +55,7 @@ def assemble(head: Head, data: dict[str, Any], scripts: tuple[str, ...] = ()) ->
         "SUBTITLE": html.escape(head.subtitle),
         "FOOTER": html.escape(f"Made by groupsim {_version()} from simulated runs. Times are virtual."),
         "STYLE": _file("style.css"),
-        "PLOTLY": plotly(),
+        "PLOTLY": plotly() if library is None else library,
         "DATA": as_json(data),
         "SCRIPT": "\n".join(_file(name) for name in (*COMMON, *scripts, *START)),
     }
@@ -74,6 +79,11 @@ def plotly() -> str:
         return (resources.files("plotly") / "package_data" / "plotly.min.js").read_text(encoding="utf-8")
     except (ImportError, OSError):
         raise PageError("a page needs plotly, which is not installed", "pip install 'groupsim[report]'") from None
+
+
+def small_plots() -> str:
+    """The plots of one run without plotly."""
+    return _file("small_plots.js")
 
 
 def _file(name: str) -> str:

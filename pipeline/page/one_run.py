@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from groupsim.pipeline.page.assembly import Head, assemble
+from groupsim.pipeline.page.assembly import Head, assemble, small_plots
 from groupsim.pipeline.page.compact import pack
 from groupsim.pipeline.tables.schemas import MEMBERS, RUNS
 from groupsim.scenarios.runtime.runner import Judged
@@ -28,7 +28,7 @@ def run_page(
 
     `rows` are its rows in every table (`tables/schemas.py`), of which `runs` must have one; `title` says what was
     run; `checks` are the scenario's expectations, judged; `assumed` what was assumed (`assumed.py`); `lag` how
-    far each group was behind at instants (`lag_line.py`). Raises PageError when plotly is missing.
+    far each group was behind at instants (`lag_line.py`).
     """
     run = dict(zip(RUNS.names, rows["runs"][0], strict=False))
     sentence = run["headline"] or f"The run failed: {run['error']}"
@@ -41,7 +41,7 @@ def run_page(
         "causes": causes(),
         "lag": lag or {},
     }
-    return assemble(head, data)
+    return assemble(head, data, library=small_plots())
 
 
 def subtitle(run: Mapping[str, Any], rows: Mapping[str, Sequence[tuple[Any, ...]]], title: str) -> str:

@@ -27,7 +27,7 @@ const TOOLS = 28; // px above a plot for plotly's tools, which would cover marks
 
 /** What all plots have in common. */
 function layoutOf(own) {
-  const room = onPaper || TOUCH.matches ? 0 : TOOLS;
+  const room = onPaper || TOUCH.matches || Plotly.small ? 0 : TOOLS;
   const axis = { gridcolor: colour("grid"), zerolinecolor: colour("grid"), linecolor: colour("line"), tickcolor: colour("line") };
   const layout = {
     paper_bgcolor: colour("page"),

@@ -33,6 +33,7 @@ def report(source: str, out: Path | None, open_it: bool, options: EngineOptions)
     SweepError for a directory that is none of a sweep.
     """
     check_page(out)
+    _need("plotly")
     _need("pyarrow")
     from groupsim.pipeline.page import sweep_page
     from groupsim.pipeline.sweep import Directory
@@ -92,7 +93,6 @@ def check_page(path: Path | None) -> None:
         if path.suffix not in PAGES:
             raise Trouble(f"{path}: a page ends in .html", f"write {path.with_suffix('.html')}")
         check_parent(path)
-    _need("plotly")
 
 
 def tell_page(path: Path | str) -> None:

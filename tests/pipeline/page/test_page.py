@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -70,8 +71,31 @@ def test_the_page_allows_itself_no_network() -> None:
     """The content security policy forbids every fetch, and nothing of our own names an address."""
     page = page_samples.page()
     assert "default-src 'none'" in page
-    own = page.replace(assembly.plotly(), "")
-    assert set(re.findall(r"https?://[^\"'\s)]+", own)) <= {"http://www.w3.org/2000/svg"}
+    assert set(re.findall(r"https?://[^\"'\s)]+", page)) <= {"http://www.w3.org/2000/svg"}
+
+
+MANY = """
+    title: A hundred members
+    run-for: 60s
+    cluster: {logs: counted}
+    topics: {orders: {partitions: 200, rate: 100/s}}
+    groups: {g: {properties: {session.timeout.ms: 6000}, members: {pod: {count: 100, stagger: 50ms}}}}
+    timeline:
+      - {at: 20s, do: crash, member: pod-7}
+      - {at: 40s, do: start, member: pod-7}
+"""
+
+
+@pytest.mark.parametrize("text", [page_samples.CRASH, MANY], ids=["three members", "a hundred"])
+def test_the_page_of_one_run_is_small(text: str) -> None:
+    """It takes less than 500 KB, of a hundred members and two hundred partitions too."""
+    assert 50_000 < len(page_samples.page(text).encode()) < 500_000
+
+
+def test_the_page_of_one_run_needs_no_plotly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is made where plotly is not installed."""
+    monkeypatch.setitem(sys.modules, "plotly", None)
+    assert "small: true" in page_samples.page()
 
 
 def test_secrets_stay_out() -> None:

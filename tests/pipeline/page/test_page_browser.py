@@ -118,17 +118,26 @@ MARKED = """
       - {at: 2s, do: latency, member: c-2, add: 1ms, for: 20ms}
       - {at: 12s, do: pause, member: c-1, for: 5s}
 """
-_X_OF_MARKS = """() => [...document.querySelectorAll(".plot")].flatMap((plot) => (plot.calcdata || [])
-    .filter((points) => points[0].trace.type === "scatter" && points[0].trace.mode === "markers+text")
-    .flatMap((points) => points.map((point) => point.x)))"""
+_X_OF_MARKS = """() => [...document.querySelectorAll(".plot")].flatMap((plot) => plot.data
+    .filter((trace) => trace.type === "scatter" && trace.mode === "markers+text")
+    .flatMap((trace) => trace.x.map((when) => dateUs(when) / 1000)))"""
+_PLACES = """() => [...document.querySelectorAll(".plot")].flatMap((plot) => {
+    const axis = [...plot.querySelectorAll(".xtick text")].map((one) => [one.textContent, +one.getAttribute("x")]);
+    return [...plot.querySelectorAll("path[transform]")].filter((one) => one.words.includes("pause c-1"))
+        .map((one) => [+one.getAttribute("transform").match(/[0-9.]+/)[0], Object.fromEntries(axis)]);
+})"""
 
 
 def test_an_instant_of_whole_milliseconds_is_no_year(browser: Any, tmp_path: Path) -> None:
-    """A mark at 2.000 s stands at 2,000 ms of the time axis: to plotly's date axes the number 2000 is a year."""
+    """A mark at 2.000 s stands at 2,000 ms of the time axis: to a date axis the number 2000 is a year."""
     file = tmp_path / "marked.html"
     file.write_text(page_samples.page(MARKED), "utf-8")
     opened = Opened(browser, file)
     assert opened.page.evaluate(_X_OF_MARKS) == [2_000, 12_000]
+    opened.page.get_by_role("button", name="Show the whole run").click()
+    ((x, axis),) = opened.page.evaluate(_PLACES)
+    second = (axis["0:20"] - axis["0:10"]) / 10
+    assert x == pytest.approx(axis["0:10"] + 2 * second, abs=0.5)
     opened.close()
 
 
@@ -332,25 +341,46 @@ def test_messages_are_not_cut_on_a_telephone(browser: Any, run_file: Path) -> No
     opened.close()
 
 
-def test_no_tool_sends_the_page_anywhere(run: Any) -> None:
+def test_the_mouse_gets_words_for_what_it_rests_on(run: Any) -> None:
+    """A bar says which phase it is and how long it lasted, and nothing stays when the mouse is gone."""
+    run.get_by_role("button", name="Show the whole run").click()
+    bars = run.locator(".lanes rect").evaluate_all(
+        "all => all.findIndex(one => (one.words || '').includes('pod-2: dead'))"
+    )
+    run.locator(".lanes rect").nth(bars).hover()
+    assert run.locator(".hint").inner_text().splitlines()[0] == "pod-2: dead"
+    run.mouse.move(2, 2)
+    assert not run.locator(".hint").is_visible()
+
+
+def test_a_double_click_shows_the_whole_run_again(run: Any) -> None:
+    """After a zoom two clicks in any plot show everything, in all plots."""
+    whole = shown_range(run, 0)
+    run.get_by_role("button", name="Zoom in").click()
+    assert shown_range(run, 1) != whole
+    run.locator(".lanes .nsewdrag").first.dblclick(position={"x": 300, "y": 4})
+    assert shown_range(run, 0) == shown_range(run, 1) == whole
+
+
+# --- sweeps ---------------------------------------------------------------------------------------------------------
+
+
+def test_no_tool_sends_the_page_anywhere(sweep: Any) -> None:
     """plotly's own bar has a button that uploads a chart to its makers; here there is none, nor a server to go to."""
-    titles = run.locator(".modebar-btn").evaluate_all(
+    titles = sweep.locator(".modebar-btn").evaluate_all(
         "(all) => all.map((one) => one.dataset.title || one.getAttribute('aria-label') || one.title)"
     )
     assert any("PNG" in title for title in titles)
     assert [title for title in titles if any(word in title.lower() for word in ("share", "cloud", "studio"))] == []
-    assert run.evaluate("document.querySelector('.lanes')._context.plotlyServerURL") == ""
+    assert sweep.evaluate("document.querySelector('.plot')._context.plotlyServerURL") == ""
 
 
-def test_the_bar_of_tools_covers_no_tick(run: Any) -> None:
+def test_the_bar_of_tools_covers_no_tick(sweep: Any) -> None:
     """It appears above the time axis, the last tick of which would lie below it."""
-    run.locator(".lanes").first.hover()
-    tools = run.locator(".lanes .modebar").first.bounding_box()
-    for tick in run.locator(".lanes").first.locator(".xtick text").all():
+    sweep.locator(".plot").first.hover()
+    tools = sweep.locator(".plot .modebar").first.bounding_box()
+    for tick in sweep.locator(".plot").first.locator(".xtick text").all():
         assert tick.bounding_box()["y"] >= tools["y"] + tools["height"] - 1
-
-
-# --- sweeps ---------------------------------------------------------------------------------------------------------
 
 
 def test_the_answer_stands_on_top(sweep: Any) -> None:

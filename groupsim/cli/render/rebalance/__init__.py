@@ -1,1 +1,1 @@
-"""One rebalance: its lines in order, folded, drawn on a terminal, and as a Mermaid diagram."""
+"""One rebalance: its lines in order, folded, drawn on a terminal, as a Mermaid diagram, and as an animated SVG."""

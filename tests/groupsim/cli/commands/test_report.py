@@ -43,11 +43,12 @@ def test_a_page_that_cannot_be_is_refused_first(tmp_path: Path, name: str, says:
 
 
 def test_without_plotly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A missing package is told with what installs it, before anything runs."""
+    """A sweep's page needs it, and the message names what installs it; the page of one run does not."""
     monkeypatch.setattr(report, "find_spec", lambda name: None)
-    code, out, err = call("run", "demo", "--report", str(tmp_path / "run.html"))
+    code, out, err = call("report", str(tmp_path))
     assert (code, out) == (2, "")
     assert 'pip install "groupsim[report]"' in err
+    assert call("run", "demo", "--set", "run-for=10s", "--report", str(tmp_path / "run.html"))[0] == 1
 
 
 def test_a_sweeps_page(tmp_path: Path) -> None:
