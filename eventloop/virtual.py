@@ -45,6 +45,7 @@ import trio
 from groupsim.eventloop.collector import patient_collector
 from groupsim.eventloop.errors import DeadlockError, SchedulingError, StandstillError, single
 from groupsim.eventloop.heap import Callback, release
+from groupsim.eventloop.host_loops import beside_host_loop
 from groupsim.eventloop.loop import Loop, name_of
 from groupsim.eventloop.one_task import OneTaskPerPass
 from groupsim.eventloop.trace.trace import Trace
@@ -101,9 +102,12 @@ class VirtualLoop(Loop, trio.abc.Clock):
         return 0.0
 
     def run(self, main: Callable[[VirtualLoop], Awaitable[T]]) -> T:
-        """Run `main(loop)` to its end and return its result; raises the run's one failure."""
+        """Run `main(loop)` to its end and return its result; raises the run's one failure.
+
+        Works inside a running loop of asyncio, too, as in a notebook; raises SchedulingError inside `trio.run`.
+        """
         try:
-            with patient_collector():
+            with beside_host_loop(), patient_collector():
                 return trio.run(self._root, main, clock=self, instruments=[self._check])
         except BaseExceptionGroup as group:
             error = single(group)
