@@ -358,7 +358,7 @@ def test_a_double_click_shows_the_whole_run_again(run: Any) -> None:
     whole = shown_range(run, 0)
     run.get_by_role("button", name="Zoom in").click()
     assert shown_range(run, 1) != whole
-    run.locator(".lanes .nsewdrag").first.dblclick(position={"x": 300, "y": 4})
+    run.locator(".lanes .nsewdrag").first.dblclick(position={"x": 300, "y": 4}, force=True)
     assert shown_range(run, 0) == shown_range(run, 1) == whole
 
 
@@ -423,7 +423,7 @@ def test_lanes_open_where_something_happens(browser: Any, tmp_path: Path) -> Non
     file = tmp_path / "long.html"
     file.write_text(page_samples.page(text), "utf-8")
     opened = Opened(browser, file)
-    shown = "document.querySelector('.lanes').layout.xaxis.range.map(dateUs)"
+    shown = "document.querySelector('.lanes')._fullLayout.xaxis.range.map(dateUs)"
     begin, end = opened.page.evaluate(shown)
     assert (begin, end < 60_000_000) == (0, True)
     opened.page.get_by_role("button", name="Show the whole run").click()
