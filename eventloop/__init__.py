@@ -9,7 +9,6 @@ Where to read:
     immediate                              an async function without a wait, run within an event
     one_task                               the check that one task runs at a time
     realtime, streams, signals             the same loop on the wall's clock, with sockets
-    host_loops                             a run inside a program that has a loop of its own, as a notebook
     collector                              rarer runs of Python's garbage collector during a run
     errors                                 errors of a run as a whole
     randomness, distributions              reproducible randomness, and its notation

@@ -35,7 +35,10 @@ The rules that follow from it:
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import signal
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from heapq import heappop
 from math import inf
 from typing import TypeVar
@@ -45,7 +48,6 @@ import trio
 from groupsim.eventloop.collector import patient_collector
 from groupsim.eventloop.errors import DeadlockError, SchedulingError, StandstillError, single
 from groupsim.eventloop.heap import Callback, release
-from groupsim.eventloop.host_loops import beside_host_loop
 from groupsim.eventloop.loop import Loop, name_of
 from groupsim.eventloop.one_task import OneTaskPerPass
 from groupsim.eventloop.trace.trace import Trace
@@ -107,7 +109,7 @@ class VirtualLoop(Loop, trio.abc.Clock):
         Works inside a running loop of asyncio, too, as in a notebook; raises SchedulingError inside `trio.run`.
         """
         try:
-            with beside_host_loop(), patient_collector():
+            with _beside_host_loop(), patient_collector():
                 return trio.run(self._root, main, clock=self, instruments=[self._check])
         except BaseExceptionGroup as group:
             error = single(group)
@@ -208,6 +210,29 @@ class VirtualLoop(Loop, trio.abc.Clock):
         if self.failure is not None:
             return  # a run that is being ended unwinds as trio sees fit
         self.fail(SchedulingError(f"not allowed in a virtual run: {what}"), "the event loop")
+
+
+@contextmanager
+def _beside_host_loop() -> Iterator[None]:
+    """Run trio in this block although another loop may run in this thread, as in a notebook.
+
+    A run blocks its thread, so it needs no turn of that loop. What both share is the socket that Python writes the
+    numbers of signals into: trio warns where another loop has set its own, so that is put aside and put back. A signal
+    handler of asyncio that falls due meanwhile is called with the next signal. Raises SchedulingError inside trio.run.
+    """
+    if trio.lowlevel.in_trio_run():
+        raise SchedulingError(
+            "a run in virtual time cannot begin inside trio.run, which has one loop for each thread: "
+            "call it from a thread (`await trio.to_thread.run_sync(sim.run, story)`), or before trio.run"
+        )
+    if threading.current_thread() is not threading.main_thread():
+        yield  # signals are the main thread's
+        return
+    before = signal.set_wakeup_fd(-1)
+    try:
+        yield
+    finally:
+        signal.set_wakeup_fd(before)
 
 
 def run_virtual(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from groupsim.scenarios.pictures import parts
-from groupsim.scenarios.pictures.choice import lanes_of, groups_in_full, troubled_first
+from groupsim.scenarios.pictures.choice import groups_in_full, lanes_of, troubled_first
 from groupsim.scenarios.pictures.scale import Scale
 from groupsim.scenarios.pictures.svg import BOLD, SIZE, Picture, cut, folded, width_of
 from groupsim.scenarios.story import GroupStory, Lane, Story

@@ -33,7 +33,7 @@ from groupsim.logs.files import write_logs
 from groupsim.pipeline.runs.lists import Lists
 from groupsim.scenarios.language.model import Scenario
 from groupsim.scenarios.language.problems import suggest
-from groupsim.scenarios.pictures.choice import members_of, groups_in_full
+from groupsim.scenarios.pictures.choice import groups_in_full, members_of
 from groupsim.scenarios.pictures.run_picture import run_picture
 from groupsim.scenarios.runtime.runner import Interrupted, Judged, Run
 from groupsim.scenarios.story import Story

@@ -19,7 +19,7 @@ from groupsim.cli.render.owners_columns import columns_of
 from groupsim.cli.render.screen import EVERYTHING, USUAL, Limits, Part
 from groupsim.cli.terminal import width_of
 from groupsim.protocol.messages.group import TopicPartition
-from groupsim.scenarios.pictures.choice import lanes_of, members_in, groups_in_full, troubled_first
+from groupsim.scenarios.pictures.choice import groups_in_full, lanes_of, members_in, troubled_first
 from groupsim.scenarios.story import FailedProduce, GroupStory, Standstill, Story, partition_set
 from groupsim.scenarios.story.many_groups import ManyGroups, many_groups
 from groupsim.scenarios.story.model import TimelineEntry
