@@ -17,6 +17,7 @@ from groupsim.coordinator.classic.member import Member
 from groupsim.coordinator.classic.operation import Operation
 from groupsim.coordinator.classic.rebalance import answer_join, answer_sync, drop_parked, prepare
 from groupsim.coordinator.classic.states import Reason, State, TransitionCause
+from groupsim.coordinator.classic.transition import change_state
 from groupsim.coordinator.classic.voting import subscribed_topics
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
@@ -67,7 +68,7 @@ def loaded(group: GroupData, op: Operation) -> None:
 def unloaded(group: GroupData, op: Operation) -> None:
     """Handle the unload of the partition: the group is Dead here, and parked requests are answered NOT_COORDINATOR."""
     before = group.state
-    op.change_state(group, Reason(TransitionCause.UNLOADED, "the broker no longer leads the partition"))
+    change_state(op, group, Reason(TransitionCause.UNLOADED, "the broker no longer leads the partition"))
     for member in group.members.values():
         if before is State.PREPARING_REBALANCE:
             response = JoinGroupResponse(ErrorCode.NOT_COORDINATOR, member_id=member.member_id)

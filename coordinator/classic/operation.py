@@ -1,27 +1,40 @@
 """One operation of the core: the time, the settings, and the effects of one input.
 
 A partition of `__consumer_offsets` handles one input at a time, so it has one Operation, which it uses again and again.
-The functions of the core take it as an argument, change the group, and add effects to it.
+The functions of the core take it as an argument, change the group, and add effects to it. It knows of a group and of a
+member only what every kind of group has (`GroupHead`, `SessionHolder`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.base.effects import Append, CallToken, CancelTimer, Drop, Effect, Emit, Park, SetTimer
 from groupsim.coordinator.base.records import Record
 from groupsim.coordinator.base.timers import Timer, TimerKind, Timers, session_timer
 from groupsim.coordinator.base.versions import Differences
-from groupsim.coordinator.classic.group import GroupData
-from groupsim.coordinator.classic.member import Member
 from groupsim.coordinator.classic.purgatory import ANSWERED, Purgatory, Then
-from groupsim.coordinator.classic.states import Reason
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.messages.group import Api, Request, Response
 
 _SESSION = TimerKind.SESSION  # looked up once: access to a member of an enumeration is slow
+
+
+class GroupHead(Protocol):
+    """The fields of a group that the trace shows. `generation` is the generation, or the epoch, of the group."""
+
+    group_id: str
+    generation: int
+
+
+class SessionHolder(Protocol):
+    """A member with a session."""
+
+    member_id: str
+    session_timeout_ms: int
+    session: Timer | None
 
 
 class Operation:
@@ -109,12 +122,12 @@ class Operation:
         """Append records without waiting for the end."""
         self.effects.append(Append(0, records))
 
-    def park(self, call: CallToken, api: Api, group: GroupData, member: Member, condition: str) -> None:
+    def park(self, call: CallToken, api: Api, group: GroupHead, member: SessionHolder, condition: str) -> None:
         """Report that a request is parked; the member holds it."""
         if self.tracing:
             self.effects.append(Park(call, api, group.group_id, member.member_id, condition))
 
-    def drop(self, call: CallToken | None, api: Api, group: GroupData, member_id: str, why: str) -> None:
+    def drop(self, call: CallToken | None, api: Api, group: GroupHead, member_id: str, why: str) -> None:
         """Report that a parked request will never be answered."""
         if self.tracing and call is not None and call is not ANSWERED:
             self.effects.append(Drop(call, api, group.group_id, member_id, why))
@@ -141,7 +154,7 @@ class Operation:
         if timer is not None:
             self.effects.append(CancelTimer(name, timer))
 
-    def set_session(self, group: GroupData, member: Member, timeout_ms: int | None = None) -> None:
+    def set_session(self, group: GroupHead, member: SessionHolder, timeout_ms: int | None = None) -> None:
         """Start the member's session, or move its deadline: its session timeout, or `timeout_ms`, from now on."""
         delay_us = 1_000 * (member.session_timeout_ms if timeout_ms is None else timeout_ms)
         timer = member.session
@@ -154,7 +167,7 @@ class Operation:
             if self.every_move or not 0 <= timer.rings_us <= due_us:  # `_moved`, inlined
                 self.effects.append(SetTimer(timer.name, due_us, timer))
 
-    def refresh_session(self, group: GroupData, member: Member) -> None:
+    def refresh_session(self, group: GroupHead, member: SessionHolder) -> None:
         """Move the session's deadline without an effect, unless it had expired or the deadline comes nearer."""
         timer = member.session
         due_us = self.now_us + 1_000 * member.session_timeout_ms
@@ -163,35 +176,16 @@ class Operation:
         else:
             timer.move(due_us, self.timers.draw_ticket())
 
-    def end_session(self, group: GroupData, member_id: str) -> None:
+    def end_session(self, group: GroupHead, member_id: str) -> None:
         """Stop the session timer of a member or pending id."""
         self.stop_timer(session_timer(group.group_id, member_id))
 
-    # --- state and trace ---------------------------------------------------------------------------------------------
-
-    def change_state(self, group: GroupData, reason: Reason, **details: Any) -> None:
-        """Change a group's state along the table, and emit it. No other code changes a state."""
-        old = group.state
-        group.transition(reason, self.now_us)
-        if not self.tracing:
-            return
-        payload: dict[str, Any] = {"cause_code": reason.cause.value, **details}
-        if reason.client_reason is not None:
-            payload["client_reason"] = reason.client_reason
-        self.emit(
-            Kind.GROUP_STATE,
-            group,
-            reason.member_id,
-            from_=old.printed,
-            to=group.state.printed,
-            reason=reason.text,
-            payload=payload,
-        )
+    # --- trace -------------------------------------------------------------------------------------------------------
 
     def emit(
         self,
         kind: Kind,
-        group: GroupData,
+        group: GroupHead,
         member_id: str | None = None,
         *,
         from_: str | None = None,

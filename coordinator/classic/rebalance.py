@@ -32,6 +32,7 @@ from groupsim.coordinator.classic.states import (
     TransitionCause,
     next_state,
 )
+from groupsim.coordinator.classic.transition import change_state
 from groupsim.coordinator.classic.voting import select_protocol, subscribed_topics
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
@@ -64,7 +65,7 @@ def prepare(op: Operation, group: GroupData, reason: Reason) -> None:
     initial = group.state is EMPTY and op.differences.initial_delay
     if initial:
         _set_initial_timer(op, group)
-    op.change_state(group, reason)
+    change_state(op, group, reason)
     if not initial:
         _complete_or_wait(op, group)
 
@@ -186,7 +187,7 @@ def _become_empty(op: Operation, group: GroupData) -> None:
     group.protocol = None
     group.subscribed = subscribed_topics(group)
     group.pending_sync.clear()
-    op.change_state(group, Reason(TransitionCause.ALL_GONE, "the group has no members any more"))
+    change_state(op, group, Reason(TransitionCause.ALL_GONE, "the group has no members any more"))
     op.append((group_record(group, {}),), EmptyStored(group))
 
 
@@ -207,7 +208,8 @@ def _next_generation(op: Operation, group: GroupData) -> None:
     group.protocol = select_protocol(group, in_scala_order=op.differences.votes_in_scala_order)
     group.subscribed = subscribed_topics(group)
     group.pending_sync.clear()
-    op.change_state(
+    change_state(
+        op,
         group,
         Reason(TransitionCause.ALL_JOINED, "every member has joined"),
         members=len(group.members),

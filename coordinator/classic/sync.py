@@ -38,6 +38,7 @@ from groupsim.coordinator.classic.states import (
     Reason,
     TransitionCause,
 )
+from groupsim.coordinator.classic.transition import change_state
 from groupsim.coordinator.classic.validation import member_error
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.javahash import java_set_order
@@ -138,7 +139,7 @@ class AssignmentStored:
             if answer_sync(op, member, _assigned(group, member)):
                 op.set_session(group, member)
         reason = Reason(TransitionCause.ASSIGNMENT_STORED, "the leader's assignment is stored", self.leader)
-        op.change_state(group, reason, leader=group.leader, members=len(group.members), static=group.static_count)
+        change_state(op, group, reason, leader=group.leader, members=len(group.members), static=group.static_count)
 
 
 def sync_timer_fired(op: Operation, group: GroupData, generation: int) -> None:
