@@ -12,7 +12,7 @@ from attrs import evolve, frozen
 
 from groupsim.coordinator.base.effects import CallToken
 from groupsim.coordinator.base.failures import operation_error
-from groupsim.coordinator.classic.operation import Operation
+from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.classic.states import State
 from groupsim.coordinator.partition.group_kind import Group
 from groupsim.coordinator.partition.state import BY_REQUEST, Partition

@@ -11,12 +11,12 @@ from typing import Any
 
 from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.base.effects import Append, CancelTimer, Drop, Effect, Emit, Park, SetTimer
+from groupsim.coordinator.base.failures import IllegalState
 from groupsim.coordinator.base.interfaces import AppendRefused, LoadFailed, Log, OutOfSync
+from groupsim.coordinator.base.operation import Arrival
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.coordinator.base.records import GroupRecord, Record, TransactionEnd
 from groupsim.coordinator.base.timers import Timer, TimerKind
-from groupsim.coordinator.classic.states import IllegalState
-from groupsim.coordinator.classic.validation import Arrival
 from groupsim.coordinator.loop_timers import LoopTimers
 from groupsim.coordinator.shard import Shard
 from groupsim.eventloop.interface import EventLoop, Handle, Host

@@ -25,16 +25,14 @@ from attrs import evolve, frozen
 from groupsim.coordinator import admin
 from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.base.effects import CallToken, Effect
-from groupsim.coordinator.base.failures import append_error, leave_failure
+from groupsim.coordinator.base.failures import IllegalState, append_error, leave_failure
+from groupsim.coordinator.base.operation import Arrival, Operation
+from groupsim.coordinator.base.purgatory import ANSWERED, Purgatory
 from groupsim.coordinator.base.records import Loaded, whole_ms
 from groupsim.coordinator.base.timers import Timer, TimerKind, Timers
 from groupsim.coordinator.classic.entry_points import ClassicGroup
 from groupsim.coordinator.classic.group_record import new_group_record
-from groupsim.coordinator.classic.operation import Operation
-from groupsim.coordinator.classic.purgatory import ANSWERED, Purgatory
 from groupsim.coordinator.classic.snapshot import GroupSnapshot, Parked, PendingOffset, held
-from groupsim.coordinator.classic.states import IllegalState
-from groupsim.coordinator.classic.validation import Arrival
 from groupsim.coordinator.offsets import requests, retention, transactions
 from groupsim.coordinator.partition.group_kind import Group
 from groupsim.coordinator.partition.offset_store import OffsetStore

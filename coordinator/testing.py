@@ -19,10 +19,10 @@ from attrs import define, evolve, field
 
 from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.base.effects import Append, CancelTimer, Drop, Effect, Emit, Park, SetTimer
+from groupsim.coordinator.base.operation import Arrival
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.coordinator.base.records import Loaded
 from groupsim.coordinator.classic.snapshot import GroupSnapshot
-from groupsim.coordinator.classic.validation import Arrival
 from groupsim.coordinator.shard import Shard
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode

@@ -24,6 +24,11 @@ from groupsim.protocol.messages.group import (
     Request,
 )
 
+
+class IllegalState(Exception):
+    """The broker met a state that Kafka excludes; the client is answered UNKNOWN_SERVER_ERROR."""
+
+
 _APPEND_ERRORS: Mapping[ErrorCode, ErrorCode] = {
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: ErrorCode.COORDINATOR_NOT_AVAILABLE,
     ErrorCode.NOT_ENOUGH_REPLICAS: ErrorCode.COORDINATOR_NOT_AVAILABLE,

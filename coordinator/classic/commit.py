@@ -6,8 +6,8 @@ Source: `ClassicGroup.validateOffsetCommit`, `OffsetMetadataManager.commitOffset
 
 from __future__ import annotations
 
+from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.classic.group import GroupData
-from groupsim.coordinator.classic.operation import Operation
 from groupsim.coordinator.classic.states import AWAITING_SYNC, DEAD, EMPTY, PREPARING_REBALANCE, STABLE
 from groupsim.coordinator.classic.validation import member_error
 from groupsim.protocol.errors import ErrorCode

@@ -11,6 +11,8 @@ from __future__ import annotations
 from attrs import define
 
 from groupsim.coordinator.base.effects import CallToken
+from groupsim.coordinator.base.operation import Operation
+from groupsim.coordinator.base.purgatory import ANSWERED
 from groupsim.coordinator.base.timers import Timer, TimerKind
 from groupsim.coordinator.classic.commit import commit_error, keep_session, txn_commit_error
 from groupsim.coordinator.classic.describe import describe, listed
@@ -20,8 +22,6 @@ from groupsim.coordinator.classic.heartbeat import heartbeat, session_expired
 from groupsim.coordinator.classic.join import join
 from groupsim.coordinator.classic.leave import leave
 from groupsim.coordinator.classic.load import loaded, unloaded, vanished
-from groupsim.coordinator.classic.operation import Operation
-from groupsim.coordinator.classic.purgatory import ANSWERED
 from groupsim.coordinator.classic.rebalance import close_no_round, complete_join, initial_timer_fired, prepare
 from groupsim.coordinator.classic.snapshot import snapshot
 from groupsim.coordinator.classic.states import (

@@ -14,9 +14,9 @@ from __future__ import annotations
 
 from attrs import frozen
 
+from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.base.records import OffsetValue
 from groupsim.coordinator.classic.group import GroupData
-from groupsim.coordinator.classic.operation import Operation
 from groupsim.coordinator.classic.states import State
 from groupsim.protocol.messages.group import TopicPartition
 

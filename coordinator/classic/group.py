@@ -12,9 +12,10 @@ from __future__ import annotations
 from attrs import Factory, define
 
 from groupsim.coordinator.base.effects import CallToken
+from groupsim.coordinator.base.failures import IllegalState
 from groupsim.coordinator.base.records import whole_ms
 from groupsim.coordinator.classic.member import Member
-from groupsim.coordinator.classic.states import IllegalState, Reason, State, can_rebalance, next_state
+from groupsim.coordinator.classic.states import Reason, State, can_rebalance, next_state
 from groupsim.protocol.javahash import JavaHashMap
 from groupsim.protocol.messages.group import JoinProtocol
 

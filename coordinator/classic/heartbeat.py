@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from groupsim.coordinator.base.effects import CallToken
+from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.classic.group import GroupData
 from groupsim.coordinator.classic.member import Member
-from groupsim.coordinator.classic.operation import Operation
 from groupsim.coordinator.classic.rebalance import answer_join, complete_after_expiry, prepare, remove_member
 from groupsim.coordinator.classic.states import (
     AWAITING_SYNC,

@@ -14,11 +14,12 @@ from attrs import evolve
 
 from groupsim.coordinator.base.config import NEW_MEMBER_JOIN_TIMEOUT_MS
 from groupsim.coordinator.base.effects import CallToken
+from groupsim.coordinator.base.failures import IllegalState
+from groupsim.coordinator.base.operation import Arrival, Operation
+from groupsim.coordinator.base.purgatory import JOIN_CONDITION
 from groupsim.coordinator.base.timers import TimerKind, session_timer
 from groupsim.coordinator.classic.group import GroupData
 from groupsim.coordinator.classic.member import Member
-from groupsim.coordinator.classic.operation import Operation
-from groupsim.coordinator.classic.purgatory import JOIN_CONDITION
 from groupsim.coordinator.classic.rebalance import joined, maybe_complete, prepare, remove_member
 from groupsim.coordinator.classic.states import (
     AWAITING_SYNC,
@@ -27,12 +28,11 @@ from groupsim.coordinator.classic.states import (
     NO_REASON,
     PREPARING_REBALANCE,
     STABLE,
-    IllegalState,
     Reason,
     TransitionCause,
 )
 from groupsim.coordinator.classic.static_replacement import replace_static_member
-from groupsim.coordinator.classic.validation import Arrival, member_error
+from groupsim.coordinator.classic.validation import member_error
 from groupsim.coordinator.classic.voting import supports
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.batch.batch import EPOCH_MS

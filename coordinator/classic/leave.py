@@ -6,8 +6,8 @@ Sources: `GroupMetadataManager.classicGroupLeaveToClassicGroup`; classic-protoco
 from __future__ import annotations
 
 from groupsim.coordinator.base.effects import CallToken
+from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.classic.group import GroupData
-from groupsim.coordinator.classic.operation import Operation
 from groupsim.coordinator.classic.rebalance import answer_join, maybe_complete, prepare, remove_member
 from groupsim.coordinator.classic.states import NO_REASON, Reason, State, TransitionCause
 from groupsim.coordinator.classic.validation import member_error

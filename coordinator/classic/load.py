@@ -11,10 +11,10 @@ Sources: `GroupMetadataManager.replay`, `onLoaded`, `onUnloaded`; classic-protoc
 
 from __future__ import annotations
 
+from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.base.records import GroupValue, StoredMember
 from groupsim.coordinator.classic.group import GroupData
 from groupsim.coordinator.classic.member import Member
-from groupsim.coordinator.classic.operation import Operation
 from groupsim.coordinator.classic.rebalance import answer_join, answer_sync, drop_parked, prepare
 from groupsim.coordinator.classic.states import Reason, State, TransitionCause
 from groupsim.coordinator.classic.transition import change_state

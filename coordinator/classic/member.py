@@ -7,8 +7,8 @@ from collections.abc import Container
 from attrs import define
 
 from groupsim.coordinator.base.effects import CallToken
+from groupsim.coordinator.base.failures import IllegalState
 from groupsim.coordinator.base.timers import Timer
-from groupsim.coordinator.classic.states import IllegalState
 from groupsim.protocol.messages.group import JoinProtocol
 
 

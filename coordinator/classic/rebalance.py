@@ -18,11 +18,11 @@ from __future__ import annotations
 
 from attrs import frozen
 
+from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.base.timers import TimerKind, join_timer, sync_timer
 from groupsim.coordinator.classic.group import GroupData
 from groupsim.coordinator.classic.group_record import group_record
 from groupsim.coordinator.classic.member import Member
-from groupsim.coordinator.classic.operation import Operation
 from groupsim.coordinator.classic.states import (
     AWAITING_SYNC,
     DEAD,

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from attrs import frozen
 
+from groupsim.coordinator.base.operation import Operation
+from groupsim.coordinator.base.purgatory import JOIN_CONDITION, STATIC_CONDITION, SYNC_CONDITION
 from groupsim.coordinator.base.records import OffsetValue
 from groupsim.coordinator.classic.group import GroupData
 from groupsim.coordinator.classic.member import Member
-from groupsim.coordinator.classic.operation import Operation
-from groupsim.coordinator.classic.purgatory import JOIN_CONDITION, STATIC_CONDITION, SYNC_CONDITION
 from groupsim.coordinator.classic.states import State
 from groupsim.protocol.javahash import java_set_order
 from groupsim.protocol.messages.group import TopicPartition

@@ -48,6 +48,7 @@ from collections.abc import Mapping
 from enum import Enum, StrEnum, auto
 from typing import Self
 
+from groupsim.coordinator.base.failures import IllegalState
 from groupsim.protocol.values import value
 
 
@@ -151,10 +152,6 @@ TRANSITIONS: Mapping[State, Mapping[TransitionCause, State]] = {
 CAN_REBALANCE: frozenset[State] = frozenset(
     state for state, ways in TRANSITIONS.items() if _ROUND_OPENS in ways.values()
 )
-
-
-class IllegalState(Exception):
-    """The broker met a state that Kafka excludes; the client is answered UNKNOWN_SERVER_ERROR."""
 
 
 NO_REASON = "not provided"

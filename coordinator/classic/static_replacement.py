@@ -12,12 +12,12 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from groupsim.coordinator.base.failures import group_append_error
+from groupsim.coordinator.base.failures import IllegalState, group_append_error
+from groupsim.coordinator.base.operation import Arrival, Operation
+from groupsim.coordinator.base.purgatory import JOIN_CONDITION, STATIC_CONDITION
 from groupsim.coordinator.classic.group import GroupData
 from groupsim.coordinator.classic.group_record import current_assignments, group_record
 from groupsim.coordinator.classic.member import Member
-from groupsim.coordinator.classic.operation import Operation
-from groupsim.coordinator.classic.purgatory import JOIN_CONDITION, STATIC_CONDITION
 from groupsim.coordinator.classic.rebalance import (
     answer_join,
     answer_sync,
@@ -31,11 +31,9 @@ from groupsim.coordinator.classic.states import (
     NO_REASON,
     PREPARING_REBALANCE,
     STABLE,
-    IllegalState,
     Reason,
     TransitionCause,
 )
-from groupsim.coordinator.classic.validation import Arrival
 from groupsim.coordinator.classic.voting import select_protocol
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode

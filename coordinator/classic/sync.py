@@ -16,12 +16,12 @@ from attrs import frozen
 
 from groupsim.coordinator.base.effects import CallToken
 from groupsim.coordinator.base.failures import group_append_error
+from groupsim.coordinator.base.operation import Operation
+from groupsim.coordinator.base.purgatory import SYNC_CONDITION
 from groupsim.coordinator.base.timers import sync_timer
 from groupsim.coordinator.classic.group import GroupData
 from groupsim.coordinator.classic.group_record import group_record
 from groupsim.coordinator.classic.member import Member
-from groupsim.coordinator.classic.operation import Operation
-from groupsim.coordinator.classic.purgatory import SYNC_CONDITION
 from groupsim.coordinator.classic.rebalance import (
     answer_sync,
     prepare,

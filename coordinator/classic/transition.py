@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.classic.group import GroupData
-from groupsim.coordinator.classic.operation import Operation
 from groupsim.coordinator.classic.states import Reason
 from groupsim.eventloop.trace.events import Kind
 

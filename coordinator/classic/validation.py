@@ -5,22 +5,10 @@ Source: `ClassicGroup.validateMember`; classic-protocol reference, 1.3 to 1.7.
 
 from __future__ import annotations
 
-from groupsim.coordinator.base.effects import CallToken
+from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.classic.group import GroupData
-from groupsim.coordinator.classic.operation import Operation
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.values import value
-
-
-@value
-class Arrival:
-    """The sender of a request: its token, its client, and a fresh member id for a JoinGroup without one."""
-
-    call: CallToken
-    client_id: str
-    client_host: str
-    fresh_id: str
 
 
 def member_error(

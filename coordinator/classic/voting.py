@@ -10,8 +10,9 @@ Source: `ClassicGroup.selectProtocol`, `supportsProtocols`, `computeSubscribedTo
 
 from __future__ import annotations
 
+from groupsim.coordinator.base.failures import IllegalState
 from groupsim.coordinator.classic.group import GroupData
-from groupsim.coordinator.classic.states import EMPTY, IllegalState
+from groupsim.coordinator.classic.states import EMPTY
 from groupsim.protocol.embedded.consumer_protocol import decode_topics_v0_prefix
 from groupsim.protocol.errors import ProtocolError
 from groupsim.protocol.javahash import JavaHashMap

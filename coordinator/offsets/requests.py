@@ -12,8 +12,8 @@ from attrs import define
 
 from groupsim.coordinator.base.effects import CallToken
 from groupsim.coordinator.base.failures import offsets_append_error
+from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.base.records import OffsetRecord, OffsetValue, Producer, Record, whole_ms
-from groupsim.coordinator.classic.operation import Operation
 from groupsim.coordinator.offsets import retention
 from groupsim.coordinator.partition.group_kind import Group
 from groupsim.coordinator.partition.state import NOTHING_LEFT, Partition

@@ -18,8 +18,8 @@ from __future__ import annotations
 from attrs import frozen
 
 from groupsim.coordinator.base.effects import CallToken
+from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.base.records import OffsetValue, Producer, TransactionEnd, whole_ms
-from groupsim.coordinator.classic.operation import Operation
 from groupsim.coordinator.offsets import retention
 from groupsim.coordinator.offsets.requests import answer_commit, unknown_group, write
 from groupsim.coordinator.partition.state import Partition

@@ -9,11 +9,10 @@ from __future__ import annotations
 from typing import Protocol
 
 from groupsim.coordinator.base.effects import CallToken
+from groupsim.coordinator.base.operation import Arrival, Operation
 from groupsim.coordinator.base.timers import Timer
 from groupsim.coordinator.classic.expiry import ExpiryRule
-from groupsim.coordinator.classic.operation import Operation
 from groupsim.coordinator.classic.snapshot import GroupSnapshot
-from groupsim.coordinator.classic.validation import Arrival
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import (
     DescribedGroup,

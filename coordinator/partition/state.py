@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from attrs import define
 
+from groupsim.coordinator.base.operation import Operation
+from groupsim.coordinator.base.purgatory import Then
 from groupsim.coordinator.base.records import GroupRecord, OffsetRecord, Record, whole_ms
 from groupsim.coordinator.classic.entry_points import ClassicGroup
-from groupsim.coordinator.classic.operation import Operation
-from groupsim.coordinator.classic.purgatory import Then
 from groupsim.coordinator.partition.group_kind import Group
 from groupsim.coordinator.partition.offset_store import OffsetStore
 from groupsim.coordinator.partition.registry import Registry

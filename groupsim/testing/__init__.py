@@ -31,13 +31,13 @@ if TYPE_CHECKING:
     from groupsim.coordinator.base.effects import Park as Park
     from groupsim.coordinator.base.effects import SetTimer as SetTimer
     from groupsim.coordinator.base.interfaces import LoadFailed as LoadFailed
+    from groupsim.coordinator.base.operation import Arrival as Arrival
     from groupsim.coordinator.base.records import GroupRecord as GroupRecord
     from groupsim.coordinator.base.records import GroupValue as GroupValue
     from groupsim.coordinator.base.records import OffsetRecord as OffsetRecord
     from groupsim.coordinator.base.records import OffsetValue as OffsetValue
     from groupsim.coordinator.base.records import StoredMember as StoredMember
     from groupsim.coordinator.base.records import TransactionEnd as TransactionEnd
-    from groupsim.coordinator.classic.validation import Arrival as Arrival
     from groupsim.coordinator.shard import Shard as Shard
     from groupsim.coordinator.testing import Bench as Bench
     from groupsim.testing.mutation import caught as caught

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.base.effects import SetTimer
+from groupsim.coordinator.base.operation import Operation
+from groupsim.coordinator.base.purgatory import Purgatory
 from groupsim.coordinator.base.timers import Timer, TimerKind, Timers
-from groupsim.coordinator.classic.operation import Operation
-from groupsim.coordinator.classic.purgatory import Purgatory
 from groupsim.coordinator.loop_timers import LoopTimers
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 

@@ -12,9 +12,10 @@ from groupsim.assignors.sticky.general import GeneralAssignment
 from groupsim.cluster.replica.leader import Leadership
 from groupsim.cluster.replica.partition import Hosted
 from groupsim.coordinator import shard
+from groupsim.coordinator.base import purgatory
 from groupsim.coordinator.base.interfaces import LoadFailed
 from groupsim.coordinator.base.records import GroupRecord, OffsetRecord
-from groupsim.coordinator.classic import commit, heartbeat, join, leave, purgatory, sync
+from groupsim.coordinator.classic import commit, heartbeat, join, leave, sync
 from groupsim.coordinator.classic.entry_points import ClassicGroup
 from groupsim.coordinator.runtime import CoordinatorRuntime
 from groupsim.members.classic.joining import Joining

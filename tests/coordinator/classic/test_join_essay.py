@@ -7,9 +7,9 @@ from collections.abc import Callable
 
 import pytest
 
+from groupsim.coordinator.base.purgatory import JOIN_CONDITION
 from groupsim.coordinator.base.records import GroupRecord
 from groupsim.coordinator.classic import states
-from groupsim.coordinator.classic.purgatory import JOIN_CONDITION
 from groupsim.coordinator.testing import RANGE, Bench, Sent
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import JoinProtocol

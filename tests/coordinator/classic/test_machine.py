@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from groupsim.coordinator.base.config import CoordinatorConfig
+from groupsim.coordinator.base.purgatory import ANSWERED
 from groupsim.coordinator.classic.entry_points import ClassicGroup
-from groupsim.coordinator.classic.purgatory import ANSWERED
 from groupsim.coordinator.classic.states import State
 from groupsim.coordinator.testing import Bench, Sent
 from groupsim.eventloop.trace.events import Kind

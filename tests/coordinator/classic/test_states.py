@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from groupsim.coordinator.base.failures import IllegalState
 from groupsim.coordinator.classic.entry_points import ClassicGroup
 from groupsim.coordinator.classic.states import (
     PRINTED,
     TRANSITIONS,
-    IllegalState,
     Reason,
     State,
     TransitionCause,

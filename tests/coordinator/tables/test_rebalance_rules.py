@@ -6,15 +6,9 @@ from itertools import product
 
 import pytest
 
+from groupsim.coordinator.base.failures import IllegalState
 from groupsim.coordinator.classic.group import GroupData
-from groupsim.coordinator.classic.states import (
-    TRANSITIONS,
-    IllegalState,
-    State,
-    TransitionCause,
-    can_rebalance,
-    next_state,
-)
+from groupsim.coordinator.classic.states import TRANSITIONS, State, TransitionCause, can_rebalance, next_state
 from groupsim.coordinator.classic.voting import select_protocol
 from groupsim.coordinator.testing import GROUP, Bench
 from groupsim.eventloop.trace.events import Kind

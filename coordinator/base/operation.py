@@ -12,14 +12,25 @@ from typing import Any, Protocol
 
 from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.base.effects import Append, CallToken, CancelTimer, Drop, Effect, Emit, Park, SetTimer
+from groupsim.coordinator.base.purgatory import ANSWERED, Purgatory, Then
 from groupsim.coordinator.base.records import Record
 from groupsim.coordinator.base.timers import Timer, TimerKind, Timers, session_timer
 from groupsim.coordinator.base.versions import Differences
-from groupsim.coordinator.classic.purgatory import ANSWERED, Purgatory, Then
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.messages.group import Api, Request, Response
+from groupsim.protocol.values import value
 
 _SESSION = TimerKind.SESSION  # looked up once: access to a member of an enumeration is slow
+
+
+@value
+class Arrival:
+    """The sender of a request: its token, its client, and a fresh member id for a JoinGroup without one."""
+
+    call: CallToken
+    client_id: str
+    client_host: str
+    fresh_id: str
 
 
 class GroupHead(Protocol):
