@@ -16,7 +16,7 @@ from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.network.causes import caused_by
 from groupsim.cluster.network.network import Network, Timing
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC, partition_for
-from groupsim.coordinator.classic.snapshot import GroupSnapshot
+from groupsim.coordinator.base.snapshot import GroupSnapshot
 from groupsim.coordinator.service import GroupCoordinator
 from groupsim.eventloop.interface import EventLoop
 from groupsim.members.interfaces import Transport

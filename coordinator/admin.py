@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
+from groupsim.coordinator.admission import Decision, decide, refused
 from groupsim.coordinator.base.effects import CallToken
 from groupsim.coordinator.base.failures import operation_error
+from groupsim.coordinator.base.group_kind import Group
 from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.classic.states import State
-from groupsim.coordinator.partition.group_kind import Group
 from groupsim.coordinator.partition.state import BY_REQUEST, Partition
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
@@ -28,17 +29,16 @@ from groupsim.protocol.messages.group import (
 )
 from groupsim.protocol.messages.refusals import refusal
 
-_NOT_FOUND_VERSION = 6
-
 
 def describe_one(partition: Partition, group_id: str, request: DescribeGroupsRequest) -> DescribedGroup:
     """Return the answer of DescribeGroups for one group."""
     group = partition.groups.get_committed(group_id)
-    if group is not None:
+    decision = decide(request, group, partition.op.differences)
+    if group is not None and decision is Decision.ANSWER:
         described = group.describe()
         return described if partition.op.differences.describe_shows_old_assignments else _hidden(described)
-    if request.version >= _NOT_FOUND_VERSION and partition.op.differences.describe_unknown_is_error:
-        return DescribedGroup(group_id, ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.", "Dead")
+    if decision is ErrorCode.GROUP_ID_NOT_FOUND:
+        return DescribedGroup(group_id, decision, f"Group {group_id} not found.", "Dead")
     return DescribedGroup(group_id, state="Dead")
 
 
@@ -90,12 +90,16 @@ class Deletion:
         if error is not None:
             op.reply(self.call, refusal(self.request, operation_error(self.request, error)))
             return
-        results = tuple((group_id, _delete_one(self.partition, group_id)) for group_id in self.request.groups)
-        op.reply_when_deleted(self.call, self.request, DeleteGroupsResponse(results))
+        request = self.request
+        results = tuple((group_id, _delete_one(self.partition, group_id, request)) for group_id in request.groups)
+        op.reply_when_deleted(self.call, request, DeleteGroupsResponse(results))
 
 
-def _delete_one(partition: Partition, group_id: str) -> ErrorCode:
+def _delete_one(partition: Partition, group_id: str, request: DeleteGroupsRequest) -> ErrorCode:
     group = partition.groups.get(group_id)
+    error = refused(request, group, partition.op.differences)
+    if error is not None:
+        return error
     if group is None or group.is_dead:
         return ErrorCode.GROUP_ID_NOT_FOUND
     if not group.is_empty:

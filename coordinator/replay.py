@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Iterable
 
 from groupsim.coordinator.base.records import ForeignRecord, GroupRecord, Loaded, OffsetRecord
-from groupsim.coordinator.classic.entry_points import ClassicGroup
+from groupsim.coordinator.classic.entry_points import ClassicGroup, simple_group
 from groupsim.coordinator.classic.load import restore
 from groupsim.coordinator.partition.state import Partition
 from groupsim.eventloop.trace.events import Kind
@@ -47,7 +47,7 @@ def replay(partition: Partition, records: Iterable[Loaded]) -> None:
             partition.groups.add(group)
     for group_id in committed:
         if partition.groups.get(group_id) is None:
-            partition.add_simple_group(group_id)
+            partition.groups.add(simple_group(group_id, partition.op.now_us))
     for name, count in skipped.items():
         why = f"{count} record(s) of {name} skipped in __consumer_offsets-{partition.number}: not modelled"
         partition.op.emit_by_id(Kind.WARNING, None, reason=why)

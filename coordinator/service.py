@@ -20,8 +20,8 @@ from groupsim.coordinator.base.failures import IllegalState
 from groupsim.coordinator.base.interfaces import Call, Log, Metadata
 from groupsim.coordinator.base.operation import Arrival
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC, partition_for
+from groupsim.coordinator.base.snapshot import GroupSnapshot
 from groupsim.coordinator.classic.heartbeat import ALIVE
-from groupsim.coordinator.classic.snapshot import GroupSnapshot
 from groupsim.coordinator.fan_out import GroupsGathered, GroupsPart, MarkerCall, WithUnknownTopics
 from groupsim.coordinator.ids import MemberIds
 from groupsim.coordinator.partition_driver import PartitionDriver

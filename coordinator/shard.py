@@ -23,18 +23,20 @@ from typing import Any
 from attrs import evolve, frozen
 
 from groupsim.coordinator import admin
+from groupsim.coordinator.admission import Decision, decide
 from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.base.effects import CallToken, Effect
-from groupsim.coordinator.base.failures import IllegalState, append_error, leave_failure
+from groupsim.coordinator.base.failures import IllegalState, append_error, refused_by_group
+from groupsim.coordinator.base.group_kind import Group
 from groupsim.coordinator.base.operation import Arrival, Operation
 from groupsim.coordinator.base.purgatory import ANSWERED, Purgatory
 from groupsim.coordinator.base.records import Loaded, whole_ms
+from groupsim.coordinator.base.snapshot import GroupSnapshot, Parked, PendingOffset, held
 from groupsim.coordinator.base.timers import Timer, TimerKind, Timers
 from groupsim.coordinator.classic.entry_points import ClassicGroup
 from groupsim.coordinator.classic.group_record import new_group_record
-from groupsim.coordinator.classic.snapshot import GroupSnapshot, Parked, PendingOffset, held
+from groupsim.coordinator.classic.join import join
 from groupsim.coordinator.offsets import requests, retention, transactions
-from groupsim.coordinator.partition.group_kind import Group
 from groupsim.coordinator.partition.offset_store import OffsetStore
 from groupsim.coordinator.partition.registry import Registry
 from groupsim.coordinator.partition.state import Partition
@@ -47,7 +49,6 @@ from groupsim.protocol.messages.group import (
     DescribedGroup,
     DescribeGroupsRequest,
     HeartbeatRequest,
-    HeartbeatResponse,
     JoinGroupRequest,
     JoinGroupResponse,
     LeaveGroupRequest,
@@ -58,7 +59,6 @@ from groupsim.protocol.messages.group import (
     OffsetFetchRequest,
     Request,
     SyncGroupRequest,
-    SyncGroupResponse,
 )
 from groupsim.protocol.messages.refusals import refusal
 from groupsim.protocol.messages.transactions import TxnOffsetCommitRequest, WriteTxnMarkersRequest
@@ -126,47 +126,30 @@ class Shard:
         """Return the answers of this partition that wait for an append."""
         return held(self.op)
 
-    def _join(self, arrival: Arrival, request: JoinGroupRequest) -> None:
+    def _of_group(self, arrival: Arrival, request: Any) -> None:
+        """Let the group handle a request of a member, or do what the table of admissions decides."""
         group = self.groups.get(request.group_id)
-        if group is not None:
-            group.join(self.op, arrival, request)
-        elif request.member_id:
-            answer = JoinGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID, member_id=request.member_id)
-            self.op.reply(arrival.call, answer)
-        else:
+        answer = None if group is None else group.answers.get(type(request))
+        if answer is not None:
+            answer(group, self.op, arrival, request)
+            return
+        decision = decide(request, group, self.op.differences)
+        if decision is Decision.CREATE_CLASSIC:
             self._join_new_group(arrival, request)
+        else:
+            assert isinstance(decision, ErrorCode)
+            self.op.reply(arrival.call, refused_by_group(request, decision))
 
     def _join_new_group(self, arrival: Arrival, request: JoinGroupRequest) -> None:
         """Create the group, and since 4.0 its first record, even when the join itself is refused."""
         op = self.op
         group = ClassicGroup(request.group_id, state_us=whole_ms(op.now_us))
         self.groups.add(group)
-        group.join(op, arrival, request)
+        join(group, op, arrival, request)
         if op.differences.new_group_is_written:
             self.partition.append((new_group_record(group),), GroupCreated(group, arrival.call))
             self.groups.created_by(group.group_id, op.purgatory.last_id)
         retention.schedule(self.partition)
-
-    def _sync(self, arrival: Arrival, request: SyncGroupRequest) -> None:
-        group = self.groups.get(request.group_id)
-        if group is None:
-            self.op.reply(arrival.call, SyncGroupResponse(ErrorCode.UNKNOWN_MEMBER_ID))
-        else:
-            group.sync(self.op, arrival.call, request)
-
-    def _heartbeat(self, arrival: Arrival, request: HeartbeatRequest) -> None:
-        group = self.groups.get(request.group_id)
-        if group is None:
-            self.op.reply(arrival.call, HeartbeatResponse(ErrorCode.UNKNOWN_MEMBER_ID))
-        else:
-            group.heartbeat(self.op, arrival.call, request)
-
-    def _leave(self, arrival: Arrival, request: LeaveGroupRequest) -> None:
-        group = self.groups.get(request.group_id)
-        if group is None:
-            self.op.reply(arrival.call, leave_failure(request, ErrorCode.UNKNOWN_MEMBER_ID))
-        else:
-            group.leave(self.op, arrival.call, request)
 
     def _commit(self, arrival: Arrival, request: OffsetCommitRequest) -> None:
         requests.commit(self.partition, arrival.call, request)
@@ -300,10 +283,10 @@ class GroupCreated:
 
 
 _HANDLERS: Mapping[type[Any], Callable[[Shard, Arrival, Any], None]] = {
-    JoinGroupRequest: Shard._join,
-    SyncGroupRequest: Shard._sync,
-    HeartbeatRequest: Shard._heartbeat,
-    LeaveGroupRequest: Shard._leave,
+    JoinGroupRequest: Shard._of_group,
+    SyncGroupRequest: Shard._of_group,
+    HeartbeatRequest: Shard._of_group,
+    LeaveGroupRequest: Shard._of_group,
     OffsetCommitRequest: Shard._commit,
     OffsetFetchRequest: Shard._fetch,
     OffsetDeleteRequest: Shard._delete_offsets,

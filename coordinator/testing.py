@@ -22,7 +22,7 @@ from groupsim.coordinator.base.effects import Append, CancelTimer, Drop, Effect,
 from groupsim.coordinator.base.operation import Arrival
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.coordinator.base.records import Loaded
-from groupsim.coordinator.classic.snapshot import GroupSnapshot
+from groupsim.coordinator.base.snapshot import GroupSnapshot
 from groupsim.coordinator.shard import Shard
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode

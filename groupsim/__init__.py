@@ -27,8 +27,8 @@ from groupsim.testing.lazy import lazy
 if TYPE_CHECKING:
     from groupsim.cluster.cluster import Cluster as Cluster
     from groupsim.cluster.config.cluster import ClusterConfig as ClusterConfig
-    from groupsim.coordinator.classic.snapshot import GroupSnapshot as GroupSnapshot
-    from groupsim.coordinator.classic.snapshot import MemberSnapshot as MemberSnapshot
+    from groupsim.coordinator.base.snapshot import GroupSnapshot as GroupSnapshot
+    from groupsim.coordinator.base.snapshot import MemberSnapshot as MemberSnapshot
     from groupsim.eventloop.errors import DeadlockError as DeadlockError
     from groupsim.eventloop.errors import EventLoopError as EventLoopError
     from groupsim.eventloop.errors import StandstillError as StandstillError
@@ -91,7 +91,7 @@ else:
             "groupsim.testing.raw_requests": "Sent",
             "groupsim.cluster.cluster": "Cluster",
             "groupsim.cluster.config.cluster": "ClusterConfig",
-            "groupsim.coordinator.classic.snapshot": "GroupSnapshot MemberSnapshot",
+            "groupsim.coordinator.base.snapshot": "GroupSnapshot MemberSnapshot",
             "groupsim.eventloop.errors": "DeadlockError EventLoopError StandstillError",
             "groupsim.eventloop.trace.events": "Kind TraceEvent",
             "groupsim.eventloop.trace.sinks": "read_trace write_trace",

@@ -16,7 +16,7 @@ from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.network.faults import Fault
 from groupsim.cluster.network.injection import FaultHandle
 from groupsim.cluster.network.link_faults import CLIENTS, is_meant
-from groupsim.coordinator.classic.snapshot import GroupSnapshot, MemberSnapshot
+from groupsim.coordinator.base.snapshot import GroupSnapshot, MemberSnapshot
 from groupsim.eventloop.interface import EventLoop
 from groupsim.eventloop.trace.events import Kind
 from groupsim.scenarios.language.model import Scenario, Step, TopicSpec

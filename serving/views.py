@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from groupsim.coordinator.classic.snapshot import GroupSnapshot, MemberSnapshot
+from groupsim.coordinator.base.snapshot import GroupSnapshot, MemberSnapshot
 from groupsim.protocol.embedded import consumer_protocol as embedded
 from groupsim.protocol.messages.group import TopicPartition
 from groupsim.serving.stage import LiveStage

@@ -17,6 +17,7 @@ from pathlib import Path
 
 from attrs import frozen
 
+from groupsim.coordinator.admission import ADMISSION, Decision, Refusal
 from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.base.versions import BASELINE
 from groupsim.coordinator.testing import GROUP, Bench, Sent
@@ -154,7 +155,9 @@ def answer(row: Row, state: str, version: str) -> str:
 
 def page() -> str:
     """Return the whole page."""
-    return "\n".join((HEAD.format(version=BASELINE), *table(), "", *changes(), "", *NOTES.splitlines(), ""))
+    return "\n".join(
+        (HEAD.format(version=BASELINE), *table(), "", *changes(), "", *admissions(), "", *NOTES.splitlines(), "")
+    )
 
 
 def table() -> Iterator[str]:
@@ -180,11 +183,11 @@ def changes() -> list[str]:
             answers = [(version, answer(row, state, version)) for version in VERSIONS]
             steps = [one for at, one in enumerate(answers) if not at or one[1] != answers[at - 1][1]]
             if len(steps) > 1:
-                told = "; ".join(
+                steps_shown = "; ".join(
                     f"{'up to' if not at else 'from'} {_last(answers, one) if not at else one[0]} {_shown(one[1])}"
                     for at, one in enumerate(steps)
                 )
-                rows.append(f"| {row.api} | {row.sender} | {state} | {told} |")
+                rows.append(f"| {row.api} | {row.sender} | {state} | {steps_shown} |")
     asked = ", ".join(VERSIONS)
     return [
         "## Answers that changed",
@@ -205,6 +208,36 @@ def _last(answers: list[tuple[str, str]], first: tuple[str, str]) -> str:
             break
         found = version
     return found
+
+
+ADMISSIONS = """## Groups that do not exist, and groups of another kind
+
+What a request means depends first on the kind of the group of that id. This is the table on which the coordinator runs
+(`coordinator/admission.py`); the first row of a request and a kind whose condition holds decides.
+
+| request | the group | if | decision |
+| --- | --- | --- | --- |"""
+
+
+def admissions() -> Iterator[str]:
+    """Yield the table of admissions, a row for each decision."""
+    yield from ADMISSIONS.splitlines()
+    for request, kinds in ADMISSION.items():
+        for kind, rows in kinds.items():
+            for row in rows:
+                name = "absent" if kind is None else kind.value
+                yield f"| {request.API.title} | {name} | {row.when} | {_decision(row.decision)} |"
+
+
+def _decision(decision: Decision | Refusal) -> str:
+    if isinstance(decision, Decision):
+        return decision.value
+    text = f"`{decision.error.name}`"
+    if not decision.since:
+        return text
+    older = f"`{decision.older.name}`" if decision.older else "no error"
+    versions = f"{text} from version {decision.since}; {older} below"
+    return versions if decision.switch is None else f"{versions}, and from older brokers"
 
 
 NOTES = """## Beside the textbook

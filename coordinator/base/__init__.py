@@ -4,8 +4,10 @@ Where to read:
 
     config, versions, defects   settings, differences of other releases, defects by Kafka's issue
     records, serde              the records of the log, as values and as bytes
+    group_kind, snapshot        the interface of every kind of group, and a group as a value
     operation, effects, timers  one operation of the core: its sender and clock, its outputs, deadlines by name
     purgatory                   requests and answers that wait for an append
     failures                    answers to errors that do not depend on a group's state
+    expiry                      the rule by which offsets expire
     interfaces, placement       the interfaces that higher floors implement; the partition of a group
 """

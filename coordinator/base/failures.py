@@ -17,12 +17,16 @@ from collections.abc import Mapping
 from groupsim.coordinator.base.versions import Differences
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import (
+    JoinGroupRequest,
+    JoinGroupResponse,
     LeaveGroupRequest,
     LeaveGroupResponse,
     LeftMember,
     OffsetFetchRequest,
     Request,
+    Response,
 )
+from groupsim.protocol.messages.refusals import refusal
 
 
 class IllegalState(Exception):
@@ -86,6 +90,19 @@ def operation_error(request: Request, error: ErrorCode) -> ErrorCode:
     if isinstance(request, OffsetFetchRequest) and client_error is ErrorCode.COORDINATOR_NOT_AVAILABLE:
         return ErrorCode.NOT_COORDINATOR
     return client_error
+
+
+def refused_by_group(request: Request, error: ErrorCode) -> Response:
+    """Return the answer to a request of a member that the group's id refuses.
+
+    A LeaveGroup with UNKNOWN_MEMBER_ID gets the error per member, a JoinGroup its member id back.
+    """
+    if isinstance(request, LeaveGroupRequest):
+        return leave_failure(request, error)
+    if isinstance(request, JoinGroupRequest):
+        return JoinGroupResponse(error, member_id=request.member_id)
+    answer: Response = refusal(request, error)
+    return answer
 
 
 def leave_failure(request: LeaveGroupRequest, error: ErrorCode) -> LeaveGroupResponse:

@@ -20,7 +20,8 @@ _PROLONGING = (STABLE, PREPARING_REBALANCE)
 def commit_error(group: GroupData, op: Operation, request: OffsetCommitRequest) -> ErrorCode | None:
     """Return the error of a sender that may not commit now; None when it may.
 
-    A sender with generation -1 may commit to an Empty group only; a sender that claims membership is checked.
+    A sender with generation -1 may commit to an Empty group only; a sender that claims membership is checked. An
+    accepted commit prolongs the member's session, as a heartbeat does.
     """
     if group.state is DEAD:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
@@ -28,9 +29,12 @@ def commit_error(group: GroupData, op: Operation, request: OffsetCommitRequest) 
         return None
     if _is_anonymous(request):
         return ErrorCode.UNKNOWN_MEMBER_ID
-    return _fenced(op, group, request, "offset-commit") or (
+    error = _fenced(op, group, request, "offset-commit") or (
         ErrorCode.REBALANCE_IN_PROGRESS if group.state is AWAITING_SYNC else None
     )
+    if error is None and group.state in _PROLONGING:
+        op.refresh_session(group, group.lookup[request.member_id])
+    return error
 
 
 def txn_commit_error(group: GroupData, op: Operation, request: TxnOffsetCommitRequest) -> ErrorCode | None:
@@ -58,12 +62,3 @@ def _fenced(
     if unknown is not None:
         return unknown
     return None if request.generation_id == group.generation else ErrorCode.ILLEGAL_GENERATION
-
-
-def keep_session(group: GroupData, op: Operation, member_id: str) -> None:
-    """Count an accepted commit as a heartbeat in Stable and PreparingRebalance.
-
-    Not in CompletingRebalance: there Kafka refuses the commit (`ClassicGroup.validateOffsetCommit`).
-    """
-    if group.state in _PROLONGING:
-        op.refresh_session(group, group.lookup[member_id])

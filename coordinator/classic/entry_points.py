@@ -1,20 +1,22 @@
-"""The classic group with the methods that a partition calls, as one kind of group.
+"""The classic group with the methods that a partition calls, as one kind of group (`base/group_kind.py` `Group`).
 
 A method with a module of its own is a function there, which takes the group as its first argument.
-
-Every kind of group (the KIP-848 consumer group will be another) is a class with these methods, listed in
-`partition/group_kind.py` `Group`. No caller checks the kind of a group.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
 from attrs import define
 
 from groupsim.coordinator.base.effects import CallToken
+from groupsim.coordinator.base.group_kind import Answer, GroupKind
 from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.base.purgatory import ANSWERED
+from groupsim.coordinator.base.records import GroupRecord, Record, whole_ms
 from groupsim.coordinator.base.timers import Timer, TimerKind
-from groupsim.coordinator.classic.commit import commit_error, keep_session, txn_commit_error
+from groupsim.coordinator.classic.commit import commit_error, txn_commit_error
 from groupsim.coordinator.classic.describe import describe, listed
 from groupsim.coordinator.classic.expiry import expiry_rule
 from groupsim.coordinator.classic.group import GroupData
@@ -34,21 +36,23 @@ from groupsim.coordinator.classic.states import (
     TransitionCause,
 )
 from groupsim.coordinator.classic.sync import sync, sync_timer_fired
+from groupsim.protocol.messages.group import HeartbeatRequest, JoinGroupRequest, LeaveGroupRequest, SyncGroupRequest
 
 
 @define(eq=False)
 class ClassicGroup(GroupData):
     """A group of the classic protocol."""
 
-    join = join
-    sync = sync
-    heartbeat = heartbeat
-    leave = leave
+    kind: ClassVar[GroupKind] = GroupKind.CLASSIC
+    answers: ClassVar[Mapping[type[Any], Answer]] = {
+        JoinGroupRequest: join,
+        SyncGroupRequest: sync,
+        HeartbeatRequest: heartbeat,
+        LeaveGroupRequest: leave,
+    }
     #: The error of a sender that may not commit offsets now (outside a transaction, in one); None when it may.
     commit_error = commit_error
     txn_commit_error = txn_commit_error
-    #: An accepted commit prolongs the member's session in the states where Kafka does so.
-    keep_session = keep_session
     #: The instant from which the retention of the group's offsets counts; None when none of them may expire now.
     expiry_rule = expiry_rule
     describe = describe
@@ -81,6 +85,15 @@ class ClassicGroup(GroupData):
             complete_join(op, self)
 
     @property
+    def has_record(self) -> bool:
+        """Whether the log of a broker up to 3.9 holds a record of the group: the first is that of generation 1."""
+        return self.generation > 0
+
+    def tombstones(self) -> tuple[Record, ...]:
+        """Return the records that delete the group."""
+        return (GroupRecord(self.group_id, None),)
+
+    @property
     def is_empty(self) -> bool:
         return self.state is EMPTY
 
@@ -97,3 +110,8 @@ class ClassicGroup(GroupData):
             return False
         prepare(op, self, Reason(TransitionCause.UPDATE_META, reason))
         return True
+
+
+def simple_group(group_id: str, now_us: int) -> ClassicGroup:
+    """Return a group of offsets only: classic, Empty, without a protocol type."""
+    return ClassicGroup(group_id, state_us=whole_ms(now_us))

@@ -12,30 +12,10 @@ Source: `OffsetExpirationConditionImpl`, `ClassicGroup.offsetExpirationCondition
 
 from __future__ import annotations
 
-from attrs import frozen
-
+from groupsim.coordinator.base.expiry import ExpiryRule
 from groupsim.coordinator.base.operation import Operation
-from groupsim.coordinator.base.records import OffsetValue
 from groupsim.coordinator.classic.group import GroupData
 from groupsim.coordinator.classic.states import State
-from groupsim.protocol.messages.group import TopicPartition
-
-
-@frozen
-class ExpiryRule:
-    """The start of a retention: `since_us`, or with None each offset's commit; `spared` topics do not expire."""
-
-    since_us: int | None = None
-    spared: frozenset[str] = frozenset()
-
-    def expired(self, partition: TopicPartition, value: OffsetValue, now_us: int, retention_us: int) -> bool:
-        """Whether this offset has expired."""
-        if partition.topic in self.spared:
-            return False
-        if value.expire_us is not None:
-            return now_us >= value.expire_us
-        base_us = value.commit_us if self.since_us is None else self.since_us
-        return now_us - base_us >= retention_us
 
 
 def expiry_rule(group: GroupData, op: Operation) -> ExpiryRule | None:

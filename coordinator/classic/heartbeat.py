@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from groupsim.coordinator.base.effects import CallToken
-from groupsim.coordinator.base.operation import Operation
+from groupsim.coordinator.base.operation import Arrival, Operation
 from groupsim.coordinator.classic.group import GroupData
 from groupsim.coordinator.classic.member import Member
 from groupsim.coordinator.classic.rebalance import answer_join, complete_after_expiry, prepare, remove_member
@@ -38,8 +37,9 @@ _BY_STATE: Mapping[State, HeartbeatResponse] = {
 }
 
 
-def heartbeat(group: GroupData, op: Operation, call: CallToken, request: HeartbeatRequest) -> None:
+def heartbeat(group: GroupData, op: Operation, arrival: Arrival, request: HeartbeatRequest) -> None:
     """Handle a Heartbeat: prolong the session at once; the answer waits for earlier writes."""
+    call = arrival.call
     error = _error(op, group, request)
     if error is not None:
         op.reply(call, HeartbeatResponse(error))

@@ -5,8 +5,7 @@ Sources: `GroupMetadataManager.classicGroupLeaveToClassicGroup`; classic-protoco
 
 from __future__ import annotations
 
-from groupsim.coordinator.base.effects import CallToken
-from groupsim.coordinator.base.operation import Operation
+from groupsim.coordinator.base.operation import Arrival, Operation
 from groupsim.coordinator.classic.group import GroupData
 from groupsim.coordinator.classic.rebalance import answer_join, maybe_complete, prepare, remove_member
 from groupsim.coordinator.classic.states import NO_REASON, Reason, State, TransitionCause
@@ -23,8 +22,9 @@ from groupsim.protocol.messages.group import (
 _BATCH_VERSION = 3
 
 
-def leave(group: GroupData, op: Operation, call: CallToken, request: LeaveGroupRequest) -> None:
+def leave(group: GroupData, op: Operation, arrival: Arrival, request: LeaveGroupRequest) -> None:
     """Handle a LeaveGroup to an existing group; the answer waits for earlier writes."""
+    call = arrival.call
     if group.state is State.DEAD:
         op.reply_after_writes(call, request, LeaveGroupResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE))
         return

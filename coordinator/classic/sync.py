@@ -16,7 +16,7 @@ from attrs import frozen
 
 from groupsim.coordinator.base.effects import CallToken
 from groupsim.coordinator.base.failures import group_append_error
-from groupsim.coordinator.base.operation import Operation
+from groupsim.coordinator.base.operation import Arrival, Operation
 from groupsim.coordinator.base.purgatory import SYNC_CONDITION
 from groupsim.coordinator.base.timers import sync_timer
 from groupsim.coordinator.classic.group import GroupData
@@ -48,8 +48,9 @@ from groupsim.protocol.messages.group import Api, SyncGroupRequest, SyncGroupRes
 _SYNC, _NONE = Api.SYNC_GROUP, ErrorCode.NONE
 
 
-def sync(group: GroupData, op: Operation, call: CallToken, request: SyncGroupRequest) -> None:
+def sync(group: GroupData, op: Operation, arrival: Arrival, request: SyncGroupRequest) -> None:
     """Handle a SyncGroup to an existing group."""
+    call = arrival.call
     error = _error(op, group, request)
     if error is not None:
         op.reply(call, SyncGroupResponse(error))

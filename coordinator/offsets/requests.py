@@ -10,12 +10,14 @@ from typing import TypeAlias
 
 from attrs import define
 
+from groupsim.coordinator.admission import Decision, decide, refused
 from groupsim.coordinator.base.effects import CallToken
 from groupsim.coordinator.base.failures import offsets_append_error
+from groupsim.coordinator.base.group_kind import Group
 from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.base.records import OffsetRecord, OffsetValue, Producer, Record, whole_ms
+from groupsim.coordinator.classic.entry_points import simple_group
 from groupsim.coordinator.offsets import retention
-from groupsim.coordinator.partition.group_kind import Group
 from groupsim.coordinator.partition.state import NOTHING_LEFT, Partition
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.batch.batch import EPOCH_MS
@@ -34,8 +36,6 @@ from groupsim.protocol.messages.group import (
 from groupsim.protocol.messages.refusals import refusal
 from groupsim.protocol.messages.transactions import TxnOffsetCommitRequest
 
-_GROUP_NOT_FOUND_VERSION = 9
-_NO_VERSION = 99
 _RETENTION_VERSIONS = range(2, 5)
 Results: TypeAlias = tuple[tuple[TopicPartition, ErrorCode], ...]
 _NONE = ErrorCode.NONE  # looked up once: access to a member of an enumeration is slow
@@ -47,19 +47,13 @@ def commit(partition: Partition, call: CallToken, request: OffsetCommitRequest) 
     """Handle an OffsetCommit; partitions of unknown topics are refused by the service."""
     op = partition.op
     group = partition.groups.get(request.group_id)
-    if group is None:
-        by_name = op.differences.commit_to_unknown_is_error
-        error = unknown_group(request, _GROUP_NOT_FOUND_VERSION if by_name else _NO_VERSION)
-    else:
-        error = group.commit_error(op, request)
-    if error is not None:
+    decision = decide(request, group, op.differences)
+    error = group.commit_error(op, request) if group is not None and decision is Decision.ANSWER else decision
+    if isinstance(error, ErrorCode):
         op.reply(call, refusal(request, error))
         return
-    if group is None:
-        partition.add_simple_group(request.group_id)
-        retention.schedule(partition)
-    elif not group.is_empty:
-        group.keep_session(op, request.member_id)
+    if decision is Decision.CREATE_SIMPLE:
+        create_simple(partition, request.group_id)
     now_us = whole_ms(op.now_us)
     expire_us = _expire_us(request, now_us)
     values = [
@@ -70,14 +64,10 @@ def commit(partition: Partition, call: CallToken, request: OffsetCommitRequest) 
     answer_commit(partition, call, request, OffsetCommitResponse, results)
 
 
-def unknown_group(request: OffsetCommitRequest | TxnOffsetCommitRequest, since_version: int) -> ErrorCode | None:
-    """Return the error of a commit to an unknown group; None for generation -1, which creates a simple group.
-
-    From `since_version` on the error is GROUP_ID_NOT_FOUND (in transactions: KIP-1319).
-    """
-    if request.generation_id < 0:
-        return None
-    return ErrorCode.GROUP_ID_NOT_FOUND if request.version >= since_version else ErrorCode.ILLEGAL_GENERATION
+def create_simple(partition: Partition, group_id: str) -> None:
+    """Create a group of offsets only."""
+    partition.groups.add(simple_group(group_id, partition.op.now_us))
+    retention.schedule(partition)
 
 
 def write(
@@ -183,8 +173,8 @@ def fetch(partition: Partition, call: CallToken, request: OffsetFetchRequest) ->
     store, groups = partition.offsets, partition.groups
     appended = request.require_stable and op.differences.answers_wait_for_writes
     group = groups.get(request.group_id) if appended else groups.get_committed(request.group_id)
-    known = group is not None and not group.is_dead
-    table = (store.latest if appended else store.committed)(request.group_id) if known else {}
+    answered = decide(request, group, op.differences) is Decision.ANSWER and group is not None and not group.is_dead
+    table = (store.latest if appended else store.committed)(request.group_id) if answered else {}
     unstable = _unstable(partition, request)
     requested = sorted(table) if request.partitions is None else request.partitions
     if unstable is None:
@@ -227,6 +217,10 @@ def delete_offsets(partition: Partition, call: CallToken, request: OffsetDeleteR
     """Handle an OffsetDelete; offsets of topics with a subscription in the group are refused."""
     op = partition.op
     group = partition.groups.get(request.group_id)
+    error = refused(request, group, op.differences)
+    if error is not None:
+        op.reply(call, OffsetDeleteResponse(error))
+        return
     if group is None or group.is_dead:
         op.reply(call, OffsetDeleteResponse(ErrorCode.GROUP_ID_NOT_FOUND))
         return
@@ -244,7 +238,7 @@ def delete_offsets(partition: Partition, call: CallToken, request: OffsetDeleteR
     if _is_last(group, request, stored, pending) and op.differences.offset_delete_ends_group:
         payload = {"offsets": len(records), "generation": group.generation}
         op.emit_by_id(Kind.GROUP_DELETED, request.group_id, reason=NOTHING_LEFT, payload=payload)
-        records = (*records, partition.tombstones(group)[-1])
+        records = (*records, *group.tombstones())
     if records:
         partition.delete(records)
     op.reply_when_deleted(call, request, OffsetDeleteResponse(ErrorCode.NONE, results))

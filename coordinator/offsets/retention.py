@@ -11,9 +11,9 @@ reference, 2.12.
 
 from __future__ import annotations
 
+from groupsim.coordinator.base.group_kind import Group
 from groupsim.coordinator.base.records import OffsetRecord, Record
 from groupsim.coordinator.base.timers import TimerKind
-from groupsim.coordinator.partition.group_kind import Group
 from groupsim.coordinator.partition.state import NOTHING_LEFT, Partition
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.messages.group import TopicPartition
@@ -48,7 +48,7 @@ def cleanup(partition: Partition) -> None:
         if group.is_empty and not unfinished and len(gone) == len(partition.offsets.latest(group.group_id)):
             payload = {"offsets": len(gone), "generation": group.generation}
             partition.op.emit_by_id(Kind.GROUP_DELETED, group.group_id, reason=NOTHING_LEFT, payload=payload)
-            records.append(partition.tombstones(group)[-1])
+            records += group.tombstones()
     if records:
         partition.delete(tuple(records))
     schedule(partition)

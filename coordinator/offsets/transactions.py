@@ -17,11 +17,11 @@ from __future__ import annotations
 
 from attrs import frozen
 
+from groupsim.coordinator.admission import Decision, decide
 from groupsim.coordinator.base.effects import CallToken
 from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.base.records import OffsetValue, Producer, TransactionEnd, whole_ms
-from groupsim.coordinator.offsets import retention
-from groupsim.coordinator.offsets.requests import answer_commit, unknown_group, write
+from groupsim.coordinator.offsets.requests import answer_commit, create_simple, write
 from groupsim.coordinator.partition.state import Partition
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.refusals import refusal
@@ -31,7 +31,6 @@ from groupsim.protocol.messages.transactions import (
     WriteTxnMarkersRequest,
 )
 
-_GROUP_NOT_FOUND_VERSION = 6
 _MARKER_TIMEOUT_MS = 30_000
 """The wait of a broker up to 3.9 for control records: its `request.timeout.ms`, at the default."""
 
@@ -40,16 +39,13 @@ def commit(partition: Partition, call: CallToken, request: TxnOffsetCommitReques
     """Handle a TxnOffsetCommit; partitions of unknown topics are refused by the service. It prolongs no session."""
     op = partition.op
     group = partition.groups.get(request.group_id)
-    if group is None:
-        error = unknown_group(request, _GROUP_NOT_FOUND_VERSION)
-    else:
-        error = group.txn_commit_error(op, request)
-    if error is not None:
+    decision = decide(request, group, op.differences)
+    error = group.txn_commit_error(op, request) if group is not None and decision is Decision.ANSWER else decision
+    if isinstance(error, ErrorCode):
         op.reply(call, refusal(request, error))
         return
-    if group is None:
-        partition.add_simple_group(request.group_id)
-        retention.schedule(partition)
+    if decision is Decision.CREATE_SIMPLE:
+        create_simple(partition, request.group_id)
     now_us = whole_ms(op.now_us)
     values = [
         (entry.partition, OffsetValue(entry.offset, entry.leader_epoch, entry.metadata, now_us))

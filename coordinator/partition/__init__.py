@@ -3,6 +3,6 @@
 Where to read:
 
     state                      the groups, the offsets, and the appends under way
-    registry, group_kind       all groups by id, and the interface of every kind of group
+    registry                   all groups by id
     offset_store, offset_view  offsets with and without appends under way
 """

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from groupsim.coordinator.partition.group_kind import Group
+from groupsim.coordinator.base.group_kind import Group
 
 
 class Registry:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from attrs import define
 
+from groupsim.coordinator.base.group_kind import Group
 from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.base.purgatory import Then
-from groupsim.coordinator.base.records import GroupRecord, OffsetRecord, Record, whole_ms
-from groupsim.coordinator.classic.entry_points import ClassicGroup
-from groupsim.coordinator.partition.group_kind import Group
+from groupsim.coordinator.base.records import GroupRecord, OffsetRecord, Record
 from groupsim.coordinator.partition.offset_store import OffsetStore
 from groupsim.coordinator.partition.registry import Registry
 from groupsim.protocol.errors import ErrorCode
@@ -59,7 +58,7 @@ class Partition:
 
     def _has_no_record(self, tombstone: Record) -> bool:
         group = self.groups.get(tombstone.group_id) if isinstance(tombstone, GroupRecord) else None
-        return group is not None and group.generation == 0
+        return group is not None and not group.has_record
 
     def _remove(self, group_id: str) -> None:
         self._stop_timers(group_id)
@@ -70,19 +69,13 @@ class Partition:
         self.offsets.settle(append_id, committed=error is None)
         return self.groups.settle(append_id, committed=error is None)
 
-    def add_simple_group(self, group_id: str) -> Group:
-        """Add a group of offsets only: classic, Empty, without a protocol type."""
-        group = ClassicGroup(group_id, state_us=whole_ms(self.op.now_us))
-        self.groups.add(group)
-        return group
-
     def tombstones(self, group: Group) -> tuple[Record, ...]:
         """Return the records that delete a group with all its offsets, pending ones included."""
         group_id = group.group_id
         stored, pending = self.offsets.latest(group_id), self.offsets.view.held(group_id)
         keys = [*sorted(stored), *sorted(tp for tp in pending if tp not in stored)]
         offsets = [OffsetRecord(group_id, tp, None) for tp in keys]
-        return (*offsets, GroupRecord(group.group_id, None))
+        return (*offsets, *group.tombstones())
 
     def _delete(self, group_id: str, append_id: int) -> None:
         group = self.groups.get(group_id)

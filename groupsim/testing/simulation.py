@@ -23,7 +23,7 @@ from attrs import Factory, define, field, fields_dict, validators
 from groupsim.cluster.config.cluster import COUNTED_SETTINGS, ClusterConfig
 from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.base.placement import partition_for
-from groupsim.coordinator.classic.snapshot import GroupSnapshot
+from groupsim.coordinator.base.snapshot import GroupSnapshot
 from groupsim.coordinator.classic.states import State
 from groupsim.eventloop.distributions import parse_distribution
 from groupsim.eventloop.trace.events import Kind, TraceEvent

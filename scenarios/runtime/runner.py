@@ -14,7 +14,7 @@ from typing import Any
 
 from attrs import field, frozen
 
-from groupsim.coordinator.classic.snapshot import GroupSnapshot
+from groupsim.coordinator.base.snapshot import GroupSnapshot
 from groupsim.eventloop.errors import EventLoopError
 from groupsim.eventloop.interface import EventLoop
 from groupsim.eventloop.trace.events import SCHEMA_VERSION, Kind, TraceEvent

@@ -9,7 +9,7 @@ from attrs import fields_dict
 
 from groupsim import Behaviour, Consumer, Run, Simulation, Story, TraceEvent
 from groupsim.control import Control, Served
-from groupsim.coordinator.classic.snapshot import GroupSnapshot, MemberSnapshot
+from groupsim.coordinator.base.snapshot import GroupSnapshot, MemberSnapshot
 from groupsim.coordinator.testing import Bench
 from groupsim.scenarios.story.model import Generation, GroupStory
 

@@ -20,7 +20,7 @@ from typing import Any
 from attrs import frozen
 
 from groupsim.coordinator.base.config import CoordinatorConfig
-from groupsim.coordinator.classic.snapshot import MemberSnapshot
+from groupsim.coordinator.base.snapshot import MemberSnapshot
 from groupsim.coordinator.service import GroupCoordinator
 from groupsim.coordinator.testing import GROUP, RANGE, Bench, Sent
 from groupsim.eventloop.trace.events import TraceEvent

@@ -23,7 +23,7 @@ from groupsim.cli.scenario_source import load
 from groupsim.cli.terminal import Terminal
 from groupsim.coordinator.base.config import NEW_MEMBER_JOIN_TIMEOUT_MS
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC
-from groupsim.coordinator.classic.snapshot import GroupSnapshot, MemberSnapshot, Parked
+from groupsim.coordinator.base.snapshot import GroupSnapshot, MemberSnapshot, Parked
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.eventloop.units import parse_duration
 from groupsim.protocol.embedded import consumer_protocol as embedded

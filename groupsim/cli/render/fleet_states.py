@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from groupsim.cli.render.cluster import Coordinator
-from groupsim.coordinator.classic.snapshot import GroupSnapshot
+from groupsim.coordinator.base.snapshot import GroupSnapshot
 from groupsim.scenarios.story.words import clock, count, listed, span
 
 Groups = Mapping[str, GroupSnapshot | None]

@@ -7,11 +7,11 @@ from typing import Any
 from attrs import evolve
 
 from groupsim.coordinator import replay, shard
+from groupsim.coordinator.base.expiry import ExpiryRule
 from groupsim.coordinator.base.operation import Arrival, Operation
 from groupsim.coordinator.base.timers import session_timer
 from groupsim.coordinator.classic import entry_points, heartbeat, join, leave, rebalance, static_replacement
 from groupsim.coordinator.classic.entry_points import ClassicGroup
-from groupsim.coordinator.classic.expiry import ExpiryRule
 from groupsim.coordinator.classic.group import GroupData
 from groupsim.coordinator.classic.member import Member
 from groupsim.coordinator.classic.states import State

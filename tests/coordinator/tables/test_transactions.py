@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from groupsim.coordinator.base.records import OffsetRecord, OffsetValue, Producer, TransactionEnd
-from groupsim.coordinator.classic.snapshot import PendingOffset
+from groupsim.coordinator.base.snapshot import PendingOffset
 from groupsim.coordinator.testing import Bench, committed_in_transaction, offsets_of, unstable
 from groupsim.protocol.errors import ErrorCode as E
 from groupsim.protocol.messages.group import (
