@@ -4,10 +4,9 @@ Where to read:
 
     classic            begin here: the states of a group, and one module for each request of a member
     offsets            requests for committed offsets, and their retention
-    partition          the state of one partition of `__consumer_offsets`
+    partition          the state of one partition of `__consumer_offsets`, and the table of admissions
     base               settings, records, timers and effects that the other packages share
 
-    admission          what a request means for a group of each kind, and for an absent one: one table
     shard, replay      one partition of `__consumer_offsets` as a state machine, and its replay from the log
     admin              DescribeGroups, ListGroups, DeleteGroups
     service, fan_out   the coordinator of one broker, and answers joined from several partitions

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from attrs import evolve, frozen
 
-from groupsim.coordinator.admission import Decision, decide, refused
 from groupsim.coordinator.base.effects import CallToken
 from groupsim.coordinator.base.failures import operation_error
 from groupsim.coordinator.base.group_kind import Group
 from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.classic.states import State
+from groupsim.coordinator.partition.admission import Decision, decide, refused
 from groupsim.coordinator.partition.state import BY_REQUEST, Partition
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode

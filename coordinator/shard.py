@@ -23,7 +23,6 @@ from typing import Any
 from attrs import evolve, frozen
 
 from groupsim.coordinator import admin
-from groupsim.coordinator.admission import Decision, decide
 from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.base.effects import CallToken, Effect
 from groupsim.coordinator.base.failures import IllegalState, append_error, refused_by_group
@@ -37,6 +36,7 @@ from groupsim.coordinator.classic.entry_points import ClassicGroup
 from groupsim.coordinator.classic.group_record import new_group_record
 from groupsim.coordinator.classic.join import join
 from groupsim.coordinator.offsets import requests, retention, transactions
+from groupsim.coordinator.partition.admission import Decision, decide
 from groupsim.coordinator.partition.offset_store import OffsetStore
 from groupsim.coordinator.partition.registry import Registry
 from groupsim.coordinator.partition.state import Partition

@@ -17,9 +17,9 @@ from pathlib import Path
 
 from attrs import frozen
 
-from groupsim.coordinator.admission import ADMISSION, Decision, Refusal
 from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.base.versions import BASELINE
+from groupsim.coordinator.partition.admission import ADMISSION, Decision, Refusal
 from groupsim.coordinator.testing import GROUP, Bench, Sent
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import (
@@ -213,7 +213,7 @@ def _last(answers: list[tuple[str, str]], first: tuple[str, str]) -> str:
 ADMISSIONS = """## Groups that do not exist, and groups of another kind
 
 What a request means depends first on the kind of the group of that id. This is the table on which the coordinator runs
-(`coordinator/admission.py`); the first row of a request and a kind whose condition holds decides.
+(`coordinator/partition/admission.py`); the first row of a request and a kind whose condition holds decides.
 
 | request | the group | if | decision |
 | --- | --- | --- | --- |"""

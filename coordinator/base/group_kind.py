@@ -2,7 +2,7 @@
 
 The classic group is one kind; the consumer group of KIP-848 is another. A partition finds a group by its id and uses
 it, and never checks its kind: what a request means for a group of a kind that does not answer it is a row of the table
-in `coordinator/admission.py`.
+in `coordinator/partition/admission.py`.
 """
 
 from __future__ import annotations

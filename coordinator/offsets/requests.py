@@ -10,7 +10,6 @@ from typing import TypeAlias
 
 from attrs import define
 
-from groupsim.coordinator.admission import Decision, decide, refused
 from groupsim.coordinator.base.effects import CallToken
 from groupsim.coordinator.base.failures import offsets_append_error
 from groupsim.coordinator.base.group_kind import Group
@@ -18,6 +17,7 @@ from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.base.records import OffsetRecord, OffsetValue, Producer, Record, whole_ms
 from groupsim.coordinator.classic.entry_points import simple_group
 from groupsim.coordinator.offsets import retention
+from groupsim.coordinator.partition.admission import Decision, decide, refused
 from groupsim.coordinator.partition.state import NOTHING_LEFT, Partition
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.batch.batch import EPOCH_MS

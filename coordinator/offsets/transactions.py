@@ -17,11 +17,11 @@ from __future__ import annotations
 
 from attrs import frozen
 
-from groupsim.coordinator.admission import Decision, decide
 from groupsim.coordinator.base.effects import CallToken
 from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.base.records import OffsetValue, Producer, TransactionEnd, whole_ms
 from groupsim.coordinator.offsets.requests import answer_commit, create_simple, write
+from groupsim.coordinator.partition.admission import Decision, decide
 from groupsim.coordinator.partition.state import Partition
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.refusals import refusal

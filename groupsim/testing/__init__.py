@@ -56,7 +56,7 @@ else:
             "TransactionEnd",
             "groupsim.coordinator.shard": "Shard",
             "groupsim.coordinator.testing": "Bench",
-            "groupsim.coordinator.classic.validation": "Arrival",
+            "groupsim.coordinator.base.operation": "Arrival",
             "groupsim.testing.mutation": "caught mutant",
             "groupsim.testing.patcher": "Mutant Patcher",
         },

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from groupsim.coordinator import shard
-from groupsim.coordinator.admission import ADMISSION, Decision, Refusal
 from groupsim.coordinator.base.group_kind import GroupKind
 from groupsim.coordinator.classic.entry_points import ClassicGroup
+from groupsim.coordinator.partition.admission import ADMISSION, Decision, Refusal
 from groupsim.coordinator.testing import GROUP, Bench
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import (
