@@ -1,11 +1,11 @@
-"""What the modules of one broker's replicas share: the loop, the settings, what the broker believes, its partitions."""
+"""The state that the modules of a broker's replicas share: the loop, the settings, the image, the partitions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from groupsim.cluster.replica.purgatory import Lanes
+from groupsim.cluster.replica.purgatory import Deadlines
 from groupsim.eventloop.interface import EventLoop, Host
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.basics import TopicPartition
@@ -16,39 +16,39 @@ from groupsim.protocol.messages.data import NO_LEADER_EPOCH, LeaderIs
 
 if TYPE_CHECKING:
     from groupsim.cluster.config.replica import ReplicaConfig
-    from groupsim.cluster.replica.follower_sessions import Peer
+    from groupsim.cluster.replica.follower_sessions import FollowerSession
     from groupsim.cluster.replica.isr import LagWatch
-    from groupsim.cluster.replica.log_maintenance import Upkeep
-    from groupsim.cluster.replica.partition import Hosted
+    from groupsim.cluster.replica.log_maintenance import LogMaintenance
+    from groupsim.cluster.replica.partition import HostedPartition
 
-_NONE = ErrorCode.NONE  # members of an enumeration are found slowly, and this is asked of every message
+_NONE = ErrorCode.NONE  # looked up once: access to a member of an enumeration is slow, and every message needs it
 Alter = Callable[[IsrChange, Callable[[ErrorCode, PartitionState | None], None]], None]
 
 
-class Station:
-    """One life of a broker's replicas, in memory. A crash ends it; the start begins a new one."""
+class BrokerReplicas:
+    """The in-memory state of a broker's replicas from a start to the next crash."""
 
     __slots__ = (
-        "ailing",
         "alter",
         "began_us",
         "clocked",
         "config",
+        "deadlines",
         "host",
         "image",
         "lag",
-        "lanes",
         "loop",
+        "maintenance",
         "node",
         "offline",
         "partitions",
         "peers",
+        "reported_failures",
         "trace",
-        "upkeep",
     )
 
     lag: LagWatch
-    upkeep: Upkeep
+    maintenance: LogMaintenance
 
     def __init__(self, loop: EventLoop, host: Host, node: int, config: ReplicaConfig, alter: Alter) -> None:
         self.loop = loop
@@ -58,32 +58,32 @@ class Station:
         self.alter = alter
         self.trace = loop.trace
         self.image = ClusterImage()
-        self.lanes = Lanes(loop, host)
-        self.partitions: dict[TopicPartition, Hosted] = {}
-        self.offline: set[TopicPartition] = set()  # whose log cannot be opened
-        self.ailing: set[tuple[TopicPartition, int | None]] = set()  # what storage_failed has told
-        self.peers: dict[int, Peer] = {}
+        self.deadlines = Deadlines(loop, host)
+        self.partitions: dict[TopicPartition, HostedPartition] = {}
+        self.offline: set[TopicPartition] = set()  # the log cannot be opened
+        self.reported_failures: set[tuple[TopicPartition, int | None]] = set()  # already emitted by storage_failed
+        self.peers: dict[int, FollowerSession] = {}
         self.clocked = False
         self.began_us = loop.now_us
 
     @property
     def now_ms(self) -> int:
-        """The timestamp of this instant, as logs want it (`batch.timestamp_ms`)."""
+        """The current time as a record timestamp in ms."""
         return EPOCH_MS + self.loop.now_us // 1_000
 
     @property
     def broker_epoch(self) -> int:
-        """The epoch of this broker's registration, as far as it knows; -1 before it has heard of it."""
+        """The epoch of this broker's registration in its image; -1 if the image has none."""
         broker = self.image.brokers.get(self.node)
         return -1 if broker is None else broker.epoch
 
     def next_boundary_us(self, every_us: int) -> int:
-        """The next tick of something that Kafka does periodically from the broker's start on."""
+        """Return the next instant of a task that Kafka repeats from the broker's start on."""
         passed = (self.loop.now_us - self.began_us) // every_us
         return self.began_us + (passed + 1) * every_us
 
     def refusal(self, partition: TopicPartition, epoch: int, *, leader_only: bool) -> ErrorCode:
-        """Why a request for a partition is refused, NONE when it is not.
+        """Return the error that refuses a request for a partition, or NONE.
 
         Source: `ReplicaManager.getPartitionOrError`, `Partition.getLocalLog`.
         """
@@ -100,33 +100,38 @@ class Station:
         return _NONE
 
     def storage_failed(self, partition: TopicPartition, error: OSError) -> None:
-        """Warn, once for each reason, that a log cannot be opened, read or written; raise it where it ends the run."""
+        """Emit a warning, once per reason, that a log cannot be opened, read or written.
+
+        Raises the error if `storage_failure_ends_run` is set.
+        """
         if self.config.storage_failure_ends_run:
             raise error
-        if (partition, error.errno) in self.ailing:
+        if (partition, error.errno) in self.reported_failures:
             return
-        self.ailing.add((partition, error.errno))
+        self.reported_failures.add((partition, error.errno))
         where = f" ({error.filename})" if error.filename else ""
         reason = f"{partition} has no storage: {error.strerror or error}{where}"
-        self.host.call_at(self.loop.now_us, self._warn, (partition, reason))  # not while the trace is mute
+        self.host.call_at(
+            self.loop.now_us, self._warn, (partition, reason)
+        )  # later, because the trace may be muted now
 
-    def _warn(self, said: tuple[TopicPartition, str]) -> None:
-        (topic, number), reason = said
+    def _warn(self, failure: tuple[TopicPartition, str]) -> None:
+        (topic, number), reason = failure
         self.trace.emit(Kind.WARNING, host=self.host.name, topic=topic, partition=number, reason=reason)
 
     def leader_of(self, partition: TopicPartition) -> LeaderIs | None:
-        """Who leads, as this broker knows it: told with a refusal (KIP-951)."""
+        """Return the leader known to this broker, which refusals carry (KIP-951)."""
         hosted = self.partitions.get(partition)
         if hosted is not None:
             return LeaderIs(hosted.leader, hosted.epoch)
         state = self.image.partition(partition)
         return None if state is None else LeaderIs(state.leader, state.leader_epoch)
 
-    def note_of(self, partition: TopicPartition) -> Callable[[Kind, str, dict[str, object]], None]:
-        """How the log of a partition tells the trace of what it does."""
+    def event_emitter(self, partition: TopicPartition) -> Callable[[Kind, str, dict[str, object]], None]:
+        """Return the function with which a partition's log emits its events."""
 
-        def note(kind: Kind, reason: str, payload: dict[str, object]) -> None:
+        def emit(kind: Kind, reason: str, payload: dict[str, object]) -> None:
             topic, number = partition
             self.trace.emit(kind, host=self.host.name, topic=topic, partition=number, reason=reason, payload=payload)
 
-        return note
+        return emit

@@ -1,4 +1,4 @@
-"""What an operator can see of a broker's logs: how large they are, and which producers they have in mind.
+"""The state of a broker's logs for operators: sizes, lags and producers.
 
 Source: `ReplicaManager.describeLogDirs`, `ReplicaManager.activeProducerState`, `ProducerStateManager.activeProducers`.
 """
@@ -6,15 +6,15 @@ Source: `ReplicaManager.describeLogDirs`, `ReplicaManager.activeProducerState`, 
 from __future__ import annotations
 
 from groupsim.cluster.log.log import PartitionLog
-from groupsim.cluster.replica.broker_replicas import Station
+from groupsim.cluster.replica.broker_replicas import BrokerReplicas
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.messages.data import NO_LEADER_EPOCH
 from groupsim.protocol.messages.operator import ActiveProducer, ProducersOf
 
 
-def log_sizes(station: Station) -> dict[TopicPartition, tuple[int, int]]:
-    """Of each log its bytes, and how many offsets it is behind what is committed (a follower that was just made)."""
-    return {name: (_size(hosted.log), _lag(hosted.log)) for name, hosted in station.partitions.items()}
+def log_sizes(local: BrokerReplicas) -> dict[TopicPartition, tuple[int, int]]:
+    """Return the bytes of each log, and its lag behind the high watermark, which only a new follower has."""
+    return {name: (_size(hosted.log), _lag(hosted.log)) for name, hosted in local.partitions.items()}
 
 
 def _size(log: PartitionLog) -> int:
@@ -25,12 +25,12 @@ def _lag(log: PartitionLog) -> int:
     return max(log.high_watermark - log.end_offset, 0)
 
 
-def producers_of(station: Station, partition: TopicPartition) -> ProducersOf:
-    """The producers of a log, led here or copied, by id."""
-    error = station.refusal(partition, NO_LEADER_EPOCH, leader_only=False)
+def producers_of(local: BrokerReplicas, partition: TopicPartition) -> ProducersOf:
+    """Return the producers in a log of this broker, by producer id."""
+    error = local.refusal(partition, NO_LEADER_EPOCH, leader_only=False)
     if error:
         return ProducersOf(partition, error)
-    entries = station.partitions[partition].log.producers.entries
+    entries = local.partitions[partition].log.producers.entries
     active = (
         ActiveProducer(
             producer_id,

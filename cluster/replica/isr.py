@@ -1,14 +1,14 @@
-"""Who is in sync: replicas that lag leave, replicas that have caught up come back, always through the controller.
+"""Changes of the in-sync replicas (ISR): lagging ones leave, caught-up ones join, always through the controller.
 
-A leader *proposes*: one AlterPartition per partition at a time. Until the answer is there, the high watermark counts
-the larger of the two sets (KIP-497): a replica proposed for joining counts already, one proposed for leaving still.
-The answer is dropped when the controller's image has overtaken it. After most errors the proposal simply stays: the
-leader's knowledge is out of date, and the next image settles it.
+A leader *proposes* a change by AlterPartition, one at a time for each partition. Until the response the high watermark
+depends on the *maximal* ISR (KIP-497): a replica proposed for joining counts already, one proposed for leaving counts
+still. A response is ignored if a newer image has arrived. After most errors the proposal stays pending: the leader's
+state is out of date, and the next image replaces it.
 
-* A follower **leaves** when it has not been caught up for longer than `replica.lag.time.max.ms`. Kafka looks at all
-  partitions every half of that time; here only those with a follower behind are on the list (`LagWatch`), and when
-  there are none there is no event. What is on the list is looked at on Kafka's ticks.
-* A follower **joins** when, at a fetch, it has all that is committed and the start of the leader's epoch.
+* A follower **leaves** when it has not been caught up for longer than `replica.lag.time.max.ms`. Kafka checks all
+  partitions at every half of that time. Here `LagWatch` checks, at the same instants, only partitions with a follower
+  behind; without one there is no event.
+* A follower **joins** when, at a fetch, it has all committed records and has reached the start of the leader's epoch.
 
 Source: `Partition.maybeShrinkIsr`, `maybeExpandIsr`, `submitAlterPartition`, `handleAlterPartitionError`.
 """
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from groupsim.cluster.replica.broker_replicas import Station
+from groupsim.cluster.replica.broker_replicas import BrokerReplicas
 from groupsim.cluster.replica.leader import Leadership, Replica
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.cluster import IsrChange, PartitionState
@@ -32,9 +32,9 @@ _STALE = frozenset(
         ErrorCode.NEW_LEADER_ELECTED,
     }
 )
-"""The leader's knowledge is out of date: nothing to do but to wait for the next image."""
+"""The leader's state is out of date: the proposal stays until the next image (`handleAlterPartitionError`)."""
 _NOT_DONE = frozenset({ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED})
-"""Nothing was changed, and the leader's knowledge is good: back to what was, and a later fetch proposes anew."""
+"""Nothing was changed: the leader returns to the last committed ISR, and a later fetch proposes again."""
 
 
 def maybe_expand(lead: Leadership, replica: Replica) -> None:
@@ -49,7 +49,7 @@ def maybe_expand(lead: Leadership, replica: Replica) -> None:
 
 
 def maybe_shrink(lead: Leadership) -> None:
-    """Propose to go on without the followers that lag."""
+    """Propose to remove the followers that lag."""
     if lead.pending is not None:
         return
     lagging = _lagging(lead)
@@ -58,13 +58,13 @@ def maybe_shrink(lead: Leadership) -> None:
 
 
 def _lagging(lead: Leadership) -> tuple[int, ...]:
-    station, end = lead.hosted.station, lead.hosted.log.end_offset
-    now, lag = station.loop.now_us, station.config.lag_us
+    local, end = lead.hosted.local, lead.hosted.log.end_offset
+    now, lag = local.loop.now_us, local.config.lag_us
     followers = lead.followers
     return tuple(
         node
         for node in lead.isr
-        if node != station.node and (node not in followers or not followers[node].is_caught_up(end, now, lag))
+        if node != local.node and (node not in followers or not followers[node].is_caught_up(end, now, lag))
     )
 
 
@@ -76,11 +76,11 @@ def _propose(lead: Leadership, isr: tuple[int, ...]) -> None:
 
 
 def _submit(lead: Leadership, change: IsrChange) -> None:
-    lead.hosted.station.alter(change, partial(_answered, lead, change))
+    lead.hosted.local.alter(change, partial(_answered, lead, change))
 
 
 def _answered(lead: Leadership, change: IsrChange, error: ErrorCode, state: PartitionState | None) -> None:
-    """The controller's answer to a proposal."""
+    """Handle the controller's response to a proposal."""
     if lead.over or lead.pending is not change:
         return
     if error is ErrorCode.NONE:
@@ -99,19 +99,19 @@ def _confirmed(lead: Leadership, state: PartitionState) -> None:
     hosted.partition_epoch = state.partition_epoch
     lead.confirm(state.isr)
     if lead.advance():
-        lead.passed()
+        lead.high_watermark_moved()
 
 
 class LagWatch:
-    """The led partitions in which some in-sync follower may be behind, looked at on the ticks of Kafka's scheduler."""
+    """The partitions in which an in-sync follower may be behind, checked at the instants of Kafka's scheduler."""
 
-    def __init__(self, station: Station) -> None:
-        self._station = station
+    def __init__(self, local: BrokerReplicas) -> None:
+        self._local = local
         self._behind: dict[Leadership, None] = {}
         self._armed = False
 
     def watch(self, lead: Leadership) -> None:
-        """Look at a partition on the next tick."""
+        """Check a partition at the next instant."""
         if lead.watched:
             return
         lead.watched = True
@@ -121,10 +121,10 @@ class LagWatch:
 
     def _arm(self) -> None:
         self._armed = True
-        every = self._station.config.lag_us // 2
-        self._station.host.call_at(self._station.next_boundary_us(every), self._look)
+        every = self._local.config.lag_us // 2
+        self._local.host.call_at(self._local.next_boundary_us(every), self._check)
 
-    def _look(self, _: object) -> None:
+    def _check(self, _: object) -> None:
         self._armed = False
         behind, self._behind = self._behind, {}
         for lead in behind:

@@ -1,15 +1,14 @@
-"""A partition that is led here: what its followers have, how far it is committed, and who waits for that.
+"""The leader's state of a partition: its followers, the high watermark, and the requests that wait for it.
 
-The leader learns what a follower has from the offset the follower asks for next. The *high watermark* is the lowest
-end among the leader, the in-sync replicas (those a proposal would add included, KIP-497), and the replicas that are
-not in sync but so nearly caught up that they are about to be; it does not move while there are fewer in-sync replicas
-than `min.insync.replicas` (KIP-966). Whoever waits for an offset is kept in a list sorted by offset, and settled when
-the high watermark passes.
+A follower's fetch offset is the end offset of its log. The *high watermark* is the lowest end offset of the leader, the
+maximal ISR (with replicas proposed for joining, KIP-497), and the replicas that are caught up and may join next. It
+does not advance while fewer replicas are in sync than `min.insync.replicas` (KIP-966). Waiting requests are sorted by
+offset, and completed when the high watermark reaches it.
 
-*Caught up* is a matter of time. Each replica has the last instant at which it had all that the leader had when it
-asked (or when it asked the time before). A follower whose long poll is parked has asked just now, as far as Kafka is
-concerned, because it asks twice a second; so its progress is brought up to date lazily, when an append leaves it
-behind (`Replica.renew`).
+Whether a replica is *caught up* depends on time. Each replica has the last instant at which it had all records that the
+leader had at the time of the fetch (or of the fetch before). In Kafka a follower with a parked fetch fetches twice a
+second; here the progress of a parked fetch is updated lazily, at the append that leaves the follower behind
+(`Replica.renew`).
 
 Source: `Partition`, `Replica`, `ReplicaState`.
 """
@@ -29,17 +28,17 @@ from groupsim.protocol.messages.cluster import IsrChange, PartitionState
 
 if TYPE_CHECKING:
     from groupsim.cluster.replica.deletions import ParkedDeletion
-    from groupsim.cluster.replica.follower_sessions import Peer
-    from groupsim.cluster.replica.partition import Hosted
+    from groupsim.cluster.replica.follower_sessions import FollowerSession
+    from groupsim.cluster.replica.partition import HostedPartition
     from groupsim.cluster.replica.purgatory import Waiter
 
-_NONE: Final = ErrorCode.NONE  # members of an enumeration are found slowly, and this is asked of every message
+_NONE: Final = ErrorCode.NONE  # looked up once: access to an enumeration's member is slow, every message needs it
 LONG_AGO: Final = -(1 << 62)
 UNKNOWN: Final = -1
 
 
 class Replica:
-    """A follower of a partition that is led here: its progress, and its place in the follower's fetch session."""
+    """A follower of a partition: its progress, and its position in the follower's fetch session."""
 
     __slots__ = (
         "broker_epoch",
@@ -56,41 +55,41 @@ class Replica:
         "peer",
         "position",
         "seen_end",
+        "sent_high_watermark",
+        "sent_start",
         "start_offset",
-        "told_high_watermark",
-        "told_start",
         "trouble",
     )
 
-    def __init__(self, lead: Leadership, peer: Peer) -> None:
+    def __init__(self, lead: Leadership, peer: FollowerSession) -> None:
         self.lead = lead
         self.peer = peer
         self.node = peer.node
         self.name: TopicPartition = lead.hosted.name
         self.end_offset = UNKNOWN
         self.start_offset = UNKNOWN
-        self.seen_end = 0  # the leader's end at its last fetch
+        self.seen_end = 0  # the leader's end offset at the last fetch
         self.fetched_us = LONG_AGO
         self.caught_up_us = LONG_AGO
         self.broker_epoch: int | None = None
-        # its place in the session
+        # its position in the session
         self.in_session = False
-        self.trouble = False  # its position is not one of this log: to be answered, not recorded
+        self.trouble = False  # its position is not in this log: to be answered, not recorded
         self.position = UNKNOWN
         self.epoch = -1
         self.fetched_epoch = -1
         self.max_bytes = 0
-        self.told_high_watermark = UNKNOWN
-        self.told_start = UNKNOWN
+        self.sent_high_watermark = UNKNOWN
+        self.sent_start = UNKNOWN
 
     @property
     def is_over(self) -> bool:
-        """Whether what it asked for is led here no longer, or at a later epoch."""
+        """Whether the leadership has ended, or has another epoch than the last fetch."""
         lead = self.lead
         return lead.over or (self.epoch != lead.epoch and self.epoch != -1)
 
     def reset(self, now_us: int, leader_end: int, *, new_leader: bool, in_sync: bool) -> None:
-        """A new leader epoch: what is known of a follower begins anew, entirely if the leader is new too."""
+        """Reset the progress for a new leader epoch, completely for a new leader (`Replica.resetReplicaState`)."""
         self.caught_up_us = now_us if in_sync else LONG_AGO
         if new_leader:
             self.start_offset = self.end_offset = self.seen_end = UNKNOWN
@@ -101,7 +100,7 @@ class Replica:
             self.fetched_us = now_us if in_sync else LONG_AGO
 
     def record(self, now_us: int, leader_end: int, broker_epoch: int) -> None:
-        """It asks from `position` on, so it has what comes before."""
+        """Record a fetch at `position`: the follower has all records below it (`updateFetchStateOrThrow`)."""
         position = self.position
         if position >= leader_end:
             if now_us > self.caught_up_us:
@@ -115,7 +114,7 @@ class Replica:
         self.broker_epoch = broker_epoch
 
     def renew(self, asked_us: int, leader_end: int) -> None:
-        """It had everything up to now, and its long poll was renewed last at `asked_us`."""
+        """Record the last renewal, at `asked_us`, of a parked fetch of a follower that had all records."""
         if asked_us > self.fetched_us:
             self.fetched_us = asked_us
             if leader_end > self.seen_end:
@@ -124,12 +123,12 @@ class Replica:
                 self.caught_up_us = asked_us
 
     def is_caught_up(self, leader_end: int, now_us: int, lag_us: int) -> bool:
-        """Whether it has all, or had all a short time ago."""
+        """Whether it has all records, or had them within the last `lag_us`."""
         return leader_end == self.end_offset or now_us - self.caught_up_us <= lag_us
 
 
 class Leadership:
-    """The leader's side of a partition, for as long as it leads. `isr` is what the controller has confirmed."""
+    """The state of a partition's leader while it leads. `isr` is the ISR confirmed by the controller."""
 
     __slots__ = (
         "_waiters",
@@ -146,7 +145,7 @@ class Leadership:
         "watched",
     )
 
-    def __init__(self, hosted: Hosted) -> None:
+    def __init__(self, hosted: HostedPartition) -> None:
         self.hosted = hosted
         self.epoch = -1
         self.epoch_start = 0
@@ -156,15 +155,15 @@ class Leadership:
         self.pending: IsrChange | None = None
         self.over = False
         self.watched = False
-        self.deletions: dict[ParkedDeletion, None] = {}  # who waits for the logs to begin later
+        self.deletions: dict[ParkedDeletion, None] = {}  # DeleteRecords that wait for the followers
         self._waiters: list[tuple[int, int, int, Waiter]] = []
         self._waits = 0
 
-    # --- what the controller says ----------------------------------------------------------------------------------
+    # --- states of the controller ----------------------------------------------------------------------------------
 
-    def take(self, state: PartitionState) -> bool:
-        """The controller's word: replicas, in-sync replicas, perhaps a new epoch. Returns whether the epoch is new."""
-        hosted, now = self.hosted, self.hosted.station.loop.now_us
+    def apply(self, state: PartitionState) -> bool:
+        """Apply the controller's state of the partition; return whether the leader epoch is new."""
+        hosted, now = self.hosted, self.hosted.local.loop.now_us
         is_new = state.leader_epoch > self.epoch
         first = self.epoch < 0
         self._set_followers(state.replicas)
@@ -177,35 +176,35 @@ class Leadership:
                 in_sync = replica.node in state.isr
                 replica.reset(now, self.epoch_start, new_leader=first, in_sync=in_sync)
                 if replica.in_session:
-                    replica.peer.lost(replica)  # it asked at an epoch that is over
+                    replica.peer.lost(replica)  # its fetch has the old epoch
         return is_new
 
     def _set_followers(self, replicas: tuple[int, ...]) -> None:
-        station = self.hosted.station
+        local = self.hosted.local
         for node in tuple(self.followers):
             if node not in replicas:
                 gone = self.followers.pop(node)
                 gone.peer.remove(gone)
         for node in replicas:
-            if node != station.node and node not in self.followers:
-                self.followers[node] = Replica(self, station.peers[node])
+            if node != local.node and node not in self.followers:
+                self.followers[node] = Replica(self, local.peers[node])
 
     def confirm(self, isr: tuple[int, ...]) -> None:
-        """These are in sync; nothing is proposed any more."""
+        """Set the in-sync replicas, and drop a pending proposal."""
         self.isr = self.maximal = isr
         self.pending = None
         for replica in self.followers.values():
             replica.peer.mark(replica)
         if self.followers:
-            self.hosted.station.lag.watch(self)
+            self.hosted.local.lag.watch(self)
 
     def end(self) -> None:
-        """It leads no more: who waits for the high watermark is told so, followers that ask are sent away."""
+        """End the leadership: requests that wait for the high watermark and parked fetches get an error."""
         self.over = True
         waiters, self._waiters = self._waiters, []
         for _, _, index, waiter in waiters:
             waiter.reached(index, ErrorCode.NOT_LEADER_OR_FOLLOWER)
-        self.start_known()
+        self.check_deletions()
         for replica in self.followers.values():
             replica.peer.lost(replica)
 
@@ -213,37 +212,37 @@ class Leadership:
 
     @property
     def effective_min_isr(self) -> int:
-        """`min.insync.replicas`, or, since 3.7, all replicas if it asks for more."""
+        """`min.insync.replicas`; since 3.7 at most the number of replicas (KAFKA-15583)."""
         asked = self.hosted.log.config.min_insync_replicas
         return min(asked, len(self.followers) + 1) if self._min_isr_commits else asked
 
     @property
     def under_min_isr(self) -> bool:
-        """Whether fewer replicas are in sync than `min.insync.replicas` wants."""
+        """Whether fewer replicas are in sync than `min.insync.replicas`."""
         return len(self.isr) < self.effective_min_isr
 
     def append(self, batches: Sequence[Batch]) -> tuple[Batch, ...]:
-        """Append; the caller must `tell` when it has appended all it has. Raises LogRefused."""
+        """Append; the caller calls `notify_appended` after its last append. Raises LogRefused."""
         hosted = self.hosted
-        log, station = hosted.log, hosted.station
+        log, local = hosted.log, hosted.local
         before = log.end_offset
         try:
-            placed = log.append(batches, self.epoch, station.now_ms)
+            placed = log.append(batches, self.epoch, local.now_ms)
         except OSError as error:
-            station.storage_failed(hosted.name, error)
+            local.storage_failed(hosted.name, error)
             raise LogRefused(ErrorCode.KAFKA_STORAGE_ERROR, str(error)) from None
         if log.end_offset != before:
             for replica in self.followers.values():
                 if replica.end_offset == before and replica.in_session:
                     replica.renew(replica.peer.asked_us, before)
             if not self.watched and self.followers:
-                station.lag.watch(self)
+                local.lag.watch(self)
         return placed
 
-    def tell(self) -> None:
-        """The log has grown: whoever waits for that gets it."""
+    def notify_appended(self) -> None:
+        """Advance the high watermark and answer parked fetches after appends."""
         if self.advance():
-            self.passed()
+            self.high_watermark_moved()
         for replica in self.followers.values():
             if replica.in_session:
                 replica.peer.has_data(replica)
@@ -251,11 +250,11 @@ class Leadership:
     # --- the high watermark ------------------------------------------------------------------------------------------
 
     def advance(self) -> bool:
-        """Raise the high watermark as far as it goes; returns whether it moved (then call `passed`)."""
+        """Raise the high watermark as far as possible; return whether it rose (then call `high_watermark_moved`)."""
         hosted = self.hosted
         log, followers = hosted.log, self.followers
         end = lowest = log.end_offset
-        # With every replica in sync there are enough of them, whatever is asked for.
+        # With every replica in sync there are enough of them.
         if end == log.high_watermark or (len(self.isr) <= len(followers) and self._is_held_back()):
             return False
         maximal = self.maximal
@@ -265,59 +264,59 @@ class Leadership:
         return lowest > log.high_watermark and hosted.advance(lowest)
 
     def _is_held_back(self) -> bool:
-        """Whether too few are in sync for anything to be committed."""
+        """Whether too few replicas are in sync to commit records."""
         return self._min_isr_commits and self.under_min_isr
 
     @property
     def _min_isr_commits(self) -> bool:
-        return self.hosted.station.config.min_isr_commits or self.hosted.internal
+        return self.hosted.local.config.min_isr_commits or self.hosted.internal
 
     def _is_joining(self, replica: Replica, end: int) -> bool:
-        """Whether it is not in sync yet, but keeps up so well that the high watermark should wait for it."""
-        station = self.hosted.station
-        now, lag = station.loop.now_us, station.config.lag_us
+        """Whether it is caught up and may join the ISR, so that the high watermark waits for it."""
+        local = self.hosted.local
+        now, lag = local.loop.now_us, local.config.lag_us
         return replica.is_caught_up(end, now, lag) and self.is_eligible(replica)
 
     def is_eligible(self, replica: Replica) -> bool:
-        """Whether the controller would let it in: alive, not leaving, and this very life of it."""
-        broker = self.hosted.station.image.brokers.get(replica.node)
+        """Whether the controller would accept it: not fenced, not shutting down, and in its current incarnation."""
+        broker = self.hosted.local.image.brokers.get(replica.node)
         if broker is None or broker.fenced or broker.in_controlled_shutdown or replica.broker_epoch is None:
             return False
         return replica.broker_epoch in (-1, broker.epoch)
 
-    def passed(self) -> None:
-        """The high watermark moved: settle who waited for it, and let followers and consumers know."""
+    def high_watermark_moved(self) -> None:
+        """Complete the requests that waited for the high watermark, and notify followers and consumers."""
         hosted = self.hosted
         high_watermark = hosted.log.high_watermark
-        if not hosted.looked_after:
-            hosted.station.upkeep.look(hosted)
+        if not hosted.maintenance_scheduled:
+            hosted.local.maintenance.schedule(hosted)
         if self._waiters:
             self._settle(high_watermark)
         for replica in self.followers.values():
             if replica.in_session:
                 replica.peer.has_news(replica)
         if hosted.waiting:
-            hosted.poke()
-        trace = hosted.station.trace
+            hosted.check_waiting()
+        trace = hosted.local.trace
         if trace.heartbeats:
             topic, number = hosted.name
-            told = {"offset": high_watermark}
-            name = hosted.station.host.name
-            trace.emit(Kind.HIGH_WATERMARK, host=name, topic=topic, partition=number, payload=told)
+            payload = {"offset": high_watermark}
+            name = hosted.local.host.name
+            trace.emit(Kind.HIGH_WATERMARK, host=name, topic=topic, partition=number, payload=payload)
 
     def start_moved(self) -> None:
-        """The log begins later than it did: followers will do the same."""
+        """Notify followers of a new log start offset."""
         for replica in self.followers.values():
             if replica.in_session:
                 replica.peer.has_news(replica)
 
-    def start_known(self) -> None:
-        """A follower has said where its log begins."""
+    def check_deletions(self) -> None:
+        """Check the waiting DeleteRecords after a follower's new start offset."""
         for deletion in tuple(self.deletions):
-            deletion.look()
+            deletion.check()
 
     def wait_for(self, offset: int, waiter: Waiter, index: int) -> None:
-        """Tell `waiter` when the high watermark reaches this offset, at once if it has."""
+        """Call `waiter.reached` when the high watermark reaches this offset, at once if it has."""
         if self.hosted.log.high_watermark >= offset:
             waiter.reached(index, self._verdict())
             return

@@ -1,8 +1,8 @@
-"""Maintenance of logs, when they need it: retention, compaction, flushing, producers that are forgotten.
+"""Maintenance of logs when it is due: retention, compaction, flush, expiry of producers.
 
-A log says itself when it next needs something (`PartitionLog.next_maintenance_ms`, on the grid of Kafka's checks). It
-is asked when it was opened, when it was rolled and committed beyond the roll, when its settings changed, and after each
-maintenance; a log that never needs anything costs no events.
+`PartitionLog.next_maintenance_ms` returns when a log needs maintenance, at an instant of Kafka's periodic checks. It is
+asked after a log was opened, after a roll when the high watermark has passed it, after a change of settings, and after
+each maintenance. A log that needs no maintenance costs no events.
 
 Source: `LogManager.cleanupLogs`, `LogCleaner`.
 """
@@ -12,27 +12,27 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from groupsim.cluster.config.log import NEVER
-from groupsim.cluster.replica.partition import Hosted
+from groupsim.cluster.replica.partition import HostedPartition
 from groupsim.protocol.batch.batch import EPOCH_MS
 
 if TYPE_CHECKING:
-    from groupsim.cluster.replica.broker_replicas import Station
+    from groupsim.cluster.replica.broker_replicas import BrokerReplicas
 
 
-class Upkeep:
-    """The logs of one broker that will need something, and one event for the first of them."""
+class LogMaintenance:
+    """The logs of one broker that will need maintenance, and one event for the first of them."""
 
-    def __init__(self, station: Station) -> None:
-        self._station = station
-        self._due: dict[Hosted, int] = {}  # microseconds
+    def __init__(self, local: BrokerReplicas) -> None:
+        self._local = local
+        self._due: dict[HostedPartition, int] = {}  # microseconds
         self._at_us: int | None = None
 
-    def look(self, hosted: Hosted) -> None:
-        """When does a log need something next?"""
+    def schedule(self, hosted: HostedPartition) -> None:
+        """Schedule the next maintenance of a log."""
         log = hosted.log
         settled = log.store.segments[-1].base_offset <= log.high_watermark
-        hosted.looked_after = settled and log.config.flush_ms >= NEVER
-        due_ms = log.next_maintenance_ms(self._station.now_ms)
+        hosted.maintenance_scheduled = settled and log.config.flush_ms >= NEVER
+        due_ms = log.next_maintenance_ms(self._local.now_ms)
         if due_ms is None:
             self._due.pop(hosted, None)
         else:
@@ -42,24 +42,24 @@ class Upkeep:
     def _arm(self, due_us: int) -> None:
         if self._at_us is None or due_us < self._at_us:
             self._at_us = due_us
-            self._station.host.call_at(due_us, self._go, due_us)
+            self._local.host.call_at(due_us, self._go, due_us)
 
     def _go(self, due_us: int) -> None:
         if due_us != self._at_us:
-            return  # it was set for earlier since
+            return  # an earlier event was scheduled since
         self._at_us = None
-        now_us = self._station.loop.now_us
+        now_us = self._local.loop.now_us
         for hosted, due in tuple(self._due.items()):
-            if self._station.partitions.get(hosted.name) is not hosted:
+            if self._local.partitions.get(hosted.name) is not hosted:
                 del self._due[hosted]
             elif due <= now_us:
                 self._maintain(hosted)
         if self._due:
             self._arm(min(self._due.values()))
 
-    def _maintain(self, hosted: Hosted) -> None:
+    def _maintain(self, hosted: HostedPartition) -> None:
         before = hosted.log.start_offset
-        hosted.log.maintain(self._station.now_ms)
+        hosted.log.maintain(self._local.now_ms)
         if hosted.lead is not None and hosted.log.start_offset != before:
             hosted.lead.start_moved()
-        self.look(hosted)
+        self.schedule(hosted)

@@ -1,8 +1,8 @@
-"""ListOffsets and OffsetForLeaderEpoch: where a log begins and ends, by time and by epoch.
+"""ListOffsets and OffsetForLeaderEpoch: the start, the end and offsets by timestamp or epoch of a log.
 
-After a change of leader the high watermark may lag behind the start of the leader's epoch, below offsets that the old
-leader has shown already. Until it has caught up, a consumer that asks for the end is told OFFSET_NOT_AVAILABLE, lest
-offsets run backwards (KIP-207).
+A new leader's high watermark may be below the start of its epoch, and below offsets that the old leader has returned.
+Until it has caught up, a consumer's ListOffsets for the end fails with OFFSET_NOT_AVAILABLE, because offsets must not
+decrease (KIP-207).
 
 Source: `Partition.fetchOffsetForTimestamp`, `ReplicaManager.fetchOffset`, `lastOffsetForLeaderEpoch`.
 """
@@ -10,8 +10,8 @@ Source: `Partition.fetchOffsetForTimestamp`, `ReplicaManager.fetchOffset`, `last
 from __future__ import annotations
 
 from groupsim.cluster.log.reading import find_max_time
-from groupsim.cluster.replica.broker_replicas import Station
-from groupsim.cluster.replica.partition import Hosted
+from groupsim.cluster.replica.broker_replicas import BrokerReplicas
+from groupsim.cluster.replica.partition import HostedPartition
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.data import (
     CONSUMER,
@@ -32,21 +32,21 @@ from groupsim.protocol.messages.data import (
     OffsetListed,
 )
 
-_TIERED = (LATEST_TIERED_TIMESTAMP, EARLIEST_PENDING_UPLOAD_TIMESTAMP)  # nothing is kept elsewhere: no offset
+_TIERED = (LATEST_TIERED_TIMESTAMP, EARLIEST_PENDING_UPLOAD_TIMESTAMP)  # without tiered storage there is no offset
 NOT_AVAILABLE_SINCE = 5
-"""The version of ListOffsets that knows OFFSET_NOT_AVAILABLE; older ones are told LEADER_NOT_AVAILABLE."""
+"""The first version of ListOffsets with OFFSET_NOT_AVAILABLE; older ones get LEADER_NOT_AVAILABLE (KIP-207)."""
 
 
-def list_offsets(station: Station, request: ListOffsetsRequest) -> ListOffsetsResponse:
-    """Where the logs begin, end, or reach a point in time."""
-    return ListOffsetsResponse(tuple(_listed(station, request, asked) for asked in request.partitions))
+def list_offsets(local: BrokerReplicas, request: ListOffsetsRequest) -> ListOffsetsResponse:
+    """Return the requested offset of each partition."""
+    return ListOffsetsResponse(tuple(_listed(local, request, asked) for asked in request.partitions))
 
 
-def _listed(station: Station, request: ListOffsetsRequest, asked: OffsetAsked) -> OffsetListed:
-    error = station.refusal(asked.partition, asked.current_leader_epoch, leader_only=True)
+def _listed(local: BrokerReplicas, request: ListOffsetsRequest, asked: OffsetAsked) -> OffsetListed:
+    error = local.refusal(asked.partition, asked.current_leader_epoch, leader_only=True)
     if error is not ErrorCode.NONE:
         return OffsetListed(asked.partition, error)
-    hosted = station.partitions[asked.partition]
+    hosted = local.partitions[asked.partition]
     if asked.timestamp == LATEST_TIMESTAMP:
         if _is_behind(hosted, request):
             return _not_available(request, asked)
@@ -59,11 +59,11 @@ def _listed(station: Station, request: ListOffsetsRequest, asked: OffsetAsked) -
     try:
         return _by_time(hosted, request, asked)
     except OSError as failed:
-        station.storage_failed(asked.partition, failed)
+        local.storage_failed(asked.partition, failed)
         return OffsetListed(asked.partition, ErrorCode.KAFKA_STORAGE_ERROR)
 
 
-def _by_time(hosted: Hosted, request: ListOffsetsRequest, asked: OffsetAsked) -> OffsetListed:
+def _by_time(hosted: HostedPartition, request: ListOffsetsRequest, asked: OffsetAsked) -> OffsetListed:
     if asked.timestamp == MAX_TIMESTAMP:
         latest = find_max_time(hosted.log.store.segments)
         found = None if latest is None else (*latest[0], latest[1])
@@ -77,14 +77,14 @@ def _by_time(hosted: Hosted, request: ListOffsetsRequest, asked: OffsetAsked) ->
     return OffsetListed(asked.partition, ErrorCode.NONE, offset, timestamp, epoch)
 
 
-def _end(hosted: Hosted, request: ListOffsetsRequest) -> int:
+def _end(hosted: HostedPartition, request: ListOffsetsRequest) -> int:
     log = hosted.log
     if request.replica_id != CONSUMER:
         return log.end_offset
     return log.last_stable_offset if request.isolation_level == READ_COMMITTED else log.high_watermark
 
 
-def _is_behind(hosted: Hosted, request: ListOffsetsRequest) -> bool:
+def _is_behind(hosted: HostedPartition, request: ListOffsetsRequest) -> bool:
     lead = hosted.lead
     return request.replica_id == CONSUMER and lead is not None and lead.epoch_start > hosted.log.high_watermark
 
@@ -94,14 +94,14 @@ def _not_available(request: ListOffsetsRequest, asked: OffsetAsked) -> OffsetLis
     return OffsetListed(asked.partition, ErrorCode.OFFSET_NOT_AVAILABLE if knows else ErrorCode.LEADER_NOT_AVAILABLE)
 
 
-def epoch_ends(station: Station, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
-    """Where epochs end in the logs led here."""
-    return OffsetForLeaderEpochResponse(tuple(_epoch_end(station, asked) for asked in request.partitions))
+def epoch_ends(local: BrokerReplicas, request: OffsetForLeaderEpochRequest) -> OffsetForLeaderEpochResponse:
+    """Return the end offset of each requested epoch."""
+    return OffsetForLeaderEpochResponse(tuple(_epoch_end(local, asked) for asked in request.partitions))
 
 
-def _epoch_end(station: Station, asked: EpochAsked) -> EpochEndOffset:
-    error = station.refusal(asked.partition, asked.current_leader_epoch, leader_only=True)
+def _epoch_end(local: BrokerReplicas, asked: EpochAsked) -> EpochEndOffset:
+    error = local.refusal(asked.partition, asked.current_leader_epoch, leader_only=True)
     if error is not ErrorCode.NONE:
         return EpochEndOffset(asked.partition, error)
-    epoch, end = station.partitions[asked.partition].log.epoch_end(asked.leader_epoch)
+    epoch, end = local.partitions[asked.partition].log.epoch_end(asked.leader_epoch)
     return EpochEndOffset(asked.partition, ErrorCode.NONE, epoch, end)

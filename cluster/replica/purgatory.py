@@ -1,10 +1,10 @@
-"""Parked requests: each with the condition that completes it, and a deadline.
+"""Parked requests, each with the condition that completes it, and a deadline.
 
-Two kinds wait. A *produce* with acks=all waits for its batches to be on every in-sync replica; a consumer's *fetch*
-waits for enough bytes. (A follower's fetch waits too, but there is one per follower at most: `follower_sessions.py`.)
-What completes them calls them: nobody walks the purgatory. Deadlines are kept in lanes, one for each waiting time: a
-lane is a queue, because later requests of equal waiting time have later deadlines, so one event per lane is enough, and
-a request that is done is thrown out when it comes to the front.
+A *produce* with acks=all waits until every in-sync replica has its batches; a consumer's *fetch* waits for enough
+bytes. (A follower has at most one parked fetch: `follower_sessions.py`.) The change that completes a request calls it;
+the purgatory is never searched. Deadlines are in one queue for each waiting time: of requests with equal waiting time
+the later one has the later deadline, so one event per queue is enough. A completed request is removed when it comes to
+the front.
 
 Source: `DelayedOperation`, `DelayedProduce`, `DelayedFetch`.
 """
@@ -22,16 +22,16 @@ from groupsim.protocol.messages.data import Produced, ProduceResponse
 
 
 class Parked(Protocol):
-    """Something that waits; `done` once it was answered or given up."""
+    """A parked request; `done` after it was answered or given up."""
 
     done: bool
 
     def expire(self) -> None:
-        """Its time is up."""
+        """Complete the request at its deadline."""
 
 
-class _Lane:
-    """Those that wait equally long, in the order of their deadlines."""
+class _DeadlineQueue:
+    """The requests with the same waiting time, in the order of their deadlines."""
 
     __slots__ = ("armed", "queue", "wait_us")
 
@@ -41,50 +41,50 @@ class _Lane:
         self.armed = False
 
 
-class Lanes:
-    """The deadlines of everything parked on a broker."""
+class Deadlines:
+    """The deadlines of all parked requests of a broker."""
 
     def __init__(self, loop: EventLoop, host: Host) -> None:
         self._loop = loop
         self._host = host
-        self._lanes: dict[int, _Lane] = {}
+        self._deadlines: dict[int, _DeadlineQueue] = {}
 
     def add(self, wait_us: int, parked: Parked) -> None:
-        """Let something expire after this long, unless it is done by then."""
-        lane = self._lanes.get(wait_us)
-        if lane is None:
-            lane = self._lanes[wait_us] = _Lane(wait_us)
-        queue = lane.queue
+        """Expire a request after `wait_us`, unless it is done by then."""
+        waits = self._deadlines.get(wait_us)
+        if waits is None:
+            waits = self._deadlines[wait_us] = _DeadlineQueue(wait_us)
+        queue = waits.queue
         while queue and queue[0][1].done:
             queue.popleft()
         due = self._loop.now_us + wait_us
         queue.append((due, parked))
-        if not lane.armed:
-            lane.armed = True
-            self._host.call_at(due, self._fire, lane)
+        if not waits.armed:
+            waits.armed = True
+            self._host.call_at(due, self._fire, waits)
 
-    def _fire(self, lane: _Lane) -> None:
-        now, queue = self._loop.now_us, lane.queue
-        lane.armed = False
+    def _fire(self, waits: _DeadlineQueue) -> None:
+        now, queue = self._loop.now_us, waits.queue
+        waits.armed = False
         while queue and (queue[0][1].done or queue[0][0] <= now):
             parked = queue.popleft()[1]
             if not parked.done:
                 parked.expire()
-        if not queue:  # or there would be one for every waiting time that anybody ever asked for
-            self._lanes.pop(lane.wait_us, None)
-        elif not lane.armed:
-            lane.armed = True
-            self._host.call_at(queue[0][0], self._fire, lane)
+        if not queue:  # clients choose the waiting times, so empty queues would add up
+            self._deadlines.pop(waits.wait_us, None)
+        elif not waits.armed:
+            waits.armed = True
+            self._host.call_at(queue[0][0], self._fire, waits)
 
 
 class Waiter(Protocol):
-    """Something that waits for the high watermark; `index` says which of its parts was reached."""
+    """A request that waits for the high watermark; `index` is the part of it that was reached."""
 
     def reached(self, index: int, error: ErrorCode) -> None: ...
 
 
 class ParkedProduce:
-    """A Produce with acks=all: what became of each batch so far, and how many are still being copied."""
+    """A Produce with acks=all: the results so far, and the batches that are not yet replicated."""
 
     __slots__ = ("_answer", "_cause", "_results", "_trace", "_waiting", "done")
 
@@ -97,11 +97,11 @@ class ParkedProduce:
         self.done = False
 
     def wait(self, index: int) -> None:
-        """This batch is still being copied."""
+        """Add a batch that is not yet replicated."""
         self._waiting[index] = None
 
     def reached(self, index: int, error: ErrorCode) -> None:
-        """A batch is committed, or will not be; the last one answers."""
+        """Complete a batch with its error or NONE; the last one answers the request."""
         if self.done or index not in self._waiting:
             return
         del self._waiting[index]
@@ -111,7 +111,7 @@ class ParkedProduce:
             self._finish()
 
     def expire(self) -> None:
-        """What is not committed by now timed out; it stays in the log all the same."""
+        """Answer with REQUEST_TIMED_OUT for the uncommitted batches, which stay in the log."""
         for index in self._waiting:
             self._fail(index, ErrorCode.REQUEST_TIMED_OUT)
         self._finish()
@@ -127,27 +127,27 @@ class ParkedProduce:
 
 
 class ParkedAppend:
-    """A coordinator's append: its owner hears of the end as an append result of that instant, with its own cause."""
+    """A coordinator's append; the coordinator gets its result as an event of that instant, with the append's cause."""
 
-    __slots__ = ("_cause", "_host", "_loop", "_strict", "_tell", "done")
+    __slots__ = ("_cause", "_host", "_loop", "_on_done", "_strict", "done")
 
     def __init__(
-        self, loop: EventLoop, host: Host, tell: Callable[[ErrorCode | None], None], *, strict: bool = False
+        self, loop: EventLoop, host: Host, done: Callable[[ErrorCode | None], None], *, strict: bool = False
     ) -> None:
         self._loop = loop
         self._host = host
         self._cause = loop.trace.cause
-        self._tell = tell
-        self._strict = strict  # too few in-sync replicas are an error, as they are with acks=all
+        self._on_done = done
+        self._strict = strict  # whether too few in-sync replicas are an error, as with acks=all
         self.done = False
 
     def reached(self, index: int, error: ErrorCode) -> None:
-        """Committed, or lost with the leadership."""
+        """Complete the append: committed, or failed with the end of the leadership."""
         failed = error and (self._strict or error is ErrorCode.NOT_LEADER_OR_FOLLOWER)
         self._end(error if failed else None)
 
     def expire(self) -> None:
-        """It took too long; it stays in the log all the same."""
+        """Fail with REQUEST_TIMED_OUT; the records stay in the log."""
         self._end(ErrorCode.REQUEST_TIMED_OUT)
 
     def _end(self, error: ErrorCode | None) -> None:
@@ -156,5 +156,5 @@ class ParkedAppend:
         self.done = True
         trace = self._loop.trace
         before, trace.cause = trace.cause, self._cause
-        self._host.call_at(self._loop.now_us, self._tell, error, order=Order.APPEND)
+        self._host.call_at(self._loop.now_us, self._on_done, error, order=Order.APPEND)
         trace.cause = before

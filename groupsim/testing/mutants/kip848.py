@@ -10,7 +10,7 @@ from typing import Any
 from groupsim.assignors import JavaFailure
 from groupsim.assignors.sticky.general import GeneralAssignment
 from groupsim.cluster.replica.leader import Leadership
-from groupsim.cluster.replica.partition import Hosted
+from groupsim.cluster.replica.partition import HostedPartition
 from groupsim.coordinator import shard
 from groupsim.coordinator.base import purgatory
 from groupsim.coordinator.base.interfaces import LoadFailed
@@ -205,7 +205,7 @@ def replay_order_assumptions(patch: Patcher) -> None:
 
 def ack_after_losing_leadership(patch: Patcher) -> None:
     """KAFKA-20634: after a change of leader a pending append completes at any high watermark, a follower's too."""
-    end, advance, resign = Leadership.end, Hosted.advance, CoordinatorRuntime.resign
+    end, advance, resign = Leadership.end, HostedPartition.advance, CoordinatorRuntime.resign
     left: dict[int, list[Any]] = {}
 
     def ending(self: Leadership) -> None:
@@ -213,7 +213,7 @@ def ack_after_losing_leadership(patch: Patcher) -> None:
         self._waiters = []
         end(self)
 
-    def advancing(self: Hosted, offset: int) -> bool:
+    def advancing(self: HostedPartition, offset: int) -> bool:
         for wanted, _, index, waiter in left.get(id(self), ()) if self.lead is None else ():
             if wanted <= offset:
                 waiter.reached(index, ErrorCode.NONE)
@@ -223,5 +223,5 @@ def ack_after_losing_leadership(patch: Patcher) -> None:
         self._host.call_at(self._loop.now_us + 5_000_000, lambda _: resign(self, partition, epoch), None)
 
     patch.setattr(Leadership, "end", ending)
-    patch.setattr(Hosted, "advance", advancing)
+    patch.setattr(HostedPartition, "advance", advancing)
     patch.setattr(CoordinatorRuntime, "resign", resigning)

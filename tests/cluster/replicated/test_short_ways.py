@@ -9,7 +9,7 @@ import pytest
 from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.replica import consumers
-from groupsim.cluster.replica.follower_sessions import Peer
+from groupsim.cluster.replica.follower_sessions import FollowerSession
 from groupsim.eventloop.trace.trace import Level, Trace
 from groupsim.eventloop.units import SECOND_US
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
@@ -47,7 +47,7 @@ def story(level: Level, properties: dict[str, str]) -> list[Any]:
 
 
 SHORT_WAYS = [
-    pytest.param(Peer, "_step", lambda *_: False, id="a follower's next fetch"),
+    pytest.param(FollowerSession, "_step", lambda *_: False, id="a follower's next fetch"),
     pytest.param(consumers, "_all_ended", lambda *_: [], id="a consumer at the end"),
 ]
 
