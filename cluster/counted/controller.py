@@ -1,9 +1,9 @@
-"""The controller of a cluster with counted logs: it decides at once, and every broker hears of it at once.
+"""The controller of a cluster with counted logs: it decides at once, and every broker gets its image at once.
 
-It makes images as the controller of replicated logs does, without sessions, requests or placement rules: partition p is
-led by broker p mod n, its replicas are the brokers after it, and another of them leads while that one is down. Only the
-partitions of `__consumer_offsets` stay without a leader for a while: the next is elected `election_us` after the end of
-the one before, on any broker, and for `metadata_stale_us` brokers go on naming the old one in answers to
+It makes images like the controller of replicated logs, but without sessions, requests or placement rules. The leader of
+partition p is broker p mod n, its replicas are the next brokers, and another of them leads while the first is down.
+Only partitions of `__consumer_offsets` are without a leader for a time: the next leader, on any broker, is elected
+`election_us` after the end of the last one, and for `metadata_stale_us` brokers name the old one in answers to
 FindCoordinator (classic-protocol reference, 3.3).
 """
 
@@ -33,15 +33,15 @@ from groupsim.protocol.messages.cluster import (
 
 
 class CountedController:
-    """`image` is the one in force. Every new one goes to `agents` with what changed in it, then to `on_image`."""
+    """`image` is the current image. A new one goes to `agents` with its changes, then to the listeners `on_image`."""
 
     def __init__(self, loop: EventLoop, config: ClusterConfig, counted: CountedConfig) -> None:
         self._loop = loop
         self._nodes = nodes = config.nodes
         self._election_us = counted.election_us
         self._stale_us = config.metadata_stale_us
-        self._to_be_elected: dict[int, int] = {}  # partition → the broker that is about to lead it
-        self._named: dict[int, tuple[int, int]] = {}  # partition → whom brokers name, and until when
+        self._to_be_elected: dict[int, int] = {}  # partition → the broker to be elected
+        self._named: dict[int, tuple[int, int]] = {}  # partition → leader named by brokers, and until when
         self.agents: list[Callable[[MetadataLogResponse], None]] = []
         self.on_image: list[Callable[[ClusterImage], None]] = []
         racks = config.racks
@@ -65,9 +65,9 @@ class CountedController:
         config: Mapping[str, str] | None = None,
         assignment: Sequence[Sequence[int]] | None = None,
     ) -> None:
-        """Make a topic; `assignment` has no effect, as no replica stores anything.
+        """Create a topic; `assignment` has no effect, because no replica stores records.
 
-        Raises `ValueError` when the topic exists or the numbers make no sense.
+        Raises `ValueError` if the topic exists or a number is out of range.
         """
         if name in self.image.topics:
             raise ValueError(f"topic {name!r} exists already")
@@ -82,7 +82,7 @@ class CountedController:
         self._set_topic(TopicState(name, identity, states, config or {}), 0)
 
     def add_partitions(self, name: str, total: int) -> None:
-        """Give a topic more partitions. Raises `ValueError` for an unknown topic or fewer than it has."""
+        """Add partitions to a topic. Raises `ValueError` for an unknown topic or a total that is not larger."""
         topic = self._known(name)
         before = len(topic.partitions)
         if total <= before:
@@ -93,7 +93,7 @@ class CountedController:
         self._set_topic(evolve(topic, partitions=(*topic.partitions, *more)), before)
 
     def delete_topic(self, name: str) -> None:
-        """Remove a topic. Raises `ValueError` when there is none."""
+        """Delete a topic. Raises `ValueError` for an unknown topic."""
         before = len(self._known(name).partitions)
         self._emit_changed(name, 0, before)
         topics = {other: topic for other, topic in self.image.topics.items() if other != name}
@@ -132,30 +132,30 @@ class CountedController:
         self, topics: Mapping[str, TopicState], partitions: Iterable[TopicPartition], changed: Sequence[str]
     ) -> None:
         image = self.image = evolve(self.image, version=self.image.version + 1, topics=topics)
-        news = MetadataLogResponse(image, tuple(partitions), tuple(changed), ())
+        changes = MetadataLogResponse(image, tuple(partitions), tuple(changed), ())
         for take in self.agents:
-            take(news)
+            take(changes)
         for listener in self.on_image:
             listener(image)
 
     # --- brokers ---------------------------------------------------------------------------------------------
 
     def broker_down(self, node: int) -> None:
-        """A broker is gone: what it led, or was about to lead, goes to the next one that is up."""
+        """Fence a broker; the next live broker gets the partitions that it led or was to lead."""
         self._set_up(node, up=False)
         for partition, state in enumerate(self._offsets):
             if state.leader == node or self._to_be_elected.get(partition) == node:
                 self._vacate(partition, self._successor(partition))
 
     def broker_up(self, node: int) -> None:
-        """A broker is back: it gets the partitions of `__consumer_offsets` that no broker leads or is about to lead."""
+        """Unfence a broker; it gets the partitions of `__consumer_offsets` without a leader or a pending election."""
         self._set_up(node, up=True)
         for partition, state in enumerate(self._offsets):
             if state.leader == NO_LEADER and partition not in self._to_be_elected:
                 self._vacate(partition, node)
 
     def _set_up(self, node: int, *, up: bool) -> None:
-        """The broker is up or down from now on; the first replica that is up leads a partition of a topic."""
+        """Set whether a broker is up; the first live replica becomes the leader of a topic's partition."""
         image = self.image
         if image.is_up(node) == up:
             return
@@ -164,27 +164,27 @@ class CountedController:
         self.all_up = not any(broker.fenced for broker in brokers.values())
         topics, changed = {}, []
         for name, topic in image.topics.items():
-            states = topic.partitions if topic.internal else tuple(map(self._led_again, topic.partitions))
+            states = topic.partitions if topic.internal else tuple(map(self._elect_first, topic.partitions))
             moved = [number for number, pair in enumerate(zip(states, topic.partitions)) if pair[0] is not pair[1]]
             topics[name] = evolve(topic, partitions=states) if moved else topic
             changed += [TopicPartition(name, number) for number in moved]
         self._publish(topics, changed, ())
 
-    def _led_again(self, state: PartitionState) -> PartitionState:
+    def _elect_first(self, state: PartitionState) -> PartitionState:
         leader = self._first_up(state.replicas)
         return state if leader == state.leader else evolve(state, leader=leader, leader_epoch=state.leader_epoch + 1)
 
     # --- coordinators ----------------------------------------------------------------------------------------
 
     def move_leader(self, partition: TopicPartition, node: int) -> None:
-        """Let a broker lead a partition of `__consumer_offsets`. Raises `ValueError` for one that is not up."""
+        """Move the leadership of a partition of `__consumer_offsets`. Raises `ValueError` for a broker that is down."""
         if not self.image.is_up(node):
             raise ValueError(f"cannot move {partition} to broker {node}: it is not up")
         if self._offsets[partition.partition].leader != node:
             self._vacate(partition.partition, node)
 
     def named_leader(self, partition: int) -> int:
-        """Whom brokers name as the leader of a partition of `__consumer_offsets`: for a while, the one before."""
+        """Return the leader of a partition of `__consumer_offsets` that brokers name; for a time the previous one."""
         named = self._named.get(partition)
         if named is not None and self._loop.now_us < named[1]:
             return named[0]
@@ -199,7 +199,7 @@ class CountedController:
         return live[partition % len(live)] if live else None
 
     def _vacate(self, partition: int, to_node: int | None) -> None:
-        """No broker leads the partition from now on, until the one that follows is elected."""
+        """End a partition's leadership, and elect the next leader after `election_us`."""
         self._named[partition] = self.named_leader(partition), self._loop.now_us + self._stale_us
         self._lead(partition, NO_LEADER)
         if to_node is None:
@@ -217,7 +217,7 @@ class CountedController:
         self._lead(partition, node)
 
     def _lead(self, partition: int, leader: int) -> None:
-        """Every change has a leader epoch of its own, also that to no leader: the old one has resigned in it."""
+        """Set the leader under a new leader epoch, also for no leader: the old one resigns at that epoch."""
         topic = self.image.topics[OFFSETS_TOPIC]
         states = list(topic.partitions)
         states[partition] = evolve(states[partition], leader=leader, leader_epoch=states[partition].leader_epoch + 1)

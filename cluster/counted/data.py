@@ -1,20 +1,18 @@
-"""The log store and the feed of counted logs: topics' data as consumers see it, in place of Fetch and ListOffsets.
+"""The log ends and the feed of counted logs, in place of Fetch and ListOffsets.
 
-Log ends are arithmetic (`traffic`), so a fetch knows beforehand when its first record comes: it plans its one event,
-the arrival of the records at the client, and waits for nothing in between. What changes the plan (another rate, a
-burst, a link that stalls or recovers, a broker that goes down) asks the waiting fetches to plan anew. A fetch that
-waits for records that never come costs nothing.
+Log ends are arithmetic (`traffic`), so the time of a fetch's first record is known in advance. A fetch plans one event,
+the arrival of the records at the client. A change (another rate, a burst, a link that stalls or recovers, a broker that
+goes down) makes the waiting fetches plan again. A fetch without coming records costs no event.
 
     fetch ──> plan ──> arrival at the client ──> on_done
                ^
                └── replan: the traffic, a link or a leader has changed
 
-A fetch is planned and answered once for every few records, so from one to the next is kept what has not changed, and
-faults are asked for only while there are any.
+A fetch is planned and answered once for every few records; unchanged times are kept from one fetch to the next, and
+faults are checked only while there are any.
 
-Simplified: one fetch speaks for all partitions, whichever brokers lead them, with one round trip; a partition whose
-leader cannot be reached is left out, and a fetch with none left waits for the link or fails. No retention, so logs
-start at 0.
+Simplified: one fetch with one round trip covers all partitions, on any leaders. A partition whose leader cannot be
+reached is left out; a fetch without partitions waits for the link or fails. There is no retention, so logs start at 0.
 """
 
 from __future__ import annotations
@@ -37,7 +35,7 @@ from groupsim.protocol.messages.group import TopicPartition
 Ends: TypeAlias = Mapping[TopicPartition, tuple[int, int]]
 OnFetched: TypeAlias = Callable[[tuple[Fetched, ...] | FetchFailed], None]
 
-NEVER = 1 << 62  # when a record comes that never does
+NEVER = 1 << 62  # the time of a record that never comes
 UNREACHABLE = FetchFailed("no leader of these partitions can be reached")
 _MESSAGE = Order.MESSAGE
 
@@ -50,12 +48,12 @@ class Data:
         self.loop = network.loop
         self._controller = controller
         self.traffic: dict[str, Traffic] = {}
-        self._desks: dict[str, Desk] = {}
-        self.waiting: dict[Reader, None] = {}  #: those with a fetch under way, in the order they sent it
+        self._clients: dict[str, ClientState] = {}
+        self.waiting: dict[Reader, None] = {}  #: the readers with a fetch in flight, in the order of the fetches
         self.changed_us = 0  #: when the traffic of a topic last changed
-        self.changes = 0  #: how often something has changed that a plan depends on
-        self.sound = True  #: whether all leaders are up and within everybody's reach
-        self.growth: list[dict[str, Any]] = []  #: what was done to the traffic, in order; for the trace's `log.ends`
+        self.changes = 0  #: number of changes that plans depend on
+        self.sound = True  #: whether all leaders are up and no link has a fault
+        self.growth: list[dict[str, Any]] = []  #: changes of the traffic, in order; for the trace's `log.ends`
         network.links.watchers.append(self.replan)
 
     # --- topics ----------------------------------------------------------------------------------------------
@@ -74,37 +72,37 @@ class Data:
             self._changed(topic)
 
     def set_rate(self, topic: str, rate: int) -> None:
-        """Produce at another rate (records per 10⁶ s, see `as_rate`) from now on; 0 stops."""
+        """Set the rate (records per 10⁶ s, see `as_rate`); 0 stops the traffic."""
         self._known(topic).set_rate(rate, self.loop.now_us)
         self._changed(topic, rate=rate)
 
     def burst(self, topic: str, records: int) -> None:
-        """Produce so many records at once."""
+        """Produce `records` records at once."""
         self._known(topic).burst(records, self.loop.now_us)
         self._changed(topic, burst=records)
 
-    def _changed(self, topic: str, **what: Any) -> None:
-        """Note what was done: made (rate and weights), another rate, a burst, more partitions, or deleted (nothing)."""
+    def _changed(self, topic: str, **change: Any) -> None:
+        """Record a change: creation (rate and weights), a new rate, a burst, new partitions, or deletion (nothing)."""
         self.changed_us = self.loop.now_us
-        self.growth.append({"t_us": self.changed_us, "topic": topic, **what})
+        self.growth.append({"t_us": self.changed_us, "topic": topic, **change})
         self.replan()
 
     def replan(self) -> None:
-        """Something has changed that plans depend on: plan the waiting fetches anew."""
+        """Plan the waiting fetches again after a change."""
         self.changes += 1
         self.sound = self._controller.all_up and not self._network.links.conditions
         for reader in list(self.waiting):
             reader.replan()
 
     def end(self, partition: TopicPartition) -> int:
-        """The log end offset now; 0 for what does not exist."""
+        """Return the current log end offset; 0 for an unknown partition."""
         traffic = self.traffic.get(partition.topic)
         if traffic is None or partition.partition >= traffic.partitions:
             return 0
         return traffic.end(partition.partition, self.loop.now_us)
 
     def ends(self) -> dict[str, list[int]]:
-        """Start, end and high watermark of every partition's log: they start at 0, and all of them is replicated."""
+        """Return start, end and high watermark of every partition: 0, and twice the end offset."""
         found = {}
         for topic, traffic in self.traffic.items():
             for number in range(traffic.partitions):
@@ -121,7 +119,7 @@ class Data:
     # --- members.interfaces.Data -----------------------------------------------------------------------------
 
     def reader(self, host: str, max_records: int, on_done: OnFetched) -> Reader:
-        return Reader(self, self._desk(host), max_records, on_done)
+        return Reader(self, self._client(host), max_records, on_done)
 
     def offsets(
         self,
@@ -129,8 +127,8 @@ class Data:
         partitions: tuple[TopicPartition, ...],
         on_done: Callable[[Ends | FetchFailed], None],
     ) -> None:
-        desk = self._desk(host)
-        there, back = desk.round_trip()
+        client = self._client(host)
+        there, back = client.round_trip()
 
         def answer(_: object) -> None:
             if not self.sound and all(self.is_down(tp) or self.is_held(host, tp) for tp in partitions):
@@ -138,39 +136,39 @@ class Data:
             else:
                 on_done({tp: (0, self.end(tp)) for tp in partitions})
 
-        desk.host.call_at(self.loop.now_us + there + back, answer, order=_MESSAGE)
+        client.host.call_at(self.loop.now_us + there + back, answer, order=_MESSAGE)
 
-    def _desk(self, host: str) -> Desk:
-        desk = self._desks.get(host)
-        if desk is None:
-            desk = self._desks[host] = Desk(self.loop.host(host), self._network)
-        return desk
+    def _client(self, host: str) -> ClientState:
+        client = self._clients.get(host)
+        if client is None:
+            client = self._clients[host] = ClientState(self.loop.host(host), self._network)
+        return client
 
-    # --- what readers ask ------------------------------------------------------------------------------------
+    # --- for readers -----------------------------------------------------------------------------------------
 
     def due_us(self, tp: TopicPartition, position: int) -> int:
-        """When the record at `position` is there; NEVER when it never is."""
+        """Return when the record at `position` is appended, or NEVER."""
         topic, number = tp
         traffic = self.traffic.get(topic)
         due = traffic.due_us(number, position) if traffic is not None and number < traffic.partitions else None
         return NEVER if due is None else due
 
     def was_there(self, tp: TopicPartition, due: int, leaves: int) -> bool:
-        """Whether a record was there when an answer left.
+        """Whether a record was in the log when a response left.
 
-        Of the time before the topic's traffic last changed nothing is known but that what is there now was there then.
+        For times before the last change of the topic's traffic, only records present at that change count.
         """
         if due <= leaves or due == NEVER:
             return due <= leaves
         return leaves < self.changed_us and due <= self.traffic[tp.topic].since_us
 
     def is_down(self, tp: TopicPartition) -> bool:
-        """Whether a partition has no leader that is up."""
+        """Whether a partition has no live leader."""
         state = self._controller.image.partition(tp)
         return state is not None and state.leader == NO_LEADER
 
     def is_held(self, host: str, tp: TopicPartition) -> bool:
-        """Whether a fault holds back what goes between a host and a partition's leader."""
+        """Whether a fault holds messages between a host and a partition's leader."""
         links = self._network.links
         if not links.conditions:
             return False
@@ -182,8 +180,8 @@ class Data:
         return any(c.holds(host, broker) or c.holds(broker, host) for c in faults)
 
 
-class Desk:
-    """What is known of one client over the lives of its host: its luck, and the partition the last fetch ended with."""
+class ClientState:
+    """The state of one client across restarts of its host: latencies, and the last partition of its last fetch."""
 
     __slots__ = ("_draws", "_incarnation", "_network", "host", "last")
 
@@ -195,16 +193,16 @@ class Desk:
         self._draws: Draws | None = None
 
     def draws(self) -> Draws:
-        """The latencies of the host's present life."""
-        client, draws = self.host, self._draws
-        if draws is None or self._incarnation != client.incarnation:
-            self._incarnation = client.incarnation
-            stream = self._network.loop.stream("latency", f"{client.name}->data", client.incarnation)
+        """Return the latencies of the host's current incarnation."""
+        host, draws = self.host, self._draws
+        if draws is None or self._incarnation != host.incarnation:
+            self._incarnation = host.incarnation
+            stream = self._network.loop.stream("latency", f"{host.name}->data", host.incarnation)
             draws = self._draws = Draws(self._network.timing.latency, stream)
         return draws
 
     def round_trip(self) -> tuple[int, int]:
-        """Latency there and back (µs), under whatever faults slow the host's links."""
+        """Return the latency (µs) of a request and its response, with the faults of the host's links."""
         there, back = self.draws().pair()
         if not self._network.links.conditions:
             return there, back
@@ -215,8 +213,8 @@ class Desk:
 class Reader:
     """The fetches of one client process, at most one at a time; implements `members.interfaces.Reader`.
 
-    `_due` says when the next record of each partition is there (NEVER: never): right for the positions `_at`, and as
-    long as `Data.changes` is `_changes`.
+    `_due` has the time of each partition's next record, or NEVER. It is valid for the positions `_at`, and while
+    `Data.changes` equals `_changes`.
     """
 
     __slots__ = (
@@ -224,25 +222,25 @@ class Reader:
         "_at",
         "_back_us",
         "_changes",
+        "_client",
         "_data",
-        "_desk",
         "_draws",
         "_due",
         "_handle",
         "_host",
         "_leaves_us",
         "_loop",
-        "_most",
+        "_max_records",
         "_on_done",
         "_positions",
     )
 
-    def __init__(self, data: Data, desk: Desk, max_records: int, on_done: OnFetched) -> None:
+    def __init__(self, data: Data, client: ClientState, max_records: int, on_done: OnFetched) -> None:
         self._data = data
-        self._desk = desk
-        self._host, self._draws = desk.host, desk.draws()
+        self._client = client
+        self._host, self._draws = client.host, client.draws()
         self._loop = data.loop
-        self._most = max_records
+        self._max_records = max_records
         self._on_done = on_done
         self._positions: Mapping[TopicPartition, int] = {}
         self._at: dict[TopicPartition, int] = {}
@@ -253,7 +251,7 @@ class Reader:
 
     def fetch(self, positions: Mapping[TopicPartition, int]) -> None:
         data = self._data
-        there, self._back_us = self._draws.pair() if data.sound else self._desk.round_trip()
+        there, self._back_us = self._draws.pair() if data.sound else self._client.round_trip()
         self._arrives_us = self._loop.now_us + there
         self._positions = positions
         data.waiting[self] = None
@@ -261,23 +259,23 @@ class Reader:
 
     def give_up(self) -> None:
         self._data.waiting.pop(self, None)
-        self._take_back()
+        self._cancel()
 
     def replan(self) -> None:
-        """Something has changed: plan again, unless the answer is on its way already or the process is no more."""
+        """Plan again, unless the response has left already or the process has ended."""
         if not self._host.alive:
             del self._data.waiting[self]
         elif self._handle is None or self._leaves_us >= self._loop.now_us:
-            self._take_back()
+            self._cancel()
             self._plan()
 
     # --- planning --------------------------------------------------------------------------------------------
 
     def _plan(self) -> None:
-        """Schedule the arrival of the first record there is to tell of; of none, when that is never."""
+        """Schedule the arrival of the first record, if one will come."""
         data = self._data
         if not data.sound:
-            first = self._first_in_trouble()
+            first = self._first_reachable()
         elif self._at == self._positions and self._changes == data.changes:
             first = min(self._due.values(), default=NEVER)
         else:
@@ -289,21 +287,23 @@ class Reader:
             self._leaves_us = leaves = first if first > earliest else earliest
             self._handle = self._host.call_at(leaves + self._back_us, _arrive, self, order=_MESSAGE)
 
-    def _first_in_trouble(self) -> int:
-        """When the first record is there of a partition within reach; a fetch with none waits for a held link, or
-        fails at once."""
+    def _first_reachable(self) -> int:
+        """Return the time of the first record of a reachable partition.
+
+        Without a reachable partition: NEVER if a link is held, otherwise 0, so that the fetch fails at once.
+        """
         blocked = self._blocked()
         if blocked and len(blocked) == len(self._positions):
             return NEVER if any(self._data.is_held(self._host.name, tp) for tp in blocked) else 0
         return min((due for tp, due in self._dues().items() if tp not in blocked), default=NEVER)
 
-    def _take_back(self) -> None:
+    def _cancel(self) -> None:
         handle, self._handle = self._handle, None
         if handle is not None:
             self._host.cancel(handle)
 
     def _dues(self) -> dict[TopicPartition, int]:
-        """When the record at each partition's position is there."""
+        """Return the time of the record at each partition's position."""
         if self._changes != self._data.changes:
             self._changes = self._data.changes
             self._at = {}
@@ -319,10 +319,10 @@ class Reader:
     # --- the answer ------------------------------------------------------------------------------------------
 
     def _arrive(self) -> None:
-        """The answer arrives at the client."""
+        """Deliver the response to the client."""
         data, positions = self._data, self._positions
         data.waiting.pop(self, None)
-        self._handle = None  # or reader and entry would keep each other alive until the garbage collector comes
+        self._handle = None  # breaks the reference cycle of reader and handle
         if data.sound and self._changes == data.changes:
             due, leaves = self._due, self._leaves_us
             ready = [tp for tp, when in due.items() if when <= leaves]  # in any order: there is rarely more than one
@@ -337,13 +337,13 @@ class Reader:
         self._on_done(self._gather(ready if len(ready) < 2 else self._in_turn(ready)))
 
     def _ready_after_changes(self, blocked: Set[TopicPartition]) -> list[TopicPartition]:
-        """The partitions within reach that had records when the answer left, under traffic that may be another now."""
+        """Return the reachable partitions that had records when the response left, after a change of the traffic."""
         due, leaves, was_there = self._dues(), self._leaves_us, self._data.was_there
         return [tp for tp in self._positions if tp not in blocked and was_there(tp, due[tp], leaves)]
 
     def _in_turn(self, ready: list[TopicPartition]) -> list[TopicPartition]:
-        """Beginning after the one the last fetch ended with."""
-        positions, last = self._positions, self._desk.last
+        """Rotate the partitions so that they begin after the last one of the last fetch."""
+        positions, last = self._positions, self._client.last
         if last is None or last not in positions:
             return ready
         order = list(positions)
@@ -351,8 +351,8 @@ class Reader:
         return [tp for tp in ready if tp in after] + [tp for tp in ready if tp not in after]
 
     def _gather(self, ready: list[TopicPartition]) -> tuple[Fetched, ...]:
-        """Up to so many records, in turn. What comes after them is noted: the next fetch wants to know."""
-        positions, left, leaves, found = self._positions, self._most, self._leaves_us, []
+        """Take at most `max_records` records from the partitions in turn, and keep the next record's times."""
+        positions, left, leaves, found = self._positions, self._max_records, self._leaves_us, []
         for tp in ready:
             topic, number = tp
             position, traffic = positions[tp], self._data.traffic[topic]
@@ -364,16 +364,16 @@ class Reader:
             self._at[tp], self._due[tp] = position + count, NEVER if following is None else following
             found.append(Fetched(tp, position, count))
             left -= count
-            self._desk.last = tp
+            self._client.last = tp
             if not left:
                 break
         return tuple(found)
 
     def _blocked(self) -> Set[TopicPartition]:
-        """The partitions whose leaders are down or out of reach."""
+        """Return the partitions whose leaders are down or cannot be reached."""
         data, host = self._data, self._host.name
         return {tp for tp in self._positions if data.is_down(tp) or data.is_held(host, tp)}
 
 
-# As a plain function: a bound method for every fetch would be one more object to make.
+# A plain function, because a bound method would be one more object for every fetch.
 _arrive = Reader._arrive

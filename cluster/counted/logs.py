@@ -1,4 +1,4 @@
-"""Counted logs as a cluster's kind of logs: implements `broker.Logs`."""
+"""The logs of a cluster with counted logs; implements `broker.Logs`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class CountedLogs:
-    """One cluster's counted logs. `feed` is what consumers read, `offsets_log` is `__consumer_offsets`."""
+    """One cluster's counted logs: `feed` for consumers, `offsets_log` for `__consumer_offsets`."""
 
     def __init__(self, network: Network, config: ClusterConfig, counted: CountedConfig) -> None:
         loop = network.loop
@@ -36,7 +36,7 @@ class CountedLogs:
             broker.begin(0, self.controller.image)
 
     def broker_died(self, node: int) -> None:
-        """See `broker.Logs.broker_died`: it is missed at once."""
+        """See `broker.Logs.broker_died`: the controller notices it at once."""
         self.controller.broker_down(node)
         self.feed.replan()
 
@@ -44,11 +44,11 @@ class CountedLogs:
         self.feed.replan()
 
     def log_ends(self, *, internal: bool) -> dict[str, list[int]]:
-        """See `broker.Logs.log_ends`; of `__consumer_offsets` there is none."""
+        """See `broker.Logs.log_ends`; `__consumer_offsets` has no log ends."""
         return self.feed.ends()
 
     def offsets_batches(self, number: int) -> Sequence[Batch]:
-        """See `broker.Logs.offsets_batches`; here it does not matter who leads."""
+        """See `broker.Logs.offsets_batches`; the leader does not matter here."""
         return self.offsets_log.batches(number, self._version)
 
     def hold_appends(self, number: int, for_us: int) -> None:
@@ -72,7 +72,7 @@ class CountedLogs:
         return self.offsets_log.seen_by(broker.host)
 
     def load_us(self, broker: Broker, partition: int, epoch: int) -> int:
-        """See `broker.Logs.load_us`: nothing for the first leader, which has nothing to load."""
+        """See `broker.Logs.load_us`: 0 for the first leader, which has nothing to load."""
         return broker.config.load_us if epoch else 0
 
     def services(self, broker: Broker) -> CountedServices:

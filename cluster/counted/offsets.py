@@ -1,12 +1,12 @@
-"""`__consumer_offsets` of counted logs: lists of records, and how long replication takes.
+"""`__consumer_offsets` of counted logs: lists of records, and the latency of replication.
 
-An append is in the leader's log at once and commits when the followers have it: after a latency drawn per append, in
-the order of the appends of its partition. Followers can be slow (`hold`), and an append can fail (`fail_next`), in
-which case nothing of it stays. What was appended survives the leader, committed or not, as it does when a fail-over
-is clean; the coordinator that is elected next reads it all (classic-protocol reference, 3.3).
+An append is in the leader's log at once, and is committed after a random latency, in the order of its partition's
+appends. Followers can stall (`hold`), and an append can fail (`fail_next`), in which case none of its records stay.
+Appended records survive the leader, committed or not, as in a clean failover: the next coordinator reads them all
+(classic-protocol reference, 3.3).
 
-A partition of more than `TIDY` records is compacted, as the log cleaner does it: of the commits of one group and
-partition the last is left, with its offset in the log. Commits of transactions stay, and so does all else.
+A partition of more than `TIDY` records is compacted as by the log cleaner: of the commits of one group and partition
+the last one stays, at its offset. Transactional commits and all other records stay.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from groupsim.protocol.errors import ErrorCode
 
 Done = Callable[[ErrorCode | None], None]
 TIDY = 200_000
-_APPEND = Order.APPEND  # looked up once: members of an enumeration are found slowly
+_APPEND = Order.APPEND  # looked up once: access to a member of an enumeration is slow
 
 
 @define(eq=False)
 class _Pending:
-    """An append on its way to the followers; `due_us` is when they have it, `late_us` when it is given up."""
+    """An uncommitted append; `due_us` is when it commits, `late_us` when it times out."""
 
     host: Host
     due_us: int
@@ -44,27 +44,27 @@ class _Pending:
 
 
 class _Partition:
-    """One partition: its records, what is not committed yet, and the faults that wait for it."""
+    """One partition: its records, its uncommitted appends, and its planned failures."""
 
     def __init__(self, draws: Draws) -> None:
         self.draws = draws
-        self.tidied: list[tuple[int, int, Record]] = []  # what compaction left: instant, offset, record
-        self.base = 0  # offset of the first record after that
-        self.tidy = TIDY  # with so many records it is compacted
+        self.tidied: list[tuple[int, int, Record]] = []  # records left by compaction: instant, offset, record
+        self.base = 0  # offset of the first record after them
+        self.tidy = TIDY  # number of records at which it is compacted
         self.records: list[Record] = []
-        self.appended: list[tuple[int, int]] = []  # instant and first record of each append, for who reads batches
+        self.appended: list[tuple[int, int]] = []  # instant and first record of each append, for `batches`
         self.pending: deque[_Pending] = deque()
         self.last_us = 0
         self.held = False
         self.failures: deque[ErrorCode] = deque()
 
     def appends(self) -> Iterator[tuple[int, int, int]]:
-        """Instant, first and last record of each append that is not compacted."""
+        """Yield instant, first and last record of each append that is not compacted."""
         ends = [*(first for _, first in self.appended[1:]), len(self.records)] if self.appended else []
         return ((when_us, first, end) for (when_us, first), end in zip(self.appended, ends, strict=True))
 
     def compact(self) -> None:
-        """Leave of the commits of each group and partition the last."""
+        """Keep only the last commit of each group and partition."""
         appended = ((when, at) for when, first, end in self.appends() for at in range(first, end))
         every = self.tidied + [(when, self.base + at, self.records[at]) for when, at in appended]
         last = {(one.group_id, one.partition): offset for _, offset, one in every if _is_plain(one)}
@@ -77,12 +77,12 @@ class _Partition:
 
 
 def _is_plain(record: Record) -> TypeGuard[OffsetRecord]:
-    """Whether it is a commit, or the end of one, outside a transaction."""
+    """Whether the record is a commit, or its tombstone, outside a transaction."""
     return isinstance(record, OffsetRecord) and record.producer is None
 
 
 class _Partitions(dict[int, _Partition]):
-    """The partitions by number, each made when it is first asked for: most have no group."""
+    """The partitions by number, created on first access, because most have no group."""
 
     def __init__(self, loop: EventLoop, latency: Distribution) -> None:
         super().__init__()
@@ -96,14 +96,14 @@ class _Partitions(dict[int, _Partition]):
 
 
 class CountedOffsets:
-    """All partitions of `__consumer_offsets`, wherever their replicas lie."""
+    """All partitions of `__consumer_offsets` of a cluster."""
 
     def __init__(self, loop: EventLoop, latency: Distribution) -> None:
         self._loop = loop
         self._parts = _Partitions(loop, latency)
 
     def seen_by(self, host: Host) -> BrokerOffsets:
-        """The log as the coordinator on one broker uses it."""
+        """Return the log for the coordinator of one broker."""
         return BrokerOffsets(self, host)
 
     def append(
@@ -111,7 +111,7 @@ class CountedOffsets:
     ) -> None:
         """Append as the leader on `host`; `done` runs there, in the order of the appends.
 
-        What takes longer than `within_ms` has failed, though its records stay.
+        An append that takes longer than `within_ms` fails, though its records stay.
         """
         part = self._parts[partition]
         error, now = part.failures.popleft() if part.failures else None, self._loop.now_us
@@ -133,19 +133,19 @@ class CountedOffsets:
             host.call_at(due, self._commit, part, order=_APPEND)
 
     def _watch(self, part: _Partition, pending: _Pending) -> None:
-        """Give an append up when it has taken too long; most are committed long before and are not watched."""
+        """Set the timeout of an append; only of those that may take so long."""
         if pending.late_us is not None:
             pending.host.call_at(pending.late_us, self._give_up, (part, pending), order=_APPEND)
 
-    def _give_up(self, what: tuple[_Partition, _Pending]) -> None:
-        """An append has taken too long, if it waits still."""
-        part, pending = what
+    def _give_up(self, watched: tuple[_Partition, _Pending]) -> None:
+        """Fail an append that is not committed by its timeout."""
+        part, pending = watched
         if any(one is pending for one in part.pending):
             part.pending = deque(one for one in part.pending if one is not pending)
             pending.done(ErrorCode.REQUEST_TIMED_OUT)
 
     def _commit(self, part: _Partition) -> None:
-        """The followers have the oldest append that waits. One event for each, so that each keeps its own cause."""
+        """Commit the oldest append. Each append has one event, so that each has its own cause."""
         waiting = part.pending
         while waiting and not waiting[0].host.alive:
             waiting.popleft()
@@ -154,18 +154,18 @@ class CountedOffsets:
             pending.done(pending.error)
 
     def read(self, partition: int) -> Sequence[Record]:
-        """All records of the partition, oldest first."""
+        """Return all records of the partition, oldest first."""
         part = self._parts.get(partition)
         return () if part is None else (*(record for _, _, record in part.tidied), *part.records)
 
     def seed(self, partition: int, records: Sequence[Record]) -> None:
-        """Put records there before the run, as if an earlier coordinator had left them."""
+        """Add records before the run, as of an earlier coordinator."""
         part = self._parts[partition]
         part.appended += [(0, len(part.records) + index) for index in range(len(records))]
         part.records.extend(records)
 
     def batches(self, partition: int, version: int = FLEXIBLE_VERSION) -> tuple[Batch, ...]:
-        """The partition as Kafka's logs have it: a batch for each append; `version` is that of offsets' values."""
+        """Return the partition as batches of Kafka, one per append; `version` is that of the offsets' values."""
         part = self._parts[partition]
         left = (to_batch([record], timestamp_ms(when), version).placed(at, 0) for when, at, record in part.tidied)
         return (
@@ -179,11 +179,11 @@ class CountedOffsets:
     # --- faults ----------------------------------------------------------------------------------------------
 
     def fail_next(self, partition: int, error: ErrorCode, times: int = 1) -> None:
-        """Let the next appends to a partition fail with an error; nothing of them is kept."""
+        """Let the next appends to a partition fail with an error; their records are dropped."""
         self._parts[partition].failures.extend([error] * times)
 
     def hold(self, partition: int, for_us: int | None = None) -> None:
-        """Followers stand still: nothing of the partition commits until `release`, or for a while."""
+        """Stall the followers: no append of the partition commits until `release`, or for `for_us`."""
         part = self._parts[partition]
         part.held = True
         for pending in part.pending:
@@ -192,20 +192,20 @@ class CountedOffsets:
             self._loop.call_at(self._loop.now_us + for_us, self.release, partition, order=Order.APPEND)
 
     def release(self, partition: int) -> None:
-        """Followers go on; what waited commits now, each append on its leader's host."""
+        """End the stall; the waiting appends commit now, each on its leader's host."""
         part = self._parts[partition]
         part.held = False
         for pending in part.pending:
             pending.host.call_at(pending.due_us, self._commit, part, order=Order.APPEND)
 
     def abandon(self, partition: int, host: Host) -> None:
-        """A leader is gone: the appends it waits for tell nobody. Their records stay."""
+        """Drop the pending appends of a crashed leader; their records stay."""
         part = self._parts[partition]
         part.pending = deque(pending for pending in part.pending if pending.host is not host)
 
 
 class BrokerOffsets:
-    """The log as one broker's coordinator sees it; implements `parts.OffsetsLog`."""
+    """The log of one broker's coordinator; implements `parts.OffsetsLog`."""
 
     def __init__(self, log: CountedOffsets, host: Host) -> None:
         self._log = log
@@ -215,5 +215,5 @@ class BrokerOffsets:
         return self._log.read(partition)
 
     def fail_next(self, partition: int, error: ErrorCode, times: int) -> None:
-        """See `parts.OffsetsLog.fail_next`; the next leader's appends count, too."""
+        """See `parts.OffsetsLog.fail_next`; it also applies to appends of the next leader."""
         self._log.fail_next(partition, error, times)

@@ -1,6 +1,4 @@
-"""The parts of brokers over counted logs: they hear of every image at once, and have nothing but the partitions of
-`__consumer_offsets` to lead.
-"""
+"""The parts of brokers with counted logs: they get every image at once, and lead only `__consumer_offsets`."""
 
 from __future__ import annotations
 
@@ -33,9 +31,9 @@ if TYPE_CHECKING:
 
 
 class CountedMetadata(BrokerMetadata):
-    """What a broker knows of the cluster: everything at once, but for a coordinator that has moved.
+    """A broker's metadata: always current, but for a coordinator that has moved.
 
-    Clients are not told of `__consumer_offsets`, which has no records that they could read.
+    `__consumer_offsets` is hidden from clients, because it has no records that they could read.
     """
 
     def __init__(self, controller: CountedController) -> None:
@@ -43,7 +41,7 @@ class CountedMetadata(BrokerMetadata):
         self._controller = controller
 
     def describe(self, names: tuple[str, ...] | None) -> MetadataResponse:
-        """The answer to a Metadata request, of all topics but `__consumer_offsets` when `names` is None."""
+        """Answer a Metadata request; without `names`, for all topics but `__consumer_offsets`."""
         if names is None:
             names = tuple(name for name in self.image.topics if name != OFFSETS_TOPIC)
         return super().describe(names)
@@ -54,7 +52,7 @@ class CountedMetadata(BrokerMetadata):
         return super()._info(name)
 
     def find_coordinator(self, request: FindCoordinatorRequest) -> FindCoordinatorResponse:
-        """The leader of the group's partition, as brokers name it (classic-protocol reference, 1.12)."""
+        """Return the leader of the group's partition that brokers name (classic-protocol reference, 1.12)."""
         count = self.partition_count(OFFSETS_TOPIC)
         if request.key_type != GROUP_KEY or count is None:
             return super().find_coordinator(request)
@@ -63,14 +61,14 @@ class CountedMetadata(BrokerMetadata):
 
 @lru_cache(maxsize=1024)
 def _coordinator(node: int) -> FindCoordinatorResponse:
-    """One answer for all who ask: a thousand members do, one after the other."""
+    """Return the response for a node; it is cached, because a thousand members may ask in turn."""
     if node == NO_LEADER:
         return FindCoordinatorResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE)
     return FindCoordinatorResponse(ErrorCode.NONE, node, broker_name(node))
 
 
 class CountedAgent:
-    """A broker's end of the talk with the controller, which takes no time; implements `parts.Agent`."""
+    """A broker's communication with the controller, which takes no time; implements `parts.Agent`."""
 
     def __init__(self, controller: CountedController, broker: Broker) -> None:
         self.on_running: Callable[[], None] = lambda: None
@@ -87,19 +85,19 @@ class CountedAgent:
         self._controller.broker_up(self._broker.node)
 
     def start_formed(self, epoch: int, image: ClusterImage) -> None:
-        """See `parts.Agent.start_formed`: lead what the first image says."""
+        """See `parts.Agent.start_formed`: apply the first image."""
         topics = image.topics.items()
         partitions = tuple(TopicPartition(name, p) for name, topic in topics for p in range(len(topic.partitions)))
         self._broker.take(image, MetadataLogResponse(image, partitions, tuple(image.topics), tuple(image.brokers)))
 
     def shut_down(self, on_done: Callable[[], None]) -> None:
-        """See `parts.Agent.shut_down`: everything is handed over at once."""
+        """See `parts.Agent.shut_down`: all leaderships move at once."""
         self._controller.broker_down(self._broker.node)
         on_done()
 
 
 class CountedReplicas:
-    """The partitions of `__consumer_offsets` that a broker leads; implements `parts.Replicas`. Others have no logs."""
+    """The partitions of `__consumer_offsets` that a broker leads; implements `parts.Replicas`."""
 
     def __init__(self, log: CountedOffsets, host: Host, node: int) -> None:
         self.on_leading: list[Listener] = []
@@ -110,7 +108,7 @@ class CountedReplicas:
         self._led: dict[int, None] = {}
 
     def log(self, partition: TopicPartition) -> PartitionLog | None:
-        """See `parts.Replicas.log`: there is none."""
+        """See `parts.Replicas.log`: there are no logs."""
         return None
 
     def apply(self, image: ClusterImage, partitions: Sequence[TopicPartition]) -> None:
@@ -134,7 +132,7 @@ class CountedReplicas:
         self._led.clear()
 
     def crash(self, *, machine: bool) -> None:
-        """See `parts.Replicas.crash`: the appends that the broker waited for stay in the log."""
+        """See `parts.Replicas.crash`: the records of pending appends stay in the log."""
         for partition in tuple(self._led):
             self._give_up(partition)
 
@@ -146,7 +144,7 @@ class CountedReplicas:
 
 
 class CountedServices:
-    """Metadata and FindCoordinator, and nothing else; implements `parts.Services`."""
+    """Only Metadata and FindCoordinator; implements `parts.Services`."""
 
     def __init__(self, broker: Broker) -> None:
         metadata = broker.metadata
@@ -156,7 +154,7 @@ class CountedServices:
         }
 
     def image_changes(self, image: ClusterImage) -> None:
-        """See `parts.Services.image_changes`: no broker has settings that could change."""
+        """See `parts.Services.image_changes`: these brokers have no settings that could change."""
 
     def image_changed(self) -> None:
         """See `parts.Services.image_changed`."""

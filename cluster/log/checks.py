@@ -30,7 +30,7 @@ def check_batch(batch: Batch, config: LogConfig, now_ms: int) -> None:
         late = first_ms != NO_TIMESTAMP and now_ms - first_ms > config.message_timestamp_before_max_ms
         if late or batch.max_timestamp_ms - now_ms > config.message_timestamp_after_max_ms:
             raise _out_of_time(batch, config, now_ms)
-    elif batch.attributes & LOG_APPEND_TIME:
+    elif batch.attributes & LOG_APPEND_TIME:  # only the broker may set it (`LogValidator`)
         raise LogRefused(
             ErrorCode.INVALID_TIMESTAMP, "a producer's batch has the timestamp type LogAppendTime", client_message=_TIME
         )

@@ -290,7 +290,7 @@ class _Cleaner:
         entry = self.producers.get(batch.producer_id) if batch.producer_id != NO_PRODUCER else None
         if entry is None:
             return False
-        # Without a data batch the producer's last marker is kept, which holds its epoch (`Cleaner.cleanInto`).
+        # Without a data batch the producer's last marker is kept, which has its epoch (`isBatchLastRecordOfProducer`).
         if entry.batches:
             return batch.last_offset == entry.batches[-1].last_offset
         return batch.is_control and batch.producer_epoch == entry.epoch

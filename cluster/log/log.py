@@ -340,7 +340,7 @@ class PartitionLog:
 
     def _set_start(self, offset: int) -> None:
         self.start_offset = offset
-        self.high_watermark = max(self.high_watermark, offset)
+        self.high_watermark = max(self.high_watermark, offset)  # as `UnifiedLog.updateLogStartOffset`
         self.store.write_checkpoint(START_CHECKPOINT, str(offset))
         if self._epochs.truncate_from_start(offset):
             self._write_epochs()

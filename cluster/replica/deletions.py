@@ -50,6 +50,7 @@ def _advance_start(local: BrokerReplicas, partition: TopicPartition, offset: int
     if error:
         return error, offset
     hosted = local.partitions[partition]
+    # A topic that is only compacted refuses the request (`Partition.deleteRecordsOnLeader`).
     if not hosted.log.config.delete:
         return ErrorCode.POLICY_VIOLATION, offset
     if offset == HIGH_WATERMARK:

@@ -231,7 +231,7 @@ class Fetcher:
         elif data.error is ErrorCode.OFFSET_OUT_OF_RANGE:
             self._out_of_range[name] = None
         elif data.error is ErrorCode.FENCED_LEADER_EPOCH:
-            self.remove(name)  # until the image has the new leader
+            self.remove(name)  # until the image has the new leader (`onPartitionFenced`)
         else:
             self._back_off(name)
 

@@ -272,7 +272,7 @@ class Leadership:
         return self.hosted.local.config.min_isr_commits or self.hosted.internal
 
     def _is_joining(self, replica: Replica, end: int) -> bool:
-        """Whether it is caught up and may join the ISR, so that the high watermark waits for it."""
+        """Whether the high watermark waits for it to join the ISR (`shouldWaitForReplicaToJoinIsr`)."""
         local = self.hosted.local
         now, lag = local.loop.now_us, local.config.lag_us
         return replica.is_caught_up(end, now, lag) and self.is_eligible(replica)

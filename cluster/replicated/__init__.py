@@ -1,1 +1,1 @@
-"""The strategies of a cluster with replicated logs: what its brokers are made of, where logs lie, and a feed."""
+"""A cluster with replicated logs: the brokers' parts, the stores of logs, and a feed of records."""

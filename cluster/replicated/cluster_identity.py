@@ -1,8 +1,7 @@
-"""A cluster's identity, and its life from one process to the next.
+"""A cluster's identity, and its stored state across processes.
 
-A cluster that is not kept has an id of its own, drawn for its seed, and nothing else here. One that is kept
-(`ClusterConfig.kept`) takes its folder, begins with what is found there, and writes down what changes before it is
-in force (`controller.kept` says what, and what that promises).
+A cluster without storage has only a cluster id, drawn from its seed. With `ClusterConfig.kept` the cluster locks its
+folder, begins with the stored state, and stores changes before they take effect (see `controller.metadata_store`).
 """
 
 from __future__ import annotations
@@ -22,24 +21,24 @@ if TYPE_CHECKING:
     from groupsim.cluster.controller.metadata_store import Folder, StoredCluster
 
 
-class Keeping:
-    """`cluster_id` is 22 characters of base64, as Kafka prints it; `blocks` are the producer ids not yet given out."""
+class ClusterIdentity:
+    """`cluster_id` is 22 characters of base64, as Kafka prints it; `blocks` allocates producer ids."""
 
     def __init__(self, loop: EventLoop, config: ClusterConfig) -> None:
-        """Take the folder, if there is to be one. Raises DataDirRefused when it cannot be gone on from, and OSError."""
+        """Open the folder of a stored cluster. Raises DataDirRefused for an unusable folder, and OSError."""
         self._loop = loop
         self._config = config
-        self._folder = _taken(config)
+        self._folder = _open_folder(config)
         found = None if self._folder is None else self._folder.kept
         self._hosts: dict[int, int] = {}
-        self._lives = 0 if found is None else found.lives + 1
+        self._starts = 0 if found is None else found.lives + 1
         self.blocks = ProducerIdBlocks(0 if found is None else found.next_producer_id)
         self.cluster_id = topic_id(loop.stream("cluster-id")) if found is None else found.cluster_id
         if found is not None:
             self._age_hosts(found)
 
     def _age_hosts(self, found: StoredCluster) -> None:
-        """Every broker begins with an incarnation that it never had, so that no id is drawn twice."""
+        """Start every broker with a new incarnation, so that no id is drawn twice."""
         for node, last in found.incarnations.items():
             host = self._loop.host(broker_name(node))
             while host.incarnation <= last:
@@ -47,7 +46,7 @@ class Keeping:
                 host.start()
 
     def begin(self, controller: Controller) -> None:
-        """Give the controller what was found, and from now on keep what it decides. Raises OSError."""
+        """Restore the controller's state, and store its decisions from now on. Raises OSError."""
         folder = self._folder
         if folder is None:
             return
@@ -55,13 +54,13 @@ class Keeping:
 
         found = folder.kept
         if found is not None:
-            controller.go_on(in_the_next_life(found.image), found.reassignments, self._lives)
+            controller.go_on(in_the_next_life(found.image), found.reassignments, self._starts)
         self._hosts = self._incarnations()
         folder.begin(
             StoredCluster(
                 self.cluster_id,
                 self._config.brokers,
-                self._lives,
+                self._starts,
                 controller.image,
                 controller.reassignments,
                 self.blocks.next_id,
@@ -75,24 +74,24 @@ class Keeping:
         return {node: self._loop.host(broker_name(node)).incarnation for node in self._config.nodes}
 
     def _keep(self, proposal: Proposal) -> None:
-        """Keep a change of the image, and in which incarnation the brokers' hosts are by now. Raises OSError."""
+        """Store a change of the image, and changed incarnations of the brokers' hosts. Raises OSError."""
         assert self._folder is not None
         hosts = self._incarnations()
-        news = {str(node): number for node, number in hosts.items() if self._hosts[node] != number}
-        self._folder.change(proposal, **({"incarnations": news} if news else {}))
+        changed = {str(node): number for node, number in hosts.items() if self._hosts[node] != number}
+        self._folder.change(proposal, **({"incarnations": changed} if changed else {}))
         self._hosts = hosts
 
     def close(self) -> None:
-        """Let go of the folder."""
+        """Close the folder."""
         if self._folder is not None:
             self._folder.close()
 
 
-def _taken(config: ClusterConfig) -> Folder | None:
-    """The folder, looked at. Raises DataDirRefused and OSError."""
+def _open_folder(config: ClusterConfig) -> Folder | None:
+    """Open the folder of a stored cluster and check it. Raises DataDirRefused and OSError."""
     if not config.kept or config.storage is None:
         return None
-    from groupsim.cluster.controller.metadata_store import FILE, Folder  # only for who keeps a cluster
+    from groupsim.cluster.controller.metadata_store import FILE, Folder  # imported only for stored clusters
     from groupsim.cluster.log.files.data_dir import DataDirRefused
 
     folder = Folder(config.storage, config.nodes)

@@ -1,4 +1,4 @@
-"""The feed of replicated logs: a producer for each topic that has a rate of its own."""
+"""The feed of replicated logs: a producer for each topic with a rate."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _EQUAL: Shape = (None, DEFAULT_SIZES)
 class ProducerFeed:
     """Steady producers on the hosts "producer-<topic>"; implements `parts.Feed`.
 
-    acks=1, no retries lost, batches that do not linger. Records come at the instants of `producer.traffic`, those of
-    counted logs. A producer is made when its topic first has a rate or a burst.
+    They have acks=1, unlimited retries and no linger. Records come at the same instants as in counted logs
+    (`producer.traffic`). A producer is created when its topic first has a rate or a burst.
     """
 
     def __init__(self, loop: EventLoop, transport: Transport, image: Callable[[], ClusterImage]) -> None:
@@ -38,11 +38,11 @@ class ProducerFeed:
             self._start(topic, rate)
 
     def shape(self, topic: str, weights: Sequence[int] | None, sizes: Sizes) -> None:
-        """Say how the records of a topic are shared out, once there are any; equally if it is not said."""
+        """Set the distribution of a topic's records over its partitions; equal shares without weights."""
         self._shapes[topic] = None if weights is None else tuple(weights), sizes
 
     def grow(self, topic: str, weights: Sequence[int]) -> None:
-        """See `parts.Feed.grow`: the producer learns of new partitions by its metadata."""
+        """See `parts.Feed.grow`: the producer gets new partitions with its metadata."""
 
     def close(self, topic: str) -> None:
         self._shapes.pop(topic, None)

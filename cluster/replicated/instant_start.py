@@ -1,10 +1,9 @@
-"""A cluster that stands when the run begins: every broker registered, unfenced, and up to date.
+"""The state of a cluster at the start of a run: every broker registered, unfenced and up to date.
 
-What the network and the brokers' agents would do in the first seconds of a cluster's life is done here at once, without
-messages, without time, and without a word in the trace: the controller takes each broker's registration and its first
-heartbeat, and hands every image straight to every broker. From the run's first instant on (`begin`) all goes through
-the network; each broker's heartbeats begin at an instant of their own within one interval, as in a cluster that has
-been up for long.
+The registrations and first heartbeats of a cluster's first seconds are made here at once, without messages, time or
+trace events, and every image goes directly to every broker. From the run's first instant on (`_begin`) all messages use
+the network. Each broker's heartbeats begin at another instant within one interval, as in a cluster that has been up for
+long.
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ if TYPE_CHECKING:
     from groupsim.cluster.controller.controller import Controller
 
 
-class _Said:
-    """A request that reaches the controller without a network, and what it answered."""
+class _DirectCall:
+    """A request to the controller without a network, and its response."""
 
     def __init__(self, request: Any) -> None:
         self.request = request
@@ -38,54 +37,54 @@ class _Said:
         self.response = response
 
 
-class Formation:
-    """Brokers and controller before the run's first event."""
+class InstantStart:
+    """The start of brokers and controller before the run's first event."""
 
     def __init__(self, loop: EventLoop, controller: Controller, nodes: Mapping[int, Broker]) -> None:
         self._loop = loop
         self._controller = controller
         self._nodes = nodes
         self._epochs: dict[int, int] = {}
-        self._told = EMPTY
-        #: Whether the run has not begun yet.
+        self._published = EMPTY
+        #: Whether the run has not begun.
         self.open = False
 
-    def form(self) -> None:
-        """Register every broker, let it out of fencing, and keep telling all of them what changes until `begin`."""
+    def start(self) -> None:
+        """Register and unfence every broker, and pass them every image until the run begins."""
         with self.unseen():
             for node in self._nodes.values():
                 self._register(node)
         self.open = True
-        self._controller.on_image.append(self._tell)
-        if self._controller.image.topics:  # the cluster goes on: its partitions are to be led from the beginning
+        self._controller.on_image.append(self._publish)
+        if self._controller.image.topics:  # a stored cluster: its partitions have leaders from the beginning
             with self.unseen():
-                self._tell(self._controller.image)
+                self._publish(self._controller.image)
         self._loop.call_at(self._loop.now_us, self._begin, order=Order.CANCEL)
 
     @contextmanager
     def unseen(self) -> Iterator[None]:
-        """What happens in this block happened long ago: the trace does not tell it."""
+        """Return a context without trace events: its changes were made before the run."""
         with self._loop.trace.muted():
             yield
 
     def _register(self, node: Broker) -> None:
         controller, host = self._controller, node.host
-        registration = _Said(BrokerRegistrationRequest(node.node, host.name, node.rack, host.incarnation))
+        registration = _DirectCall(BrokerRegistrationRequest(node.node, host.name, node.rack, host.incarnation))
         controller.receive(registration)
         epoch = self._epochs[node.node] = registration.response.epoch
-        controller.receive(_Said(BrokerHeartbeatRequest(node.node, epoch, controller.image.version)))
+        controller.receive(_DirectCall(BrokerHeartbeatRequest(node.node, epoch, controller.image.version)))
 
-    def _tell(self, image: ClusterImage) -> None:
+    def _publish(self, image: ClusterImage) -> None:
         if not self.open:
             return
-        changed = difference(self._told, image)
-        self._told = image
+        changed = difference(self._published, image)
+        self._published = image
         answer = MetadataLogResponse(image, changed.partitions, changed.topics, changed.brokers)
         for node in self._nodes.values():
             node.take(image, answer)
 
     def _begin(self, _: object) -> None:
-        """The run begins: from here on the brokers talk to the controller themselves."""
+        """Begin the run: the brokers' agents send requests to the controller from now on."""
         self.open = False
         image = self._controller.image
         for node in self._nodes.values():

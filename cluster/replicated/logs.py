@@ -1,14 +1,13 @@
-"""Replicated logs as a cluster's kind of logs: logs on the brokers, a controller that elects, a network between all.
+"""The logs of a cluster with replicated logs: logs on the brokers, a controller, and a network between them.
 
-Records are batches in logs, followers fetch them, a crash is noticed when the broker's session with the controller runs
-out, and what a coordinator knows it reads from `__consumer_offsets`. Consumers pull from the brokers.
+Records are batches in logs, and followers fetch them. The controller notices a crash when the broker's session expires.
+A coordinator loads its state from `__consumer_offsets`. Consumers fetch from the brokers.
 
-The cluster stands when it is made (`formation`), `__consumer_offsets` included, as in any cluster that was ever used;
-with `ClusterConfig.fresh` the first FindCoordinator has that topic made (`admin.auto_creation`). `__transaction_state`
-is made as Kafka makes it, when the first transactional producer looks for its coordinator, or before the run on demand
-(`make_transaction_topic`); a cluster without transactions is without it.
+The cluster is up at the start of the run (`instant_start`), with `__consumer_offsets`. With `ClusterConfig.fresh` the
+first FindCoordinator creates that topic (`admin.auto_creation`). As in Kafka, the first FindCoordinator of a
+transactional producer creates `__transaction_state`; `make_transaction_topic` creates it before the run.
 
-With `ClusterConfig.kept` it goes on where an earlier process with the same folder stopped (`controller.kept`).
+With `ClusterConfig.kept` the cluster continues the state of an earlier process (`controller.metadata_store`).
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ from groupsim.cluster.network import faults as net
 from groupsim.cluster.network.endpoint import Endpoint
 from groupsim.cluster.network.network import Network
 from groupsim.cluster.replica.manager import ReplicaManager
-from groupsim.cluster.replicated.cluster_identity import Keeping
+from groupsim.cluster.replicated.cluster_identity import ClusterIdentity
 from groupsim.cluster.replicated.feed import ProducerFeed
-from groupsim.cluster.replicated.instant_start import Formation
+from groupsim.cluster.replicated.instant_start import InstantStart
 from groupsim.cluster.replicated.services import ReplicatedServices
 from groupsim.cluster.replicated.stores import Stores
 from groupsim.cluster.transactions.coordinator import TransactionCoordinator
@@ -55,14 +54,14 @@ if TYPE_CHECKING:
 
 
 class ControllerEndpoint(Endpoint):
-    """The controller as the network reaches it."""
+    """The controller's endpoint in the network."""
 
     def __init__(self, loop: EventLoop, controller: Controller) -> None:
         super().__init__(loop, CONTROLLER_HOST)
         self._controller = controller
 
     def receive(self, call: BrokerConnection) -> None:
-        """Take a broker's request."""
+        """Pass a broker's request to the controller."""
         if self._trace.heartbeats:
             self.note_received(call)
         self._controller.receive(call)
@@ -76,14 +75,14 @@ class ReplicatedLogs:
         self._loop = loop
         self._network = network
         self._config = config
-        self._keeping = Keeping(loop, config)
-        self.cluster_id = self._keeping.cluster_id
+        self._identity = ClusterIdentity(loop, config)
+        self.cluster_id = self._identity.cluster_id
         self.controller = Controller(loop, _controller_config(config))
         self.feed = ProducerFeed(loop, network, lambda: self.controller.image)
         self.controller.administration.describe = Settings(config).created
         self.controller.administration.on_deleted.append(self.feed.close)
-        self._keeping.begin(self.controller)
-        self._stores = Stores(loop, config.storage, config.replica.log, self._known_to, kept=config.kept)
+        self._identity.begin(self.controller)
+        self._stores = Stores(loop, config.storage, config.replica.log, self._topic_on, kept=config.kept)
         self._stores.begin(self.controller.image.topics)
         self.others: Mapping[int, Endpoint] = {CONTROLLER_NODE: ControllerEndpoint(loop, self.controller)}
         self._brokers: Mapping[int, Broker] = {}
@@ -92,20 +91,20 @@ class ReplicatedLogs:
         self._offsets: dict[int, OffsetsTopic] = {}
         self._services: dict[int, ReplicatedServices] = {}
 
-    def _known_to(self, node: int, topic: str) -> TopicState | None:
+    def _topic_on(self, node: int, topic: str) -> TopicState | None:
         return self._brokers[node].metadata.image.topics.get(topic)
 
     def begin(self, brokers: Mapping[int, Broker]) -> None:
         self._brokers = brokers
-        self._formation = Formation(self._loop, self.controller, brokers)
-        self._formation.form()
+        self._start = InstantStart(self._loop, self.controller, brokers)
+        self._start.start()
         self._make_offsets_topic()
 
     def _make_offsets_topic(self) -> None:
         config = self._config
         if config.fresh or OFFSETS_TOPIC in self.controller.image.topics:
             return
-        with self._formation.unseen():
+        with self._start.unseen():
             self.controller.create_topic(
                 OFFSETS_TOPIC,
                 config.offsets_partitions,
@@ -117,15 +116,15 @@ class ReplicatedLogs:
     # --- transactions and ACLs -------------------------------------------------------------------------------
 
     def make_transaction_topic(self) -> None:
-        """Make `__transaction_state`, unless it is there; before the run begins the trace does not tell of it.
+        """Create `__transaction_state`, unless it exists; without trace events before the run begins.
 
-        A broker asks the controller for it by CreateTopics in Kafka, and here at once. What cannot be placed just now
-        is not made: the next who asks tries again.
+        In Kafka a broker sends CreateTopics to the controller; here it takes no time. If the topic cannot be placed,
+        the next call tries again.
         """
         if TRANSACTION_TOPIC in self.controller.image.topics:
             return
         config, brokers = self._config.transactions, self._config.brokers
-        with self._formation.unseen() if self._formation.open else nullcontext(), suppress(Refused):
+        with self._start.unseen() if self._start.open else nullcontext(), suppress(Refused):
             self.controller.create_topic(
                 TRANSACTION_TOPIC,
                 config.num_partitions,
@@ -135,14 +134,14 @@ class ReplicatedLogs:
             )
 
     def make_acls(self, acls: frozenset[Acl]) -> None:
-        """Make ACLs; before the run begins they have been there all along."""
-        with self._formation.unseen() if self._formation.open else nullcontext():
+        """Create ACLs; without trace events before the run begins."""
+        with self._start.unseen() if self._start.open else nullcontext():
             self.controller.add_acls(acls)
 
     def transaction_coordinator_of(self, transactional_id: str) -> tuple[int, TransactionCoordinator]:
-        """The node and coordinator of a transactional id, as the controller has decided.
+        """Return the node and coordinator of a transactional id, by the controller's image.
 
-        Raises `LookupError` while its partition has no leader, or `__transaction_state` has not been made yet.
+        Raises `LookupError` while its partition has no leader, or `__transaction_state` does not exist.
         """
         topic = self.controller.image.topics.get(TRANSACTION_TOPIC)
         number = -1 if topic is None else java_abs_mod(transactional_id, len(topic.partitions))
@@ -154,7 +153,7 @@ class ReplicatedLogs:
         return leader, self._services[leader].transactions.coordinator
 
     def _coordinator_of(self, broker: Broker, transactional_id: str) -> TransactionCoordinator | None:
-        """The coordinator of a transactional id by a broker's image; None without one."""
+        """Return the coordinator of a transactional id by a broker's image; None without one."""
         if TRANSACTION_TOPIC not in broker.metadata.image.topics:
             return None
         found = self._services[broker.node].transactions.find_coordinator(transactional_id)
@@ -164,14 +163,14 @@ class ReplicatedLogs:
     # --- logs ------------------------------------------------------------------------------------------------
 
     def log_of(self, where: TopicPartition, node: int | None = None) -> PartitionLog | None:
-        """The log of a partition on a broker, on its leader's unless given; None without a leader or a replica."""
+        """Return a partition's log on a broker, by default the leader; None without a leader or a replica."""
         state = self.controller.image.partition(where)
         at = node if node is not None or state is None else state.leader
         broker = None if at is None else self._brokers.get(at)
         return None if broker is None else broker.replicas.log(where)
 
     def log_ends(self, *, internal: bool) -> dict[str, list[int]]:
-        """See `broker.Logs.log_ends`; internal topics are left out unless asked for."""
+        """See `broker.Logs.log_ends`; internal topics are omitted unless requested."""
         ends = {}
         for name, topic in self.controller.image.topics.items():
             for number in range(len(topic.partitions)) if internal or not topic.internal else ():
@@ -185,7 +184,7 @@ class ReplicatedLogs:
         return () if log is None else list(log.batches(log.start_offset, log.end_offset))
 
     def hold_appends(self, number: int, for_us: int) -> None:
-        """See `broker.Logs.hold_appends`: followers get nothing from the leader, of this partition or any other."""
+        """See `broker.Logs.hold_appends`: stalls replication from the leader to the followers, of all partitions."""
         state = self.controller.image.partition(TopicPartition(OFFSETS_TOPIC, number))
         for node in state.replicas if state is not None else ():
             if state is not None and node != state.leader and state.leader in self._brokers:
@@ -233,14 +232,14 @@ class ReplicatedLogs:
         return log
 
     def load_us(self, broker: Broker, partition: int, epoch: int) -> int:
-        """See `broker.Logs.load_us`: what the log's size says, and what is configured on top."""
+        """See `broker.Logs.load_us`: the time for the log's size, plus the configured time."""
         return self._offsets[broker.node].loading_us(partition) + broker.config.load_us
 
     def services(self, broker: Broker) -> ReplicatedServices:
         services = self._services[broker.node] = ReplicatedServices(
             broker,
             self._replicas[broker.node],
-            self._keeping.blocks,
+            self._identity.blocks,
             make_transaction_topic=self.make_transaction_topic,
             to_controller=self._to_controller(broker),
             coordinator_of=partial(self._coordinator_of, broker),
@@ -251,22 +250,22 @@ class ReplicatedLogs:
         name = broker.host.name
         return partial(broker.network.connect, name, name, CONTROLLER_NODE, "controller")
 
-    # --- lives of brokers ------------------------------------------------------------------------------------
+    # --- crash and close -------------------------------------------------------------------------------------
 
     def broker_died(self, node: int) -> None:
-        """See `broker.Logs.broker_died`: the controller notices when the broker's session is over."""
+        """See `broker.Logs.broker_died`: the controller notices when the broker's session expires."""
 
     def broker_returned(self, node: int) -> None:
-        """See `broker.Logs.broker_returned`: its agent registers it."""
+        """See `broker.Logs.broker_returned`: the broker's agent registers it."""
 
     def close(self) -> None:
-        """See `broker.Logs.close`: brokers that are up write what they keep beside their logs, and files are closed."""
+        """See `broker.Logs.close`: live brokers write their checkpoints, and files are closed."""
         with self._loop.trace.muted():
             for broker in self._brokers.values() if self._stores.opened else ():
                 if broker.host.alive:
                     broker.replicas.shut_down()
             self._stores.close()
-        self._keeping.close()
+        self._identity.close()
 
 
 def _controller_config(config: ClusterConfig) -> ControllerConfig:

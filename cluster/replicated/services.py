@@ -1,7 +1,7 @@
-"""What a broker over replicated logs serves beside groups: records, transactions, administrators, and the gate of ACLs.
+"""The services of a broker beside groups: records, transactions, administration, and the authorization by ACLs.
 
-`ReplicatedServices` belongs to one life of a broker. Metadata and FindCoordinator are here too, because they may have
-topics made.
+A `ReplicatedServices` lives from a broker's start to its crash. Metadata and FindCoordinator are here because they may
+create topics.
 """
 
 from __future__ import annotations
@@ -48,10 +48,10 @@ Handler = Callable[[Any, Any], None]
 
 
 class ReplicatedServices:
-    """The services of one life of a broker; implements `parts.Services`.
+    """The services of a broker from its start to its crash; implements `parts.Services`.
 
-    `to_controller` opens a connection to the controller, `coordinator_of` finds the coordinator of a transactional id
-    on any broker.
+    `to_controller` opens a connection to the controller; `coordinator_of` returns the coordinator of a transactional
+    id, which may be on another broker.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class ReplicatedServices:
         return self._broker.metadata.image
 
     def _administrators(self, to_controller: Callable[[], ControllerChannel]) -> None:
-        """What administrators ask; the broker's own way to the controller is opened when it is needed."""
+        """Set up the requests of administrators; the connection to the controller is opened on first use."""
         config, broker = self._config, self._broker
         self._forwarding = Forwarding(self._loop, broker.host, to_controller, lambda: self._image().version)
         self.auto_creation = AutoCreation(config, self._forwarding)
@@ -120,10 +120,10 @@ class ReplicatedServices:
         return {**own, **{kind: take for part in parts for kind, take in part.handlers.items()}}
 
     def _guarded(self, handlers: dict[type, Handler]) -> dict[type, Handler]:
-        """Return the handlers with their authorization checks, where the broker has an authorizer."""
+        """Add the authorization checks to the handlers, if the broker has an authorizer."""
         broker = self._broker
         authorization = authorization_of(self._config, self._image)
-        self._everybody = authorization is None
+        self._allows_everything = authorization is None
         if authorization is None:
             return handlers
         self.admin.forbids = authorization.forbids
@@ -132,7 +132,7 @@ class ReplicatedServices:
     # --- parts.Services --------------------------------------------------------------------------------------
 
     def image_changes(self, image: ClusterImage) -> None:
-        """See `parts.Services.image_changes`: brokers' settings come into force first."""
+        """See `parts.Services.image_changes`: brokers' settings are applied first."""
         if image.configs is not self._image().configs:
             self._replicas.set_defaults(self._settings.log_defaults(image))
 
@@ -164,19 +164,19 @@ class ReplicatedServices:
             return
         failed: list[ProduceResponse] = []
         self._replicas.produce(request, call.client_id, failed.append)
-        if failed:  # with acks=0 there is no answer that could carry the error
+        if failed:  # with acks=0 there is no response to carry the error, so Kafka closes the connection
             call.cut("the broker closed the connection")
         else:
             call.no_answer()
 
     def _describe(self, call: BrokerConnection, request: MetadataRequest) -> None:
-        making, said = self.auto_creation, {}
-        if request.auto_create and making.enabled and request.topics:
-            there = self._image().topics
-            said = making.make(name for name in sorted(set(request.topics)) if name not in there)
+        creation, errors = self.auto_creation, {}
+        if request.auto_create and creation.enabled and request.topics:
+            known = self._image().topics
+            errors = creation.make(name for name in sorted(set(request.topics)) if name not in known)
         answer = self._broker.metadata.describe(request.topics)
-        answer = with_errors(answer, said) if said else answer
-        call.answer(with_all_operations(answer, request) if self._everybody else answer)
+        answer = with_errors(answer, errors) if errors else answer
+        call.answer(with_all_operations(answer, request) if self._allows_everything else answer)
 
     def _find_coordinator(self, call: BrokerConnection, request: FindCoordinatorRequest) -> None:
         if request.key_type == TRANSACTION_KEY:
@@ -193,6 +193,6 @@ def _answer_and_push(
     pushes: Callable[[FetchRequest, FetchResponse], None],
     response: FetchResponse,
 ) -> None:
-    """Answer a Fetch of the push model, and go on with it."""
+    """Answer a Fetch of a pushing connection, and continue the pushes."""
     call.answer(response)
     pushes(request, response)

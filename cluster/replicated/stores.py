@@ -1,11 +1,11 @@
-"""Where the logs of a cluster's brokers lie: in memory, or in the files of a folder.
+"""The stores of the brokers' logs, in memory or in files.
 
-A log that is deleted, because its topic is or its replica has moved, is renamed (`….<uuid>-delete`) and removed when
-`log.segment.delete.delay.ms` have passed; what a process left behind by then is removed when the next one begins.
+The folder of a deleted log is renamed (`….<uuid>-delete`) and removed after `log.segment.delete.delay.ms`; folders that
+a stopped process left are removed by the next one.
 
-In a folder that is kept, a log's own folder has the id of its topic (`partition.metadata`). A folder of another topic,
-or of one that is no more, which a process that was killed left behind, is not opened: it is put aside when the cluster
-begins as `….<id>-stray`, or deleted when it is empty.
+In a stored cluster, a log's folder has its topic id (`partition.metadata`). A folder of another or a deleted topic,
+which a killed process may leave, is not opened: at the start it is renamed to `….<id>-stray`, or deleted if it has no
+records.
 
 Source: `LogManager.loadLog`, `LogManager.asyncDelete`, `UnifiedLog.logStrayDirName`, `PartitionMetadataFile`.
 """
@@ -28,7 +28,7 @@ FindTopic = Callable[[int, str], TopicState | None]
 
 
 class Stores:
-    """The logs of all brokers. `topic(node, name)` is a topic as that broker knows it; `opened` are those in files."""
+    """The stores of all brokers. `topic(node, name)` is a topic in a broker's image; `opened` has the file stores."""
 
     def __init__(
         self, loop: EventLoop, folder: Path | None, defaults: LogConfig, topic: FindTopic, *, kept: bool
@@ -42,9 +42,9 @@ class Stores:
         self.opened: dict[Path, SegmentStore] = {}
 
     def begin(self, topics: Mapping[str, TopicState]) -> None:
-        """Before any log is opened: remove what an earlier process had deleted, put aside what is none of the topics'.
+        """Remove deleted logs of an earlier process, and rename stray ones, before any log is opened.
 
-        Raises OSError, and DataDirRefused for a file in the way that says nothing.
+        Raises OSError, and DataDirRefused for an unreadable `partition.metadata`.
         """
         if self._folder is None or not self._kept:
             return
@@ -60,7 +60,7 @@ class Stores:
                     _set_aside(log)
 
     def of(self, node: int) -> OpenStore:
-        """Opens the logs of one broker; what is flushed need not survive the machine, so nobody waits for its disk."""
+        """Return the function that opens the logs of one broker; flushes do not wait for the disk."""
         if self._folder is None:
             from groupsim.cluster.log.memory import MemoryStore
 
@@ -88,28 +88,28 @@ class Stores:
         return store
 
     def _discard(self, folder: Path, after_ms: int) -> None:
-        """A log is deleted: its name is free at once, its files go later."""
+        """Rename the folder of a deleted log, and remove it after `after_ms`."""
         from groupsim.cluster.log.files.deletion import rename_for_deletion
 
         self._discarded += 1
-        luck = self._loop.stream("deleted-log", folder.name, self._discarded)
+        stream = self._loop.stream("deleted-log", folder.name, self._discarded)
         while True:
-            unique = f"{luck.word():016x}{luck.word():016x}"
-            if not any(folder.parent.glob(f"*.{unique}-*")):  # the luck of an earlier process may have been the same
+            unique = f"{stream.word():016x}{stream.word():016x}"
+            if not any(folder.parent.glob(f"*.{unique}-*")):  # an earlier process may have drawn the same
                 break
         gone = rename_for_deletion(folder, unique)
         self.opened.pop(folder, None)
         self._loop.call_at(self._loop.now_us + after_ms * 1_000, lambda _: shutil.rmtree(gone, ignore_errors=True))
 
     def close(self) -> None:
-        """Let go of every file."""
+        """Close every file store."""
         for store in self.opened.values():
             store.close()
         self.opened.clear()
 
 
 def disk_of(storage: Path | None, broker: str) -> tuple[str, int, int]:
-    """The folder of a broker's logs, and the bytes of its disk, all and free; -1 for logs in memory."""
+    """Return the folder of a broker's logs, and total and free bytes of its disk; -1 for logs in memory."""
     if storage is None:
         return f"memory:/{broker}", -1, -1
     used = shutil.disk_usage(storage)
@@ -117,7 +117,7 @@ def disk_of(storage: Path | None, broker: str) -> tuple[str, int, int]:
 
 
 def _set_aside(folder: Path) -> None:
-    """Clear the way for another topic's log: a folder with records gets another name, one without goes."""
+    """Rename a stray folder with records, and delete one without (`UnifiedLog.logStrayDirName`)."""
     from groupsim.cluster.log.files.data_dir import read_topic_id
     from groupsim.cluster.log.files.deletion import STRAY
 

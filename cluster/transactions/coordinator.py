@@ -1,12 +1,13 @@
 """The transaction coordinator of one broker: `TransactionCoordinator`.
 
-It carries out what the cores (`shard`, one per partition of `__transaction_state` it leads) decide: answers, appends,
-markers, notes for the trace; and it looks, every `transaction.abort.timed.out…interval.ms` while a transaction is under
-way, for those that ran too long. A transactional id belongs to partition |hash| mod 50; that partition's leader
-coordinates it.
+It has a core (`shard`) for each partition of `__transaction_state` that the broker leads, and carries out the effects
+of the cores: responses, appends, markers, trace events. While a transaction is open, it checks for timed-out ones every
+`transaction.abort.timed.out.transaction.cleanup.interval.ms`. A transactional id belongs to partition |hash| mod 50;
+the leader of that partition is its coordinator.
 
-A partition it was elected for is loaded first: COORDINATOR_LOAD_IN_PROGRESS until then; NOT_COORDINATOR for others.
-When it resigns, what waits for an append is answered NOT_COORDINATOR and its markers are left to the next coordinator.
+A new leader loads the partition first and answers COORDINATOR_LOAD_IN_PROGRESS until then; for other partitions it
+answers NOT_COORDINATOR. When it resigns, requests that wait for an append are answered with NOT_COORDINATOR, and the
+next coordinator sends the markers.
 
 Source: `TransactionCoordinator`, `TransactionStateManager`, `KafkaApis`.
 """
@@ -55,12 +56,12 @@ if TYPE_CHECKING:
 
 _OFFSETS_TOPIC = "__consumer_offsets"
 _OF_BROKERS = 4
-"""From this version of AddPartitionsToTxn on only brokers speak it."""
+"""The first version of AddPartitionsToTxn that only brokers send (KIP-890)."""
 _MS_US = 1_000
 
 
 class _Led:
-    """One partition of `__transaction_state` this broker leads."""
+    """One partition of `__transaction_state` that this broker leads."""
 
     __slots__ = ("active", "epoch", "handle", "partition", "shard", "waiting")
 
@@ -70,11 +71,11 @@ class _Led:
         self.shard = shard
         self.active = False
         self.handle: Handle | None = None
-        self.waiting: dict[Call, None] = {}  # requests whose answer needs an append
+        self.waiting: dict[Call, None] = {}  # requests that wait for an append
 
 
 class TransactionCoordinator:
-    """One broker's coordinator. `handle` takes transactional requests; `elect` and `resign` follow the leaders."""
+    """One broker's coordinator. `handle` takes transactional requests; `elect` and `resign` change its leaderships."""
 
     def __init__(
         self,
@@ -107,20 +108,20 @@ class TransactionCoordinator:
         }
 
     def handle(self, call: Call) -> None:
-        """Take a request; its answer comes now or later. Raises KeyError for one that is none of its own."""
+        """Handle a transactional request; it is answered now or later. Raises KeyError for other requests."""
         self._handlers[type(call.request)](call, call.request)
 
     def partition_for(self, transactional_id: str) -> int:
-        """Which partition of `__transaction_state` a transactional id belongs to."""
+        """Return the partition of `__transaction_state` for a transactional id."""
         return java_abs_mod(transactional_id, self.config.num_partitions)
 
     # --- leadership ------------------------------------------------------------------------------------------
 
     def elect(self, partition: int, epoch: int, *, load_us: int = 0) -> None:
-        """The broker now leads a partition: load it, which takes `load_us`. An epoch that is not newer is ignored."""
+        """Load a partition that the broker leads now, which takes `load_us`. An epoch that is not newer is ignored."""
         if epoch <= self._epochs.get(partition, -1):
             return
-        self._give_up(partition, epoch)
+        self._unload(partition, epoch)
         led = self._led[partition] = _Led(partition, epoch, Shard(self._fresh, self.config.max_timeout_ms))
         if load_us > 0:
             led.handle = self._host.call_at(self._loop.now_us + load_us, self._load, led)
@@ -128,11 +129,11 @@ class TransactionCoordinator:
             self._load(led)
 
     def resign(self, partition: int, epoch: int) -> None:
-        """Another broker leads a partition from `epoch` on: give it up. An epoch that is not newer is ignored."""
+        """Unload a partition that another broker leads from `epoch` on. An epoch that is not newer is ignored."""
         if epoch > self._epochs.get(partition, -1):
-            self._give_up(partition, epoch)
+            self._unload(partition, epoch)
 
-    def _give_up(self, partition: int, epoch: int) -> None:
+    def _unload(self, partition: int, epoch: int) -> None:
         self._epochs[partition] = epoch
         led = self._led.pop(partition, None)
         if led is None:
@@ -153,31 +154,31 @@ class TransactionCoordinator:
         self._carry_out(led, led.shard.loaded(self._now_ms()))
 
     def stop(self) -> None:
-        """Shut down: give everything up."""
+        """Shut down: unload all partitions and close the connections."""
         for partition in list(self._led):
-            self._give_up(partition, self._epochs[partition])
+            self._unload(partition, self._epochs[partition])
         self.markers.close()
 
     @property
     def led_partitions(self) -> tuple[int, ...]:
-        """The partitions this broker leads, loaded or not."""
+        """The partitions that this broker leads, loaded or not."""
         return tuple(self._led)
 
     def shard(self, partition: int) -> Shard:
-        """The core of a partition it leads. Raises KeyError otherwise."""
+        """Return the core of a partition. Raises KeyError if this broker does not lead it."""
         return self._led[partition].shard
 
     # --- for operators ---------------------------------------------------------------------------------------
 
     def list_transactions(self, request: ListTransactionsRequest) -> ListTransactionsResponse:
-        """The transactional ids that are coordinated here; nobody's while some are being loaded."""
+        """Return the transactional ids of this coordinator; an error while a partition is loading."""
         if any(not led.active for led in self._led.values()):
             return ListTransactionsResponse(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         known = (entry.committed for led in self._led.values() for entry in led.shard.entries.values())
         return listing.listed(request, known, self._now_ms())
 
     def describe_transactions(self, request: DescribeTransactionsRequest) -> DescribeTransactionsResponse:
-        """What is known of transactional ids."""
+        """Describe transactional ids."""
         return DescribeTransactionsResponse(tuple(self._described(name) for name in request.transactional_ids))
 
     def _described(self, transactional_id: str) -> DescribedTransaction:
@@ -194,7 +195,7 @@ class TransactionCoordinator:
         return listing.described(entry.committed)
 
     def verify(self, transactional_id: str, producer_id: int, epoch: int, partition: TopicPartition) -> ErrorCode:
-        """Why a partition may not be written to in this transaction; NONE too where the id is not coordinated here."""
+        """Return the error if a partition is not part of this transaction; NONE for ids of other coordinators."""
         led = self._led.get(self.partition_for(transactional_id))
         if led is None or not led.active:
             return ErrorCode.NONE
@@ -205,7 +206,7 @@ class TransactionCoordinator:
     # --- requests --------------------------------------------------------------------------------------------
 
     def _find(self, call: Call, transactional_id: str) -> _Led | None:
-        """Who has the id here; None, and the request is answered, when it cannot be handled."""
+        """Return the led partition of an id; answer the request and return None if it cannot be handled."""
         led = self._led.get(self.partition_for(transactional_id))
         if not transactional_id:
             error = ErrorCode.INVALID_REQUEST
@@ -236,8 +237,8 @@ class TransactionCoordinator:
             call.answer(InitProducerIdResponse(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))
 
     def _add_partitions(self, call: Call, request: AddPartitionsToTxnRequest) -> None:
-        wrong = {tp: error for tp in request.partitions if (error := self._not_to_be_added(tp, request.version))}
-        if wrong:  # nothing is added then
+        wrong = {tp: error for tp in request.partitions if (error := self._partition_error(tp, request.version))}
+        if wrong:  # one error refuses all partitions (`KafkaApis.handleAddPartitionsToTxnRequest`)
             results = [(tp, wrong.get(tp, ErrorCode.OPERATION_NOT_ATTEMPTED)) for tp in request.partitions]
             call.answer(AddPartitionsToTxnResponse(tuple(results)))
             return
@@ -245,8 +246,8 @@ class TransactionCoordinator:
         if led is not None:
             self._add(led, call, request, request.partitions)
 
-    def _not_to_be_added(self, partition: TopicPartition, version: int) -> ErrorCode:
-        """Clients add no partition of an internal topic by themselves: nobody lets them."""
+    def _partition_error(self, partition: TopicPartition, version: int) -> ErrorCode:
+        """Return the error if a partition cannot be added; clients may not add partitions of internal topics."""
         if version < _OF_BROKERS and partition.topic in INTERNAL_TOPICS:
             return ErrorCode.TOPIC_AUTHORIZATION_FAILED
         missing = self._topics.leader(partition) is None
@@ -295,11 +296,11 @@ class TransactionCoordinator:
             elif isinstance(effect, Append):
                 self._append(led, effect)
             elif isinstance(effect, SendMarkers):
-                done = partial(self._written, led, effect.transactional_id)
+                done = partial(self._markers_written, led, effect.transactional_id)
                 self.markers.send(effect, led.partition, led.epoch, done)
             else:
-                self._say(effect)
-        self._plan()
+                self._emit(effect)
+        self._schedule_check()
 
     def _append_again(self, led: _Led, effect: Append) -> None:
         if self._led.get(led.partition) is led:
@@ -314,11 +315,11 @@ class TransactionCoordinator:
         if self._led.get(led.partition) is led:
             self._carry_out(led, led.shard.appended(append_id, error))
 
-    def _written(self, led: _Led, transactional_id: str) -> None:
+    def _markers_written(self, led: _Led, transactional_id: str) -> None:
         if self._led.get(led.partition) is led:
             self._carry_out(led, led.shard.markers_written(transactional_id, self._now_ms()))
 
-    def _say(self, effect: Changed) -> None:
+    def _emit(self, effect: Changed) -> None:
         self._loop.trace.emit(
             Kind.TRANSACTION_STATE,
             host=self._host.name,
@@ -334,8 +335,8 @@ class TransactionCoordinator:
 
     # --- time ------------------------------------------------------------------------------------------------
 
-    def _plan(self) -> None:
-        """Look at the next tick at which something may have run out; no tick when nothing can."""
+    def _schedule_check(self) -> None:
+        """Schedule the next periodic check that can find a timeout or an expired id; none if there is none."""
         config, soonest, now_ms = self.config, None, self._now_ms()
         for led in self._led.values():
             timeout = led.shard.next_timeout_ms()
@@ -354,18 +355,18 @@ class TransactionCoordinator:
                 return
             self._host.cancel(self._check)
         self._check_us = when
-        self._check = self._host.call_at(when, self._look)
+        self._check = self._host.call_at(when, self._run_check)
 
-    def _look(self, _: Any) -> None:
+    def _run_check(self, _: Any) -> None:
         self._check = None
         now_ms = self._now_ms()
         for led in list(self._led.values()):
             if led.active:
                 self._carry_out(led, led.shard.abort_timed_out(now_ms))
                 self._carry_out(led, led.shard.expire_ids(now_ms, self.config.id_expiration_ms))
-        self._plan()
+        self._schedule_check()
 
 
 def _tick(due_ms: int, interval_ms: int) -> int:
-    """The first tick of a periodic look that comes after an instant."""
+    """Return the first instant of a periodic check after `due_ms`."""
     return (due_ms // interval_ms + 1) * interval_ms

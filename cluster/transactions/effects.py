@@ -1,4 +1,4 @@
-"""What the core of the transaction coordinator says should happen: values, to be carried out in order."""
+"""The effects of the transaction coordinator's core: values that the coordinator carries out in order."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.messages.group import Response
 
 CallToken: TypeAlias = object
-"""Stands for one request on its way; the core keeps it and gives it back with the answer."""
+"""Stands for one open request; the core returns it with the response."""
 
 
 @frozen
@@ -24,9 +24,9 @@ class Reply:
 
 @frozen
 class Append:
-    """Append the record of a transactional id (`txn` None: its tombstone); tell the core how it ended, by this id.
+    """Append the record of a transactional id (`txn` None: a tombstone); the core gets the result by `append_id`.
 
-    `again`: it has just failed, so not at once.
+    `again`: the append has failed before, so it is retried after a pause.
     """
 
     append_id: int
@@ -37,7 +37,7 @@ class Append:
 
 @frozen
 class SendMarkers:
-    """Have all these partitions' leaders write the end of a transaction; tell the core when they have."""
+    """Send the markers of a transaction to the leaders of its partitions; the core is called when all are written."""
 
     transactional_id: str
     producer_id: int
@@ -48,7 +48,7 @@ class SendMarkers:
 
 @frozen
 class Changed:
-    """A state change, for the trace."""
+    """A change of state, for the trace."""
 
     transactional_id: str
     before: str

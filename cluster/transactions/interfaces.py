@@ -1,4 +1,4 @@
-"""What the transaction coordinator needs of its broker, as small protocols of its own."""
+"""The protocols through which the transaction coordinator uses its broker."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from groupsim.protocol.errors import ErrorCode
 
 
 class NoProducerId(Exception):
-    """The broker has no producer id to give just now: whoever asked is to come again."""
+    """The broker has no producer id at the moment; the client has to retry."""
 
 
 class TransactionLog(Protocol):
@@ -24,14 +24,14 @@ class TransactionLog(Protocol):
         """
 
     def read(self, partition: int) -> Sequence[LogRecord]:
-        """All records of the partition, oldest first."""
+        """Return all records of the partition, oldest first."""
 
 
 class Topics(Protocol):
-    """What the broker knows of partitions and of the groups' topic."""
+    """The leaders and partition counts in the broker's image."""
 
     def leader(self, partition: TopicPartition) -> int | None:
-        """Node id of the leader, -1 when there is none now; None when there is no such partition."""
+        """Return the leader's node id, -1 without a leader; None for an unknown partition."""
 
     def partition_count(self, topic: str) -> int | None:
-        """Number of partitions, None for an unknown topic."""
+        """Return the number of partitions, None for an unknown topic."""

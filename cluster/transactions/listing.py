@@ -1,4 +1,4 @@
-"""What an operator is told of transactional ids (KIP-664): a coordinator's list, and each of them in full.
+"""ListTransactions and DescribeTransactions on a transaction coordinator (KIP-664).
 
 Source: `TransactionCoordinator` (handleListTransactions, handleDescribeTransactions),
 `TransactionStateManager.listTransactionStates`; KIP-664, KIP-994, KIP-1152.
@@ -22,7 +22,7 @@ _STATES = {state.printed: state for state in TxnState}
 
 
 def listed(request: ListTransactionsRequest, known: Iterable[Txn], now_ms: int) -> ListTransactionsResponse:
-    """The transactional ids that are wanted, in the order given."""
+    """Return the transactional ids that match the filters, in the order given."""
     matches = _matcher(request.pattern)
     if matches is None:
         return ListTransactionsResponse(ErrorCode.INVALID_REGULAR_EXPRESSION)
@@ -45,7 +45,7 @@ def listed(request: ListTransactionsRequest, known: Iterable[Txn], now_ms: int) 
 
 
 def _matcher(pattern: str | None) -> Callable[[str], bool] | None:
-    """Whether an id matches as a whole; all do without a pattern. None when it is none."""
+    """Return the test whether a whole id matches the pattern; None for an invalid pattern."""
     if not pattern:
         return lambda name: True
     try:
@@ -55,7 +55,7 @@ def _matcher(pattern: str | None) -> Callable[[str], bool] | None:
 
 
 def described(txn: Txn) -> DescribedTransaction:
-    """One transactional id."""
+    """Describe one transactional id."""
     return DescribedTransaction(
         txn.transactional_id,
         ErrorCode.NONE,

@@ -1,8 +1,8 @@
-"""Markers on their way to the partitions of ended transactions: `MarkerSender`.
+"""Sends transaction markers to the leaders of the partitions of ended transactions: `MarkerSender`.
 
-Per broker one WriteTxnMarkers request is in flight; what comes meanwhile goes with the next. A partition whose leader
-refused, has gone or is not known is tried again after `marker_retry_ms`; one that no longer exists counts as written.
-A leader that has seen a newer producer or coordinator ends the sending: somebody else has ended that transaction.
+At most one WriteTxnMarkers is in flight per broker; later markers go with the next one. A partition is retried after
+`marker_retry_ms` if its leader refused, is gone or is unknown; a deleted partition counts as written. If a leader knows
+a newer producer epoch or coordinator epoch, the sender gives up: another coordinator has ended the transaction.
 
 Source: `TransactionMarkerChannelManager`, `TransactionMarkerRequestCompletionHandler`.
 """
@@ -32,9 +32,9 @@ _SKIPPED = frozenset({ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT, ErrorCode.UNSUPP
 
 @define(eq=False)
 class Ending:
-    """One transaction whose markers are under way; `left` are the partitions without one."""
+    """One transaction whose markers are being written; `left` are the partitions without one."""
 
-    what: SendMarkers
+    effect: SendMarkers
     coordinator_partition: int
     coordinator_epoch: int
     done: Callable[[], None]
@@ -66,29 +66,29 @@ class MarkerSender:
         self._busy: dict[int, bool] = {}
         self._endings: dict[Ending, None] = {}
 
-    def send(self, what: SendMarkers, partition: int, epoch: int, done: Callable[[], None]) -> None:
-        """Have the markers of one transaction written; `done` when all are. Never called from within."""
-        ending = Ending(what, partition, epoch, done, dict.fromkeys(what.partitions))
+    def send(self, effect: SendMarkers, partition: int, epoch: int, done: Callable[[], None]) -> None:
+        """Write the markers of one transaction; `done` is called when all are written, but not from within."""
+        ending = Ending(effect, partition, epoch, done, dict.fromkeys(effect.partitions))
         self._endings[ending] = None
-        self._host.call_at(self._loop.now_us, self._route, (ending, what.partitions))
+        self._host.call_at(self._loop.now_us, self._route, (ending, effect.partitions))
 
     def cancel(self, partition: int) -> None:
-        """The coordinator gives a partition of its log up: its markers are no longer this one's business."""
+        """Stop sending the markers of a partition of `__transaction_state` that the coordinator has unloaded."""
         for ending in [ending for ending in self._endings if ending.coordinator_partition == partition]:
             self._forget(ending)
 
     @property
-    def under_way(self) -> tuple[str, ...]:
+    def in_progress(self) -> tuple[str, ...]:
         """The transactional ids whose markers are not all written."""
-        return tuple(ending.what.transactional_id for ending in self._endings)
+        return tuple(ending.effect.transactional_id for ending in self._endings)
 
     def _forget(self, ending: Ending) -> None:
         ending.cancelled = True
         self._endings.pop(ending, None)
 
-    def _route(self, what: tuple[Ending, tuple[TopicPartition, ...]]) -> None:
-        """Sort partitions by leader, and send."""
-        ending, partitions = what
+    def _route(self, routed: tuple[Ending, tuple[TopicPartition, ...]]) -> None:
+        """Group partitions by leader, and send the markers."""
+        ending, partitions = routed
         if ending.cancelled:
             return
         by_node: dict[int, list[TopicPartition]] = {}
@@ -100,17 +100,17 @@ class MarkerSender:
                 by_node.setdefault(node, []).append(partition)
         for node, found in by_node.items():
             if node < 0:
-                self._again(ending, tuple(found))
+                self._retry_later(ending, tuple(found))
             else:
                 self._waiting.setdefault(node, []).append((ending, tuple(found)))
                 self._send_next(node)
-        self._settle(ending)
+        self._finish_if_done(ending)
 
-    def _again(self, ending: Ending, partitions: tuple[TopicPartition, ...]) -> None:
+    def _retry_later(self, ending: Ending, partitions: tuple[TopicPartition, ...]) -> None:
         when = self._loop.now_us + self._config.marker_retry_ms * 1_000
         self._host.call_at(when, self._route, (ending, partitions))
 
-    def _settle(self, ending: Ending) -> None:
+    def _finish_if_done(self, ending: Ending) -> None:
         if not ending.left and not ending.cancelled:
             self._forget(ending)
             ending.done()
@@ -123,9 +123,9 @@ class MarkerSender:
         self._busy[node] = True
         markers = tuple(
             TxnMarker(
-                ending.what.producer_id,
-                ending.what.producer_epoch,
-                ending.what.committed,
+                ending.effect.producer_id,
+                ending.effect.producer_epoch,
+                ending.effect.committed,
                 partitions,
                 ending.coordinator_epoch,
             )
@@ -135,20 +135,20 @@ class MarkerSender:
         if link is None or not link.open:
             link = self._links[node] = self._connect(node)
         timeout_us = self._config.request_timeout_ms * 1_000
-        link.send(WriteTxnMarkersRequest(markers), partial(self._heard, node, waiting), timeout_us)
+        link.send(WriteTxnMarkersRequest(markers), partial(self._answered, node, waiting), timeout_us)
 
-    def _heard(self, node: int, sent: Waiting, outcome: Outcome) -> None:
+    def _answered(self, node: int, sent: Waiting, outcome: Outcome) -> None:
         self._busy[node] = False
         if isinstance(outcome, WriteTxnMarkersResponse):
             for (ending, _), (_, results) in zip(sent, outcome.markers):
-                self._take(ending, results)
+                self._handle(ending, results)
         else:
             assert isinstance(outcome, Disconnected)
             for ending, partitions in sent:
-                self._again(ending, partitions)
+                self._retry_later(ending, partitions)
         self._send_next(node)
 
-    def _take(self, ending: Ending, results: Any) -> None:
+    def _handle(self, ending: Ending, results: Any) -> None:
         retry: list[TopicPartition] = []
         for partition, error in results:
             if error in _CANCELLING:
@@ -159,11 +159,11 @@ class MarkerSender:
             else:
                 retry.append(partition)
         if retry:
-            self._again(ending, tuple(retry))
-        self._settle(ending)
+            self._retry_later(ending, tuple(retry))
+        self._finish_if_done(ending)
 
     def close(self) -> None:
-        """The process is gone."""
+        """Close the connections."""
         for link in self._links.values():
             if link.open:
                 link.close()

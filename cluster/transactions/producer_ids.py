@@ -1,10 +1,9 @@
-"""Producer ids: the controller gives each broker blocks of a thousand, the broker gives them out one by one.
+"""Producer ids: the controller allocates blocks of a thousand to brokers, and a broker allocates single ids.
 
-Asked for a block, the controller answers at once here; in Kafka that is one round trip (`AllocateProducerIds`), made
-ahead of need, except for the first block of a broker's life: until that has come, InitProducerId is answered
-COORDINATOR_LOAD_IN_PROGRESS. `first_block_us` is that time: 0 in virtual time, a real broker's in a served cluster.
-What is left of a block is lost with the broker's process. Where the controller has none to give (it cannot keep that it
-gave one), the broker tells who asks to come again, as Kafka's does while it waits for a block.
+A block is allocated at once here. In Kafka it takes a round trip (`AllocateProducerIds`), which is made in advance but
+for the first block after a start: until that block is there, InitProducerId fails with COORDINATOR_LOAD_IN_PROGRESS.
+`first_block_us` is that time: 0 in virtual time, a real broker's in a served cluster. A crash of the broker loses the
+rest of its block. If the controller cannot store an allocation, the broker answers COORDINATOR_LOAD_IN_PROGRESS too.
 
 Source: `RPCProducerIdManager`, `ProducerIdControlManager`.
 """
@@ -20,9 +19,9 @@ BLOCK: Final = 1_000
 
 
 class ProducerIdBlocks:
-    """The controller's side: blocks, none twice.
+    """The controller's allocation of blocks.
 
-    `keep` gets the next id before the block below it is given out; one for which it raises OSError is not given.
+    `keep` stores the next id before a block is allocated; if it raises OSError, the block is not allocated.
     """
 
     def __init__(self, first: int = 0) -> None:
@@ -30,7 +29,7 @@ class ProducerIdBlocks:
         self.keep: Callable[[int], None] | None = None
 
     def take(self) -> int:
-        """The first id of a fresh block. Raises `NoProducerId`."""
+        """Allocate a block; return its first id. Raises NoProducerId."""
         first = self.next_id
         if self.keep is not None:
             try:
@@ -42,10 +41,10 @@ class ProducerIdBlocks:
 
 
 class ProducerIds:
-    """One life of a broker: ids out of its block."""
+    """The ids of one broker, from its start to its crash."""
 
     def __init__(self, blocks: ProducerIdBlocks, now: Callable[[], int] = lambda: 0, first_block_us: int = 0) -> None:
-        """`now` is the time in microseconds; the first block comes `first_block_us` after the first id is asked for."""
+        """Allocate the first block `first_block_us` after the first request for an id; `now` returns the time in us."""
         self._blocks = blocks
         self._now = now
         self._first_block_us = first_block_us
@@ -53,7 +52,7 @@ class ProducerIds:
         self._next = self._end = 0
 
     def fresh(self) -> int:
-        """An id that nobody else gets. Raises `NoProducerId` when there is none to be had just now."""
+        """Allocate a new id. Raises NoProducerId if there is none at the moment."""
         if self._first_block_at is None:
             self._first_block_at = self._now() + self._first_block_us
         if self._now() < self._first_block_at:

@@ -1,8 +1,8 @@
 """The records of `__transaction_state`: TransactionLogKey and TransactionLogValue as bytes.
 
-The key is a version and the transactional id. The value holds all there is to know of it; version 1 is the flexible
-form, whose tagged fields (previous and next producer id, the client's transaction version) are left out at their
-defaults. A value of None is a tombstone: the id has expired.
+The key has a version and the transactional id. The value has the state of the id. Version 1 of the value is flexible;
+its tagged fields (previous and next producer id, the client's transaction version) are omitted at their defaults. A
+null value is a tombstone of an expired id.
 
 Source: `TransactionLogKey.json`, `TransactionLogValue.json`, `TransactionLog.valueToBytes`.
 """
@@ -27,7 +27,7 @@ _NULL_ARRAY: Final = -1
 
 @frozen
 class Txn:
-    """All that is known of a transactional id; times are timestamps in milliseconds."""
+    """The state of a transactional id; times are timestamps in ms."""
 
     transactional_id: str
     producer_id: int
@@ -44,12 +44,12 @@ class Txn:
 
 
 def encode_key(transactional_id: str) -> bytes:
-    """The key of a transactional id. Raises ProtocolError when it is too long."""
+    """Encode the key of a transactional id. Raises ProtocolError if the id is too long."""
     return INT16.pack(KEY_VERSION) + utf8(_KEY, transactional_id)
 
 
 def decode_key(data: bytes) -> str:
-    """The transactional id of a key. Raises ProtocolError for anything else."""
+    """Decode the transactional id of a key. Raises ProtocolError for other data."""
     reader = FieldReader(_KEY, data)
     version = reader.int16("the version")
     if version != KEY_VERSION:
@@ -58,7 +58,7 @@ def decode_key(data: bytes) -> str:
 
 
 def encode_value(txn: Txn, version: int = VALUE_VERSION) -> bytes:
-    """A value; an Empty id has null for its partitions, as in Kafka. Raises ProtocolError for other versions."""
+    """Encode a value; in state Empty the partitions are null, as in Kafka. Raises ProtocolError for other versions."""
     if version not in (0, 1):
         raise ProtocolError(_VALUE, None, "version 0 or 1", str(version))
     flexible = version == 1
@@ -104,7 +104,7 @@ def _tags(txn: Txn) -> bytes:
 
 
 def decode_value(transactional_id: str, data: bytes) -> Txn:
-    """A value. Raises ProtocolError naming field and byte for what is none."""
+    """Decode a value. Raises ProtocolError that names field and byte for other data."""
     reader = FieldReader(_VALUE, data)
     version = reader.int16("the version")
     if version not in (0, 1):

@@ -1,14 +1,13 @@
-"""The states of a transactional id, as data.
+"""The states of a transactional id and their transitions.
 
-A transactional id lives through transactions one after the other. Each begins when the first partition is named
-(Ongoing), and ends in two steps: the decision is written to `__transaction_state` (PrepareCommit, PrepareAbort), from
-when on it stands, whatever dies; then markers go to all partitions that took part, and when every one is written the
-end is recorded (CompleteCommit, CompleteAbort). A coordinator that takes over finds the decision in the log and sends
-the markers again.
+A transaction begins when its first partition is added (Ongoing), and ends in two steps. First the decision is written
+to `__transaction_state` (PrepareCommit, PrepareAbort); after that it is final. Then markers are sent to all partitions
+of the transaction, and when all are written the completion is recorded (CompleteCommit, CompleteAbort). A new
+coordinator finds the decision in the log and sends the markers again.
 
-Nothing changes state before its record is committed: until then the next state is *pending*, and whoever asks for
-something else is told CONCURRENT_TRANSACTIONS. PrepareEpochFence is never written: it is the moment in which the
-coordinator itself ends a transaction, under an epoch one higher, so that the producer that had it is fenced.
+A state changes when its record is committed. Until then the next state is *pending*, and other requests get
+CONCURRENT_TRANSACTIONS. PrepareEpochFence is never written: in it the coordinator itself aborts a transaction under a
+higher epoch, which fences the producer.
 
 Source: `TransactionState`, `TransactionMetadata`; KIP-98, KIP-360.
 """
@@ -20,7 +19,7 @@ from enum import IntEnum
 
 
 class TxnState(IntEnum):
-    """Where a transactional id is; the number stands in the log."""
+    """The state of a transactional id; the log has the number."""
 
     EMPTY = 0
     ONGOING = 1
@@ -33,7 +32,7 @@ class TxnState(IntEnum):
 
     @property
     def printed(self) -> str:
-        """The name Kafka's tools print."""
+        """The name that Kafka's tools print."""
         return "".join(part.capitalize() for part in self.name.split("_"))
 
 
@@ -48,18 +47,18 @@ VALID_BEFORE: Mapping[TxnState, frozenset[TxnState]] = {
     _S.DEAD: frozenset({_S.EMPTY, _S.COMPLETE_COMMIT, _S.COMPLETE_ABORT}),
     _S.PREPARE_EPOCH_FENCE: frozenset({_S.ONGOING}),
 }
-"""Each state, and the states it may follow."""
+"""Each state, and the states that it may follow."""
 
 PREPARED = frozenset({_S.PREPARE_COMMIT, _S.PREPARE_ABORT})
 AT_REST = frozenset({_S.EMPTY, _S.COMPLETE_COMMIT, _S.COMPLETE_ABORT})
 
 
 class IllegalTransition(Exception):
-    """The coordinator was about to do what it holds impossible."""
+    """The coordinator attempted a transition that the table does not have."""
 
 
 def check(before: TxnState, after: TxnState) -> None:
-    """Raises IllegalTransition when the table has no such way."""
+    """Check a transition. Raises IllegalTransition if the table does not have it."""
     if before not in VALID_BEFORE[after]:
         known = ", ".join(sorted(state.printed for state in VALID_BEFORE[after]))
         raise IllegalTransition(f"{after.printed} cannot follow {before.printed}; it can follow: {known}")

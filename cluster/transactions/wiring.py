@@ -1,12 +1,11 @@
-"""A broker's part in transactions, in one object: `Transactions`.
+"""The transactions of one broker: `Transactions`.
 
-It ties the coordinator to the broker's replicas and image, and takes the markers that other brokers' coordinators send:
-those of ordinary partitions are appended as control batches, those of `__consumer_offsets` go through the group
-coordinator. A broker hands it the requests in `handlers`, tells it what it leads and no longer leads, and asks it who
-coordinates a transactional id.
+The class connects the coordinator with the broker's replicas and image, and handles the markers of other coordinators:
+a marker for `__consumer_offsets` goes to the group coordinator, others are appended as control batches. The broker
+passes it the requests in `handlers` and its leaderships, and uses it to find the coordinator of a transactional id.
 
-`__transaction_state` is made when somebody first asks for the coordinator of a transactional id; until it is there the
-answer is COORDINATOR_NOT_AVAILABLE (`AutoTopicCreationManager`). A cluster without transactions is without the topic.
+`__transaction_state` is created by the first FindCoordinator for a transactional id; until then the response is
+COORDINATOR_NOT_AVAILABLE (`AutoTopicCreationManager`). A cluster without transactions does not have the topic.
 """
 
 from __future__ import annotations
@@ -45,13 +44,13 @@ if TYPE_CHECKING:
 
 
 class Groups(Protocol):
-    """What is needed of the broker's group coordinator."""
+    """The part of the broker's group coordinator that is used here."""
 
     def end_transaction(self, partition: int, marker: TxnMarker, done: Callable[[ErrorCode], None]) -> None: ...
 
 
-class StateTopic:
-    """`__transaction_state` on the broker's replicas; implements `interfaces.Log`."""
+class TransactionStateLog:
+    """`__transaction_state` on the broker's replicas; implements `interfaces.TransactionLog`."""
 
     def __init__(self, loop: EventLoop, host: Host, replicas: OffsetsReplicas, timeout_ms: int) -> None:
         self._timeout_ms = timeout_ms
@@ -61,16 +60,17 @@ class StateTopic:
 
     def append(self, partition: int, records: Sequence[LogRecord], done: Done) -> None:
         batch = batch_of(records, timestamp_ms(self._loop.now_us))
-        under_way = True
+        appending = True
 
-        def told(error: ErrorCode | None) -> None:
-            if under_way:  # never from within
+        def appended(error: ErrorCode | None) -> None:
+            if appending:  # `done` must not be called from within `append`
                 self._host.call_at(self._loop.now_us, lambda _: done(error))
             else:
                 done(error)
 
-        self._replicas.append(TopicPartition(TRANSACTION_TOPIC, partition), (batch,), told, timeout_ms=self._timeout_ms)
-        under_way = False
+        where = TopicPartition(TRANSACTION_TOPIC, partition)
+        self._replicas.append(where, (batch,), appended, timeout_ms=self._timeout_ms)
+        appending = False
 
     def read(self, partition: int) -> Sequence[LogRecord]:
         log = self._replicas.log(TopicPartition(TRANSACTION_TOPIC, partition))
@@ -79,8 +79,8 @@ class StateTopic:
         return [record for batch in everything(log) if not batch.is_control for record in batch.records or ()]
 
 
-class Known:
-    """Topics as the broker's image has them; implements `interfaces.Topics`."""
+class ImageTopics:
+    """The topics in the broker's image; implements `interfaces.Topics`."""
 
     def __init__(self, image: Callable[[], ClusterImage]) -> None:
         self._image = image
@@ -95,7 +95,7 @@ class Known:
 
 
 class Transactions:
-    """Everything about transactions on one broker, for one of its lives."""
+    """The transactions of one broker, from its start to its crash."""
 
     def __init__(
         self,
@@ -118,13 +118,13 @@ class Transactions:
         self._make_topic = make_topic
         self._marker_timeout_ms = config.request_timeout_ms
         self._loading = evolve(loading or LoadingCost(), buffer_bytes=config.load_buffer_bytes)
-        self._known = Known(image)
+        self._topics = ImageTopics(image)
         self._image = image
-        log = StateTopic(loop, host, replicas, config.request_timeout_ms)
+        log = TransactionStateLog(loop, host, replicas, config.request_timeout_ms)
         self.coordinator = TransactionCoordinator(
-            loop, host, node, config, log, self._known, connect, fresh_producer_id
+            loop, host, node, config, log, self._topics, connect, fresh_producer_id
         )
-        #: Request class → what takes (call, request).
+        #: Request class → its handler, called with (call, request).
         self.handlers: Mapping[type, Callable[[Any, Any], None]] = {
             InitProducerIdRequest: self._to_coordinator,
             AddPartitionsToTxnRequest: self._to_coordinator,
@@ -134,27 +134,27 @@ class Transactions:
         }
 
     def leading(self, partition: TopicPartition, epoch: int, *, load_us: int = 0) -> None:
-        """The broker leads a partition from now on; loading takes `load_us` longer than its log's size says."""
+        """Elect the broker as leader of a partition; loading takes `load_us` longer than the log's size requires."""
         if partition.topic == TRANSACTION_TOPIC:
             load_us += self._loading.of(self._replicas.log(partition))
             self.coordinator.elect(partition.partition, epoch, load_us=load_us)
 
     def not_leading(self, partition: TopicPartition, epoch: int) -> None:
-        """The broker leads a partition no longer."""
+        """End the broker's leadership of a partition."""
         if partition.topic == TRANSACTION_TOPIC:
             self.coordinator.resign(partition.partition, epoch)
 
     def stop(self) -> None:
-        """The broker shuts down: give everything up."""
+        """Shut down the coordinator."""
         self.coordinator.stop()
 
     def find_coordinator(self, transactional_id: str) -> FindCoordinatorResponse:
-        """Who coordinates a transactional id, as this broker's image has it; the first to ask has the topic made."""
-        count = self._known.partition_count(TRANSACTION_TOPIC)
+        """Return the coordinator of a transactional id by this broker's image; the first call creates the topic."""
+        count = self._topics.partition_count(TRANSACTION_TOPIC)
         if count is None:
             self._make_topic()
             return FindCoordinatorResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE)
-        leader = self._known.leader(TopicPartition(TRANSACTION_TOPIC, java_abs_mod(transactional_id, count)))
+        leader = self._topics.leader(TopicPartition(TRANSACTION_TOPIC, java_abs_mod(transactional_id, count)))
         broker = self._image().brokers.get(-1 if leader is None else leader)
         if leader is None or broker is None or broker.fenced:
             return FindCoordinatorResponse(ErrorCode.COORDINATOR_NOT_AVAILABLE)

@@ -1,7 +1,8 @@
-"""The other end of WriteTxnMarkers: a partition leader writes commit and abort markers.
+"""WriteTxnMarkers on a partition leader: it appends commit and abort markers.
 
-A marker is a control batch of one record under the producer's id and epoch: its key says commit or abort, its value the
-coordinator's epoch. Markers of `__consumer_offsets` go the group coordinator's way, which makes the offsets stable.
+A marker is a control batch of one record with the producer's id and epoch: the key has the type (commit or abort), the
+value the coordinator epoch. A marker for `__consumer_offsets` goes to the group coordinator, which commits or drops the
+pending offsets.
 
 Source: `EndTransactionMarker`, `ControlRecordType`, `KafkaApis.handleWriteTxnMarkersRequest`.
 """
@@ -26,11 +27,11 @@ _VALUE = Struct(">hi").pack
 _ABORT, _COMMIT = 0, 1
 
 Write = Callable[[TopicPartition, TxnMarker, Callable[[ErrorCode], None]], None]
-"""Write one marker to one partition; tell the error (NONE when it is committed), now or later."""
+"""Write one marker to one partition; the callback gets the error or NONE, now or later."""
 
 
 def marker_batch(marker: TxnMarker, now_ms: int) -> Batch:
-    """The control batch of a marker."""
+    """Return the control batch of a marker."""
     record = LogRecord(0, _KEY(0, _COMMIT if marker.committed else _ABORT), _VALUE(0, marker.coordinator_epoch))
     return batch_of(
         (record,),
@@ -43,7 +44,7 @@ def marker_batch(marker: TxnMarker, now_ms: int) -> Batch:
 
 
 def write_markers(call: Call, request: WriteTxnMarkersRequest, write: Write) -> None:
-    """Have every marker of a request written, and answer when the last of them is settled."""
+    """Write every marker of a request, and answer after the last result."""
     results: dict[tuple[int, TopicPartition], ErrorCode] = {}
     wanted = [(number, tp) for number, marker in enumerate(request.markers) for tp in marker.partitions]
 

@@ -1,14 +1,14 @@
-"""A small ZooKeeper, for the consumers of Kafka 0.8: one server, sessions, znodes, watches.
+"""A small ZooKeeper for the consumers of Kafka 0.8: one server with sessions, znodes and watches.
 
-    tree        znodes: data, versions, who owns an ephemeral one
+    tree        znodes: data, versions, sessions that own ephemeral nodes
     watches     one-shot watches, by path and connection
-    sessions    sessions and when they expire
-    connection  a connection over which the server may speak unasked
-    server      the host "zookeeper", at the far end of such connections
-    kafka       what Kafka itself keeps there, and what its groups' nodes mean in the trace
+    sessions    sessions and their expiry
+    connection  a connection over which the server can push events
+    server      the host "zookeeper", at the other end of these connections
+    kafka       Kafka's nodes, and the trace events of the groups' nodes
 
-One server stands for the whole ensemble: what an ensemble adds (a quorum's latency, a leader's election, reads from a
-follower that lags behind) is not modelled, an outage of all of it is (`freeze`).
+One server stands for the whole ensemble. The latency of a quorum, leader elections and reads from a lagging follower
+are not modelled; an outage of the whole ensemble is (`freeze`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""A connection over which the server may speak unasked: ZooKeeper's, with its watch events.
+"""A connection to ZooKeeper, over which the server can also push watch events.
 
-Events and answers share one stream, so they arrive in the order they were sent: a client sees the event before the
-answer to any read that would show what the event tells of.
+Events and responses share one stream and arrive in the order in which they were sent: a client gets an event before the
+response to any read that shows the change (ZooKeeper's ordering guarantee for watches).
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ class SessionConnection(Connection):
         self._on_event = self._on_lost = None
 
     def listen(self, on_event: Callable[[WatchEvent], None], on_lost: Callable[[Disconnected], None]) -> None:
-        """Say who is told of events, and who when the connection is lost (also with nothing in flight)."""
+        """Set the callbacks for events and for the loss of the connection, also without a request in flight."""
         self._on_event, self._on_lost = on_event, on_lost
 
     def push(self, event: WatchEvent) -> None:
-        """The server tells the client of an event, behind everything it has sent before."""
+        """Send an event to the client after all earlier messages of the server."""
         if self.up and self.client.life is self._life:
             self.pass_back(event)
 
@@ -40,7 +40,7 @@ class SessionConnection(Connection):
             if self.up and self._on_event is not None:
                 self._on_event(response)
             return
-        floor = self._floor_in  # an event may be on its way: what is sent next stays behind it
+        floor = self._floor_in  # an event may be in flight; later messages stay after it
         super()._back(response)
         self._floor_in = floor
 

@@ -1,13 +1,14 @@
-"""What Kafka 0.8 keeps in ZooKeeper, and what it means in the trace.
+"""Kafka 0.8's nodes in ZooKeeper, and their events in the trace.
 
-Brokers and topics stand under `/brokers`: the brokers' ids, and for each topic its partitions with their replicas. They
-are written here in the name of brokers and controller, at once and without a session: a broker that dies keeps its id,
-which consumers of 0.8 read only to see that there is one at all.
+Broker ids, and topics with their partitions and replicas, are under `/brokers`. They are written here for brokers and
+controller, at once and without a session: a crashed broker keeps its id, which consumers of 0.8 read only to find out
+whether there is a broker at all.
 
-A consumer is a member of its group while its node under `/consumers/<group>/ids` is there. So the trace says
-`member.added` and `member.removed` of these nodes, in the name of host "zookeeper", as a coordinator would.
+A consumer is a member of its group while its node under `/consumers/<group>/ids` exists. The host "zookeeper" emits
+`member.added` and `member.removed` for these nodes, as a coordinator does.
 
-Source: Kafka 0.8.2, `ZkUtils`; "Consumer and consumer group registration" in the documentation of 0.8.
+Source: Kafka 0.8.2, `ZkUtils`, `ZookeeperConsumerConnector`; "Consumer and consumer group registration" in the
+documentation of 0.8.
 """
 
 from __future__ import annotations
@@ -30,14 +31,14 @@ OFFSETS_TOPIC = "__consumer_offsets"
 _MEMBER = re.compile(r"/consumers/(?P<group>[^/]+)/ids/(?P<id>[^/]+)")
 
 
-class TopicsSeen(Protocol):
-    """What a broker answers to Metadata."""
+class TopicMetadata(Protocol):
+    """A broker's answers to Metadata."""
 
     def describe(self, names: tuple[str, ...] | None) -> MetadataResponse: ...
 
 
 def add_zookeeper(loop: EventLoop, network: Network) -> ZooKeeperServer:
-    """Put a ZooKeeper on the network, with the roots of what Kafka keeps there."""
+    """Add a ZooKeeper server to the network, with the root nodes of Kafka."""
     server = ZooKeeperServer(loop)
     for path in ("/consumers", "/brokers", BROKER_IDS, BROKER_TOPICS):
         server.create(path, "")
@@ -47,14 +48,14 @@ def add_zookeeper(loop: EventLoop, network: Network) -> ZooKeeperServer:
 
 
 def register_brokers(server: ZooKeeperServer, nodes: Iterable[int]) -> None:
-    """Write the brokers' ids."""
+    """Create the nodes of the broker ids."""
     for node in nodes:
         data = {"host": f"broker-{node}", "port": 9092, "version": 1}
         server.create(f"{BROKER_IDS}/{node}", json.dumps(data, sort_keys=True))
 
 
-def write_topics(server: ZooKeeperServer, topics: TopicsSeen) -> None:
-    """Bring the topics' nodes up to date; watchers are told of what has changed and of nothing else."""
+def write_topics(server: ZooKeeperServer, topics: TopicMetadata) -> None:
+    """Update the nodes of the topics; unchanged nodes are not written, because a write fires watches."""
     wanted: dict[str, str] = {}
     for topic in topics.describe(None).topics:
         if not topic.error and topic.name != OFFSETS_TOPIC:
@@ -72,7 +73,7 @@ def write_topics(server: ZooKeeperServer, topics: TopicsSeen) -> None:
 
 
 class _Membership:
-    """Says in the trace who has become a member of a group, and who is one no more."""
+    """Emits the trace events for members that join and leave a group."""
 
     def __init__(self, loop: EventLoop, server: ZooKeeperServer) -> None:
         self._trace = loop.trace

@@ -1,13 +1,13 @@
-"""The server: takes the requests of one connection in order, answers each at once, and tells watchers what changed.
+"""The ZooKeeper server: answers the requests of a connection in order and at once, and notifies watchers of changes.
 
-What triggers what:
+Triggers:
 
-    OpenSession ──> a new session, or an old one goes on over this connection (the one before is cut)
-    any request ──> the session lives on; a write fires watches before it is answered
-    CloseSession ──> the session ends, its ephemeral nodes go, their watches fire
-    a session's time is up ──> the same, and its connection is cut: its client learns of it when it comes back
+    OpenSession ──> a new session, or an existing one moves to this connection (the old connection is closed)
+    any request ──> the session is renewed; a write fires watches before it is answered
+    CloseSession ──> the session ends, its ephemeral nodes are deleted, their watches fire
+    session expires ──> the same, and its connection is closed; the client gets SESSION_EXPIRED when it reconnects
 
-Reads and writes take the network's processing time and no more: neither disk nor quorum is waited for.
+Reads and writes take only the network's processing time: there is no disk and no quorum.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ OnNode = Callable[[str, str, Session], None]
 
 
 class ZooKeeperServer(Endpoint):
-    """One ZooKeeper. `on_created` and `on_removed` hear of ephemeral nodes: path, data or reason, session."""
+    """One server. `on_created` and `on_removed` get the path, data or reason, and session of ephemeral nodes."""
 
     def __init__(self, loop: EventLoop) -> None:
         super().__init__(loop, HOST)
@@ -60,7 +60,7 @@ class ZooKeeperServer(Endpoint):
     # --- requests --------------------------------------------------------------------------------------------
 
     def receive(self, call: BrokerConnection) -> None:
-        """Take the request in hand of a connection and answer it."""
+        """Answer the current request of a connection."""
         assert isinstance(call, SessionConnection)
         request: Any = call.request
         self.note_received(call)
@@ -79,7 +79,7 @@ class ZooKeeperServer(Endpoint):
             session = self.sessions.get(request.session)
             if session is None:
                 return ZkAnswer(ZkError.SESSION_EXPIRED, self.tree.zxid)
-            self._let_go(session, "the session goes on over another connection")
+            self._disconnect(session, "the session goes on over another connection")
             self.sessions.touch(session)
         else:
             session = self.sessions.open(request.timeout_ms, call.host_name)
@@ -133,49 +133,49 @@ class ZooKeeperServer(Endpoint):
     # --- changes ---------------------------------------------------------------------------------------------
 
     def create(self, path: str, data: str, session: Session | None = None) -> None:
-        """Add a node, ephemeral when a session is given, and tell the watchers. Raises ZkRefused."""
+        """Create a node, ephemeral if a session is given, and notify watchers. Raises ZkRefused."""
         self.tree.create(path, data, 0 if session is None else session.id)
         if session is not None:
             session.ephemerals[path] = None
-            for told in self.on_created:
-                told(path, data, session)
+            for listener in self.on_created:
+                listener(path, data, session)
         self.watches.created(path, self.tree.zxid)
 
     def set_data(self, path: str, data: str, expected: int = -1) -> None:
-        """Replace a node's data and tell the watchers. Raises ZkRefused."""
+        """Replace a node's data and notify watchers. Raises ZkRefused."""
         self.tree.set_data(path, data, expected)
         self.watches.changed(path, self.tree.zxid)
 
     def delete(self, path: str, expected: int = -1, reason: str = CLOSED) -> None:
-        """Remove a node and tell the watchers. Raises ZkRefused."""
+        """Delete a node and notify watchers. Raises ZkRefused."""
         owner = self.sessions.get(self.tree.delete(path, expected).owner)
         if owner is not None:
-            self._gone(path, owner, reason)
+            self._removed(path, owner, reason)
         self.watches.deleted(path, self.tree.zxid)
 
-    def _gone(self, path: str, owner: Session, reason: str) -> None:
+    def _removed(self, path: str, owner: Session, reason: str) -> None:
         owner.ephemerals.pop(path, None)
-        for told in self.on_removed:
-            told(path, reason, owner)
+        for listener in self.on_removed:
+            listener(path, reason, owner)
 
     # --- ends of sessions ------------------------------------------------------------------------------------
 
     def _expired(self, session: Session) -> None:
         self._end(session, EXPIRED)
-        self._let_go(session, "the session has expired")
+        self._disconnect(session, "the session has expired")
 
     def _end(self, session: Session, reason: str) -> None:
-        """Remove what the session owned, and let its watches go."""
+        """Delete the session's ephemeral nodes, and drop its watches."""
         self.sessions.close(session)
         if session.connection is not None:
             self.watches.forget(session.connection)
         for path in tuple(session.ephemerals):
             self.tree.delete(path)
-            self._gone(path, session, reason)
+            self._removed(path, session, reason)
             self.watches.deleted(path, self.tree.zxid)
 
-    def _let_go(self, session: Session, reason: str) -> None:
-        """Cut the connection a session has, if it still has one."""
+    def _disconnect(self, session: Session, reason: str) -> None:
+        """Close the session's connection, if it has one."""
         connection, session.connection = session.connection, None
         if connection is not None:
             self._by_connection.pop(connection, None)
@@ -185,16 +185,16 @@ class ZooKeeperServer(Endpoint):
     # --- the trace -------------------------------------------------------------------------------------------
 
     def note_received(self, call: BrokerConnection) -> None:
-        """ZooKeeper's messages are listed in a full trace only."""
+        """Emit a request in a full trace only."""
         if self._trace.heartbeats:
             super().note_received(call)
 
     def note_answer(self, call: BrokerConnection, response: Response) -> None:
-        """As `note_received`."""
+        """Emit a response in a full trace only."""
         if self._trace.heartbeats:
             super().note_answer(call, response)
 
     def note_dropped(self, call: BrokerConnection, reason: str) -> None:
-        """As `note_received`."""
+        """Emit a dropped message in a full trace only."""
         if self._trace.heartbeats:
             super().note_dropped(call, reason)

@@ -1,8 +1,8 @@
-"""Sessions, and when they expire: at the first tick that is later than the last sign of life plus the timeout.
+"""Sessions and their expiry: at the first tick after the last request plus the timeout.
 
-The server does not look at every session at its own instant but at all of a bucket at once: ends are rounded up to the
-next whole `tickTime`. So a session of 6 s under ticks of 2 s lives between 6 and 8 s after its last sign of life, and
-sessions that fell silent at different times die at one instant. A timeout is held between 2 and 20 ticks.
+The server expires sessions in buckets: the end is rounded up to the next multiple of `tickTime`. With ticks of 2 s a
+session of 6 s expires 6 to 8 s after its last request, and sessions with different last requests can expire at the same
+instant. A timeout is limited to 2 to 20 ticks.
 
 Source: ZooKeeper 3.4, `SessionTrackerImpl` (`roundToInterval`, `touchSession`), `ZooKeeperServer`.
 """
@@ -26,7 +26,7 @@ _FEWEST_TICKS, _MOST_TICKS = 2, 20
 
 @define(eq=False)
 class Session:
-    """One session: its timeout, when it ends unless its client is heard of, and what ends with it."""
+    """One session: its timeout, its expiry unless it is renewed, its connection and its ephemeral nodes."""
 
     id: int
     timeout_ms: int
@@ -37,7 +37,7 @@ class Session:
 
 
 class Sessions:
-    """The sessions that live."""
+    """The live sessions."""
 
     def __init__(
         self, loop: EventLoop, host: Host, on_expired: Callable[[Session], None], tick_ms: int = TICK_MS
@@ -50,32 +50,32 @@ class Sessions:
         self._live: dict[int, Session] = {}
 
     def open(self, timeout_ms: int, client: str) -> Session:
-        """Begin a session, with the timeout asked for as far as the server allows it."""
+        """Open a session with the requested timeout, within the server's limits."""
         tick_ms = self._tick_us // MS_US
         self._last_id += 1
         allowed = min(max(timeout_ms, _FEWEST_TICKS * tick_ms), _MOST_TICKS * tick_ms)
         session = self._live[self._last_id] = Session(self._last_id, allowed, client)
         self.touch(session)
-        self._host.call_at(session.expires_us, self._look, session)
+        self._host.call_at(session.expires_us, self._check, session)
         return session
 
     def get(self, number: int) -> Session | None:
-        """A session that lives; None when there is none of that number (any more)."""
+        """Return a live session; None if there is none with this id."""
         return self._live.get(number)
 
     def touch(self, session: Session) -> None:
-        """Its client was heard of. The timer stays where it is, and looks again when it comes up."""
+        """Renew a session after a request. The timer stays, and checks the expiry again when it fires."""
         lives_until = self._loop.now_us + session.timeout_ms * MS_US
         session.expires_us = max(session.expires_us, (lives_until // self._tick_us + 1) * self._tick_us)
 
     def close(self, session: Session) -> bool:
-        """End a session; False when it has ended before."""
+        """End a session; return False if it has ended before."""
         return self._live.pop(session.id, None) is not None
 
-    def _look(self, session: Session) -> None:
+    def _check(self, session: Session) -> None:
         if session.id not in self._live:
             return
         if self._loop.now_us < session.expires_us:
-            self._host.call_at(session.expires_us, self._look, session)
+            self._host.call_at(session.expires_us, self._check, session)
         elif self.close(session):
             self._on_expired(session)

@@ -1,7 +1,7 @@
-"""The znodes: a tree of paths with data, versions, and an owner where a node is ephemeral.
+"""The znodes: a tree of paths with data, versions, and the owning session of an ephemeral node.
 
-Every change has a number, the zxid, larger than that of any change before it. A node remembers that of its creation, of
-its last data and of the last change of its children: by these a client that comes back learns what it has missed.
+Every change has a zxid, larger than those of earlier changes. A node has the zxids of its creation, of its data's last
+change and of its children's last change: with these, a reconnected client finds the changes that it missed.
 
 Source: ZooKeeper 3.4, `DataTree`, `PrepRequestProcessor`.
 """
@@ -14,7 +14,7 @@ from groupsim.protocol.messages.zookeeper import ANY_VERSION, Stat, ZkError
 
 
 class ZkRefused(Exception):
-    """A request that cannot be carried out; `error` says why."""
+    """A request was refused; `error` is the reason."""
 
     def __init__(self, error: ZkError, path: str) -> None:
         super().__init__(f"{error.name} for {path}")
@@ -24,7 +24,7 @@ class ZkRefused(Exception):
 
 @define
 class Znode:
-    """One node; `children` by name."""
+    """One node, with its children by name."""
 
     data: str
     created: int
@@ -36,17 +36,17 @@ class Znode:
 
     @property
     def stat(self) -> Stat:
-        """What a client is told of it."""
+        """The node's stat, as clients get it."""
         return Stat(self.created, self.modified, self.children_modified, self.version, self.owner)
 
 
 def parent_of(path: str) -> str:
-    """The path above: that of `/a/b` is `/a`, that of `/a` is `/`."""
+    """Return the parent's path: `/a` for `/a/b`, `/` for `/a`."""
     return path.rpartition("/")[0] or "/"
 
 
 def name_of(path: str) -> str:
-    """The last part of a path."""
+    """Return the last part of a path."""
     return path.rpartition("/")[2]
 
 
@@ -58,18 +58,18 @@ class Tree:
         self._nodes: dict[str, Znode] = {"/": Znode("", 0, 0, 0)}
 
     def find(self, path: str) -> Znode | None:
-        """The node at a path, if there is one."""
+        """Return the node at a path, or None."""
         return self._nodes.get(path)
 
     def get(self, path: str) -> Znode:
-        """The node at a path. Raises ZkRefused NO_NODE."""
+        """Return the node at a path. Raises ZkRefused NO_NODE."""
         node = self._nodes.get(path)
         if node is None:
             raise ZkRefused(ZkError.NO_NODE, path)
         return node
 
     def children(self, path: str) -> tuple[str, ...]:
-        """The names of a node's children, sorted. Raises ZkRefused NO_NODE."""
+        """Return the names of a node's children, sorted. Raises ZkRefused NO_NODE."""
         return tuple(sorted(self.get(path).children))
 
     def create(self, path: str, data: str, owner: int = 0) -> Znode:

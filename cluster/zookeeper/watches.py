@@ -1,8 +1,8 @@
-"""One-shot watches: who is told, once, when something happens to a path.
+"""One-shot watches: each notifies its watcher once of a change at a path.
 
-There are two sorts. A data watch (left by Exists and GetData) fires when the node is created, changed or deleted; a
-child watch (left by GetChildren) when a child comes or goes, or the node itself is deleted. A watcher has at most one
-of each sort on a path, however often it asks. Watches belong to a connection and go with it.
+There are two kinds. A data watch (set by Exists and GetData) fires when the node is created, changed or deleted. A
+child watch (set by GetChildren) fires when a child is created or deleted, or the node is deleted. A watcher has at most
+one watch of each kind on a path. Watches belong to a connection and end with it.
 
 Source: ZooKeeper 3.4, `WatchManager`, `DataTree.createNode`, `deleteNode`, `setWatches`.
 """
@@ -17,10 +17,10 @@ from groupsim.protocol.messages.zookeeper import EventType, SetWatches, WatchEve
 
 
 class Watcher(Protocol):
-    """Whoever can be told."""
+    """A connection that receives watch events."""
 
     def push(self, event: WatchEvent) -> None:
-        """Tell of an event."""
+        """Send an event."""
 
 
 Table = dict[str, dict[Watcher, None]]
@@ -34,15 +34,15 @@ class Watches:
         self._children: Table = {}
 
     def on_data(self, path: str, watcher: Watcher) -> None:
-        """Watch a node, or for one to be created."""
+        """Set a data watch on a node, which need not exist."""
         self._data.setdefault(path, {})[watcher] = None
 
     def on_children(self, path: str, watcher: Watcher) -> None:
-        """Watch a node's children."""
+        """Set a child watch on a node."""
         self._children.setdefault(path, {})[watcher] = None
 
     def forget(self, watcher: Watcher) -> None:
-        """A connection is gone, and its watches with it."""
+        """Remove the watches of a connection."""
         for table in (self._data, self._children):
             for path in [path for path, watchers in table.items() if watcher in watchers]:
                 del table[path][watcher]
@@ -51,24 +51,24 @@ class Watches:
 
     @property
     def count(self) -> int:
-        """How many watches there are."""
+        """The number of watches."""
         return sum(len(watchers) for table in (self._data, self._children) for watchers in table.values())
 
-    # -- what happens -------------------------------------------------------------------------------------------
+    # -- changes ------------------------------------------------------------------------------------------------
 
     def created(self, path: str, zxid: int) -> None:
-        """A node was created."""
+        """Fire the watches for a created node."""
         self._fire(self._data, path, EventType.CREATED, zxid)
         self._fire(self._children, parent_of(path), EventType.CHILDREN_CHANGED, zxid)
 
     def changed(self, path: str, zxid: int) -> None:
-        """A node has other data."""
+        """Fire the watches for changed data."""
         self._fire(self._data, path, EventType.DATA_CHANGED, zxid)
 
     def deleted(self, path: str, zxid: int) -> None:
-        """A node was deleted; who watched both it and its children is told once."""
-        told = self._fire(self._data, path, EventType.DELETED, zxid)
-        self._fire(self._children, path, EventType.DELETED, zxid, but_not=told)
+        """Fire the watches for a deleted node; a watcher with a data and a child watch on it gets one event."""
+        notified = self._fire(self._data, path, EventType.DELETED, zxid)
+        self._fire(self._children, path, EventType.DELETED, zxid, but_not=notified)
         self._fire(self._children, parent_of(path), EventType.CHILDREN_CHANGED, zxid)
 
     def _fire(
@@ -83,7 +83,7 @@ class Watches:
     # -- after a reconnect --------------------------------------------------------------------------------------
 
     def restore(self, asked: SetWatches, tree: Tree, watcher: Watcher) -> None:
-        """Leave watches again for a client that has seen changes up to `asked.since`; what it missed fires now."""
+        """Set the watches of a reconnected client again; those with changes after `asked.since` fire now."""
         for path in asked.data:
             node = tree.find(path)
             if node is None:
