@@ -1,4 +1,4 @@
-"""Fetching: one planned event, whatever it waits for."""
+"""Fetches from counted logs: one planned event for each."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ T0, T1, T2 = (TopicPartition("t", p) for p in range(3))
 
 
 class Reader:
-    """A topic of three partitions and what a client gets of it."""
+    """A topic of three partitions and the records that a client gets."""
 
     def __init__(self, rig: Any, rate: float = 0, partitions: int = 3) -> None:
         self.rig = rig
@@ -38,7 +38,7 @@ class Reader:
 
 
 def test_records_that_are_there_come_after_one_round_trip(play: Any) -> None:
-    """A fetch finds what there was when it reached the broker."""
+    """A fetch finds the records that were there when it reached the broker."""
 
     async def story(rig: Any) -> None:
         reader = Reader(rig, rate=300)
@@ -92,7 +92,7 @@ def test_waiting_fetch_learns_of_a_burst_and_a_new_rate(play: Any) -> None:
 
 
 def test_slower_traffic_postpones_a_planned_answer(play: Any) -> None:
-    """A plan made for one rate is not carried out at another."""
+    """A plan made for one rate is not executed at another."""
 
     async def story(rig: Any) -> None:
         reader = Reader(rig, rate=1, partitions=1)
@@ -124,8 +124,8 @@ def test_records_are_shared_out_in_turn(play: Any) -> None:
     play(story)
 
 
-def test_fetch_given_up_says_nothing(play: Any) -> None:
-    """A fetch that was given up is taken back for good."""
+def test_a_fetch_given_up_is_never_answered(play: Any) -> None:
+    """A fetch that was given up stays cancelled after changes of the traffic."""
 
     async def story(rig: Any) -> None:
         reader = Reader(rig, rate=300)
@@ -169,7 +169,7 @@ def test_slow_link_slows_fetches(play: Any) -> None:
 
 
 def test_paused_host_gets_its_records_when_it_goes_on(play: Any) -> None:
-    """Records for a process that stands still wait for it."""
+    """Records for a paused process are delivered when it resumes."""
 
     async def story(rig: Any) -> None:
         reader = Reader(rig, rate=300)
@@ -186,7 +186,7 @@ def test_paused_host_gets_its_records_when_it_goes_on(play: Any) -> None:
 
 
 def test_partitions_without_a_leader_are_left_out(play: Any) -> None:
-    """A partition whose only replica is down gives nothing; when no other is asked for, the fetch fails."""
+    """A partition whose only replica is down has no records; a fetch of such partitions alone fails."""
 
     async def story(rig: Any) -> None:
         reader = Reader(rig)
@@ -204,7 +204,7 @@ def test_partitions_without_a_leader_are_left_out(play: Any) -> None:
 
 
 def test_offsets_are_log_start_and_end(play: Any) -> None:
-    """ListOffsets tells start and end as they are when the answer comes; 0 for a partition that does not exist."""
+    """ListOffsets returns start and end at the time of the response; 0 for an unknown partition."""
 
     async def story(rig: Any) -> None:
         reader = Reader(rig)
@@ -218,7 +218,7 @@ def test_offsets_are_log_start_and_end(play: Any) -> None:
 
 
 def test_unknown_topic_is_named(play: Any) -> None:
-    """Changing the rate of a topic that does not exist says which there are."""
+    """A change of rate of an unknown topic raises an error that lists the known topics."""
 
     async def story(rig: Any) -> None:
         with pytest.raises(ValueError, match="no topic 'u'; there are: t"):
@@ -228,7 +228,7 @@ def test_unknown_topic_is_named(play: Any) -> None:
 
 
 def test_a_burst_while_the_answer_is_on_its_way_is_in_it(play: Any) -> None:
-    """Of the time before a change of traffic nothing is known: an answer that left before holds what came with it."""
+    """Times before a change of traffic are not known: a response that left before it has the change's records too."""
 
     async def story(rig: Any) -> None:
         reader = Reader(rig, rate=1)
@@ -242,7 +242,7 @@ def test_a_burst_while_the_answer_is_on_its_way_is_in_it(play: Any) -> None:
 
 
 def test_a_reader_without_a_fetch_is_gone(play: Any) -> None:
-    """Nothing holds a reader whose fetch is answered: it does not wait for the garbage collector."""
+    """A reader whose fetch is answered is freed at once, without the garbage collector."""
 
     async def story(rig: Any) -> None:
         reader = Reader(rig, rate=3)

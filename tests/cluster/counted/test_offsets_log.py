@@ -1,4 +1,4 @@
-"""The light stand-in for the replicated offsets log."""
+"""`__consumer_offsets` of counted logs."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ A, B, C = (GroupRecord(name, None) for name in "abc")
 
 
 def make(rig: Any, low: int = 2_000, high: int = 2_000) -> tuple[CountedOffsets, Any, list[Any]]:
-    """A log of four partitions, a way to append to it, and what was told of the appends."""
+    """A log of four partitions, a function that appends to it, and the results of the appends."""
     log = CountedOffsets(rig.loop, uniform(low, high))
     done: list[Any] = []
 
@@ -34,7 +34,7 @@ def make(rig: Any, low: int = 2_000, high: int = 2_000) -> tuple[CountedOffsets,
 
 
 def test_appends_commit_after_a_latency(play: Any) -> None:
-    """`done` is called when the followers have it, never from within the append; the leader's log has it at once."""
+    """`done` is called at the commit, never from within the append; the leader's log has the records at once."""
 
     async def story(rig: Any) -> None:
         log, append, done = make(rig)
@@ -60,7 +60,7 @@ def test_appends_of_a_partition_commit_in_order(play: Any) -> None:
 
 
 def test_an_append_with_a_time_limit_fails_after_it_and_its_record_stays(play: Any) -> None:
-    """Whether it was made before or while the followers stand still; the others commit when these go on."""
+    """It fails whether it was made before or during the stall; the others commit after the stall."""
 
     async def story(rig: Any) -> None:
         log, append, done = make(rig)
@@ -81,7 +81,7 @@ def test_an_append_with_a_time_limit_fails_after_it_and_its_record_stays(play: A
 
 
 def test_partitions_do_not_wait_for_each_other(play: Any) -> None:
-    """A held partition holds up nobody else's."""
+    """A held partition does not hold the appends of other partitions."""
 
     async def story(rig: Any) -> None:
         log, append, done = make(rig)
@@ -110,7 +110,7 @@ def test_failed_append_leaves_nothing(play: Any) -> None:
 
 
 def test_slow_replica_delays_commits_in_order(play: Any) -> None:
-    """While followers stand still nothing commits, what was under way neither; then all of it, in order."""
+    """While followers stall nothing commits, not even earlier appends; afterwards all commit in order."""
 
     async def story(rig: Any) -> None:
         log, append, done = make(rig)
@@ -127,8 +127,8 @@ def test_slow_replica_delays_commits_in_order(play: Any) -> None:
     play(story)
 
 
-def test_leader_that_is_gone_hears_nothing(play: Any) -> None:
-    """Appends of a leader that was given up tell nobody, and their records stay for the next one."""
+def test_appends_of_an_abandoned_leader_have_no_result(play: Any) -> None:
+    """`done` is not called for appends of an abandoned leader; their records stay for the next one."""
 
     async def story(rig: Any) -> None:
         log, append, done = make(rig)
@@ -142,8 +142,8 @@ def test_leader_that_is_gone_hears_nothing(play: Any) -> None:
     play(story)
 
 
-def test_paused_leader_hears_of_its_commits_when_it_goes_on(play: Any) -> None:
-    """A leader in a long pause learns late that its append was committed."""
+def test_a_paused_leader_gets_its_results_when_it_resumes(play: Any) -> None:
+    """A leader in a long pause gets the result of its append after the pause."""
 
     async def story(rig: Any) -> None:
         _, append, done = make(rig)
@@ -159,7 +159,7 @@ def test_paused_leader_hears_of_its_commits_when_it_goes_on(play: Any) -> None:
 
 
 def test_a_long_partition_keeps_the_last_commit_of_each_key(play: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Commits before it go, at compaction; groups and commits of transactions stay, and so do all offsets."""
+    """Compaction removes earlier commits; group records and transactional commits stay, with unchanged offsets."""
     monkeypatch.setattr(offsets, "TIDY", 6)
     value = OffsetValue(7, 0, "", 0)
     first, other = (OffsetRecord("g", TopicPartition("t", number), value) for number in (0, 1))

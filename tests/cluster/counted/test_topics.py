@@ -19,7 +19,7 @@ def made(loop: Any, **config: Any) -> CountedController:
 
 
 def seen(controller: CountedController) -> CountedMetadata:
-    """What the brokers know, from now on."""
+    """Return the images of the brokers from now on."""
     metadata = CountedMetadata(controller)
     metadata.take(controller.image)
     controller.on_image.append(metadata.take)
@@ -44,7 +44,7 @@ def test_leaders_and_replicas_go_round_the_brokers_with_their_racks(play: Any) -
 
 
 def test_metadata_follows_every_change(play: Any) -> None:
-    """A topic appears, grows and goes, and each change is told with the numbers before and after."""
+    """Creation, growth and deletion of a topic are emitted with the numbers before and after."""
 
     async def story(rig: Any) -> None:
         controller = made(rig.loop)
@@ -80,7 +80,7 @@ def test_all_topics_come_sorted_by_name(play: Any) -> None:
 
 
 def test_one_answer_serves_all_until_something_changes(play: Any) -> None:
-    """A thousand members asking the same get the same object, and a new one after a change."""
+    """Equal requests of a thousand members get the same object, and a new one after a change."""
 
     async def story(rig: Any) -> None:
         topics = seen(rig.controller)
@@ -94,7 +94,7 @@ def test_one_answer_serves_all_until_something_changes(play: Any) -> None:
 
 
 def test_leadership_goes_to_the_next_live_replica(play: Any) -> None:
-    """With its leader down a partition is led by the next replica that is up, or by nobody; the dead are not listed."""
+    """With its leader down the next live replica leads, or none; brokers that are down are not listed."""
 
     async def story(rig: Any) -> None:
         topics = seen(rig.controller)
@@ -136,7 +136,7 @@ def test_moved_leader_is_seen_late(play: Any) -> None:
     ],
 )
 def test_mistakes_name_the_topic_and_the_remedy(play: Any, change: Any, message: str) -> None:
-    """What cannot be done to a topic is refused in words."""
+    """A wrong change of a topic raises an error that names the topic and the remedy."""
 
     async def story(rig: Any) -> None:
         rig.controller.create_topic("t", 2)

@@ -1,4 +1,4 @@
-"""Brokers that are nothing but replicas, links that are no network, and a controller that obeys the test."""
+"""Brokers with only their replicas, connections without a network, and a controller that the test drives."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ LATENCY_US = 500
 
 
 class Wire:
-    """One connection between brokers: in order, one request at a time, broken by a crash, stalled when the link is."""
+    """One connection between brokers, with one request at a time; a crash breaks it, a stalled link stalls it."""
 
     def __init__(self, rig: Rig, client: int, server: int) -> None:
         self.rig = rig
@@ -119,7 +119,7 @@ class Wire:
 
 
 class Asked:
-    """What a client of the test is told, in order."""
+    """The responses to a client of the test, in order."""
 
     def __init__(self, loop: VirtualLoop) -> None:
         self.loop = loop
@@ -138,13 +138,13 @@ class Asked:
 
 
 def batch(count: int = 1, size: int | None = None, **fields: Any) -> Batch:
-    """A counted batch as a producer sends it; 100 bytes a record unless told."""
+    """A counted batch as a producer sends it; 100 bytes a record by default."""
     bytes_ = 100 * count if size is None else size
     return Batch(0, count, bytes_, timestamp_ms(0), timestamp_ms(0), **fields)
 
 
 class Rig:
-    """Brokers 0, 1, 2 … with one replica manager each, and the controller's part played by hand."""
+    """Brokers 0, 1, 2 … with one replica manager each, and a controller that the test drives."""
 
     def __init__(
         self, loop: VirtualLoop, sink: MemorySink, brokers: int, config: ReplicaConfig, racks: Mapping[int, str]
@@ -164,7 +164,7 @@ class Rig:
         self.image = ClusterImage(1, states, {})
         self.managers = {node: self._manager(node, racks.get(node), config) for node in range(brokers)}
         self.down: set[int] = set()
-        self.cut_off: set[int] = set()  # hear nothing of the controller
+        self.cut_off: set[int] = set()  # brokers that get no images
 
     def _manager(self, node: int, rack: str | None, config: ReplicaConfig) -> ReplicaManager:
         manager = ReplicaManager(
@@ -195,15 +195,15 @@ class Rig:
 
     def publish(self, topics: Mapping[str, TopicState], changed: list[TopicPartition]) -> None:
         self.image = evolve(self.image, version=self.image.version + 1, topics=topics)
-        self.tell(changed)
+        self.send_image(changed)
 
-    def tell(self, changed: list[TopicPartition]) -> None:
+    def send_image(self, changed: list[TopicPartition]) -> None:
         for node, manager in self.managers.items():
             if node not in self.down and node not in self.cut_off:
                 self.host(node).deliver(lambda manager: manager.apply(self.image, changed), manager)
 
     def change(self, name: TopicPartition, **fields: Any) -> PartitionState:
-        """The controller changes a partition and tells everybody."""
+        """Change a partition, and send the image to all brokers."""
         topic = self.image.topics[name.topic]
         before = topic.partitions[name.partition]
         after = evolve(before, partition_epoch=before.partition_epoch + 1, **fields)
@@ -240,7 +240,7 @@ class Rig:
             manager.set_clocked(begun)
 
     def crash(self, node: int, *, machine: bool = False) -> None:
-        """Kill a broker; the controller notices when the test says so."""
+        """Kill a broker; the controller notices only when the test changes the image."""
         self.down.add(node)
         self.host(node).crash()
         self.managers[node].crash(machine=machine)

@@ -1,4 +1,4 @@
-"""What producers and coordinators are told of what they append."""
+"""The results of appends, for producers and coordinators."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ P0 = TopicPartition("orders", 0)
 
 
 def test_acks_1_is_answered_by_the_leader_alone(simulate: Any, a_batch: Any) -> None:
-    """With acks=1 the answer is there at once; nobody has copied anything yet."""
+    """With acks=1 the response comes at once, before any replication."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1, 2))
@@ -28,7 +28,7 @@ def test_acks_1_is_answered_by_the_leader_alone(simulate: Any, a_batch: Any) -> 
 
 
 def test_acks_0_is_never_answered(simulate: Any, a_batch: Any) -> None:
-    """With acks=0 the batch is appended and copied, and nobody is told."""
+    """With acks=0 the batch is appended and replicated, without a response."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1))
@@ -114,7 +114,7 @@ def test_before_3_7_min_insync_replicas_binds_acks_all_alone(simulate: Any, a_ba
 
 
 def test_a_timeout_takes_nothing_back(simulate: Any, a_batch: Any) -> None:
-    """REQUEST_TIMED_OUT after the request's timeout; the records stay, and are committed when the link is mended."""
+    """REQUEST_TIMED_OUT after the request's timeout; the records stay, and are committed after the fault."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1))
@@ -132,26 +132,26 @@ def test_a_timeout_takes_nothing_back(simulate: Any, a_batch: Any) -> None:
     simulate(story)
 
 
-def test_a_lost_leadership_answers_those_who_wait(simulate: Any, a_batch: Any) -> None:
-    """A parked produce and a coordinator's append hear NOT_LEADER_OR_FOLLOWER when the leader resigns."""
+def test_a_lost_leadership_answers_parked_requests(simulate: Any, a_batch: Any) -> None:
+    """A parked produce and a coordinator's append fail with NOT_LEADER_OR_FOLLOWER when the leader resigns."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1))
         await rig.run(1_000_000)
         rig.stall(0, 1)
         asked = rig.produce(0, P0, a_batch())
-        told: list[Any] = []
-        rig.managers[0].append(P0, (a_batch(),), told.append)
+        results: list[Any] = []
+        rig.managers[0].append(P0, (a_batch(),), results.append)
         rig.elect(P0, 1)
         await rig.run(1)
         assert asked.answer.results[0].error is ErrorCode.NOT_LEADER_OR_FOLLOWER
-        assert told == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
+        assert results == [ErrorCode.NOT_LEADER_OR_FOLLOWER]
 
     simulate(story)
 
 
 def test_the_wrong_broker_names_the_right_one(simulate: Any, a_batch: Any) -> None:
-    """A follower answers NOT_LEADER_OR_FOLLOWER with leader and epoch; of an unknown topic nobody knows anything."""
+    """A follower answers NOT_LEADER_OR_FOLLOWER with leader and epoch; for an unknown topic there is no leader."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1))
@@ -192,8 +192,8 @@ def test_a_duplicate_is_answered_with_its_first_offset(simulate: Any, a_batch: A
     simulate(story)
 
 
-def test_appends_of_producers_are_told(simulate: Any, a_batch: Any) -> None:
-    """Each batch appended to a data topic is one event of its leader; coordinators' appends are not told here."""
+def test_appends_of_producers_are_emitted(simulate: Any, a_batch: Any) -> None:
+    """Each batch appended to a data topic is one event of its leader; coordinators' appends emit none here."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1))
@@ -218,46 +218,46 @@ def test_clients_do_not_write_to_internal_topics(simulate: Any, a_batch: Any) ->
     async def story(rig: Any) -> None:
         rig.topic("orders", (0,), internal=True)
         assert rig.produce(0, P0, a_batch()).answer.results[0].error is ErrorCode.INVALID_TOPIC_EXCEPTION
-        told: list[Any] = []
-        rig.managers[0].append(P0, (a_batch(),), told.append)
+        results: list[Any] = []
+        rig.managers[0].append(P0, (a_batch(),), results.append)
         await rig.run(1)
-        assert told == [None]
+        assert results == [None]
 
     simulate(story)
 
 
 def test_a_coordinator_hears_of_its_append_when_it_is_committed(simulate: Any, a_batch: Any) -> None:
-    """`on_appended` is called at once with the base offset, `done` never from within, but when the mark has passed."""
+    """`on_appended` is called at once with the base offset, `done` later, when the high watermark has passed it."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1))
         await rig.run(1_000_000)
-        told: list[Any] = []
+        results: list[Any] = []
         for number in range(2):
             rig.managers[0].append(
                 P0,
                 (a_batch(2),),
-                lambda error, number=number: told.append((rig.loop.now_us, number, error)),
-                on_appended=told.append,
+                lambda error, number=number: results.append((rig.loop.now_us, number, error)),
+                on_appended=results.append,
             )
-        assert told == [0, 2]
+        assert results == [0, 2]
         await rig.run(5_000)
-        assert [entry[1:] for entry in told[2:]] == [(0, None), (1, None)]
-        assert told[2][0] == 1_001_000
+        assert [entry[1:] for entry in results[2:]] == [(0, None), (1, None)]
+        assert results[2][0] == 1_001_000
 
     simulate(story)
 
 
-def test_a_coordinator_with_one_replica_is_told_later_all_the_same(simulate: Any, a_batch: Any) -> None:
-    """Where nobody has to copy anything `done` still is an event of its own."""
+def test_a_coordinators_append_with_one_replica_completes_later_too(simulate: Any, a_batch: Any) -> None:
+    """Without followers `done` is still called by an event of its own."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0,))
-        told: list[Any] = []
-        rig.managers[0].append(P0, (a_batch(),), told.append)
-        assert told == []
+        results: list[Any] = []
+        rig.managers[0].append(P0, (a_batch(),), results.append)
+        assert results == []
         await rig.run(1)
-        assert told == [None]
+        assert results == [None]
 
     simulate(story)
 
@@ -269,28 +269,28 @@ def test_a_coordinator_is_not_asked_for_min_insync_replicas(simulate: Any, a_bat
         rig.topic("orders", (0, 1), min_insync_replicas="2")
         rig.crash(1)
         rig.change(P0, isr=(0,))
-        told: list[Any] = []
-        rig.managers[0].append(P0, (a_batch(),), told.append)
+        results: list[Any] = []
+        rig.managers[0].append(P0, (a_batch(),), results.append)
         await rig.run(60_000_000)
-        assert (told, rig.ends(P0, 0)) == ([], [(1, 0)])
+        assert (results, rig.ends(P0, 0)) == ([], [(1, 0)])
         rig.start(1)
         await rig.run(3_000_000)
-        assert (told, rig.ends(P0, 0)) == ([None], [(1, 1)])
+        assert (results, rig.ends(P0, 0)) == ([None], [(1, 1)])
 
     simulate(story)
 
 
-def test_a_refused_append_of_a_coordinator_is_told_as_an_append_result(simulate: Any, a_batch: Any) -> None:
+def test_a_refused_append_of_a_coordinator_is_an_append_result(simulate: Any, a_batch: Any) -> None:
     """A broker that does not lead answers NOT_LEADER_OR_FOLLOWER, later, and a batch too large MESSAGE_TOO_LARGE."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1), max_message_bytes="1000")
-        told: list[Any] = []
-        rig.managers[1].append(P0, (a_batch(),), told.append)
-        rig.managers[0].append(P0, (a_batch(20),), told.append)
-        assert told == []
+        results: list[Any] = []
+        rig.managers[1].append(P0, (a_batch(),), results.append)
+        rig.managers[0].append(P0, (a_batch(20),), results.append)
+        assert results == []
         await rig.run(1)
-        assert told == [ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.MESSAGE_TOO_LARGE]
+        assert results == [ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.MESSAGE_TOO_LARGE]
 
     simulate(story, config=ReplicaConfig())
 
@@ -305,15 +305,15 @@ def test_a_coordinators_append_with_a_timeout_is_one_with_acks_all(simulate: Any
         rig.topic("orders", (0, 1), min_insync_replicas="2")
         await rig.run(1_000_000)
         rig.crash(1)
-        told: list[Any] = []
-        rig.managers[0].append(P0, (a_batch(),), told.append, timeout_ms=3_000)
+        results: list[Any] = []
+        rig.managers[0].append(P0, (a_batch(),), results.append, timeout_ms=3_000)
         await rig.run(2_990_000)
-        assert told == []
+        assert results == []
         await rig.run(20_000)
-        assert (told, rig.ends(P0, 0)) == ([ErrorCode.REQUEST_TIMED_OUT], [(1, 0)])
+        assert (results, rig.ends(P0, 0)) == ([ErrorCode.REQUEST_TIMED_OUT], [(1, 0)])
         rig.change(P0, isr=(0,))
-        rig.managers[0].append(P0, (a_batch(),), told.append, timeout_ms=3_000)
+        rig.managers[0].append(P0, (a_batch(),), results.append, timeout_ms=3_000)
         await rig.run(1)
-        assert (told[1:], rig.ends(P0, 0)) == ([ErrorCode.NOT_ENOUGH_REPLICAS], [(1, 0)])
+        assert (results[1:], rig.ends(P0, 0)) == ([ErrorCode.NOT_ENOUGH_REPLICAS], [(1, 0)])
 
     simulate(story)

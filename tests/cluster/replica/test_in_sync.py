@@ -1,4 +1,4 @@
-"""Who is in sync, what is committed, and what a quiet cluster costs."""
+"""In-sync replicas, the high watermark, and the cost of a quiet cluster."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ SECOND = 1_000_000
 
 
 def isr_of(rig: Any) -> tuple[int, ...]:
-    """The in-sync replicas, as the controller knows them."""
+    """The in-sync replicas in the controller's image."""
     isr: tuple[int, ...] = rig.image.partition(P0).isr
     return isr
 
 
 def test_a_quiet_cluster_costs_no_events(simulate: Any, a_batch: Any) -> None:
-    """After the last append has been told to all, an hour passes without one request between brokers."""
+    """After the last append is on all replicas, an hour passes without one request between brokers."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", *[(0, 1, 2), (1, 2, 0), (2, 0, 1)] * 30)
@@ -58,7 +58,7 @@ def test_a_fetch_names_only_what_moved(simulate: Any, a_batch: Any) -> None:
 
 
 def test_followers_learn_of_the_high_watermark_with_the_next_answer(simulate: Any, a_batch: Any) -> None:
-    """A second append brings the first one's high watermark along; else the long poll's end does, after 500 ms."""
+    """A second append's response carries the first one's high watermark; else the long poll's end, after 500 ms."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1))
@@ -77,7 +77,7 @@ def test_followers_learn_of_the_high_watermark_with_the_next_answer(simulate: An
     simulate(story)
 
 
-def test_the_high_watermark_is_told_in_full_traces(simulate: Any, a_batch: Any) -> None:
+def test_the_high_watermark_is_emitted_in_full_traces(simulate: Any, a_batch: Any) -> None:
     """A full trace has each rise of the leader's high watermark."""
 
     async def story(rig: Any) -> list[Any]:
@@ -91,7 +91,7 @@ def test_the_high_watermark_is_told_in_full_traces(simulate: Any, a_batch: Any) 
 
 
 def test_a_stalled_follower_leaves_after_the_lag_time(simulate: Any, a_batch: Any) -> None:
-    """It lags from when it stopped asking, not from the append: out on the first 15 s tick after 30 s of that."""
+    """It lags from its last fetch, not from the append: it leaves at the first 15 s tick after 30 s."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1, 2))
@@ -126,8 +126,8 @@ def test_a_long_poll_counts_until_it_was_answered(simulate: Any, a_batch: Any) -
     simulate(story)
 
 
-def test_who_copies_nothing_more_from_a_leader_closes_the_connection(simulate: Any) -> None:
-    """The one partition copied from a broker is led elsewhere: an answer that a link holds back is not waited for."""
+def test_a_follower_without_partitions_of_a_leader_closes_the_connection(simulate: Any) -> None:
+    """The only partition of a leader moves: the follower does not wait for a response that a link holds."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1))
@@ -236,7 +236,7 @@ def test_a_replica_being_removed_counts_still(simulate: Any, a_batch: Any) -> No
 
 @pytest.mark.parametrize("error", [ErrorCode.INELIGIBLE_REPLICA, ErrorCode.OPERATION_NOT_ATTEMPTED])
 def test_an_ineligible_replica_may_be_proposed_again(simulate: Any, a_batch: Any, error: ErrorCode) -> None:
-    """Errors that say that nothing was changed: the leader goes back, and proposes at the next fetch, not at once."""
+    """After an error without a change the leader keeps the old ISR, and proposes at the next fetch, not at once."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1))
@@ -252,7 +252,7 @@ def test_an_ineligible_replica_may_be_proposed_again(simulate: Any, a_batch: Any
 
 
 def test_a_stale_proposal_waits_for_the_next_image(simulate: Any, a_batch: Any) -> None:
-    """INVALID_UPDATE_VERSION: the leader knows too little to propose anything, until it hears what has changed."""
+    """After INVALID_UPDATE_VERSION the leader proposes nothing until the next image."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1))
@@ -270,7 +270,7 @@ def test_a_stale_proposal_waits_for_the_next_image(simulate: Any, a_batch: Any) 
 
 
 def test_other_errors_are_proposed_again_at_once(simulate: Any) -> None:
-    """An error that says nothing of the partition is tried again with the same proposal."""
+    """After any other error the same proposal is sent again."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1))
@@ -295,7 +295,7 @@ def test_a_fenced_broker_is_not_proposed(simulate: Any) -> None:
         await rig.run(5 * SECOND)
         assert rig.proposals == []
         rig.image = evolve(rig.image, brokers={**rig.image.brokers, 1: evolve(fenced, fenced=False)})
-        rig.tell([])
+        rig.send_image([])
         await rig.run(5 * SECOND)
         assert isr_of(rig) == (0, 1)
 
@@ -324,7 +324,7 @@ def test_a_follower_joins_only_with_the_start_of_the_leaders_epoch(simulate: Any
 
 
 def test_a_session_that_lost_count_begins_anew(simulate: Any, a_batch: Any) -> None:
-    """A request out of turn is INVALID_FETCH_SESSION_EPOCH; the follower then names everything again and goes on."""
+    """A request out of turn is INVALID_FETCH_SESSION_EPOCH; the follower begins a new session with all partitions."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1))
@@ -343,13 +343,13 @@ def test_a_session_that_lost_count_begins_anew(simulate: Any, a_batch: Any) -> N
 
 
 def test_a_lost_answer_is_missed_while_there_is_trouble(simulate: Any, a_batch: Any) -> None:
-    """A fetch that nobody answers is given up after replica.socket.timeout.ms, and copying goes on."""
+    """A fetch without a response is given up after replica.socket.timeout.ms, and replication goes on."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1))
         await rig.run(SECOND)
         rig.trouble(True)
-        rig.wires[0].on_done = None  # whatever comes back reaches nobody
+        rig.wires[0].on_done = None  # the response is lost
         await rig.run(SECOND)
         rig.trouble(False)
         rig.produce(0, P0, a_batch())
@@ -379,7 +379,7 @@ def test_a_parked_poll_counts_as_renewed_until_there_is_trouble(simulate: Any, a
 
 
 def test_an_answer_to_a_proposal_that_was_overtaken_is_dropped(simulate: Any) -> None:
-    """The controller's image ends a proposal; what is answered to it later touches the next one not."""
+    """An image ends a proposal; the later response to it does not change the next proposal."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1))
@@ -396,7 +396,7 @@ def test_an_answer_to_a_proposal_that_was_overtaken_is_dropped(simulate: Any) ->
     simulate(story)
 
 
-def test_a_life_that_the_leader_has_not_heard_of_is_not_proposed(simulate: Any, a_batch: Any) -> None:
+def test_a_broker_epoch_that_the_image_lacks_is_not_proposed(simulate: Any, a_batch: Any) -> None:
     """A restarted follower fetches with its new broker epoch; it joins when the leader's image has that epoch too."""
 
     async def story(rig: Any) -> None:
@@ -409,15 +409,15 @@ def test_a_life_that_the_leader_has_not_heard_of_is_not_proposed(simulate: Any, 
         await rig.run(5 * SECOND)
         assert rig.proposals == []
         rig.cut_off.clear()
-        rig.tell([])
+        rig.send_image([])
         await rig.run(5 * SECOND)
         assert isr_of(rig) == (0, 1)
 
     simulate(story)
 
 
-def test_a_request_of_an_earlier_life_is_refused(simulate: Any) -> None:
-    """A Fetch with an older broker epoch than the image's must not count for the follower that lives now."""
+def test_a_fetch_with_an_old_broker_epoch_is_refused(simulate: Any) -> None:
+    """A Fetch with an older broker epoch than the image's must not count for the restarted follower (KIP-903)."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1))
@@ -431,8 +431,8 @@ def test_a_request_of_an_earlier_life_is_refused(simulate: Any) -> None:
     simulate(story)
 
 
-def test_a_parked_follower_hears_that_another_leads(simulate: Any) -> None:
-    """The leader that was tells who waits, who may not have heard of it (`completeDelayedOperations…`)."""
+def test_a_parked_fetch_is_answered_when_another_broker_leads(simulate: Any) -> None:
+    """The old leader answers parked fetches, as the follower may not have the new image yet."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1, 2))
@@ -441,14 +441,14 @@ def test_a_parked_follower_hears_that_another_leads(simulate: Any) -> None:
         before = len(rig.answered)
         rig.elect(P0, 2)
         await rig.run(10_000)
-        told = [data.error for answer in rig.answered[before:] for data in answer.partitions]
-        assert ErrorCode.FENCED_LEADER_EPOCH in told  # the epoch they asked with is over
+        errors = [data.error for answer in rig.answered[before:] for data in answer.partitions]
+        assert ErrorCode.FENCED_LEADER_EPOCH in errors  # the fetch had the old epoch
 
     simulate(story)
 
 
-def test_trouble_that_begins_while_nothing_is_under_way_is_looked_after_later(simulate: Any) -> None:
-    """A follower that rests has asked nothing; what it asks afterwards is answered, and no connection is given up."""
+def test_a_fault_during_a_backoff_does_not_break_the_connection(simulate: Any) -> None:
+    """A follower that backs off has no request in flight; its later fetch is answered over the same connection."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1))
@@ -462,8 +462,8 @@ def test_trouble_that_begins_while_nothing_is_under_way_is_looked_after_later(si
     simulate(story)
 
 
-def test_a_parked_follower_hears_that_its_epoch_is_over(simulate: Any) -> None:
-    """The same broker leads at a new epoch: a fetch that named the old one is answered FENCED_LEADER_EPOCH."""
+def test_a_parked_fetch_is_answered_when_its_epoch_is_over(simulate: Any) -> None:
+    """The same broker leads at a new epoch: a fetch with the old one is answered with FENCED_LEADER_EPOCH."""
 
     async def story(rig: Any) -> None:
         rig.cut_off.add(1)
@@ -480,8 +480,8 @@ def test_a_parked_follower_hears_that_its_epoch_is_over(simulate: Any) -> None:
     simulate(story)
 
 
-def test_a_stale_leader_is_told_what_to_forget(simulate: Any, a_batch: Any) -> None:
-    """A leader that has not heard of its end is asked for the partition no longer: the next request drops it."""
+def test_a_partition_is_removed_from_the_session_of_a_stale_leader(simulate: Any, a_batch: Any) -> None:
+    """The next fetch to a leader without the new image removes the partition from the session."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1, 2), (0, 1, 2))
@@ -490,7 +490,7 @@ def test_a_stale_leader_is_told_what_to_forget(simulate: Any, a_batch: Any) -> N
         rig.elect(P0, 1)
         rig.produce(0, TopicPartition("orders", 1), a_batch(), acks=1)
         await rig.run(SECOND)
-        told = [request.forgotten for _, client, server, request in rig.requests if (client, server) == (2, 0)]
-        assert (P0,) in told
+        forgotten = [request.forgotten for _, client, server, request in rig.requests if (client, server) == (2, 0)]
+        assert (P0,) in forgotten
 
     simulate(story)

@@ -1,4 +1,4 @@
-"""What becomes of logs: copied, cut, begun anew, recovered, deleted, and led by somebody else."""
+"""Logs that are replicated, truncated, restarted, recovered and deleted, and changes of their leaders."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SECOND = 1_000_000
 
 
 def truncations(rig: Any) -> list[tuple[str, dict[str, int]]]:
-    """Who cut off what."""
+    """The truncations in the trace."""
     return [(event.host, event.payload) for event in rig.sink.events if event.kind is Kind.LOG_TRUNCATED]
 
 
@@ -28,7 +28,7 @@ def marks(rig: Any, node: int) -> list[tuple[int, int]]:
 
 
 def test_an_old_leader_cuts_off_what_the_new_one_never_had(simulate: Any, a_batch: Any) -> None:
-    """Records with acks=1 that nobody had copied are lost in a clean fail-over, and the trace says so."""
+    """Unreplicated records with acks=1 are lost in a clean failover, and the trace has the truncation."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1))
@@ -48,7 +48,7 @@ def test_an_old_leader_cuts_off_what_the_new_one_never_had(simulate: Any, a_batc
 
 
 def test_epochs_that_the_follower_never_heard_of_take_two_rounds(simulate: Any, a_batch: Any) -> None:
-    """Told an epoch that it does not know, a follower cuts at its own last one below, and asks again."""
+    """For an unknown diverging epoch a follower truncates at its own last epoch below, and fetches again."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1, 2))
@@ -75,8 +75,8 @@ def test_epochs_that_the_follower_never_heard_of_take_two_rounds(simulate: Any, 
     simulate(story)
 
 
-def test_a_follower_far_behind_begins_anew_at_the_leaders_start(simulate: Any, a_batch: Any) -> None:
-    """The leader has deleted what the follower needs next: its log is dropped, and begins with the leader's."""
+def test_a_follower_far_behind_restarts_at_the_leaders_start(simulate: Any, a_batch: Any) -> None:
+    """The leader has deleted the follower's next records: the follower restarts its log at the leader's start."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1))
@@ -116,7 +116,7 @@ def test_a_follower_without_epochs_beyond_the_leaders_end_is_cut_to_it(simulate:
 
 
 def test_a_start_moved_by_the_leader_moves_on_the_followers(simulate: Any, a_batch: Any) -> None:
-    """Retention deletes a segment at the leader; the follower hears of the new start when its long poll ends."""
+    """Retention deletes a segment at the leader; the follower gets the new start when its long poll ends."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1), segment_bytes="1048576", retention_bytes="1048576")
@@ -133,7 +133,7 @@ def test_a_start_moved_by_the_leader_moves_on_the_followers(simulate: Any, a_bat
 
 
 def test_after_a_crash_the_high_watermark_is_the_one_checkpointed_last(simulate: Any, a_batch: Any) -> None:
-    """Every 5 s it is written down; what it rose since then is forgotten, and the log is not."""
+    """It is checkpointed every 5 s; a crash loses its rise since then, but no records."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0,))
@@ -162,7 +162,7 @@ def test_after_a_crash_the_high_watermark_is_the_one_checkpointed_last(simulate:
 
 
 def test_a_crash_of_the_process_loses_nothing_of_the_log(simulate: Any, a_batch: Any) -> None:
-    """The page cache survives; a machine takes what was not flushed along, and copies it again when it is back."""
+    """The page cache survives; a crash of the machine loses unflushed records, and replication restores them."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1))
@@ -182,8 +182,8 @@ def test_a_crash_of_the_process_loses_nothing_of_the_log(simulate: Any, a_batch:
     simulate(story)
 
 
-def test_those_who_listen_hear_of_every_leadership(simulate: Any) -> None:
-    """Each new epoch that a broker leads, each one it leads no longer; not what stays as it is."""
+def test_listeners_are_called_for_every_change_of_leadership(simulate: Any) -> None:
+    """They are called for each new epoch and for each end of a leadership, and not without a change."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1))
@@ -199,8 +199,8 @@ def test_those_who_listen_hear_of_every_leadership(simulate: Any) -> None:
     simulate(story)
 
 
-def test_an_older_word_of_the_controller_changes_nothing(simulate: Any) -> None:
-    """A state with a lower partition epoch than the one known is passed over."""
+def test_an_older_partition_epoch_changes_nothing(simulate: Any) -> None:
+    """A state with a lower partition epoch than the current one is ignored."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1))
@@ -213,8 +213,8 @@ def test_an_older_word_of_the_controller_changes_nothing(simulate: Any) -> None:
     simulate(story)
 
 
-def test_very_many_partitions_are_taken_in_parts(simulate: Any) -> None:
-    """600 new partitions take three goes, an image that comes meanwhile waits; each ends with the word who leads."""
+def test_very_many_partitions_are_applied_in_steps(simulate: Any) -> None:
+    """600 new partitions take three steps, and a newer image waits; each image ends with calls of the listeners."""
 
     async def story(rig: Any) -> None:
         manager, loop = rig.managers[0], rig.loop
@@ -241,8 +241,8 @@ def test_very_many_partitions_are_taken_in_parts(simulate: Any) -> None:
     simulate(story)
 
 
-def test_a_broker_that_dies_amid_a_large_image_begins_anew(simulate: Any) -> None:
-    """What was left of the image is forgotten with the life that had begun it; the next life takes it whole."""
+def test_a_broker_that_crashes_within_a_large_image_applies_it_again(simulate: Any) -> None:
+    """The rest of the image is dropped by the crash; after the start the whole image is applied."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", *[(0,)] * 600)
@@ -257,7 +257,7 @@ def test_a_broker_that_dies_amid_a_large_image_begins_anew(simulate: Any) -> Non
 
 
 def test_a_deleted_topic_takes_its_logs_along(simulate: Any, a_batch: Any) -> None:
-    """Who waits is told UNKNOWN_TOPIC_OR_PARTITION; a topic of the same name begins with an empty log."""
+    """Parked requests get UNKNOWN_TOPIC_OR_PARTITION; a new topic of the same name has an empty log."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1))
@@ -277,8 +277,8 @@ def test_a_deleted_topic_takes_its_logs_along(simulate: Any, a_batch: Any) -> No
     simulate(story)
 
 
-def test_a_topic_made_anew_while_a_broker_was_down_has_a_new_log_there(simulate: Any, a_batch: Any) -> None:
-    """The topic's id tells the broker that the log on its disk belongs to another topic of that name."""
+def test_a_topic_recreated_while_a_broker_was_down_has_a_new_log_there(simulate: Any, a_batch: Any) -> None:
+    """By the topic id the broker finds that the log on its disk belongs to another topic of that name."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1))
@@ -297,8 +297,8 @@ def test_a_topic_made_anew_while_a_broker_was_down_has_a_new_log_there(simulate:
     simulate(story)
 
 
-def test_a_topic_made_anew_while_a_broker_heard_nothing_has_a_new_log_there(simulate: Any, a_batch: Any) -> None:
-    """A running broker that missed the deletion does not go on with a log that is another topic's."""
+def test_a_topic_recreated_while_a_broker_got_no_image_has_a_new_log_there(simulate: Any, a_batch: Any) -> None:
+    """A running broker that missed the deletion does not continue the other topic's log."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1))
@@ -308,7 +308,7 @@ def test_a_topic_made_anew_while_a_broker_heard_nothing_has_a_new_log_there(simu
         rig.publish({}, [P0])
         rig.topic("orders", (0, 1))
         rig.cut_off.clear()
-        rig.tell([P0])
+        rig.send_image([P0])
         rig.produce(0, P0, a_batch(2))
         await rig.run(2 * SECOND)
         assert rig.ends(P0, 0, 1) == [(2, 2), (2, 2)]
@@ -351,7 +351,7 @@ def test_changed_settings_of_a_topic_hold_from_then_on(simulate: Any, a_batch: A
 
 
 def test_a_dead_leader_is_asked_again_until_there_is_another(simulate: Any, a_batch: Any) -> None:
-    """After a broken connection the follower tries again every second, and copies from whoever is elected."""
+    """After a broken connection the follower retries every second, and then replicates from the elected leader."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1, 2))

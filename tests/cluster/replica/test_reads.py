@@ -1,4 +1,4 @@
-"""What consumers see, how long they wait, and from whom they read."""
+"""Fetches of consumers: visible records, waiting, and reads from followers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SECOND = 1_000_000
 
 
 def test_a_consumer_sees_what_is_committed(simulate: Any, a_batch: Any) -> None:
-    """Records above the high watermark are in the log, and are not shown."""
+    """Records above the high watermark are in the log, but are not returned."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1))
@@ -83,8 +83,8 @@ def test_a_parked_fetch_expires(simulate: Any) -> None:
     simulate(story)
 
 
-def test_fetches_of_unequal_patience_expire_in_their_own_time(simulate: Any) -> None:
-    """Each waits as long as it said, whatever the others do, and none twice."""
+def test_fetches_with_different_waits_expire_independently(simulate: Any) -> None:
+    """Each fetch waits max_wait_ms, independently of the others, and expires once."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0,))
@@ -101,7 +101,7 @@ def test_fetches_of_unequal_patience_expire_in_their_own_time(simulate: Any) -> 
 
 
 def test_a_fetch_given_up_is_never_answered(simulate: Any, a_batch: Any) -> None:
-    """Whoever gave up hears nothing, neither of records nor of the end of the wait."""
+    """A fetch that was given up is answered neither with records nor at the end of its wait."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0,))
@@ -130,7 +130,7 @@ def test_min_bytes_are_counted_over_all_partitions(simulate: Any, a_batch: Any) 
 
 
 def test_a_roll_completes_a_fetch_that_waits_for_bytes(simulate: Any, a_batch: Any) -> None:
-    """What was asked of a segment that is closed by now is answered, however little it is (`DelayedFetch`, case F)."""
+    """A fetch of a segment that is closed by now is answered, with any number of bytes (`DelayedFetch`, case F)."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0,), segment_bytes="1048576")
@@ -160,7 +160,7 @@ def test_the_limits_of_a_fetch_never_forbid_its_first_batch(simulate: Any, a_bat
 
 
 def test_offsets_outside_the_log_are_out_of_range(simulate: Any, a_batch: Any) -> None:
-    """Beyond the end is OFFSET_OUT_OF_RANGE; between high watermark and end there is nothing, said at once."""
+    """Above the end is OFFSET_OUT_OF_RANGE; between high watermark and end an empty response comes at once."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1))
@@ -174,11 +174,11 @@ def test_offsets_outside_the_log_are_out_of_range(simulate: Any, a_batch: Any) -
     simulate(story)
 
 
-@pytest.mark.parametrize(("offset", "told"), [(0, "out of range"), (2, "diverging")])
+@pytest.mark.parametrize(("offset", "result"), [(0, "out of range"), (2, "diverging")])
 def test_below_the_start_is_out_of_range_whatever_the_epoch(
-    simulate: Any, a_batch: Any, offset: int, told: str
+    simulate: Any, a_batch: Any, offset: int, result: str
 ) -> None:
-    """A follower whose log has parted is told where, unless it asks for what is gone (`Partition.readRecords`)."""
+    """A diverging fetch gets the diverging epoch, unless its offset is below the start (`Partition.readRecords`)."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1))
@@ -194,8 +194,8 @@ def test_below_the_start_is_out_of_range_whatever_the_epoch(
         got: list[Any] = []
         rig.managers[0].fetch(FetchRequest(0, 1, (asked,), replica_id=1, replica_epoch=11, session_epoch=0), got.append)
         (data,) = got[0].partitions
-        assert (data.error is ErrorCode.OFFSET_OUT_OF_RANGE) is (told == "out of range")
-        assert data.diverging == (EpochEnd(0, 3) if told == "diverging" else None)
+        assert (data.error is ErrorCode.OFFSET_OUT_OF_RANGE) is (result == "out of range")
+        assert data.diverging == (EpochEnd(0, 3) if result == "diverging" else None)
 
     simulate(story)
 
@@ -239,8 +239,8 @@ def test_epoch_ends_are_those_of_the_log(simulate: Any, a_batch: Any) -> None:
     simulate(story)
 
 
-def test_a_parked_fetch_hears_that_its_epoch_is_over(simulate: Any) -> None:
-    """Leadership moves away: a fetch that named the epoch is fenced; one that named none may go on at the follower."""
+def test_a_parked_fetch_of_an_old_epoch_is_fenced(simulate: Any) -> None:
+    """Leadership moves away: a fetch with the epoch is fenced; one without may go on at the follower."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1))
@@ -268,7 +268,7 @@ def test_old_consumers_read_from_leaders_only(simulate: Any) -> None:
 
 
 def test_a_follower_serves_up_to_its_own_high_watermark(simulate: Any, a_batch: Any) -> None:
-    """A fetch parked at a follower is answered when the follower hears of the high watermark, later than the leader."""
+    """A fetch parked at a follower is answered when the follower gets the high watermark, later than the leader."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1))
@@ -307,8 +307,8 @@ def test_the_leader_names_a_replica_in_the_consumers_rack(simulate: Any, a_batch
     simulate(story, racks=racks, config=ReplicaConfig(replica_selector_class=RACK_AWARE))
 
 
-def test_without_a_selector_everybody_reads_from_the_leader(simulate: Any, a_batch: Any) -> None:
-    """A consumer's rack changes nothing unless replica.selector.class says so."""
+def test_without_a_selector_all_consumers_read_from_the_leader(simulate: Any, a_batch: Any) -> None:
+    """A consumer's rack has no effect without replica.selector.class."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1))
@@ -370,7 +370,7 @@ def test_a_new_leader_does_not_say_where_the_end_is_before_it_knows(simulate: An
 
 
 def test_the_largest_timestamp_is_found_wherever_it_stands(simulate: Any, a_batch: Any) -> None:
-    """The first record that has it, as far as consumers may read; tiers that there are not have no offsets."""
+    """It is the first record with it that consumers may read; without tiered storage its timestamps have no offsets."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0,))
@@ -400,7 +400,7 @@ def test_the_largest_timestamp_is_found_wherever_it_stands(simulate: Any, a_batc
 
 
 def test_the_marker_of_a_transaction_lets_its_readers_go_on(simulate: Any, a_batch: Any) -> None:
-    """An abort is a batch like any other to the leader; it lets those who wait see all, and what was aborted."""
+    """An abort marker is appended like any batch; parked fetches get all records and the aborted transaction."""
 
     async def story(rig: Any) -> None:
         rig.topic("orders", (0, 1))

@@ -40,10 +40,10 @@ def test_a_log_that_cannot_be_opened_leaves_the_others_alone(simulate: Any, a_ba
         assert rig.fetch(0, FetchPartition(P0, 0)).answer.partitions[0].error is STORAGE
         assert rig.produce(0, P1, a_batch()).answer.results[0].error is ErrorCode.NONE
         assert [name for _, name, _ in rig.leading] == [P1]
-        told = "orders-0 has no storage: Too many open files (orders-0/00000000000000000000.log)"
-        assert warnings(rig) == [told]
+        warning = "orders-0 has no storage: Too many open files (orders-0/00000000000000000000.log)"
+        assert warnings(rig) == [warning]
         manager._open_store = opens
-        rig.tell([P0])
+        rig.send_image([P0])
         assert rig.produce(0, P0, a_batch()).answer.results[0].error is ErrorCode.NONE
 
     simulate(story)

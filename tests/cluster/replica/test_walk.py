@@ -1,4 +1,4 @@
-"""Random walks: produce, crash, pause, cut links, move leaders, and look at what must never break."""
+"""Random walks: produce, crash, pause, cut links and move leaders, and check the invariants."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class Walk:
         self.fence(node)
 
     def fence(self, node: int) -> None:
-        """The controller: out of the in-sync replicas, leadership to another of them, or to nobody."""
+        """Take a broker out of the in-sync replicas, and elect another one of them, or no leader."""
         broker = self.rig.image.brokers[node]
         object.__setattr__(broker, "fenced", True)
         for part in PARTS:
@@ -145,7 +145,7 @@ class Walk:
         self.elect(part, wanted=node)
 
     async def deafen(self, node: int) -> None:
-        """The broker hears nothing of the controller any more, or everything again."""
+        """Cut a broker off from the controller, or connect it again."""
         if node in self.rig.cut_off:
             self.rig.cut_off.discard(node)
             if node not in self.rig.down:
@@ -198,7 +198,7 @@ class Walk:
                 assert all(have.get(b.base_offset) == b.max_timestamp_ms for b in mine), "in-sync logs have parted"
 
     async def settle(self) -> None:
-        """Everything is mended: then all replicas come together again."""
+        """End all faults, after which all replicas must become equal."""
         for node in NODES:
             await self.resume(node)
             if node in self.rig.cut_off:

@@ -24,7 +24,7 @@ PARTITIONS = 6
 
 
 def pull(story, *, rate=40, properties=None, config=None):
-    """Run a story with a cluster of three brokers and two consumers of a topic; returns the trace."""
+    """Run an async function with a cluster of three brokers and two consumers of a topic; return the trace."""
     events = []
 
     async def main(loop):
@@ -79,7 +79,7 @@ def assert_each_once(events):
 
 @pytest.fixture(params=["renewed", "long-polls"])
 def quiet(request, monkeypatch):
-    """Both ways to wait: one parked fetch that stands for all, or one long poll after the other."""
+    """Both kinds of waiting: one parked fetch without a timer, or consecutive long polls."""
     if request.param == "long-polls":
         monkeypatch.setattr(Connection, "renew", None)
     return request.param
@@ -97,7 +97,7 @@ def test_records_are_delivered_once_through_a_brokers_death(quiet):
 
 
 def test_a_paused_leader_is_given_up_after_the_request_timeout(quiet):
-    """A broker stands still: request.timeout.ms after the last long poll its consumers look for another leader."""
+    """After a broker's pause of request.timeout.ms its consumers look for another leader."""
 
     async def story(loop, cluster, consumers):
         cluster.pause_broker(2)
@@ -111,7 +111,7 @@ def test_a_paused_leader_is_given_up_after_the_request_timeout(quiet):
 
 
 def test_a_quiet_consumer_costs_no_events(quiet):
-    """Without records and without trouble, only one long poll after the other makes anything happen."""
+    """Without records and faults, only consecutive long polls cause events."""
     answered = []
 
     async def story(loop, cluster, consumers):

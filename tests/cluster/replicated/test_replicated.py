@@ -1,4 +1,4 @@
-"""The replicated cluster, end to end: groups whose coordinator is a broker that can die, on a log that is copied."""
+"""The replicated cluster end to end: groups whose coordinator can crash, on a replicated log."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.helpers.replicated_stage import OF_G, SECOND, Stage, run
 # --- the cluster stands ----------------------------------------------------------------------------------------------
 
 
-def test_the_cluster_stands_when_it_is_made() -> None:
+def test_the_cluster_is_up_at_the_start() -> None:
     """At time 0, before any event, every broker names every leader, `__consumer_offsets` among its topics."""
 
     async def story(stage: Stage) -> None:
@@ -39,14 +39,14 @@ def test_the_cluster_stands_when_it_is_made() -> None:
             assert sorted(broker.groups.led_partitions) == [
                 p.partition for p in answer.topics[0].partitions if p.leader == broker.node
             ]
-        told = stage.said("broker.unfenced", "request.received", "partition.leader")
-        assert {event.topic for event in told} == {"t"}
+        events = stage.said("broker.unfenced", "request.received", "partition.leader")
+        assert {event.topic for event in events} == {"t"}
 
     run(story)
 
 
 def test_a_quiet_cluster_stays_as_it_is() -> None:
-    """Ten minutes without clients: nothing is elected, nobody leaves the in-sync sets, nothing is told."""
+    """Ten minutes without clients: no election, no change of the in-sync replicas, no event."""
 
     async def story(stage: Stage) -> None:
         begun = len(stage.events)
@@ -59,7 +59,7 @@ def test_a_quiet_cluster_stays_as_it_is() -> None:
 
 
 def test_same_seed_same_trace() -> None:
-    """A run with records, a crash and a restart tells the same, event by event; another seed tells something else."""
+    """Runs with records, a crash and a restart are equal event by event; another seed gives other events."""
 
     async def story(stage: Stage) -> None:
         stage.cluster.set_rate("t", 20)
@@ -77,7 +77,7 @@ def test_same_seed_same_trace() -> None:
 
 
 def test_commits_are_records_on_three_brokers() -> None:
-    """What members committed is the same batches in three logs, committed on all of them."""
+    """The members' commits are the same batches in three logs, committed on all of them."""
 
     async def story(stage: Stage) -> None:
         stage.cluster.set_rate("t", 30)
@@ -101,7 +101,7 @@ def test_commits_are_records_on_three_brokers() -> None:
     run(story)
 
 
-def test_every_record_is_delivered_once_in_a_group_that_nothing_befalls() -> None:
+def test_every_record_is_delivered_once_in_a_group_without_faults() -> None:
     """Records go from the producer through the leaders' logs to the members, each offset once."""
 
     async def story(stage: Stage) -> None:
@@ -153,7 +153,7 @@ def test_a_dead_coordinator_is_replaced_without_a_rebalance(machine: bool) -> No
 
 
 def test_while_a_coordinator_loads_it_says_so() -> None:
-    """The load takes what the size of the log asks for; a commit meanwhile is told to come again."""
+    """The load takes the time of the log's size; a commit meanwhile gets COORDINATOR_LOAD_IN_PROGRESS."""
     cost = LoadingCost(records_per_second=1)  # one second per record
 
     async def story(stage: Stage) -> None:
@@ -176,7 +176,7 @@ def test_while_a_coordinator_loads_it_says_so() -> None:
 
 
 def test_without_any_replica_there_is_no_coordinator() -> None:
-    """With one replica and its broker gone, FindCoordinator says COORDINATOR_NOT_AVAILABLE until it is back."""
+    """With its only replica down, FindCoordinator answers COORDINATOR_NOT_AVAILABLE until the broker is back."""
 
     async def story(stage: Stage) -> None:
         only = stage.leader(OF_G)
@@ -199,7 +199,7 @@ def test_without_any_replica_there_is_no_coordinator() -> None:
 
 
 def test_a_stale_coordinator_goes_on_until_it_hears() -> None:
-    """Cut off from the controller only, it answers heartbeats and takes commits that its followers will never have.
+    """Cut off from the controller only, it answers heartbeats and appends commits that are never replicated.
 
     They have gone to the new leader, so the high watermark stands still, the commit times out, and heartbeats wait
     behind it; when it hears of its successor it sends everybody away, and what it had appended is cut off.

@@ -1,4 +1,4 @@
-"""Brokers of a replicated cluster fall behind, freeze, stop and start; topics come, grow and go."""
+"""Brokers of a replicated cluster that lag, pause, stop and start; topics that are created, grow and are deleted."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ from tests.helpers.replicated_stage import OF_G, OF_G_OF_3, SECOND, Stage, run
 # --- replicas and brokers --------------------------------------------------------------------------------------------
 
 
-def test_a_follower_that_hears_nothing_falls_out_of_the_in_sync_set() -> None:
-    """Cut off from one leader for longer than replica.lag.time.max.ms it is struck off there, and comes back after."""
+def test_a_follower_that_is_cut_off_leaves_the_in_sync_replicas() -> None:
+    """Cut off from one leader for longer than replica.lag.time.max.ms it leaves there, and joins again later."""
 
     async def story(stage: Stage) -> None:
         part = TopicPartition("t", 0)
@@ -52,7 +52,7 @@ def test_a_follower_that_hears_nothing_falls_out_of_the_in_sync_set() -> None:
 
 
 def test_a_frozen_broker_is_fenced_and_comes_back() -> None:
-    """Paused for half a minute it loses its session; when it goes on it is let in again, and follows."""
+    """Paused for half a minute it loses its session; when it resumes it is unfenced, and follows."""
 
     async def story(stage: Stage) -> None:
         frozen = stage.leader(TopicPartition("t", 0))
@@ -71,7 +71,7 @@ def test_a_frozen_broker_is_fenced_and_comes_back() -> None:
 
 
 def test_a_broker_that_stops_in_order_hands_over_first() -> None:
-    """No session has to run out: what it led is led elsewhere before it goes, and the group hardly notices."""
+    """Its leaderships move before it stops, without an expired session, and the group is hardly disturbed."""
 
     async def story(stage: Stage) -> None:
         stage.group(2)
@@ -103,7 +103,7 @@ def test_a_broker_that_stops_in_order_hands_over_first() -> None:
 @pytest.mark.parametrize("state", ["PreparingRebalance", "CompletingRebalance"])
 @pytest.mark.parametrize("how", ["crash", "stop", "move"])
 def test_a_coordinator_that_goes_during_a_rebalance_leaves_no_partition_without_an_owner(how: str, state: str) -> None:
-    """The next one has the group of before; whoever was under way joins again, and each partition has one owner."""
+    """The next coordinator loads the group; members in a rebalance join again, and each partition has one owner."""
 
     async def story(stage: Stage) -> None:
         members = stage.group(3, **{"session.timeout.ms": 6_000, "heartbeat.interval.ms": 2_000})
@@ -138,7 +138,7 @@ def test_a_coordinator_that_goes_during_a_rebalance_leaves_no_partition_without_
 
 
 def test_a_starting_broker_takes_no_connections_before_it_knows_the_cluster() -> None:
-    """Nobody is told by a newborn broker that there are no topics."""
+    """A broker without metadata does not answer that there are no topics."""
 
     async def story(stage: Stage) -> None:
         stage.cluster.crash_broker(1)
@@ -157,7 +157,7 @@ def test_a_starting_broker_takes_no_connections_before_it_knows_the_cluster() ->
 def test_a_broker_that_is_back_before_its_session_has_ended_serves_no_client(
     release: tuple[int, int], loads: bool
 ) -> None:
-    """It waits for the end of that session. Since 3.5 it loads meanwhile what it led, and gives it up when fenced."""
+    """It waits for the end of that session. Since 3.5 it loads its old leaderships, and drops them when fenced."""
 
     async def story(stage: Stage) -> None:
         stage.group(2)
@@ -185,7 +185,7 @@ def test_a_broker_that_is_back_before_its_session_has_ended_serves_no_client(
 
 
 def test_a_starting_broker_takes_no_connections_before_it_is_let_out_of_fencing() -> None:
-    """Registered, and with the metadata read as far as that, it stays closed until the controller has said so."""
+    """Registered and with current metadata, its port stays closed until the controller unfences it."""
 
     async def story(stage: Stage) -> None:
         stage.cluster.crash_broker(1)
@@ -217,7 +217,7 @@ def test_a_session_lasts_as_long_as_the_settings_say() -> None:
 
 
 def test_a_broker_that_cannot_reach_the_controller_stops_all_the_same() -> None:
-    """Nobody lets it go, so it waits five minutes and goes."""
+    """Without a permission of the controller it stops after five minutes."""
 
     async def story(stage: Stage) -> None:
         stage.cluster.network.inject(Isolate(Match(host="broker-1", peer="controller")))
@@ -231,7 +231,7 @@ def test_a_broker_that_cannot_reach_the_controller_stops_all_the_same() -> None:
 
 
 def test_a_refused_produce_with_acks_0_ends_the_connection() -> None:
-    """The producer wants no answer; that its leader has moved it learns from the broken connection."""
+    """The producer expects no response; the broken connection shows it that the leader has moved."""
 
     async def story(stage: Stage) -> None:
         leader = stage.leader(TopicPartition("t", 0))
@@ -247,7 +247,7 @@ def test_a_refused_produce_with_acks_0_ends_the_connection() -> None:
 
 
 def test_logs_may_be_files(tmp_path: Path) -> None:
-    """With a folder for storage each broker keeps Kafka's own files there, and finds them again when it restarts."""
+    """With a storage folder each broker has Kafka's files there, and finds them again after a restart."""
 
     async def story(stage: Stage) -> None:
         stage.cluster.set_rate("t", 20)
@@ -279,7 +279,7 @@ def test_logs_may_be_files(tmp_path: Path) -> None:
 
 
 def test_a_deleted_topic_takes_its_offsets_along() -> None:
-    """Every broker hears of it; the coordinator forgets what was committed to it."""
+    """The coordinator deletes the offsets committed for the topic."""
 
     async def story(stage: Stage) -> None:
         stage.cluster.create_topic("u", 1, replication=1)
@@ -317,8 +317,8 @@ def test_partitions_can_be_added_and_are_consumed() -> None:
     run(story)
 
 
-def test_idempotent_producers_get_ids_that_nobody_else_has() -> None:
-    """Whichever broker is asked; a transactional id is sent to the coordinator that is not here."""
+def test_idempotent_producers_get_unique_ids() -> None:
+    """Each broker allocates ids from its own blocks of a thousand."""
 
     async def story(stage: Stage) -> None:
         ids = [(await stage.ask(node, InitProducerIdRequest(None))).producer_id for node in (0, 1, 0, 3, 1)]
@@ -328,7 +328,7 @@ def test_idempotent_producers_get_ids_that_nobody_else_has() -> None:
 
 
 def test_wrong_numbers_are_refused() -> None:
-    """A topic that exists, weights that do not fit, a move to where no replica is."""
+    """An existing topic, weights of the wrong number, and a move to a broker without a replica raise errors."""
 
     async def story(stage: Stage) -> None:
         with pytest.raises(ValueError, match="3 weights for 2 partitions"):

@@ -1,4 +1,4 @@
-"""Short ways through a replicated cluster lead where the long ways lead: the same trace, to the last event."""
+"""The shortcuts for the usual case give the same trace as the general code."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from groupsim.members.settings import settings_from
 
 
 def story(level: Level, properties: dict[str, str]) -> list[Any]:
-    """A broker dies and comes back, another stands still for a while, and two consumers read on; all its events."""
+    """Run a cluster with a crash, a restart, a paused broker and two consumers; return all events."""
     events: list[Any] = []
 
     async def main(loop: VirtualLoop) -> None:
@@ -58,7 +58,7 @@ SHORT_WAYS = [
 def test_a_short_way_changes_nothing_in_the_trace(
     monkeypatch: pytest.MonkeyPatch, where: Any, name: str, never: Any, level: Level, properties: dict[str, str]
 ) -> None:
-    """With a short way closed everybody goes the long way round, and the trace is equal event by event."""
+    """Without a shortcut the general code runs, and the trace is equal event by event."""
     with_it = story(level, properties)
     closed = 0
 

@@ -16,7 +16,7 @@ Story = Callable[[TxnBench], Awaitable[None]]
 
 @pytest.fixture
 def on_txn() -> Callable[..., TxnBench]:
-    """Run an async story with a bench in virtual time: `on_txn(story, max_timeout_ms=…)`."""
+    """Run an async function with a bench in virtual time: `on_txn(story, max_timeout_ms=…)`."""
 
     def run(story: Story, **config: Any) -> TxnBench:
         made: list[TxnBench] = []

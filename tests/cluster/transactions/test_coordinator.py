@@ -1,4 +1,4 @@
-"""The transaction coordinator: what it answers, writes and sends, request by request."""
+"""The transaction coordinator: responses, records and markers, request by request."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Story = Any
 
 
 def test_a_transaction_is_committed(on_txn: Any) -> None:
-    """Init, add, end: the decision is written, every partition gets its marker, the end is written."""
+    """Init, add, end: the decision is written, every partition gets its marker, the completion is written."""
 
     async def story(bench: TxnBench) -> None:
         who = await bench.init()
@@ -77,7 +77,7 @@ def test_nothing_is_written_for_partitions_that_are_in_it(on_txn: Any) -> None:
 
 
 def test_a_second_producer_fences_the_first(on_txn: Any) -> None:
-    """InitProducerId by another raises the epoch; the first one's requests are refused."""
+    """InitProducerId of another producer raises the epoch; the first one's requests are refused."""
 
     async def story(bench: TxnBench) -> None:
         first = await bench.init()
@@ -91,7 +91,7 @@ def test_a_second_producer_fences_the_first(on_txn: Any) -> None:
 
 
 def test_a_second_producer_ends_what_the_first_left_open(on_txn: Any) -> None:
-    """With a transaction under way the newcomer hears CONCURRENT_TRANSACTIONS until it is aborted."""
+    """With an open transaction the new producer gets CONCURRENT_TRANSACTIONS until it is aborted."""
 
     async def story(bench: TxnBench) -> None:
         first = await bench.init()
@@ -107,7 +107,7 @@ def test_a_second_producer_ends_what_the_first_left_open(on_txn: Any) -> None:
 
 
 def test_a_producer_that_names_its_epoch_bumps_it(on_txn: Any) -> None:
-    """KIP-360: the present epoch is raised, a repetition is told the same again, an older one is fenced."""
+    """KIP-360: the current epoch is raised, a retry gets the same epoch again, an older epoch is fenced."""
 
     async def story(bench: TxnBench) -> None:
         who = await bench.init()
@@ -145,7 +145,7 @@ def test_when_epochs_run_out_a_fresh_id_is_given(on_txn: Any) -> None:
     ],
 )
 def test_ending_twice(on_txn: Any, committed: bool, again: bool, answer: ErrorCode) -> None:
-    """Saying the same end again is fine, another one is not."""
+    """A retry with the same outcome succeeds, another outcome is refused."""
 
     async def story(bench: TxnBench) -> None:
         who = await bench.init()
@@ -156,7 +156,7 @@ def test_ending_twice(on_txn: Any, committed: bool, again: bool, answer: ErrorCo
     on_txn(story)
 
 
-def test_while_markers_are_under_way_everything_waits(on_txn: Any) -> None:
+def test_requests_wait_while_markers_are_being_written(on_txn: Any) -> None:
     """Between decision and completion: CONCURRENT_TRANSACTIONS for the next transaction, the next end, and init."""
 
     async def story(bench: TxnBench) -> None:
@@ -172,7 +172,7 @@ def test_while_markers_are_under_way_everything_waits(on_txn: Any) -> None:
 
 
 def test_an_end_without_a_transaction_is_refused(on_txn: Any) -> None:
-    """EndTxn of an id that has begun nothing: INVALID_TXN_STATE; of an unknown one: INVALID_PRODUCER_ID_MAPPING."""
+    """EndTxn without a transaction: INVALID_TXN_STATE; of an unknown id: INVALID_PRODUCER_ID_MAPPING."""
 
     async def story(bench: TxnBench) -> None:
         assert await bench.end(InitProducerIdResponse(producer_id=1)) is ErrorCode.INVALID_PRODUCER_ID_MAPPING
@@ -182,7 +182,7 @@ def test_an_end_without_a_transaction_is_refused(on_txn: Any) -> None:
 
 
 def test_a_transaction_that_runs_too_long_is_aborted(on_txn: Any) -> None:
-    """At the first look after transaction.timeout.ms it is aborted under a higher epoch, and its producer fenced."""
+    """At the first check after transaction.timeout.ms it is aborted under a higher epoch, and its producer fenced."""
 
     async def story(bench: TxnBench) -> None:
         who = await bench.init(timeout_ms=15_000)
@@ -230,7 +230,7 @@ def test_an_id_nobody_uses_expires(on_txn: Any) -> None:
     ],
 )
 def test_a_failed_append_changes_nothing(on_txn: Any, failure: ErrorCode, answer: ErrorCode) -> None:
-    """The answer says what failed, the state is as before, and the request can be repeated."""
+    """The response has the error, the state is unchanged, and the request can be retried."""
 
     async def story(bench: TxnBench) -> None:
         who = await bench.init()
@@ -273,7 +273,7 @@ def test_the_completion_is_written_until_it_is(on_txn: Any) -> None:
 
 @pytest.mark.parametrize("trouble", [ErrorCode.NOT_LEADER_OR_FOLLOWER, ErrorCode.NOT_ENOUGH_REPLICAS, "drop"])
 def test_markers_are_sent_until_they_are_written(on_txn: Any, trouble: Any) -> None:
-    """A leader that refuses or is gone is asked again, wherever it is by then."""
+    """The markers are retried with the current leader if a leader refuses or is gone."""
 
     async def story(bench: TxnBench) -> None:
         who = await bench.init()
@@ -289,7 +289,7 @@ def test_markers_are_sent_until_they_are_written(on_txn: Any, trouble: Any) -> N
 
 
 def test_a_deleted_partition_needs_no_marker(on_txn: Any) -> None:
-    """A partition that no longer exists counts as done; one without a leader is waited for."""
+    """A deleted partition counts as written; for a partition without a leader the coordinator waits."""
 
     async def story(bench: TxnBench) -> None:
         who = await bench.init()
@@ -306,7 +306,7 @@ def test_a_deleted_partition_needs_no_marker(on_txn: Any) -> None:
 
 
 def test_another_coordinator_carries_on(on_txn: Any) -> None:
-    """What was decided before a fail-over is carried out by the next coordinator, from the log alone."""
+    """The next coordinator completes a decided transaction from the log alone."""
 
     async def story(bench: TxnBench) -> None:
         who = await bench.init()
@@ -326,7 +326,7 @@ def test_another_coordinator_carries_on(on_txn: Any) -> None:
 
 
 def test_a_coordinator_that_resigns_answers_what_waits(on_txn: Any) -> None:
-    """A request whose append is under way is told NOT_COORDINATOR; while loading COORDINATOR_LOAD_IN_PROGRESS."""
+    """A request with a pending append gets NOT_COORDINATOR; while loading COORDINATOR_LOAD_IN_PROGRESS."""
 
     async def story(bench: TxnBench) -> None:
         who = await bench.init()
@@ -343,7 +343,7 @@ def test_a_coordinator_that_resigns_answers_what_waits(on_txn: Any) -> None:
 
 
 def test_a_quiet_coordinator_costs_no_events(on_txn: Any) -> None:
-    """With no id known it plans no look; with a finished transaction only the expiry a week later."""
+    """Without ids it schedules no check; after a finished transaction only the expiry a week later."""
 
     async def story(bench: TxnBench) -> None:
         assert bench.coordinator._check is None
@@ -359,14 +359,14 @@ def test_a_quiet_coordinator_costs_no_events(on_txn: Any) -> None:
 
 
 def test_the_table_names_every_state() -> None:
-    """Every state has its predecessors, and what the table does not allow is refused by name."""
+    """Every state has its predecessors, and other transitions raise an error that names the states."""
     assert set(VALID_BEFORE) == set(TxnState)
     check(TxnState.ONGOING, TxnState.PREPARE_COMMIT)
     with pytest.raises(IllegalTransition, match="CompleteCommit cannot follow Ongoing"):
         check(TxnState.ONGOING, TxnState.COMPLETE_COMMIT)
 
 
-def test_without_a_transactional_id_anybody_gets_an_id(on_txn: Any) -> None:
+def test_without_a_transactional_id_every_producer_gets_an_id(on_txn: Any) -> None:
     """InitProducerId of an idempotent producer: a fresh id, epoch 0, nothing written."""
 
     async def story(bench: TxnBench) -> None:

@@ -49,7 +49,7 @@ def test_exactly_once_commits_offsets_of_the_group() -> None:
 
 
 def test_consumers_that_transform_exactly_once() -> None:
-    """Two members, one killed in the middle of its work: every input has one committed output, no more, no less."""
+    """Two members, one killed during a transaction: every input has exactly one committed output."""
 
     async def story(rig: Rig) -> None:
         rig.cluster.set_rate("in", 60)
@@ -69,7 +69,7 @@ def test_consumers_that_transform_exactly_once() -> None:
 
 
 def test_a_coordinator_that_dies_is_followed_by_another() -> None:
-    """The broker that coordinates dies in the middle: the producer finds the next, and all transactions end."""
+    """The coordinator's broker crashes: the producer finds the next coordinator, and all transactions end."""
 
     async def story(rig: Rig) -> None:
         load = Load("t", as_rate(100), weights=(1, 1, 1))
@@ -88,7 +88,7 @@ def test_a_coordinator_that_dies_is_followed_by_another() -> None:
 
 
 def test_what_a_dead_producer_left_open_is_aborted() -> None:
-    """Killed in a transaction, nobody takes over: after its timeout it is aborted, and readers go on."""
+    """The transaction of a killed producer is aborted after its timeout, and consumers go on."""
 
     async def story(rig: Rig) -> None:
         producer = rig.producer(loads=[Load("t", as_rate(100), weights=(1, 1, 1))])
@@ -124,7 +124,7 @@ def test_the_next_producer_fences_the_last() -> None:
 
 
 def test_with_too_few_replicas_of_its_log_the_coordinator_is_not_available() -> None:
-    """Below min.insync.replicas nothing is written, and the answer comes at once; with the others back all is well."""
+    """Below min.insync.replicas nothing is written, and the error comes at once; later requests succeed again."""
 
     async def story(rig: Rig) -> None:
         producer = rig.producer()
@@ -147,7 +147,7 @@ def test_with_too_few_replicas_of_its_log_the_coordinator_is_not_available() -> 
 
 
 def test_one_seed_one_trace() -> None:
-    """Two runs with transactions and a crash tell the same events."""
+    """Two runs with transactions and a crash have the same events."""
 
     async def story(rig: Rig) -> None:
         producer = rig.producer(loads=[Load("t", as_rate(50), weights=(1, 1, 1))], commit_every_us=SECOND)

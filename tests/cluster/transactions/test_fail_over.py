@@ -1,4 +1,4 @@
-"""Transactions when things go wrong at the worst moment: coordinators that die, zombies, transactions nobody ends."""
+"""Transactions under faults: coordinators that crash, zombies, transactions that are not ended."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def entered(events: list[TraceEvent], state: str) -> list[str | None]:
 
 
 def test_the_topic_is_made_when_it_is_first_asked_for() -> None:
-    """Without transactions there is no __transaction_state; the first producer has it made, with Kafka's settings."""
+    """Without transactions there is no __transaction_state; the first producer's request creates it."""
 
     async def story(rig: Rig) -> None:
         controller = rig.cluster.controller
@@ -42,7 +42,7 @@ def test_the_topic_is_made_when_it_is_first_asked_for() -> None:
 
 
 def test_a_coordinator_dies_between_the_decision_and_the_markers() -> None:
-    """PrepareCommit is written, no marker is: the next coordinator writes them, once each, and nothing is lost."""
+    """PrepareCommit is written, but no marker: the next coordinator writes each marker once, and nothing is lost."""
 
     async def story(rig: Rig) -> None:
         producer = rig.producer()
@@ -62,7 +62,7 @@ def test_a_coordinator_dies_between_the_decision_and_the_markers() -> None:
         await rig.loop.sleep(2 * SECOND)
         assert died
         living = next(node for node in rig.cluster.brokers if node != died[0])
-        for number in range(3):  # nobody knows yet that the broker is dead
+        for number in range(3):  # the crash is not noticed yet
             log = rig.cluster.log("t", number, living)
             assert not any(batch.is_control for batch in log.read(0, 1 << 40))
         await rig.loop.sleep(20 * SECOND)
@@ -79,7 +79,7 @@ def test_a_coordinator_dies_between_the_decision_and_the_markers() -> None:
 
 
 def test_pending_offsets_outlive_the_group_s_coordinator() -> None:
-    """It dies with offsets of an open transaction: its successor calls them unstable until the marker has come."""
+    """After its crash the next coordinator reports pending offsets as unstable until the marker has come."""
 
     async def story(rig: Rig) -> None:
         producer = rig.producer()
@@ -139,7 +139,7 @@ def test_a_zombie_is_fenced_by_its_generation(processing: str, pause_s: int, kno
 
 
 def test_a_transaction_that_takes_too_long_is_aborted() -> None:
-    """transaction.timeout.ms after its begin, though its producer lives: it is fenced when it comes to commit."""
+    """It is aborted transaction.timeout.ms after its begin; its live producer is fenced at the commit."""
 
     async def story(rig: Rig) -> None:
         load = Load("t", as_rate(100), weights=(1, 1, 1))
@@ -157,7 +157,7 @@ def test_a_transaction_that_takes_too_long_is_aborted() -> None:
 
 
 def test_read_committed_sees_nothing_of_an_aborted_transaction() -> None:
-    """Of committed, aborted and open transactions it is given the committed ones; read_uncommitted all of them."""
+    """Of committed, aborted and open transactions it gets the committed ones; read_uncommitted gets all."""
 
     async def story(rig: Rig) -> None:
         rig.reader("read_committed")
@@ -177,7 +177,7 @@ def test_read_committed_sees_nothing_of_an_aborted_transaction() -> None:
 
 
 def test_a_rolling_restart_costs_no_transaction() -> None:
-    """Each broker stops in good order and comes back: none of the transactions fails, in any life of a coordinator."""
+    """Each broker stops cleanly and restarts: no transaction fails."""
 
     async def story(rig: Rig) -> None:
         producer = rig.producer(loads=[Load("t", as_rate(30), weights=(1, 1, 1))], commit_every_us=SECOND)
@@ -200,7 +200,7 @@ def test_a_rolling_restart_costs_no_transaction() -> None:
 
 
 def test_loading_takes_as_long_as_the_log_is() -> None:
-    """The next coordinator answers COORDINATOR_LOAD_IN_PROGRESS while it reads what its partition holds."""
+    """The next coordinator answers COORDINATOR_LOAD_IN_PROGRESS while it reads its partition."""
 
     async def story(rig: Rig) -> None:
         producer = rig.producer(loads=[Load("t", as_rate(30), weights=(1, 1, 1))], commit_every_us=200_000)

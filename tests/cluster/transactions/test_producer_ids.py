@@ -1,4 +1,4 @@
-"""Producer ids: when the first block of a broker's life comes."""
+"""Producer ids: the time of a broker's first block."""
 
 from __future__ import annotations
 

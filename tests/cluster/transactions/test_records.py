@@ -72,7 +72,7 @@ def test_a_torn_value_says_where_it_ends(cut: int) -> None:
 
 
 def test_unknown_versions_and_states_are_refused() -> None:
-    """A version or a status nobody knows is named with its place."""
+    """The error for an unknown version or status names its place."""
     raw = encode_value(_EMPTY)
     with pytest.raises(ProtocolError, match="expected version 0 or 1, found 7"):
         decode_value("x", b"\x00\x07" + raw[2:])

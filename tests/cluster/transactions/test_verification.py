@@ -1,4 +1,4 @@
-"""Offsets are written to a partition only in a transaction that is under way and knows of it (KIP-890)."""
+"""Offsets are written to a partition only in an open transaction that has the partition (KIP-890)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ E = ErrorCode
 
 
 class NoLogs:
-    """Logs to which nobody has written."""
+    """Logs without records."""
 
     def log(self, partition: TopicPartition) -> None:
         return None
@@ -48,8 +48,8 @@ def test_offsets_that_are_in_no_transaction_are_refused(on_txn: Any) -> None:
     on_txn(story)
 
 
-def test_while_nobody_coordinates_offsets_are_taken(on_txn: Any) -> None:
-    """And so are those of version 5, whose broker adds them to the transaction itself."""
+def test_without_a_coordinator_offsets_are_accepted(on_txn: Any) -> None:
+    """So are those of version 5, in which the broker adds the partition to the transaction."""
 
     async def story(bench: TxnBench) -> None:
         who = await bench.init()
@@ -62,5 +62,5 @@ def test_while_nobody_coordinates_offsets_are_taken(on_txn: Any) -> None:
 
 @pytest.mark.parametrize(("release", "does"), [((3, 9), False), ((4, 0), True), ((4, 4), True)])
 def test_an_older_broker_verifies_nothing(release: tuple[int, ...], does: bool) -> None:
-    """Brokers before 4.0 are modelled without it."""
+    """Only brokers from 4.0 on verify."""
     assert Verification.is_done_by(release) is does

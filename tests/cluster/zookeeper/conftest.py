@@ -1,4 +1,4 @@
-"""A ZooKeeper on a network, and clients that speak to it by hand."""
+"""A ZooKeeper server on a network, and clients that send it single requests."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ SECOND = 1_000_000
 
 
 class ByHand:
-    """One client: every answer and event it gets, in the order they came, is in `heard`."""
+    """One client; `received` has its responses and events in the order of arrival."""
 
     def __init__(self, bench: Bench, host: str) -> None:
         self.loop = bench.loop
         self.link: Any = bench.cluster.network.connect(host, host, ZOOKEEPER_NODE, "zookeeper")
-        self.link.listen(self.heard_event, self.lost)
-        self.heard: list[Any] = []
+        self.link.listen(self.take_event, self.lost)
+        self.received: list[Any] = []
         self.losses: list[Disconnected] = []
 
-    def heard_event(self, event: WatchEvent) -> None:
-        self.heard.append(event)
+    def take_event(self, event: WatchEvent) -> None:
+        self.received.append(event)
 
     def lost(self, outcome: Disconnected) -> None:
         self.losses.append(outcome)
@@ -37,7 +37,7 @@ class ByHand:
     @property
     def events(self) -> list[WatchEvent]:
         """The events among them."""
-        return [one for one in self.heard if isinstance(one, WatchEvent)]
+        return [one for one in self.received if isinstance(one, WatchEvent)]
 
     async def ask(self, request: Any) -> Any:
         """Send, and wait for what comes back."""
@@ -45,7 +45,7 @@ class ByHand:
 
         def answered(outcome: Any) -> None:
             found.append(outcome)
-            self.heard.append(outcome)
+            self.received.append(outcome)
             done.set()
 
         self.link.send(request, answered, 3_600 * SECOND)
@@ -76,13 +76,13 @@ class Bench:
         return client
 
     def connect(self, host: str = "c") -> ByHand:
-        """A client that is connected and has no session yet."""
+        """Return a connected client without a session."""
         return ByHand(self, host)
 
 
 @pytest.fixture
 def on_bench() -> Callable[..., None]:
-    """Run an async story with a bench in virtual time."""
+    """Run an async function with a bench in virtual time."""
 
     def run(story: Callable[[Bench], Awaitable[None]], *, seed: int = 0) -> None:
         async def main(loop: Any) -> None:

@@ -1,4 +1,4 @@
-"""Sessions over the simulated network: signs of life, expiry at a tick, ephemeral nodes, events before answers."""
+"""Sessions over the simulated network: renewal, expiry at a tick, ephemeral nodes, events before responses."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_timeout_is_held_between_two_and_twenty_ticks(on_bench: Any) -> None:
 
 
 def test_a_silent_session_ends_at_the_next_tick_after_its_timeout(on_bench: Any) -> None:
-    """Last heard of at about 3 s, a session of 6 s ends at 10 s: a multiple of the tick, and not before 9 s."""
+    """With its last request at about 3 s, a session of 6 s expires at 10 s: at a tick, and not before 9 s."""
 
     async def story(bench: Any) -> None:
         client = await bench.client()
@@ -93,7 +93,7 @@ def test_closing_a_session_removes_its_nodes_at_once(on_bench: Any) -> None:
 
 
 def test_a_session_goes_on_over_another_connection(on_bench: Any) -> None:
-    """The nodes stay, and the connection before is cut."""
+    """The nodes stay, and the old connection is closed."""
 
     async def story(bench: Any) -> None:
         client = bench.connect()
@@ -109,7 +109,7 @@ def test_a_session_goes_on_over_another_connection(on_bench: Any) -> None:
 
 
 def test_an_expired_session_is_refused(on_bench: Any) -> None:
-    """Its connection is cut when it ends, and coming back is answered SESSION_EXPIRED."""
+    """Its connection is closed when it expires, and a reconnect is answered with SESSION_EXPIRED."""
 
     async def story(bench: Any) -> None:
         client = bench.connect()
@@ -122,7 +122,7 @@ def test_an_expired_session_is_refused(on_bench: Any) -> None:
 
 
 def test_a_paused_client_loses_its_session_and_learns_of_it_when_it_is_back(on_bench: Any) -> None:
-    """While its host stands still the end of the session is known to everybody but to itself."""
+    """While its host is paused, all other clients get the end of its session."""
 
     async def story(bench: Any) -> None:
         client = await bench.client("c")
@@ -139,7 +139,7 @@ def test_a_paused_client_loses_its_session_and_learns_of_it_when_it_is_back(on_b
 
 
 def test_an_event_comes_before_the_answer_that_shows_the_change(on_bench: Any) -> None:
-    """For a hundred changes by another, the watcher hears of each before it can read it."""
+    """For a hundred changes by another client, the watcher gets each event before it can read the change."""
 
     async def story(bench: Any) -> None:
         writer, reader = await bench.client("w"), await bench.client("r")
@@ -149,7 +149,7 @@ def test_an_event_comes_before_the_answer_that_shows_the_change(on_bench: Any) -
             bench.loop.host("w").start_soon(writer.ask, SetData("/a", str(number)), name="write")
             while (await reader.ask(GetData("/a"))).data != str(number):
                 pass
-            assert isinstance(reader.heard[-2], WatchEvent) or isinstance(reader.heard[-3], WatchEvent)
+            assert isinstance(reader.received[-2], WatchEvent) or isinstance(reader.received[-3], WatchEvent)
             assert len(reader.events) == number + 1
 
     on_bench(story)
@@ -170,7 +170,7 @@ def test_a_refused_write_says_why(on_bench: Any) -> None:
 
 
 def test_a_frozen_server_finds_what_came_meanwhile_before_it_ends_sessions(on_bench: Any) -> None:
-    """Pings in its buffers count: nobody is thrown out by its own standstill."""
+    """Pings in its buffers count: the server's own pause expires no session."""
 
     async def story(bench: Any) -> None:
         client = await bench.client()
@@ -199,8 +199,8 @@ def test_a_host_can_be_cut_off_from_zookeeper_alone(on_bench: Any) -> None:
     on_bench(story)
 
 
-def test_members_are_told_of_in_the_trace(on_bench: Any) -> None:
-    """A node under a group's ids is a member, from its creation to its end."""
+def test_members_are_emitted_in_the_trace(on_bench: Any) -> None:
+    """A node under a group's ids is a member from its creation to its deletion."""
 
     async def story(bench: Any) -> None:
         client = await bench.client("c")
@@ -208,8 +208,10 @@ def test_members_are_told_of_in_the_trace(on_bench: Any) -> None:
             await client.ask(Create(path))
         await client.ask(Create("/consumers/g/ids/g_c-0-1", ephemeral=True))
         await bench.loop.sleep(9 * SECOND)
-        told = [(e.kind.value, e.group, e.member, e.reason) for e in bench.events if e.kind.value.startswith("member.")]
-        assert told == [
+        emitted = [
+            (e.kind.value, e.group, e.member, e.reason) for e in bench.events if e.kind.value.startswith("member.")
+        ]
+        assert emitted == [
             ("member.added", "g", "g_c-0-1", None),
             ("member.removed", "g", "g_c-0-1", "session-expired"),
         ]

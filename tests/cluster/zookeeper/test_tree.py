@@ -1,4 +1,4 @@
-"""Znodes: who may be where, versions, and the numbers of changes."""
+"""Znodes: parents and children, versions, and zxids."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_children_are_listed_in_order() -> None:
 
 
 def test_every_change_has_a_larger_number() -> None:
-    """Creation, data and children each leave their mark where it belongs."""
+    """Creation, data and children each set the zxid of their own."""
     made = tree("/a")
     created = made.get("/a").created
     made.set_data("/a", "x")

@@ -1,4 +1,4 @@
-"""Watches fire once, in the right sort, and what was missed fires after a reconnect."""
+"""Watches fire once and by their kind, and missed changes fire after a reconnect."""
 
 from __future__ import annotations
 
@@ -8,72 +8,72 @@ from groupsim.protocol.messages.zookeeper import EventType, SetWatches, WatchEve
 
 
 class Ear:
-    """Somebody who can be told."""
+    """A watcher that collects its events."""
 
     def __init__(self) -> None:
-        self.heard: list[tuple[str, str]] = []
+        self.received: list[tuple[str, str]] = []
 
     def push(self, event: WatchEvent) -> None:
-        self.heard.append((event.type.value, event.path))
+        self.received.append((event.type.value, event.path))
 
 
 def test_a_watch_fires_once() -> None:
-    """The second change is told to nobody."""
+    """The second change fires no event."""
     watches, ear = Watches(), Ear()
     watches.on_data("/a", ear)
     watches.changed("/a", 1)
     watches.changed("/a", 2)
-    assert ear.heard == [("NodeDataChanged", "/a")]
+    assert ear.received == [("NodeDataChanged", "/a")]
 
 
-def test_asking_twice_is_told_once() -> None:
-    """A watcher has one watch of a sort on a path."""
+def test_a_watch_set_twice_fires_once() -> None:
+    """A watcher has one watch of a kind on a path."""
     watches, ear = Watches(), Ear()
     watches.on_data("/a", ear)
     watches.on_data("/a", ear)
     watches.changed("/a", 1)
-    assert (len(ear.heard), watches.count) == (1, 0)
+    assert (len(ear.received), watches.count) == (1, 0)
 
 
-def test_a_new_child_is_told_to_who_watches_children() -> None:
-    """Who watches the parent's data hears nothing."""
+def test_a_new_child_fires_child_watches() -> None:
+    """A data watch on the parent does not fire."""
     watches, of_data, of_children = Watches(), Ear(), Ear()
     watches.on_data("/a", of_data)
     watches.on_children("/a", of_children)
     watches.created("/a/b", 1)
-    assert (of_data.heard, of_children.heard) == ([], [("NodeChildrenChanged", "/a")])
+    assert (of_data.received, of_children.received) == ([], [("NodeChildrenChanged", "/a")])
 
 
-def test_a_deletion_is_told_once_to_who_watches_both_sorts() -> None:
-    """Node and children watched by one: one event, none left."""
+def test_a_deletion_fires_once_for_a_watcher_of_both_kinds() -> None:
+    """A watcher with a data and a child watch gets one event, and no watch is left."""
     watches, ear = Watches(), Ear()
     watches.on_data("/a", ear)
     watches.on_children("/a", ear)
     watches.deleted("/a", 1)
-    assert ear.heard == [("NodeDeleted", "/a")]
+    assert ear.received == [("NodeDeleted", "/a")]
     assert watches.count == 0
 
 
 def test_a_watch_waits_for_a_node_to_be_created() -> None:
-    """What Exists leaves on nothing fires at the creation."""
+    """A watch of Exists on a missing node fires at its creation."""
     watches, ear = Watches(), Ear()
     watches.on_data("/a", ear)
     watches.created("/a", 1)
-    assert ear.heard == [("NodeCreated", "/a")]
+    assert ear.received == [("NodeCreated", "/a")]
 
 
 def test_a_connection_takes_its_watches_with_it() -> None:
-    """Others keep theirs."""
+    """The watches of other connections stay."""
     watches, gone, stays = Watches(), Ear(), Ear()
     watches.on_data("/a", gone)
     watches.on_data("/a", stays)
     watches.forget(gone)
     watches.changed("/a", 1)
-    assert (gone.heard, len(stays.heard)) == ([], 1)
+    assert (gone.received, len(stays.received)) == ([], 1)
 
 
 def test_after_a_reconnect_what_was_missed_fires_at_once() -> None:
-    """Changed data, changed children, a node gone and one that came; what has not changed is watched again."""
+    """Changed data, changed children, a deleted and a new node fire; unchanged nodes are watched again."""
     tree, watches, ear = Tree(), Watches(), Ear()
     for path in ("/data", "/children", "/same", "/gone"):
         tree.create(path, "")
@@ -83,7 +83,7 @@ def test_after_a_reconnect_what_was_missed_fires_at_once() -> None:
     tree.delete("/gone")
     tree.create("/new", "")
     watches.restore(SetWatches(seen, ("/data", "/gone", "/same"), ("/new",), ("/children", "/same")), tree, ear)
-    assert ear.heard == [
+    assert ear.received == [
         (EventType.DATA_CHANGED, "/data"),
         (EventType.DELETED, "/gone"),
         (EventType.CREATED, "/new"),
