@@ -13,7 +13,7 @@ from groupsim.cluster.config.loading_cost import LoadingCost
 from groupsim.cluster.config.log import LogConfig
 from groupsim.cluster.log.log import PartitionLog
 from groupsim.cluster.log.memory import MemoryStore
-from groupsim.cluster.transactions.wiring import StateTopic
+from groupsim.cluster.transactions.wiring import TransactionStateLog
 from groupsim.coordinator.base.records import GroupRecord, GroupValue, OffsetRecord, OffsetValue, StoredMember
 from groupsim.coordinator.testing import Bench, offsets_of
 from groupsim.protocol.basics import TopicPartition
@@ -79,5 +79,5 @@ def test_transactions_of_all_segments_are_loaded() -> None:
     for number in range(COUNT):
         log.append([batch_of([LogRecord(0, b"key %d" % number, b"value")], NOW_MS)], 0, NOW_MS)
     assert len(log.store.segments) > 1
-    read = StateTopic(NOBODY, NOBODY, replicas_of(log), 5_000).read(0)
+    read = TransactionStateLog(NOBODY, NOBODY, replicas_of(log), 5_000).read(0)
     assert [record.key for record in read] == [b"key %d" % number for number in range(COUNT)]
