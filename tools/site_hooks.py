@@ -21,12 +21,10 @@ ADOPTED = {"contributing.md": "CONTRIBUTING.md", "changelog.md": "CHANGELOG.md"}
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 MERMAID = re.compile(r"^```mermaid\n.*?^```$", re.MULTILINE | re.DOTALL)
 FENCED = re.compile(r"(^```.*?^```$)", re.MULTILINE | re.DOTALL)
-WIDE = {"how-a-rebalance-works.md", "protocols.md"}  # as wide as the screen, for two players beside each other
-TABLES = (
-    "fidelity/",
-    "answers.md",
-    "states.md",
-)  # pages of tables of five columns, which have the room of the contents
+#: Pages as wide as the screen, for two players beside each other or seven columns.
+WIDE = {"how-a-rebalance-works.md", "protocols.md", "answers.md"}
+#: Pages of tables of five columns, which have the room of the contents.
+TABLES = ("fidelity/", "states.md")
 TESTED = re.compile(r"`(tests/[\w/]+\.py)::test_(\w+)`")
 NAMED = re.compile(r"\[(?:docs/)?([\w-]+)\.md\](?=\()")
 NESTED = re.compile(r"^  (?=- )", re.MULTILINE)
