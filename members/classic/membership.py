@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 from groupsim.eventloop.trace.events import Kind
 from groupsim.members.classic.away import away_of
 from groupsim.members.classic.heartbeat import Heartbeat
-from groupsim.members.classic.joining import Joining
 from groupsim.members.classic.main_thread_heartbeat import MainThreadHeartbeat
 from groupsim.members.classic.ownership import Ownership
 from groupsim.members.classic.poll_clock import PollClock
+from groupsim.members.classic.rebalance import Joining
 from groupsim.members.classic.stages import Stage
 from groupsim.members.generation import NO_MEMBERSHIP, ClientState, Generation
 from groupsim.members.ports import Ports

@@ -22,16 +22,16 @@ from groupsim.members.behaviour import Behaviour
 from groupsim.members.classic.membership import ClassicMembership
 from groupsim.members.classic.ownership import CALLBACKS, Ownership, common_protocol
 from groupsim.members.commit.committer import Committer
-from groupsim.members.consumer.leaving import close_process
+from groupsim.members.consumer.leave import close_process
 from groupsim.members.consumer.poll_loop import PollLoop
 from groupsim.members.consumer.rounds import Rounds
 from groupsim.members.consumer.workers import StuckWorkers
 from groupsim.members.coordinator_client import CoordinatorClient
 from groupsim.members.failures import ClientFailure, PluginErrors
 from groupsim.members.fetch.fetcher import PullFetcher
-from groupsim.members.fetch.fetching import Fetcher
 from groupsim.members.fetch.light import LightFetcher
-from groupsim.members.fetch.pushed import PushedFetcher
+from groupsim.members.fetch.positions import Fetcher
+from groupsim.members.fetch.push_fetcher import PushedFetcher
 from groupsim.members.generation import NO_MEMBERSHIP, ClientState
 from groupsim.members.leaders import Leaders
 from groupsim.members.links import Links

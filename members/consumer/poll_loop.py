@@ -16,7 +16,7 @@ from typing import Any
 
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.randomness import Stream
-from groupsim.members.consumer.leaving import unsubscribe
+from groupsim.members.consumer.leave import unsubscribe
 from groupsim.members.consumer.rounds import Found, Rounds
 from groupsim.members.failures import ClientFailure
 from groupsim.members.interfaces import Fetched, GroupMetadata, Verdict

@@ -23,8 +23,8 @@ from collections.abc import Iterable
 
 from groupsim.eventloop.units import MS_US
 from groupsim.members.fetch.completed import Run, contents, records_in
-from groupsim.members.fetch.fetching import Fetcher, no_offset
 from groupsim.members.fetch.flights import Flights
+from groupsim.members.fetch.positions import Fetcher, no_offset
 from groupsim.members.fetch.refusals import NAMES_LEADER, handle
 from groupsim.members.fetch.resets import Resets
 from groupsim.members.fetch.state import NO_REPLICA, FetchState, Flight, PartitionState

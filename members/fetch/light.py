@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import partial
 
-from groupsim.members.fetch.fetching import Fetcher, no_offset
+from groupsim.members.fetch.positions import Fetcher, no_offset
 from groupsim.members.interfaces import Data, Fetched, FetchFailed
 from groupsim.members.member import Member
 from groupsim.protocol.messages.group import NO_OFFSET, FetchedOffset, TopicPartition

@@ -30,7 +30,7 @@ from groupsim.protocol.messages.transactions import InitProducerIdRequest, InitP
 
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import EventLoop, Host
-    from groupsim.members.producer.lanes import Lane, Pending
+    from groupsim.members.producer.accumulator import Lane, Pending
     from groupsim.members.producer.settings import ProducerSettings
     from groupsim.members.producer.wires import Wires
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from groupsim.eventloop.units import MS_US
+from groupsim.members.producer.accumulator import NEVER, Lane, Pending, Pool
 from groupsim.members.producer.failures import LATE_US, Failures, why_fatal
 from groupsim.members.producer.identity import Idempotent, Nobody
-from groupsim.members.producer.lanes import NEVER, Lane, Pending, Pool
 from groupsim.members.producer.load import Load
 from groupsim.members.producer.partitioners import Sticky, partition_for_key
 from groupsim.members.producer.sender import Sender

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.units import MS_US
 from groupsim.members.interfaces import Disconnected, Outcome
-from groupsim.members.producer.lanes import NEVER, Lane, Pending
+from groupsim.members.producer.accumulator import NEVER, Lane, Pending
 from groupsim.members.producer.reactions import ProduceReaction, reaction
 from groupsim.members.producer.wires import PRODUCE, Waits
 from groupsim.protocol.batch.batch import NO_SEQUENCE

@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from groupsim.eventloop.distributions import exponential
-from groupsim.members.producer.lanes import NEVER, Lane, Share
+from groupsim.members.producer.accumulator import NEVER, Lane, Share
 from groupsim.members.producer.load import Arriving, Load
 from groupsim.members.producer.partitioners import RoundRobin, Sticky, partition_for_key
 from groupsim.members.producer.sizes import capacity, record_bytes

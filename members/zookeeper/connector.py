@@ -31,8 +31,8 @@ from groupsim.members.failures import ClientFailure
 from groupsim.members.generation import Generation
 from groupsim.members.member import Member
 from groupsim.members.zookeeper.assignors import CannotDecide
-from groupsim.members.zookeeper.deciding import GroupReader
 from groupsim.members.zookeeper.fetchers import FromZookeeper
+from groupsim.members.zookeeper.group_reader import GroupReader
 from groupsim.members.zookeeper.lock import Lock
 from groupsim.members.zookeeper.nodes import claim, create, read, remove
 from groupsim.members.zookeeper.offsets import Offsets

@@ -9,7 +9,7 @@ from groupsim.members.classic.membership import ClassicMembership
 from groupsim.members.classic.ownership import Ownership
 from groupsim.members.consumer.consumer import FAILED, STOPPED, Consumer
 from groupsim.members.failures import ClientFailure
-from groupsim.members.fetch.fetching import Fetcher
+from groupsim.members.fetch.positions import Fetcher
 from groupsim.members.member import Member
 from groupsim.members.subscription import Pattern, Topics
 from groupsim.members.zookeeper.connector import Connector

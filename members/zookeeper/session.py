@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from groupsim.eventloop.units import MS_US
 from groupsim.members.interfaces import Connection, Disconnected, Outcome
-from groupsim.members.zookeeper.watching import Listener, Watching
+from groupsim.members.zookeeper.watches import Listener, Watching
 from groupsim.protocol.messages.zookeeper import (
     CloseSession,
     OpenSession,

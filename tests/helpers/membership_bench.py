@@ -30,7 +30,7 @@ from groupsim.members.classic.ownership import Ownership
 from groupsim.members.commit.committer import Committer
 from groupsim.members.coordinator_client import CoordinatorClient
 from groupsim.members.failures import PluginErrors
-from groupsim.members.fetch.fetching import Fetcher
+from groupsim.members.fetch.positions import Fetcher
 from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.members.links import Links
 from groupsim.members.member import Member

@@ -7,7 +7,7 @@ from typing import Any
 from attrs import evolve
 
 from groupsim.members.commit.committer import Committer
-from groupsim.members.fetch.fetching import Fetcher
+from groupsim.members.fetch.positions import Fetcher
 from groupsim.members.profiles.reactions import Reaction
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import NO_OFFSET, Api

@@ -8,9 +8,9 @@ from typing import Any
 from groupsim.members.classic.ownership import Ownership
 from groupsim.members.commit.attempt import Attempt
 from groupsim.members.commit.committer import Committer
-from groupsim.members.fetch import fetching
+from groupsim.members.fetch import positions
 from groupsim.members.fetch.fetcher import PullFetcher
-from groupsim.members.fetch.fetching import Fetcher
+from groupsim.members.fetch.positions import Fetcher
 from groupsim.members.generation import ClientState
 from groupsim.members.member import Member
 from groupsim.protocol.messages.group import FetchedOffset, TopicPartition
@@ -171,4 +171,4 @@ def reset_before_committed(patch: Patcher) -> None:
 
 def unstable_fetch(patch: Patcher) -> None:
     """franz-go 9dde6ad8: OffsetFetch does not wait for open transactions."""
-    patch.setattr(fetching, "_STABLE_SINCE", 1_000)
+    patch.setattr(positions, "_STABLE_SINCE", 1_000)

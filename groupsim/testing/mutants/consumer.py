@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
-from groupsim.members.classic import heartbeat, joining, ownership
+from groupsim.members.classic import heartbeat, ownership
+from groupsim.members.classic import rebalance as joining
 from groupsim.members.classic.heartbeat import Heartbeat
-from groupsim.members.classic.joining import Joining
 from groupsim.members.classic.leader import Leader
+from groupsim.members.classic.rebalance import Joining
 from groupsim.members.classic.stages import Stage
 from groupsim.members.commit.attempt import CommitResult
 from groupsim.members.commit.before_rebalance import CommitBefore
@@ -18,7 +19,7 @@ from groupsim.members.commit.committer import Committer
 from groupsim.members.consumer import consumer
 from groupsim.members.coordinator_client import CoordinatorClient
 from groupsim.members.failures import ClientFailure
-from groupsim.members.fetch.fetching import Fetcher
+from groupsim.members.fetch.positions import Fetcher
 from groupsim.members.member import Member
 from groupsim.members.metadata import MetadataView
 from groupsim.members.profiles.reactions import Reaction

@@ -18,15 +18,15 @@ from groupsim.coordinator.base.records import GroupRecord, OffsetRecord
 from groupsim.coordinator.classic import commit, heartbeat, join, leave, sync
 from groupsim.coordinator.classic.entry_points import ClassicGroup
 from groupsim.coordinator.runtime import CoordinatorRuntime
-from groupsim.members.classic.joining import Joining
 from groupsim.members.classic.leader import Leader
 from groupsim.members.classic.membership import ClassicMembership
 from groupsim.members.classic.ownership import Ownership
 from groupsim.members.classic.poll_clock import PollClock
 from groupsim.members.classic.reasons import LEAVING
+from groupsim.members.classic.rebalance import Joining
 from groupsim.members.classic.stages import Stage
-from groupsim.members.consumer.leaving import CLOSED
-from groupsim.members.fetch.fetching import Fetcher
+from groupsim.members.consumer.leave import CLOSED
+from groupsim.members.fetch.positions import Fetcher
 from groupsim.members.member import Member
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import LeftMember, OffsetFetchRequest

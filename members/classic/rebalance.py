@@ -38,8 +38,8 @@ from groupsim.members.classic.reasons import (
     shown,
 )
 from groupsim.members.classic.requests import join_request, leave_request, sync_request
-from groupsim.members.classic.resyncing import Resync, ignore, refused
 from groupsim.members.classic.stages import Stage
+from groupsim.members.classic.sync_retry import Resync, ignore, refused
 from groupsim.members.classic.topics_ready import TopicsReady
 from groupsim.members.failures import ClientFailure, unanswered
 from groupsim.members.generation import ClientState, Generation, generation_of
