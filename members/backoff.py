@@ -1,7 +1,7 @@
-"""How long to wait before the next attempt.
+"""Waits before the next attempt.
 
-Java since 3.7: 100 ms doubling up to 1,000 ms, each ±20 % (the result capped); before that, and in most other
-libraries, a constant `retry.backoff.ms`. Source: `ExponentialBackoff`; classic-protocol reference, section 4.1.
+Java since 3.7 doubles 100 ms up to 1,000 ms, each ±20 % and capped (KIP-580); older Java and most other libraries wait
+a constant `retry.backoff.ms`. Source: `ExponentialBackoff`; classic-protocol reference, section 4.1.
 """
 
 from __future__ import annotations
@@ -23,19 +23,21 @@ _MOST_DOUBLINGS = 20
 class Backoff:
     """The waits of one kind of attempt; `reset` after a success."""
 
-    __slots__ = ("_attempts", "_base_us", "_exponential", "_luck", "_max_us", "_stream")
+    __slots__ = ("_attempts", "_base_us", "_exponential", "_max_us", "_new_stream", "_stream")
 
-    def __init__(self, settings: ConsumerSettings, profile: ClientProfile, luck: Callable[[], Stream]) -> None:
+    def __init__(self, settings: ConsumerSettings, profile: ClientProfile, new_stream: Callable[[], Stream]) -> None:
         self._range(settings.retry_backoff_ms, settings.retry_backoff_max_ms)
         self._exponential = profile.retries.exponential
-        self._luck = luck  # most members never wait: the stream is made when it is needed
+        self._new_stream = new_stream  # called at the first wait: most members never wait
         self._stream: Stream | None = None
         self._attempts = 0
 
     @classmethod
-    def of_connections(cls, settings: ConsumerSettings, profile: ClientProfile, luck: Callable[[], Stream]) -> Backoff:
-        """The waits before a broker is connected to again: reconnect.backoff.ms, growing in every library (KIP-144)."""
-        made = cls(settings, profile, luck)
+    def of_connections(
+        cls, settings: ConsumerSettings, profile: ClientProfile, new_stream: Callable[[], Stream]
+    ) -> Backoff:
+        """Return the waits before a reconnect: reconnect.backoff.ms, which grows in every library (KIP-144)."""
+        made = cls(settings, profile, new_stream)
         made._range(settings.reconnect_backoff_ms, settings.reconnect_backoff_max_ms)
         made._exponential = True
         return made
@@ -45,15 +47,15 @@ class Backoff:
         self._max_us = max(self._base_us, max_ms * MS_US)
 
     def reset(self) -> None:
-        """Begin again with the shortest wait."""
+        """Restart at the shortest wait."""
         self._attempts = 0
 
     def next_us(self) -> int:
-        """The wait before the next attempt."""
+        """Return the wait before the next attempt, in microseconds."""
         if not self._exponential or not self._base_us:
             return self._base_us
         doubled = min(self._base_us << min(self._attempts, _MOST_DOUBLINGS), self._max_us)
         self._attempts += 1
         spread = doubled * _JITTER_PERCENT // 100
-        stream = self._stream = self._stream or self._luck()
+        stream = self._stream = self._stream or self._new_stream()
         return min(doubled - spread + stream.below(2 * spread + 1), self._max_us)

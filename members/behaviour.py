@@ -1,8 +1,8 @@
-"""What the application around a consumer does: how long it works, sleeps and blocks, and when it commits.
+"""The application around a consumer: how long it works, sleeps and blocks, and when it commits.
 
-Durations are distributions, drawn from named streams, so that two runs that differ in one setting see the same luck.
-The time one record takes belongs to its partition and offset: whoever processes it, and in whatever batch, it takes
-as long. Sources: user-needs reference, sections 4.1 and 4.2; classic-protocol reference, sections 4.3, 4.8, 4.10.
+Durations are distributions that are drawn from named streams, so two runs that differ in one setting draw the same
+values. The processing time of a record depends on partition and offset alone, not on the member or the batch. Sources:
+user-needs reference, sections 4.1 and 4.2; classic-protocol reference, sections 4.3, 4.8, 4.10.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from groupsim.eventloop.randomness import Stream
     from groupsim.members.interfaces import InTransaction
 
-_BLOCK = 64  # records whose times come from one stream
-_AHEAD = 7  # how many more are drawn, when one is
+_BLOCK = 64  # records that share one stream of processing times
+_AHEAD = 7  # times drawn ahead with each one that is needed
 _LARGEST_WORD = (1 << 64) - 1
 
 
 class CommitPolicy(StrEnum):
-    """When offsets are committed. AUTO leaves it to enable.auto.commit."""
+    """When the application commits offsets. AUTO leaves that to enable.auto.commit."""
 
     AUTO = "auto"
     SYNC_AFTER_BATCH = "sync-after-batch"
@@ -38,37 +38,38 @@ class CommitPolicy(StrEnum):
 
 
 class Stuck(StrEnum):
-    """Deliberate defects of a client, for incidents whose client was broken."""
+    """Deliberate defects, for incidents that a broken client caused."""
 
     NEVER_HEARTBEAT = "never-heartbeat"
     NEVER_SYNC = "never-sync"
     NEVER_REJOIN = "never-rejoin"
 
 
-def _distribution(said: Distribution | str | None) -> Distribution | None:
-    return parse_distribution(said) if isinstance(said, str) else said
+def _distribution(given: Distribution | str | None) -> Distribution | None:
+    return parse_distribution(given) if isinstance(given, str) else given
 
 
 @frozen
 class Behaviour:
-    """One application. None means: takes no time. Durations are drawn in microseconds, and may be written as text:
+    """One application. None means no time. Durations are drawn in microseconds, and may be written as text:
     `processing="5ms"`, `on_revoked="uniform(1s, 30s)"`.
 
         processing         time for each record
         per_batch          time for a batch of a partition, on top of its records
-        poll_timeout       `poll` returns empty-handed after this; None: one long wait
+        poll_timeout       timeout after which `poll` returns no records; None: one long wait
         poll_gap           between a batch (with `poll_timeout` set: between any two polls) and the next poll
         on_assigned, on_revoked, on_lost    time that the callback takes
         assignor_time      how long the leader computes an assignment
         commit             when it commits: "auto", "sync-after-batch", "async-after-batch", "on-revoke", "never"
-        on_error           what it does about an exception out of poll: "stop", "retry", "retry-all"; None: what
-                           the usual application of its library does (`ClientProfile.error_loop`)
-        error_pause_us     how long it waits then, before it polls again; None: likewise
-        on_commit_failure  what it does when commitSync throws: logs that and goes on polling, unless told
-        enforce_rebalance_every    it asks for a rebalance again and again, with this time between (ClickHouse #33433)
-        stuck              defects on purpose: "never-heartbeat", "never-sync", "never-rejoin"
-        push_buffer        records are pushed, not pulled, into so many bytes; the process dies of more (`pull.pushed`)
-        exactly_once       awaited with the records of each poll, in whose place it commits (`producer.eos`)
+        on_error           reaction to an exception out of poll: "stop", "retry", "retry-all"; None: that of the
+                           usual application of the library (`ClientProfile.error_loop`)
+        error_pause_us     wait before the next poll after such an exception; None: likewise
+        on_commit_failure  reaction to an exception out of commitSync; by default it is logged and polling goes on
+        enforce_rebalance_every    interval at which the application enforces a rebalance (ClickHouse #33433)
+        stuck              deliberate defects: "never-heartbeat", "never-sync", "never-rejoin"
+        push_buffer        bytes of a buffer that records are pushed into; the process dies when it overflows
+                           (`fetch.push_fetcher`)
+        exactly_once       awaited with the records of each poll; it commits in place of the consumer (`producer.eos`)
     """
 
     processing: Distribution | None = field(default=None, converter=_distribution)
@@ -90,7 +91,7 @@ class Behaviour:
 
 
 class ProcessingTimes:
-    """How long records take, by partition and offset."""
+    """Processing times of records, by partition and offset."""
 
     __slots__ = ("_blocks", "_known", "_loop")
 
@@ -100,7 +101,7 @@ class ProcessingTimes:
         self._known: tuple[Distribution, int | None] | None = None
 
     def records_us(self, distribution: Distribution, partition: TopicPartition, base: int, count: int) -> int:
-        """The time that offsets `base` … `base + count - 1` take together."""
+        """Return the time that offsets `base` … `base + count - 1` take together."""
         known = self._known
         if known is None or known[0] is not distribution:
             known = self._known = distribution, _constant_us(distribution)
@@ -118,11 +119,11 @@ class ProcessingTimes:
         return total
 
     def batch_us(self, distribution: Distribution, partition: TopicPartition, base: int) -> int:
-        """The time a batch that begins at `base` takes on top of its records."""
+        """Return the time that a batch starting at `base` takes on top of its records."""
         return distribution.draw(self._loop.stream("per-batch", f"{partition}@{base}"))
 
     def _block(self, distribution: Distribution, partition: TopicPartition, number: int, upto: int) -> list[int]:
-        """The times of a block's records, the first `upto` at least: who takes a partition over needs a few of them."""
+        """Return the times of a block's records, at least the first `upto`: a new owner needs only a few of them."""
         held = self._blocks.get(partition)
         if held is None or held[0] != number or held[1] is not distribution:
             stream = self._loop.stream("processing", f"{partition}@{number * _BLOCK}")
@@ -134,6 +135,6 @@ class ProcessingTimes:
 
 
 def _constant_us(distribution: Distribution) -> int | None:
-    """The one duration of a constant distribution, which needs no luck; None for others."""
+    """Return the duration of a constant distribution, which needs no draw; None for others."""
     least, most = distribution.quantile(0), distribution.quantile(_LARGEST_WORD)
     return least if least == most else None

@@ -1,8 +1,8 @@
-"""Finding the coordinator and talking to it.
+"""Discovery of the group coordinator, and requests to it.
 
-All of it is events: a look-up may be started by the poll loop or by the heartbeat, and goes on whatever the
-application does meanwhile. Marking the coordinator unknown keeps generation and member id (classic-protocol reference,
-section 4.4).
+The poll loop or the heartbeat starts a look-up; it goes on as events while the application works. Marking the
+coordinator unknown keeps generation and member id (`AbstractCoordinator.markCoordinatorUnknown`; classic-protocol
+reference, section 4.4).
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Api, FindCoordinatorRequest, FindCoordinatorResponse, Request
 
 APART = "coordinator"
-_BACKOFF = "coordinator-backoff"  # what its luck is drawn for
+_BACKOFF = "coordinator-backoff"  # the purpose of its random stream
 
 
 class CoordinatorClient:
-    """The group's coordinator as this client knows it."""
+    """The group coordinator as this client knows it."""
 
     __slots__ = (
         "_asked_node",
@@ -45,21 +45,24 @@ class CoordinatorClient:
 
     def __init__(self, member: Member) -> None:
         self._member = member
-        #: The connection to the coordinator, None while there is none known; it may be closed.
+        #: The connection to the coordinator; None while it is unknown. It may be closed.
         self.link: Connection | None = None
-        self.node = -1  #: the broker that `link` goes to, or went to last
-        self._busy = False  # a look-up is in flight, or waits out its backoff
+        self.node = -1  #: node id of the last known coordinator
+        self._busy = False  # a look-up is in flight, or waits for its backoff
         self._purpose = SHARED if member.profile.coordinator.shared_connection else APART
         self._asked_node = -1
-        self._broke = False  # the connection, not only the coordinator, was lost
-        self._began_us = -1  # when the connection was begun
-        self._late_node = -1  # its connection is closed at the next look at the network
-        self._waiting: list[Callable[[], None]] = []  # told when the look-up under way has come to something
-        self.awaited = False  #: the application's thread waits for it outside poll
+        self._broke = False  # the connection broke, too
+        self._began_us = -1  # when the connection was started
+        self._late_node = -1  # a broker whose connection is closed with the next look-up
+        self._waiting: list[Callable[[], None]] = []  # called when the current look-up ends
+        self.awaited = False  #: the application's thread waits for the coordinator outside poll
 
     @property
     def known(self) -> bool:
-        """Whether there is a coordinator and the connection to it stands; one that has broken is lost here and now."""
+        """Whether a coordinator is known with an open connection; a broken one is marked unknown here.
+
+        As in `AbstractCoordinator.checkAndGetCoordinator`, which calls `markCoordinatorUnknown` while it is read.
+        """
         link = self.link
         if link is None:
             return False
@@ -70,11 +73,11 @@ class CoordinatorClient:
 
     @property
     def ready(self) -> bool:
-        """Whether it can be sent to at once; some libraries find a connection that is only being made not ready."""
+        """Whether a request may be sent now; kafka-python treats a connection that is being made as not ready."""
         return self._began_us != self._member.loop.now_us
 
     def send(self, request: Request, on_done: Done, timeout_us: int | None = None) -> None:
-        """Send a request of the group; only while `known`, or RuntimeError."""
+        """Send a group request. Raises RuntimeError unless `known`."""
         if self.link is None:
             raise RuntimeError(f"{self._member.host.name}: no coordinator to send {request.API.title} to")
         member = self._member
@@ -82,10 +85,12 @@ class CoordinatorClient:
         member.links.send(self.link, self.node, request, on_done, timeout_us)
 
     def lost(self, reason: str, *, later: bool = False) -> None:
-        """Mark it unknown, because of an answer, a disconnect or the session timer; requests in flight fail.
+        """Mark the coordinator unknown after an answer, a disconnect or the session timeout; requests in flight fail.
 
-        `later`: the application's thread, which was told so, first waits for the backoff, and then begins the look-up.
-        It closes the connection no sooner, so that the coordinator cannot be connected to again right then.
+        `AbstractCoordinator.markCoordinatorUnknown` disconnects as well, unless the library keeps such connections.
+
+        `later`: the application's thread waits for its backoff before the look-up. The connection is closed only then
+        (`ConsumerNetworkClient.disconnectAsync`), so reconnect.backoff.ms does not make the coordinator unavailable.
         """
         link = self.link
         if link is None:
@@ -101,41 +106,41 @@ class CoordinatorClient:
         elif not kept:
             self._member.links.failed(self.node, self._purpose)
         self._member.membership.coordinator_lost()
-        self._member.say(Kind.COORDINATOR_LOST, reason=reason)
+        self._member.emit(Kind.COORDINATOR_LOST, reason=reason)
         if link.open and not kept:
             self._member.links.drop(link, reason)
         elif not link.open:
-            self._member.metadata.outdated()  # a broker that went away may mean more than the group
+            self._member.metadata.outdated()  # `NetworkClient.handleServerDisconnect` requests metadata
         pace = self._member.pace
-        by_itself = self._member.membership.sends_heartbeats and (not later or pace.rebalances_apart)
+        by_itself = self._member.membership.sends_heartbeats and (not later or pace.rebalances_in_task)
         if by_itself or pace.keeps_coordinator:
-            self.ensure()  # by the background thread; else whoever needs it begins the look-up
+            self.ensure()  # by the background thread; else by the next part that needs the coordinator
 
     def _doubted(self) -> None:
-        """A library with a main thread asks who coordinates, and keeps to the one it knows until another is named."""
+        """Look the coordinator up but keep it until another is named, as librdkafka (`rd_kafka_cgrp_coord_query`)."""
         if not self._busy:
             self._busy = True
             self._ask(None)
 
     def _given_up(self, reason: str) -> None:
-        """Another is named, or none: close the connection to the one that was doubted."""
+        """Close the connection to a coordinator in doubt: the look-up named another one, or failed."""
         link, self.link = self.link, None
         if link is not None and link.open:
             self._member.membership.coordinator_lost()
-            self._member.say(Kind.COORDINATOR_LOST, reason=reason)
+            self._member.emit(Kind.COORDINATOR_LOST, reason=reason)
             self._member.links.drop(link, reason)
 
-    # -- looking up ---------------------------------------------------------------------------------------------
+    # -- look-up ------------------------------------------------------------------------------------------------
 
     def ensure(self) -> None:
-        """Begin a look-up unless the coordinator is known or one is under way."""
+        """Start a look-up unless the coordinator is known or a look-up is under way."""
         if self._busy or self.known:
             return
         self._busy = True
         self._ask(None)
 
     def look_up(self, done: Callable[[], None]) -> None:
-        """The same; `done` is called when the present try, or else the next one, has come to something."""
+        """Start a look-up likewise; `done` is called when the current attempt, or else the next one, ends."""
         self._waiting.append(done)
         self.ensure()
 
@@ -167,7 +172,7 @@ class CoordinatorClient:
         if self._member.profile.reaction(Api.FIND_COORDINATOR, error) is Reaction.RETRY:
             self._given_up(f"error response {error.name}")
             self._again()
-        elif self._member.pace.keeps_coordinator:  # the application is told, and the question asked again
+        elif self._member.pace.keeps_coordinator:  # librdkafka reports the error, and asks again
             self._member.fail(failure)
             self._later()
         else:
@@ -176,9 +181,10 @@ class CoordinatorClient:
             self._came_to_something()
 
     def _again(self, *, reconnects: bool = False) -> None:
-        """The question came to nothing: ask again after the backoff; a main thread when it may connect again.
+        """Repeat a failed look-up after the backoff; librdkafka as soon as it may reconnect.
 
-        The application's thread first waits for newer metadata then, which it asks for, unless some came meanwhile.
+        In poll, `AbstractCoordinator.ensureCoordinatorReady` sleeps for the backoff, then waits for a metadata update
+        (`ConsumerNetworkClient.awaitMetadataUpdate`), unless one arrived meanwhile; the heartbeat thread does not.
         """
         member = self._member
         if member.profile.coordinator.refreshes_metadata and (member.membership.in_poll or self.awaited):
@@ -195,7 +201,7 @@ class CoordinatorClient:
     def _with_new_metadata(self, version: int) -> None:
         metadata = self._member.metadata
         if metadata.version == version:
-            metadata.after_next(self._ask)
+            metadata.call_after_next(self._ask)
         else:
             self._ask(None)
 
@@ -213,7 +219,7 @@ class CoordinatorClient:
         after_break, wait_us = member.profile.coordinator.after_break, member.links.wait_us(node, self._purpose)
         if after_break is AfterBreak.ASKS_AGAIN and self._broke:
             self._broke = False
-            member.links.connection(node, self._purpose)  # begun
+            member.links.connection(node, self._purpose)  # start the connection
             self._ask(None)
             return
         if wait_us and after_break is not AfterBreak.CONNECTS:
@@ -229,13 +235,13 @@ class CoordinatorClient:
         if member.profile.coordinator.connects_first and not member.links.connected(node, self._purpose):
             self._began_us = member.now_us
         self.link = member.links.connection(node, self._purpose)
-        member.trace.begin(member.say(Kind.COORDINATOR_FOUND, payload={"node": node}))
+        member.trace.begin(member.emit(Kind.COORDINATOR_FOUND, payload={"node": node}))
         member.membership.coordinator_found()
         self._came_to_something()
         member.wake.set()
 
     def _keeps(self, node: int) -> bool:
-        """Whether the coordinator that was doubted is the one."""
+        """Whether the look-up confirmed the coordinator in doubt."""
         keeps = self.known and node == self.node
         if keeps:
             self._busy = False
@@ -245,17 +251,17 @@ class CoordinatorClient:
         return keeps
 
     def _unavailable(self, node: int, wait_us: int) -> None:
-        """The broker named may not be connected to again yet.
+        """Handle a coordinator whose reconnect backoff is not over.
 
-        The application's thread gives it up and looks it up anew after the backoff. The background thread comes back
-        after retry.backoff.ms: by then it may be connected to, or is given up, too.
+        In poll, `AbstractCoordinator.ensureCoordinatorReady` marks it unknown, and looks it up again after the backoff.
+        The heartbeat thread returns after retry.backoff.ms, and connects if the reconnect backoff is over by then.
         """
         member = self._member
         in_background = not (member.membership.in_poll or self.awaited)
         if member.pace.keeps_coordinator or (in_background and wait_us <= member.settings.retry_backoff_ms * MS_US):
             member.host.call_at(member.now_us + wait_us, self._found, node)
             return
-        member.trace.begin(member.say(Kind.COORDINATOR_FOUND, payload={"node": node}))
-        member.trace.begin(member.say(Kind.COORDINATOR_LOST, reason="coordinator unavailable"))
+        member.trace.begin(member.emit(Kind.COORDINATOR_FOUND, payload={"node": node}))
+        member.trace.begin(member.emit(Kind.COORDINATOR_LOST, reason="coordinator unavailable"))
         self._later()
         self._came_to_something()

@@ -1,7 +1,7 @@
-"""What can come out of a consumer's `poll`.
+"""Exceptions that a consumer's `poll` throws.
 
-A `ClientFailure` is what the application sees: it may go on polling or give up (`Behaviour.on_error`). A `PluginError`
-is a defect of the user's own code (an assignor), which by default ends the run.
+The application sees a `ClientFailure`, and polls again or ends (`Behaviour.on_error`). A `PluginError` is a defect of
+the user's own code (an assignor); by default it ends the run.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from groupsim.protocol.messages.group import Api
 
 
 class ClientFailure(Exception):
-    """An exception thrown by `poll`, `commitSync` or a callback: `error` names it, the text says why.
+    """An exception thrown by `poll`, `commitSync` or a callback, with the error's name and the reason.
 
-    Containers give up on `fatal` ones (a fenced instance id). A `lasting` one comes back at every later poll.
+    Containers end on a `fatal` one (a fenced instance id). Each later poll throws a `lasting` one again.
     """
 
     def __init__(self, error: str, reason: str, *, fatal: bool = False, lasting: bool = False) -> None:
@@ -26,19 +26,19 @@ class ClientFailure(Exception):
 
 
 def unanswered(api: Api, *, timed_out: bool) -> ClientFailure:
-    """Return sarama's error of a request whose connection broke, or that had no answer within Net.ReadTimeout."""
+    """Return sarama's error for a broken connection, or for a request without an answer within Net.ReadTimeout."""
     return ClientFailure("i/o timeout" if timed_out else "EOF", f"no answer to {api.title}")
 
 
 class PluginErrors(StrEnum):
-    """What a defect of a user's assignor does: end the run, or go on as the Java client would."""
+    """Effect of a defect in a user's assignor: end the run, or go on as the Java client does."""
 
     STOP = "stop"
     AS_KAFKA = "as-kafka"
 
 
 class PluginError(Exception):
-    """A user's assignor raised or returned nonsense. `where` is the user's own file and line, when known."""
+    """A user's assignor raised, or returned an invalid result. `where` is the user's file and line, if known."""
 
     def __init__(self, *, assignor: str, problem: str, where: str | None, now_us: int, generation: int) -> None:
         place = f" ({where})" if where else ""

@@ -1,7 +1,7 @@
-"""How many fetches a process has sent, how many of them brought nothing, and how long they waited at brokers.
+"""Counts of a process's fetches: sent, answered without records, and the time they waited at brokers.
 
-A Fetch that stands for long polls (`members.interfaces.Renewing`) counts as these: each but the last was answered
-without records after fetch.max.wait.ms. They are counted back to back, without the round trip between two of them.
+A Fetch that stands for several long polls (`members.interfaces.Renewing`) counts as all of them: each but the last was
+answered without records after fetch.max.wait.ms. They count back to back, without the round trips between them.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 
 class FetchCounts(NamedTuple):
-    """Fetches of one process.
+    """Counts of one process.
 
     sent         requests sent
-    empty        of these, answered with neither records nor an error
-    waited_us    time that those answered had waited at brokers
+    empty        requests answered with neither records nor an error
+    waited_us    time that answered requests had waited at brokers
     """
 
     sent: int = 0
@@ -22,5 +22,5 @@ class FetchCounts(NamedTuple):
     waited_us: int = 0
 
     def and_(self, other: FetchCounts) -> FetchCounts:
-        """Both together."""
+        """Return the sum of both."""
         return FetchCounts(self.sent + other.sent, self.empty + other.empty, self.waited_us + other.waited_us)

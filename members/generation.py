@@ -1,4 +1,4 @@
-"""What a client knows of its membership: its state, its generation and its member id."""
+"""What a client knows of its membership: client state, generation and member id."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class ClientState(StrEnum):
 
 
 class Generation(NamedTuple):
-    """What the client knows of its membership; -1 and "" where it knows nothing."""
+    """Generation id, member id and assignor; -1 and "" where unknown."""
 
     id: int
     member_id: str
@@ -26,7 +26,7 @@ class Generation(NamedTuple):
 
     @property
     def is_lost(self) -> bool:
-        """Whether generation or member id is missing: what was owned under it is lost."""
+        """Whether the generation or the member id is missing: partitions owned under it are lost."""
         return self.id == NO_GENERATION or not self.member_id
 
 
@@ -35,5 +35,5 @@ _new = tuple.__new__
 
 
 def generation_of(number: int, member_id: str, protocol: str | None) -> Generation:
-    """A membership; made past the class's own `__new__`, which takes several times as long."""
+    """Return a Generation; bypasses its `__new__`, which is several times as slow."""
     return _new(Generation, (number, member_id, protocol))

@@ -1,6 +1,6 @@
-"""What a consumer needs from the floors above it, as small protocols of its own.
+"""What a consumer needs from the floors above it, as protocols.
 
-`cluster/` implements them; tests use fakes. A consumer never learns what stands behind them.
+`cluster/` implements them; tests use fakes.
 """
 
 from __future__ import annotations
@@ -19,104 +19,105 @@ NO_BROKER: Final = "no broker can be connected to yet"
 
 @value
 class Disconnected:
-    """A request's fate is unknown: the connection broke, was refused, or the request timed out on it."""
+    """A request without an answer: the connection broke or was refused, or the request timed out."""
 
     reason: str
     timed_out: bool = False
 
     @property
     def unreachable(self) -> bool:
-        """Whether no connection came to be."""
+        """Whether no connection was made."""
         return self.reason in (REFUSED, NO_BROKER)
 
 
 Outcome: TypeAlias = Response | Disconnected
-"""None of them has subclasses: what one is, is asked by `type(outcome) is …`, which is sooner said than isinstance."""
+"""Neither has subclasses, so `type(outcome) is …` decides, which is faster than isinstance."""
 
 
 class Connection(Protocol):
-    """One TCP connection from a client to a broker: in order, one request answered at a time."""
+    """One TCP connection from a client to a broker, which answers its requests one at a time, in order."""
 
     @property
     def open(self) -> bool:
-        """False once it is broken or closed; it never opens again."""
+        """Whether it is open; a broken or closed connection never opens again."""
 
     @property
     def next_correlation(self) -> int:
-        """The correlation id that the next `send` will return, so that a trace can name it before the message goes."""
+        """The correlation id of the next `send`, for the trace event that precedes it."""
 
     def send(self, request: Request, on_done: Callable[[Outcome], None], timeout_us: int) -> int:
-        """Send; `on_done` is called exactly once, never from within `send`. Returns the correlation id.
+        """Send a request, and return its correlation id. `on_done` is called exactly once, never from within `send`.
 
-        When `timeout_us` passes without an answer the connection is broken, as the Java client does: everything in
-        flight on it ends in `Disconnected`.
+        After `timeout_us` without an answer the connection breaks, as in `NetworkClient.handleTimedOutRequests`: every
+        request in flight on it ends in `Disconnected`.
         """
 
     def close(self) -> None:
-        """Close from this side; what is in flight ends silently (its `on_done` is not called)."""
+        """Close from this side; `on_done` of requests in flight is not called."""
 
 
 class Renewing(Connection, Protocol):
-    """A connection on which a Fetch may be parked without a timer, and stand for the long polls it would take.
+    """A connection on which a Fetch may be parked without a timer, and stand for several long polls.
 
-    Such a Fetch is `renewed`: each of the long polls it stands for would have been answered, empty, after `max_wait_ms`
-    and sent again. What nobody can tell from the real thing is left out, and no more:
+    Such a Fetch is `renewed`: each long poll that it stands for would have been answered without records after
+    `max_wait_ms`, and sent again. The results equal those of the single long polls:
 
-    * `renew` has it answered, with what there is, at the next multiple of that time since it was sent;
-    * its timeout counts from the last long poll that could have gone out: while the connection moves and the broker's
-      host is up and not paused it never expires; when either stands still, `timeout_us` after the last multiple of the
+    * `renew` has the Fetch answered, with the records there are, at the next multiple of `max_wait_ms` since it was
+      sent;
+    * its timeout counts from the last long poll that could have been sent. It never expires while the connection
+      works and the broker's host is up and not paused; else it expires `timeout_us` after the last multiple of the
       waiting time before that.
 
-    A connection without `renew` is never sent such a Fetch, nor one whose `renew` is None at the moment.
+    No such Fetch is sent on a connection without `renew`, or while `renew` is None.
     """
 
     @property
     def renew(self) -> Callable[[], None] | None:
-        """Call it to have the Fetch that is parked, or on its way, come back at the end of its present long poll."""
+        """A function that has the parked Fetch answered at the end of its current long poll."""
 
     @property
     def waited_us(self) -> int:
-        """How long the last Fetch that was answered had waited at the broker, its long polls together."""
+        """Time that the last answered Fetch waited at the broker, over all its long polls."""
 
     def long_polls(self) -> int:
-        """How many of the long polls that the last Fetch of this kind stands for are over by now."""
+        """Return how many long polls of the last such Fetch are over."""
 
 
 class Pushing(Connection, Protocol):
-    """A connection on which a broker that pushes goes on without being asked. It carries nothing else."""
+    """A connection for pushed records: the broker continues without a new request. It carries nothing else."""
 
     def follow(self, request: Request, on_done: Callable[[Outcome], None], timeout_us: int) -> None:
-        """At the broker's end: carry out a request as if the client had sent it, which it has not.
+        """Carry out a request at the broker as if the client had sent it.
 
-        It comes to its `on_done` as what is sent does. Nothing happens when the connection or the client is gone.
+        Its answer goes to `on_done` as for `send`. It does nothing once the connection or the client is gone.
         """
 
     @property
     def waited_us(self) -> int:
-        """How long the last Fetch that was answered had waited at the broker."""
+        """Time that the last answered Fetch waited at the broker."""
 
 
 class Transport(Protocol):
-    """The network as one client process sees it."""
+    """The network of one client process."""
 
     @property
     def bootstrap(self) -> tuple[int, ...]:
-        """Node ids of the brokers the client was configured with."""
+        """Node ids of the configured bootstrap brokers."""
 
     @property
     def release(self) -> str:
-        """The brokers' release, as the client concludes from their answer to ApiVersions."""
+        """The brokers' release, as the client infers it from ApiVersions."""
 
     def connect(self, host: str, client_id: str, node: int, purpose: str) -> Connection:
-        """Open a connection from the process `host` to a broker; `purpose` ("coordinator", "data") keeps them apart.
+        """Open a connection from the process `host` to a broker; each `purpose` ("coordinator", "data") has its own.
 
-        It is usable at once: what is sent waits for the handshake. A refused connection breaks after one round trip.
+        It is usable at once: requests wait for the handshake. A refused connection breaks after one round trip.
         """
 
 
 @value
 class Fetched:
-    """Records of one partition, as a range: offsets `base` … `base + count - 1`."""
+    """A range of records of one partition: offsets `base` … `base + count - 1`."""
 
     partition: TopicPartition
     base: int
@@ -125,13 +126,13 @@ class Fetched:
 
 @value
 class FetchFailed:
-    """A fetch that came to nothing: the leader could not be reached."""
+    """A failed fetch: the leader could not be reached."""
 
     reason: str
 
 
 class GroupMetadata(NamedTuple):
-    """A consumer's membership as a producer proves it (`ConsumerGroupMetadata`); -1 and "" where there is none."""
+    """A consumer's membership as a producer sends it (`ConsumerGroupMetadata`); -1 and "" without one."""
 
     group_id: str
     generation_id: int = NO_GENERATION
@@ -140,41 +141,41 @@ class GroupMetadata(NamedTuple):
 
 
 class Verdict(Enum):
-    """What the consumer does next."""
+    """What a consumer does after a transaction."""
 
     GO_ON = auto()  # committed: poll for the next records
-    GO_BACK = auto()  # aborted: to the first offsets of these records, they come again
+    GO_BACK = auto()  # aborted: return to the committed offsets and read the records again
     END = auto()  # fenced: close
 
 
 InTransaction: TypeAlias = Callable[[Sequence[Fetched], GroupMetadata], Awaitable[Verdict]]
-"""Handles the records of one poll, and commits them with its outputs in one transaction (`producer/eos.py`)."""
+"""Handles the records of one poll, and commits their offsets and its outputs in one transaction (`producer/eos.py`)."""
 
 OnRecord: TypeAlias = Callable[[TopicPartition, int, Batch, LogRecord], Any]
-"""Shown every record with a content that poll returns: partition, offset, the batch it stands in, the record itself."""
+"""Called for every record with content that poll returns: partition, offset, batch, record."""
 
 
 class Reader(Protocol):
     """The fetches of one client process, at most one at a time."""
 
     def fetch(self, positions: Mapping[TopicPartition, int]) -> None:
-        """Wait for records from these positions on: one round trip, then as long as nothing is there.
+        """Fetch records from these positions on: one round trip, then a wait until there are records.
 
-        It waits without end, and costs no events while nothing arrives. `positions` is not copied: leave it as it is
-        until the answer is there or the fetch given up.
+        The wait has no timeout, and costs no events. `positions` is not copied: it must not change before the answer or
+        `give_up`.
         """
 
     def give_up(self) -> None:
-        """Take the fetch back, if one is under way: it is never answered."""
+        """Cancel the fetch under way; it gets no answer."""
 
 
 class Data(Protocol):
-    """The topics' data: a light stand-in for brokers' logs (log ends that grow at a rate)."""
+    """The topics' data on the light cluster: log ends that grow at a rate, in place of brokers' logs."""
 
     def reader(
         self, host: str, max_records: int, on_done: Callable[[tuple[Fetched, ...] | FetchFailed], None]
     ) -> Reader:
-        """For the process that runs on `host`; `on_done` gets the answers, of at most so many records each."""
+        """Make the reader of the process on `host`; `on_done` gets the answers, of at most `max_records` each."""
 
     def offsets(
         self,
@@ -182,4 +183,4 @@ class Data(Protocol):
         partitions: tuple[TopicPartition, ...],
         on_done: Callable[[Mapping[TopicPartition, tuple[int, int]] | FetchFailed], None],
     ) -> None:
-        """Log start and log end of partitions (ListOffsets), after one round trip."""
+        """Look up log start and log end of partitions (ListOffsets); one round trip."""

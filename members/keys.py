@@ -1,10 +1,9 @@
-"""Every configuration key of Kafka's consumer, and whether it does anything here.
+"""Table of the configuration keys of Kafka's consumer, and whether each has an effect here.
 
-A pasted `consumer.properties` must be readable as it is: keys that steer the group protocol have an effect, those of
-fetches have one where consumers pull from brokers' logs (on the light cluster there is nothing for them to act on), all
-others are accepted with a note, and values that may be secrets (`sasl.*`, `ssl.*`) are not even looked at. Source:
-Kafka's `ConsumerConfig`, `SaslConfigs` and `SslConfigs` (4.x); defaults are the Java consumer's, milliseconds for
-`*.ms`.
+A pasted `consumer.properties` is readable as it is. Keys of the group protocol have an effect; those of fetches have
+one where consumers pull from brokers' logs, and none on the light cluster. All others are accepted with a note, and
+values that may be secrets (`sasl.*`, `ssl.*`) are never read. Source: Kafka's `ConsumerConfig`, `SaslConfigs` and
+`SslConfigs` (4.x); defaults are the Java consumer's, milliseconds for `*.ms`.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ SECRET_NOTE = "accepted, no effect here: there is no security, and the value is 
 
 
 class KeyType(StrEnum):
-    """What a value of a key is."""
+    """Type of a key's values."""
 
     MS = "milliseconds"
     INT = "integer"
@@ -34,7 +33,7 @@ class KeyType(StrEnum):
 
 @frozen
 class ClientKey:
-    """One key: its type, default, whether it has an effect here (else `note` says so), and what values it allows.
+    """One key: type, default, allowed values, and whether it has an effect here; if not, `note` explains that.
 
     `pull` keys have an effect for a consumer that pulls, and none on the light cluster.
     """
@@ -55,7 +54,7 @@ _MS, _INT, _BOOL, _STR, _LIST = KeyType.MS, KeyType.INT, KeyType.BOOL, KeyType.S
 def acts(
     name: str, kind: KeyType, default: object, minimum: int | None = None, choices: tuple[str, ...] = ()
 ) -> ClientKey:
-    """A key with an effect."""
+    """Return a key with an effect."""
     return ClientKey(name, kind, default, effect=True, note="", minimum=minimum, choices=choices)
 
 
@@ -88,7 +87,7 @@ _WITH_EFFECT = (
     acts("exclude.internal.topics", _BOOL, True),
     acts("internal.leave.group.on.close", _BOOL, None),
     acts("group.protocol", _STR, "classic", choices=("classic",)),
-    # not Kafka's: what other libraries send as rebalance timeout, under one name
+    # not a Kafka key: one name for the rebalance timeout that other libraries send
     acts("rebalance.timeout.ms", _MS, None, 1),
 )
 _WHERE_CONSUMERS_PULL = (
@@ -125,7 +124,7 @@ _WITHOUT_EFFECT = (
     ClientKey("share.acknowledgement.mode", _STR, "implicit", note="accepted; belongs to share groups"),
     ClientKey("socket.connection.setup.timeout.ms", _MS, 10_000),
     ClientKey("socket.connection.setup.timeout.max.ms", _MS, 30_000),
-    # librdkafka's own, often pasted
+    # keys of librdkafka, often pasted
     ClientKey("enable.auto.offset.store", _BOOL, True),
     ClientKey("enable.partition.eof", _BOOL, False),
     ClientKey("metadata.broker.list", _LIST, None),
@@ -158,7 +157,7 @@ ssl.trustmanager.algorithm ssl.truststore.certificates ssl.truststore.location s
 ssl.truststore.type
 """
 
-#: Every known key by name.
+#: The known keys by name.
 CONSUMER_KEYS: Mapping[str, ClientKey] = {
     key.name: key
     for key in (
@@ -169,7 +168,7 @@ CONSUMER_KEYS: Mapping[str, ClientKey] = {
     )
 }
 
-#: Java class names of the built-in assignors, as they stand in pasted properties.
+#: Java class names of the built-in assignors, as written in properties.
 JAVA_ASSIGNORS: Mapping[str, str] = {
     f"org.apache.kafka.clients.consumer.{name}": assignor
     for name, assignor in (

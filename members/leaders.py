@@ -1,7 +1,7 @@
-"""Who leads which partition, as far as this client has heard: from metadata, and from brokers that refuse.
+"""Leader and leader epoch of each partition, from metadata and from brokers that refuse a request.
 
-What is older than what is known is not believed: a broker that lags behind may still name the leader before (KIP-320).
-A broker that refuses a fetch may name the present leader itself (KIP-951).
+An epoch older than the known one is ignored: a broker that lags behind may still name the old leader (KIP-320). A
+broker that refuses a fetch may name the new leader in its answer (KIP-951).
 
 Source: `Metadata.updateLatestMetadata`, `updatePartitionLeadership`, `updateLastSeenEpochIfNewer`.
 """
@@ -13,36 +13,36 @@ from typing import Final
 from groupsim.protocol.messages.data import LeaderIs
 from groupsim.protocol.messages.group import NO_EPOCH, MetadataResponse, PartitionInfo, TopicInfo, TopicPartition
 
-NOBODY: Final = LeaderIs(-1, NO_EPOCH)
+NO_LEADER: Final = LeaderIs(-1, NO_EPOCH)
 
 
 class Leaders:
-    """Leader and leader epoch per partition, and the brokers that are up.
+    """Leader and leader epoch by partition, and the brokers that are up.
 
-    Brokers hand the same description of a topic to all clients, so it is kept as it came, and only what this client
-    knows better is its own: hundreds of members of a topic with thousands of partitions do not each have a table of it.
+    All clients share the topic descriptions that brokers send; only newer facts of this client are stored apart. So
+    hundreds of members of a topic with thousands of partitions do not each hold a table of it.
     """
 
     __slots__ = ("_asked", "_better", "_topics", "brokers", "version")
 
     def __init__(self) -> None:
         self._topics: dict[str, TopicInfo] = {}
-        self._better: dict[TopicPartition, LeaderIs] = {}  # of newer epochs than metadata say
-        self._asked: dict[TopicPartition, LeaderIs] = {}  # what was looked up since the last metadata
+        self._better: dict[TopicPartition, LeaderIs] = {}  # epochs newer than those of the last metadata
+        self._asked: dict[TopicPartition, LeaderIs] = {}  # cache of `of`, valid until the next metadata
         #: Node ids of the brokers that the last metadata named.
         self.brokers: frozenset[int] = frozenset()
-        #: Goes up with everything that is learnt.
+        #: Incremented by each change.
         self.version = 0
 
     def of(self, partition: TopicPartition) -> LeaderIs:
-        """The leader (-1: nobody, as far as is known) and its epoch."""
+        """Return the leader and its epoch; the leader is -1 where none is known."""
         known = self._asked.get(partition)
         if known is None:
-            known = self._asked[partition] = self._known(partition) or NOBODY
+            known = self._asked[partition] = self._known(partition) or NO_LEADER
         return known
 
     def learn(self, response: MetadataResponse) -> bool:
-        """Take over a metadata response; False when some partition of it has no leader to speak to."""
+        """Apply a metadata response; False when some partition has no leader that can be reached."""
         self.version += 1
         better = {}
         for topic in response.topics:
@@ -60,7 +60,7 @@ class Leaders:
                 if known is not None and info.leader_epoch < known.epoch:
                     better[partition] = known
         self.brokers = frozenset(node for node, _ in response.brokers)
-        self._topics = {topic.name: topic for topic in response.topics}  # a topic that is made again begins at epoch 0
+        self._topics = {topic.name: topic for topic in response.topics}  # a recreated topic starts at epoch 0
         self._better = better
         self._asked.clear()
         return all(one.leader in self.brokers for one in better.values()) and all(
@@ -71,7 +71,7 @@ class Leaders:
         )
 
     def _known(self, partition: TopicPartition) -> LeaderIs | None:
-        """What is known of a partition; None for one that the last metadata do not name."""
+        """Return leader and epoch of a partition; None where the last metadata do not name it."""
         known = self._better.get(partition)
         topic = self._topics.get(partition.topic) if known is None else None
         info = _info(topic, partition.partition) if topic is not None else None
@@ -80,7 +80,7 @@ class Leaders:
         return LeaderIs(info.leader if info.leader in self.brokers else -1, info.leader_epoch)
 
     def hint(self, partition: TopicPartition, leader: LeaderIs) -> bool:
-        """Take over what a refusing broker says; False when that is nothing new, or names an unknown broker."""
+        """Apply the leader that a refusing broker named; False when it is not newer, or on an unknown broker."""
         known = self._known(partition)
         if known is None or leader.epoch <= known.epoch or leader.leader not in self.brokers:
             return False
@@ -89,9 +89,9 @@ class Leaders:
         return True
 
     def is_outdated(self, partition: TopicPartition, epoch: int) -> bool:
-        """An epoch was met elsewhere (with a committed offset): does it show that metadata is behind?
+        """Whether an epoch met elsewhere (with a committed offset) shows that metadata are outdated.
 
-        From then on metadata with an older epoch is not believed any more.
+        Metadata with an older epoch are ignored from then on.
         """
         known = self._known(partition)
         if known is None or epoch <= known.epoch:
@@ -101,7 +101,7 @@ class Leaders:
 
 
 def _info(topic: TopicInfo, number: int) -> PartitionInfo | None:
-    """What a topic's description says of one partition: mostly they are all there, in order."""
+    """Return the description of one partition; the list is in order as a rule, so try its index first."""
     partitions = topic.partitions
     if number < len(partitions) and partitions[number].partition == number:
         return partitions[number]

@@ -1,10 +1,10 @@
-"""The connections of one process, and every request it sends, with its two or three events in the trace.
+"""The connections of one process, and its requests with their trace events.
 
-Connections are kept by broker and purpose: requests of the group go on one of their own, so that a parked JoinGroup
-holds up nothing but group requests (classic-protocol reference, section 4.4), unless a library shares it.
+There is one connection for each broker and purpose. Group requests have their own connection, so a parked JoinGroup
+blocks only group requests (classic-protocol reference, section 4.4), unless a library shares it.
 
-After a connection is lost the next one to the same broker for the same purpose has to wait: reconnect.backoff.ms,
-doubling up to reconnect.backoff.max.ms, each ±20 %, until an answer comes over it (`ClusterConnectionStates`, KIP-144).
+After a lost connection the next one to the same broker for the same purpose waits: reconnect.backoff.ms, doubling up
+to reconnect.backoff.max.ms, each ±20 %, until a broker answers on it (`ClusterConnectionStates`, KIP-144).
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from groupsim.protocol.messages.group import (
 from groupsim.protocol.messages.response_errors import error_in
 
 Done = Callable[[Outcome], None]
-#: The connection that everything but the group's requests goes on.
+#: The purpose of the connection for all requests except those of the group.
 SHARED = "data"
-#: The connection on which a broker pushes, of the same purpose: what is asked would have to wait for ever behind that.
+#: The purpose of the connection on which a broker pushes; a request behind pushed records would wait without end.
 PUSHED = "push"
 _TITLES = {api: api.title for api in Api}
-# Looked up once: members of an enumeration are found slowly, and these are for every request.
+# Bound once for every request: access to a member of an enumeration is slow.
 _SENT, _RECEIVED = Kind.REQUEST_SENT, Kind.RESPONSE_RECEIVED
 
 
@@ -48,13 +48,13 @@ class Links:
         self._open: dict[tuple[int, str], Connection] = {}
         self._failing: dict[tuple[int, str], _Reconnect] = {}
         self._in_flight: dict[_Pending, Connection] = {}
-        luck = member.loop.stream("bootstrap", member.host.name, member.host.incarnation)
-        self._any = luck.below(len(member.transport.bootstrap))
+        stream = member.loop.stream("bootstrap", member.host.name, member.host.incarnation)
+        self._any = stream.below(len(member.transport.bootstrap))
 
     def ask_any(self, request: Request, on_done: Done) -> int:
-        """Send to whatever broker this process prefers (at first one drawn by lot); returns its node id.
+        """Send to the preferred broker, at first a random one; return its node id.
 
-        When every broker has to be waited for, nothing is sent: returns -1, and the outcome is `Disconnected`.
+        Returns -1 and sends nothing while no broker may be connected to; the outcome is then `Disconnected`.
         """
         member = self._member
         node = self._preferred()
@@ -65,15 +65,15 @@ class Links:
         return node
 
     def _preferred(self) -> int:
-        """The next broker that need not be waited for: by preference one without a fetch in its hands.
+        """Return the next broker that may be used, preferably one without a Fetch in flight; -1 if there is none.
 
-        But a connection, busy or not, goes before one that was lost and would have to be made again: the broker that
-        did not answer is not the first to be asked the next time (`NetworkClient.leastLoadedNode`).
+        As in `NetworkClient.leastLoadedNode` a broker with a connection, busy or not, comes before one whose connection
+        was lost; so the broker that did not answer is not the first to be asked again.
         """
         brokers, is_busy = self._member.transport.bootstrap, self._member.fetcher.is_busy
         node = brokers[self._any % len(brokers)]
         if not (self._failing or is_busy(node)):
-            return node  # as nearly always
+            return node  # the usual case
         idle = busy = -1
         for step in range(len(brokers)):
             node = brokers[(self._any + step) % len(brokers)]
@@ -97,7 +97,7 @@ class Links:
         return brokers[self._any % len(brokers)]
 
     def avoid(self, node: int) -> None:
-        """That broker did not answer: prefer the next one."""
+        """Prefer the next broker: this one did not answer."""
         if node < 0:
             return
         self.failed(node, SHARED)
@@ -106,20 +106,21 @@ class Links:
             self._any += 1
 
     def failed(self, node: int, purpose: str) -> None:
-        """The connection to a broker was lost, or never came to be: the next one waits."""
+        """Start or extend the wait before the next connection: the last one was lost, or never made."""
         member = self._member
         tries = self._failing.get((node, purpose))
         begins = tries is None
         if tries is None:
-            luck = member.luck(f"reconnect-{node}-{purpose}")
-            tries = _Reconnect(Backoff.of_connections(member.settings, member.profile, luck))
+            new_stream = member.stream_factory(f"reconnect-{node}-{purpose}")
+            tries = _Reconnect(Backoff.of_connections(member.settings, member.profile, new_stream))
             self._failing[node, purpose] = tries
         tries.not_before_us = member.now_us
-        if not begins or not member.pace.keeps_coordinator:  # a main thread tries once at once
+        # librdkafka reconnects at once after the first failure, and waits only after the next.
+        if not begins or not member.pace.keeps_coordinator:
             tries.not_before_us += tries.backoff.next_us()
 
     def wait_us(self, node: int, purpose: str) -> int:
-        """How long until a broker may be connected to; 0 for now, or when there is a connection."""
+        """Return the wait until a broker may be connected to; 0 for now, and for an open connection."""
         tries = self._failing.get((node, purpose))
         if tries is None:
             return 0
@@ -127,7 +128,7 @@ class Links:
         return 0 if link is not None and link.open else max(tries.not_before_us - self._member.now_us, 0)
 
     def reconnect_us(self) -> int:
-        """How long until any broker may be connected to."""
+        """Return the wait until any broker may be connected to."""
         return min(self.wait_us(node, SHARED) for node in self._member.transport.bootstrap)
 
     def connected(self, node: int, purpose: str) -> bool:
@@ -136,7 +137,7 @@ class Links:
         return link is not None and link.open
 
     def connection(self, node: int, purpose: str) -> Connection:
-        """The open connection to a broker for a purpose; a new one when there is none."""
+        """Return the open connection to a broker for a purpose, or a new one."""
         member = self._member
         link = self._open.get((node, purpose))
         if link is None or not link.open:
@@ -146,34 +147,34 @@ class Links:
         return link
 
     def send(self, link: Connection, node: int, request: Request, on_done: Done, timeout_us: int) -> None:
-        """Send a request and say so; `on_done` gets the outcome after that, too, has been said."""
+        """Send a request, and emit the event first. `on_done` gets the outcome after the event of the answer."""
         member = self._member
         trace = member.trace
         before = trace.cause
         if trace.wants(_SENT):
-            trace.begin(self._say_sent(link, node, request))
+            trace.begin(self._emit_sent(link, node, request))
         pending = _Pending(self, link, request, on_done, member.loop.now_us)
         self._in_flight[pending] = link
         member.fetcher.make_way(link)
         pending.correlation = link.send(request, pending.done, timeout_us)
         trace.cause = before
 
-    def _say_sent(self, link: Connection, node: int, request: Request) -> int:
+    def _emit_sent(self, link: Connection, node: int, request: Request) -> int:
         payload = {"to": node, "version": request.version}
         describe = _DETAILS.get(type(request))
         if describe is not None:
             payload.update(describe(request))
-        return self._member.say(_SENT, api=_TITLES[request.API], correlation=link.next_correlation, payload=payload)
+        return self._member.emit(_SENT, api=_TITLES[request.API], correlation=link.next_correlation, payload=payload)
 
     def answered(self, link: Connection) -> None:
-        """An answer came over a connection: what failed before is forgotten."""
+        """Forget earlier failures of a connection: an answer arrived on it."""
         if not self._failing:
             return
         for key in [key for key in self._failing if self._open.get(key) is link]:
             del self._failing[key]
 
     def drop(self, link: Connection, reason: str) -> None:
-        """Close one connection from this side; what is in flight on it fails, in the order it was sent."""
+        """Close a connection from this side; requests in flight on it fail in the order they were sent."""
         link.close()
         outcome = Disconnected(reason)
         for pending in [entry for entry, on in self._in_flight.items() if on is link]:
@@ -181,7 +182,7 @@ class Links:
         self._member.fetcher.connection_dropped(link)
 
     def close(self) -> None:
-        """Close them all; what is in flight is not answered any more."""
+        """Close all connections; requests in flight get no outcome."""
         self._in_flight.clear()
         for link in self._open.values():
             if link.open:
@@ -190,7 +191,7 @@ class Links:
 
 
 class _Reconnect:
-    """The waits before the next connection to one broker."""
+    """The wait before the next connection to one broker."""
 
     __slots__ = ("backoff", "not_before_us")
 
@@ -200,7 +201,7 @@ class _Reconnect:
 
 
 class _Pending:
-    """One request in flight."""
+    """A request in flight."""
 
     __slots__ = ("_link", "_links", "_on_done", "_request", "_sent_us", "correlation")
 
@@ -210,10 +211,10 @@ class _Pending:
         self._request = request
         self._on_done = on_done
         self._sent_us = sent_us
-        self.correlation = -1  # told when it is sent
+        self.correlation = -1  # set when it is sent
 
     def done(self, outcome: Outcome) -> None:
-        """It has come to something: say so, and hand that on, unless it was given up before."""
+        """Emit the outcome and pass it on, unless the connection was closed from this side."""
         links = self._links
         if links._in_flight.pop(self, None) is None:
             return
@@ -223,18 +224,20 @@ class _Pending:
         if links._failing and not lost:
             links.answered(self._link)
         if lost or trace.wants(_RECEIVED):
-            trace.begin(say_outcome(member, self._request, self.correlation, outcome, self._sent_us))
-        stirred = member.stirred
+            trace.begin(emit_outcome(member, self._request, self.correlation, outcome, self._sent_us))
+        on_network_event = member.on_network_event
         self._on_done(outcome)
-        if stirred is not None:
-            stirred()
+        if on_network_event is not None:
+            on_network_event()
 
 
-def say_outcome(member: Ports, request: Request, correlation: int, outcome: Outcome, sent_us: int | None = None) -> int:
-    """Emit the answer to a request, or that there is none; returns the event's seq."""
+def emit_outcome(
+    member: Ports, request: Request, correlation: int, outcome: Outcome, sent_us: int | None = None
+) -> int:
+    """Emit the answer to a request, or the failure; return the event's seq."""
     took = None if sent_us is None else {"took_us": member.loop.now_us - sent_us}
     if isinstance(outcome, Disconnected):
-        return member.say(
+        return member.emit(
             Kind.REQUEST_FAILED,
             api=_TITLES[request.API],
             correlation=correlation,
@@ -243,7 +246,7 @@ def say_outcome(member: Ports, request: Request, correlation: int, outcome: Outc
             payload=took,
         )
     error = error_in(outcome)
-    return member.say(
+    return member.emit(
         _RECEIVED,
         api=_TITLES[request.API],
         correlation=correlation,
@@ -299,4 +302,4 @@ _DETAILS: dict[type, Callable[[Any], dict[str, Any]]] = {
     HeartbeatRequest: _heartbeat_details,
 }
 
-"""What of a request stands in the payload of its event, beside where it goes and its version."""
+"""By request: the function that makes its payload in the trace, besides target and version."""

@@ -1,10 +1,10 @@
-"""What the parts of one running consumer share: identity, state, the one wake-up, and its voice in the trace.
+"""State that the parts of one running consumer share: identity, client state, the wake-up flag, and its trace events.
 
-One `Member` lives from the start of a process to its end; a restart makes a new one. Its parts (coordinator client,
-heartbeat, joining …) know each other through it. All of them run on the member's host, either in its one story (the
-application's thread with its poll loop) or as events (answers that arrive, timers). What an event wants of the story
-it leaves in a field and sets `wake`; the story looks at every field when it comes round. That is the Java client's own
-division: answers are stored by whoever reads the socket, and acted upon in `poll`.
+A `Member` is one process from start to end; a restart makes a new one. Its parts (coordinator client, heartbeat,
+rebalance …) refer to each other through it. They run on the member's host, either in its one task (the application's
+thread with its poll loop) or as events (answers that arrive, timers). An event that needs the task stores its result in
+a field and sets `wake`; the task reads all those fields when it wakes. The Java client divides its work the same way:
+the thread that reads the socket stores an answer, and `poll` acts on it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _STATE = Kind.CLIENT_STATE  # looked up once: members of an enumeration are foun
 
 
 class Member:
-    """The shared part of one consumer. The parts are set by `Consumer` right after it is made."""
+    """The shared state of one consumer. `Consumer` sets the parts right after it is made."""
 
     __slots__ = (
         "_backoffs",
@@ -59,6 +59,7 @@ class Member:
         "loop",
         "membership",
         "metadata",
+        "on_network_event",
         "on_record",
         "ownership",
         "pace",
@@ -69,7 +70,6 @@ class Member:
         "settings",
         "started_us",
         "state",
-        "stirred",
         "subscription",
         "trace",
         "transport",
@@ -112,14 +112,14 @@ class Member:
         self.group = settings.group_id
         self.state = ClientState.UNJOINED
         self.generation = NO_MEMBERSHIP
-        #: The generation of the last rebalance that was completed, though it may have been reset since.
+        #: The generation of the last completed rebalance; it may have been reset since.
         self.joined = NO_MEMBERSHIP
-        #: request.timeout.ms in microseconds, or when a library looks whether it has passed.
+        #: request.timeout.ms in microseconds, rounded up to the interval at which the library checks for timeouts.
         self.request_timeout_us = profile.pace.timeout_ms(settings.request_timeout_ms) * MS_US
         self.started_us = loop.now_us
-        self.wake = SharedWake(loop) if profile.pace.rebalances_apart else Wake(loop)
-        #: Called after whatever comes over a connection, while a commit waits for that (`commit/before_rebalance.py`).
-        self.stirred: Callable[[], None] | None = None
+        self.wake = SharedWake(loop) if profile.pace.rebalances_in_task else Wake(loop)
+        #: Called for each network event while a commit waits for one (`commit/before_rebalance.py`).
+        self.on_network_event: Callable[[], None] | None = None
         self._backoffs: dict[str, Backoff] = {}
         self.closing = False
         self.failure: ClientFailure | None = None
@@ -127,21 +127,21 @@ class Member:
     # -- identity -----------------------------------------------------------------------------------------------
 
     def become(self, state: ClientState, reason: str | None = None) -> None:
-        """Enter a client state."""
+        """Enter a client state, and emit the change."""
         before, self.state = self.state, state
         if before is not state and self.trace.wants(_STATE):
-            self.say(_STATE, from_=before.value, to=state.value, reason=reason)
+            self.emit(_STATE, from_=before.value, to=state.value, reason=reason)
 
     def fail(self, failure: ClientFailure) -> None:
-        """Store what the next poll will throw (as the heartbeat thread does)."""
+        """Store the failure that the next poll throws, as the heartbeat thread does."""
         if self.failure is None:
             self.failure = failure
             self.wake.set()
 
     def version(self, api: Api) -> int:
-        """The version this library and the brokers talk in: the newest that both know.
+        """Return the newest version of an API that this library and the brokers share.
 
-        Raises ClientFailure UNSUPPORTED_VERSION where there is none.
+        Raises ClientFailure UNSUPPORTED_VERSION where they share none.
         """
         known = self.versions.get(api)
         if known is None:
@@ -154,9 +154,9 @@ class Member:
         except ProtocolError as error:
             raise ClientFailure("UNSUPPORTED_VERSION", str(error), fatal=True) from error
 
-    # -- voice --------------------------------------------------------------------------------------------------
+    # -- trace --------------------------------------------------------------------------------------------------
 
-    def say(
+    def emit(
         self,
         kind: Kind,
         *,
@@ -171,7 +171,7 @@ class Member:
         span: int | None = None,
         payload: Mapping[str, Any] | None = None,
     ) -> int:
-        """Emit an event of this member, with host, group, member id and generation filled in; returns its seq."""
+        """Emit an event with this member's host, group, member id and generation; returns its seq, 0 if not wanted."""
         trace, generation = self.trace, self.generation
         if not trace.wants(kind):
             return 0
@@ -185,41 +185,41 @@ class Member:
 
     @property
     def is_done(self) -> bool:
-        """Whether an error was the last of this client: a library with a main thread does nothing any more."""
+        """Whether a fatal error has ended this client: a library with a main thread does nothing after one."""
         failure = self.failure
         return failure is not None and failure.lasting and self.pace.ends_with_fatal_error
 
     @property
     def group_comes_first(self) -> bool:
-        """Whether a rebalance is in the works, which `poll` sees to before auto-commits at intervals and positions.
+        """Whether a rebalance is pending, which `poll` handles before interval auto-commits and positions.
 
-        A library's main thread sees to all of them at once. Source: `ConsumerCoordinator.poll`, false until it is over.
+        A library with a main thread handles them in parallel. `ConsumerCoordinator.poll` returns false meanwhile.
         """
         return self.membership.rebalances and self.subscription.active and self.pace.poll_begins_with_group
 
-    def tell(self, error: str, reason: str) -> None:
-        """The application is told, among its records, and goes on."""
+    def report_error(self, error: str, reason: str) -> None:
+        """Emit an error that the library reports to the application as a message, without a failed poll."""
         self.warn(f"poll threw {error}: {reason}; polling again")
 
     def warn(self, reason: str) -> None:
-        """Emit what the client's own log would warn of."""
-        self.say(Kind.WARNING, reason=reason)
+        """Emit a warning of the client's own log."""
+        self.emit(Kind.WARNING, reason=reason)
 
-    # -- luck ---------------------------------------------------------------------------------------------------
+    # -- random streams -----------------------------------------------------------------------------------------
 
-    def luck(self, purpose: str) -> Callable[[], Stream]:
-        """A way to make the random stream of this process for a purpose, for whoever needs it one day."""
+    def stream_factory(self, purpose: str) -> Callable[[], Stream]:
+        """Return a function that makes this process's random stream for a purpose, at the first use of the stream."""
         return partial(self.loop.stream, purpose, self.host.name, self.host.incarnation)
 
     def backoff(self, purpose: str) -> Backoff:
-        """The waits between attempts of one kind; there are none before the first of them has failed."""
+        """Return the waits between attempts of one kind; they exist from the first failure on."""
         found = self._backoffs.get(purpose)
         if found is None:
-            found = self._backoffs[purpose] = Backoff(self.settings, self.profile, self.luck(purpose))
+            found = self._backoffs[purpose] = Backoff(self.settings, self.profile, self.stream_factory(purpose))
         return found
 
     def succeeded(self, purpose: str) -> None:
-        """An attempt of that kind went well: the next wait is the shortest again."""
+        """Restart the waits of that kind at the shortest, after a success."""
         if self._backoffs:
             self.backoff(purpose).reset()
 
@@ -227,11 +227,11 @@ class Member:
 
     @property
     def now_us(self) -> int:
-        """The present instant."""
+        """The current time of the event loop, in microseconds."""
         return self.loop.now_us
 
     def wake_at(self, when_us: int) -> None:
-        """Wake the story at an instant (a backoff that ends)."""
+        """Set `wake` at an instant, such as the end of a backoff."""
         self.host.call_at(when_us, self._wake)
 
     def _wake(self, _: Any) -> None:
@@ -242,7 +242,7 @@ _AGREED: dict[tuple[str, str], tuple[ClientProfile, dict[Api, int]]] = {}
 
 
 def _agreed(profile: ClientProfile, release: str) -> dict[Api, int]:
-    """The versions found so far: one table for all members of a library that talk to brokers of a release."""
+    """Return the negotiated versions; members of one library on brokers of one release share the table."""
     kept = _AGREED.get((profile.name, release))
     if kept is None or kept[0] is not profile:
         kept = _AGREED[profile.name, release] = (profile, {})

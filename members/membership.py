@@ -1,9 +1,9 @@
-"""A member's part in a group protocol, as the rest of its client knows it.
+"""The interface of a group membership to the rest of its client.
 
-A membership is a machine without I/O of its own. Its inputs are the methods here, the answers to what it has sent and
-its timers; what it wants done goes through its ports (`ports.py`): requests to the coordinator's connection, timers to
-the host, the flag that `poll` waits for. User code it hands to `poll` as something to await. The classic protocol
-implements it (`classic/membership.py`); tests run one without an event loop (`tests/helpers/membership_bench.py`).
+A membership does no I/O of its own. Its inputs are these methods, answers and timers; its outputs go through its ports
+(`ports.py`): requests on the coordinator's connection, timers of the host, the flag that `poll` waits for. It returns
+user code to `poll` as a coroutine. `classic/membership.py` implements the classic protocol; tests run it without an
+event loop (`tests/helpers/membership_bench.py`).
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from groupsim.members.interfaces import Outcome
 
 
 class Membership(Protocol):
-    """One member of one group, in one life of its process."""
+    """The membership of one process in one group."""
 
     # -- the application's thread -------------------------------------------------------------------------------
 
     def enter_poll(self) -> None:
-        """The application is inside `poll` from now on."""
+        """Record that the application has entered `poll`."""
         ...
 
     def leave_poll(self) -> None:
-        """The application is away from `poll` from now on: max.poll.interval.ms counts."""
+        """Record that the application has left `poll`: max.poll.interval.ms counts from now."""
         ...
 
     @property
@@ -34,106 +34,106 @@ class Membership(Protocol):
 
     @property
     def away_since_us(self) -> int:
-        """When the application left `poll` last."""
+        """When the application last left `poll`, in microseconds."""
         ...
 
     @property
     def owes_heartbeat(self) -> bool:
-        """Whether a heartbeat waits for the application to come to `poll`."""
+        """Whether an overdue heartbeat waits for the application to call `poll`."""
         ...
 
     def polled(self) -> None:
-        """The application has come to `poll`, or between two batches: send a heartbeat that waited for it."""
+        """Send an overdue heartbeat: the application has called `poll`, or is between two batches."""
         ...
 
     def poll(self) -> Coroutine[Any, Any, None] | None:
-        """Go on with a rebalance as far as that needs no answer. Raises ClientFailure, PluginError.
+        """Advance the rebalance as far as possible without an answer. Raises ClientFailure, PluginError.
 
-        Returns None, or, where user code runs that may take time, the rest of the way, which is to be awaited.
+        Returns None, or, where user code may take time, the rest of the work as a coroutine to await.
         """
         ...
 
     def go_on(self) -> None:
-        """The same while the application is away, as far as the library does so without it."""
+        """Advance the rebalance while the application is away from `poll`, as far as the library does that."""
         ...
 
     # -- inputs from elsewhere ----------------------------------------------------------------------------------
 
     def metadata_changed(self) -> None:
-        """New metadata arrived."""
+        """Handle new metadata."""
         ...
 
     def coordinator_found(self) -> None:
-        """A look-up has found the coordinator."""
+        """Handle a successful look-up of the coordinator."""
         ...
 
     def coordinator_lost(self) -> None:
-        """There is no coordinator to send to any more."""
+        """Handle a coordinator that was marked unknown."""
         ...
 
     def pausing(self) -> None:
-        """The whole process is about to be paused."""
+        """Prepare for a pause of the whole process."""
         ...
 
     def block_heartbeats(self, us: int) -> None:
-        """Starve the thread that sends heartbeats for so many microseconds."""
+        """Keep the heartbeat thread from running for `us` microseconds."""
         ...
 
-    # -- wishes -------------------------------------------------------------------------------------------------
+    # -- requests of other parts --------------------------------------------------------------------------------
 
     def request_rejoin(self, reason: str, payload: Mapping[str, Any] | None = None) -> None:
-        """Ask for a rebalance; `reason` goes to the coordinator, where the version carries it (KIP-800)."""
+        """Request a rebalance; JoinGroup v8 and later carries the `reason` (KIP-800)."""
         ...
 
     def reset(self, reason: str, *, member_id_too: bool) -> None:
-        """The membership is gone: forget the generation, and the member id if asked to, and join again."""
+        """Reset the generation, and the member id if `member_id_too`, and join again."""
         ...
 
     def leave(self, reason: str, *, on_done: Callable[[Outcome], None] | None = None, static_too: bool = False) -> bool:
-        """Leave the group and forget the membership; True when a request went out, whose outcome `on_done` gets."""
+        """Leave the group and reset the membership; True if LeaveGroup was sent, whose outcome `on_done` gets."""
         ...
 
     def resign(self) -> None:
-        """Lead no longer."""
+        """Stop acting as the leader."""
         ...
 
     def stop_heartbeats(self) -> None:
         """Send no more heartbeats in this generation."""
         ...
 
-    # -- looking ------------------------------------------------------------------------------------------------
+    # -- state --------------------------------------------------------------------------------------------------
 
     @property
     def rejoin_needed(self) -> bool:
-        """Whether a rebalance is wanted."""
+        """Whether a rejoin was requested."""
         ...
 
     @property
     def under_way(self) -> bool:
-        """Whether a rebalance is in the works."""
+        """Whether a rebalance is under way."""
         ...
 
     @property
     def rebalances(self) -> bool:
-        """Whether a rebalance is wanted or in the works."""
+        """Whether a rejoin was requested or a rebalance is under way."""
         ...
 
     @property
     def busy(self) -> bool:
-        """Whether user code of a rebalance runs."""
+        """Whether user code of a rebalance is running."""
         ...
 
     @property
     def assigns_next(self) -> bool:
-        """Whether the next step runs an assignor: it takes as long as that, and may wait for metadata."""
+        """Whether the next step runs an assignor, which takes time and may wait for metadata."""
         ...
 
     @property
     def sends_heartbeats(self) -> bool:
-        """Whether there is a membership to keep alive."""
+        """Whether heartbeats are enabled."""
         ...
 
     @property
     def quiet_heartbeats(self) -> int:
-        """How many heartbeats were answered without an error."""
+        """Number of heartbeats answered without an error."""
         ...

@@ -1,9 +1,9 @@
-"""The client's view of topics: refreshed every metadata.max.age.ms, or sooner on demand.
+"""The client's metadata of topics, refreshed every metadata.max.age.ms or on demand.
 
-A new partition is noticed when the view is refreshed, up to five minutes late by default. Only the leader compares
-its view with the one it assigned by, for all topics of the group; a pattern subscriber matches its own pattern anew.
-A wanted topic that does not exist, and for a consumer that pulls one without a leader, is asked for again and again,
-with the backoff. All of it is events.
+The client notices a new partition at a refresh, by default up to five minutes late. Only the leader compares the
+metadata with those it assigned by, for all topics of the group; a pattern subscriber matches its own pattern. A wanted
+topic that does not exist makes the client ask again after a backoff; so does a partition without a leader, if the
+consumer pulls.
 
 Source: `Metadata`, `ConsumerMetadata`, `ConsumerCoordinator.MetadataSnapshot` and its `PartitionRackInfo` (4.4.0);
 classic-protocol reference, section 4.9.
@@ -26,12 +26,12 @@ from groupsim.protocol.messages.group import Api, MetadataRequest, MetadataRespo
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import Handle
 
-_RACKS_SINCE = 3  # subscriptions tell of them from this version on (KIP-881)
-_BACKOFF = "metadata-backoff"  # what its luck is drawn for
+_RACKS_SINCE = 3  # Subscription v3 carries the rack (KIP-881)
+_BACKOFF = "metadata-backoff"  # the purpose of its random stream
 
 
 class MetadataView:
-    """Topics as the last metadata response showed them."""
+    """The topics of the last metadata response."""
 
     __slots__ = (
         "_again",
@@ -50,7 +50,7 @@ class MetadataView:
 
     def __init__(self, member: Ports, leaders: Leaders | None = None) -> None:
         self._member = member
-        #: Who leads which partition; None for a consumer that does not pull.
+        #: Leader of each partition; None for a consumer that does not pull.
         self.leaders = leaders
         self.topics: dict[str, TopicInfo] = {}
         self.version = 0
@@ -61,27 +61,27 @@ class MetadataView:
         self._again = False
         self._node = -1
         self._timer: Handle | None = None
-        self._waiting: Callable[[Any], None] | None = None  # who looks up the coordinator
+        self._waiting: Callable[[Any], None] | None = None  # a coordinator look-up that waits for metadata
 
-    # -- what is wanted -----------------------------------------------------------------------------------------
+    # -- wanted topics ------------------------------------------------------------------------------------------
 
     @property
     def wanted(self) -> tuple[str, ...]:
-        """The topics this client watches: its own, and as a leader those of the whole group."""
-        own = self._member.subscription.topics  # sorted, none twice
+        """The topics to watch: those of the subscription, and for a leader those of the whole group."""
+        own = self._member.subscription.topics  # sorted, without duplicates
         return tuple(java_sorted({*own, *self._group_topics})) if self._group_topics else own
 
     def watch_group(self, topics: Iterable[str]) -> bool:
-        """As the leader, watch these too; True when the view does not know all of them yet."""
+        """Watch the group's topics as its leader; True when the metadata lack some of them."""
         self._group_topics = tuple(topics)
         return any(topic not in self.topics for topic in self._group_topics)
 
     def forget_group(self) -> None:
-        """No leader any more: watch one's own topics only."""
+        """Watch the own topics only, as a follower."""
         self._group_topics = ()
 
     def snapshot(self) -> Snapshot:
-        """What the leader compares: partition counts (and racks) of the watched topics."""
+        """Return the partition counts of the watched topics, with client.rack the racks, too, for a leader."""
         member = self._member
         with_racks = bool(member.settings.client_rack) and member.profile.subscription.version >= _RACKS_SINCE
         known = ((name, self.topics[name]) for name in self.wanted if name in self.topics)
@@ -92,26 +92,27 @@ class MetadataView:
         }
 
     def differs(self, before: Snapshot) -> bool:
-        """Whether the watched topics are others than they were then."""
+        """Whether the watched topics differ from a snapshot."""
         now = self.snapshot()
         if before == now:
             return False
         if before.keys() != now.keys() or any(before[name][0] != now[name][0] for name in now):
             return True
-        alike = _told_alike if Defect.KAFKA_20778 in self._member.profile.defects else _alike
+        # Up to 4.3 an offline replica counted as a rack that is gone (KAFKA-20778).
+        alike = _same_racks if Defect.KAFKA_20778 in self._member.profile.defects else _alike
         return not all(alike(*pair) for name in now for pair in zip(before[name][1], now[name][1], strict=True))
 
     # -- refreshing ---------------------------------------------------------------------------------------------
 
     def refresh(self) -> None:
-        """Ask now; while a request is in flight, ask again after its answer if that does not cover what is wanted."""
+        """Request metadata now; while a request is in flight, again after its answer if that lacks wanted topics."""
         if self._in_flight:
             self._again = True
         else:
             self._ask(None)
 
     def outdated(self) -> None:
-        """Something hints at newer metadata (a lost connection, a failed look-up): ask, at the pace of the backoff."""
+        """Request metadata, at most every retry.backoff.ms: after a lost connection or a failed look-up."""
         member = self._member
         if self._in_flight or member.closing:
             return
@@ -121,9 +122,9 @@ class MetadataView:
         else:
             self._ask_in(soonest - member.now_us)
 
-    def after_next(self, told: Callable[[Any], None]) -> None:
-        """Ask, and call `told` when the next answer is there (`ConsumerNetworkClient.awaitMetadataUpdate`)."""
-        self._waiting = told
+    def call_after_next(self, callback: Callable[[Any], None]) -> None:
+        """Request metadata, and call `callback` with the next answer (`ConsumerNetworkClient.awaitMetadataUpdate`)."""
+        self._waiting = callback
         self.outdated()
 
     def _ask(self, _: Any) -> None:
@@ -166,7 +167,7 @@ class MetadataView:
             waiting(None)
 
     def _has_all(self) -> bool:
-        """Whether there is every topic that is wanted."""
+        """Whether the metadata have every wanted topic."""
         for name in self.wanted:
             topic = self.topics.get(name)
             if topic is None or topic.error:
@@ -189,13 +190,13 @@ def _racks(entry: PartitionInfo) -> Racks:
     return tuple(zip(there, entry.racks, strict=False)), entry.offline
 
 
-def _told_alike(one: Racks, other: Racks) -> bool:
-    """Whether the same racks are told of, as up to 4.3 (KAFKA-20778): one that is away for a moment is a change."""
+def _same_racks(one: Racks, other: Racks) -> bool:
+    """Whether the online racks are equal, as up to 4.3: a replica that is offline for a moment is a change."""
     return {rack for _, rack in one[0]} == {rack for _, rack in other[0]}
 
 
 def _alike(one: Racks, other: Racks) -> bool:
-    """Whether all racks told of in one are in the other, or belong to replicas that are away there, and vice versa."""
+    """Whether each online rack of one is online in the other, or its replica is offline there, and vice versa."""
     return _accounted_for(one, other) and _accounted_for(other, one)
 
 

@@ -1,6 +1,6 @@
-"""The parts of a client, each as the others know it; what a group protocol is to them is in `membership.py`.
+"""Protocols of a client's parts. The protocol of a group membership is in `membership.py`.
 
-`Consumer` puts the parts together. They implement these protocols, and know each other by them alone.
+`Consumer` puts the parts together. Each part knows the others by these protocols alone.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from groupsim.members.fetch_counts import FetchCounts
 from groupsim.members.interfaces import Connection, Fetched, Outcome
 from groupsim.protocol.messages.group import Request, TopicInfo, TopicPartition
 
-#: The replicas of a partition that are there, with their racks, and those that are away, whose racks nobody tells.
+#: The online replicas of a partition with their racks, and the offline replicas, whose racks metadata omit.
 Racks: TypeAlias = tuple[tuple[tuple[int, str], ...], tuple[int, ...]]
-#: Per topic: the number of partitions, and (with client.rack set) the racks of each.
+#: By topic: the number of partitions, and, with client.rack set, the racks of each partition.
 Snapshot: TypeAlias = Mapping[str, tuple[int, tuple[Racks, ...]]]
 
 
 class Coordinator(Protocol):
-    """The group's coordinator: which broker it is, and the connection to it (`coordinator_client.py`)."""
+    """The group coordinator: its node id and the connection to it (`coordinator_client.py`)."""
 
     link: Connection | None
     node: int
@@ -91,7 +91,7 @@ class Commits(Protocol):
 
     def before_rebalance(self) -> None: ...
     def holds_join(self) -> bool: ...
-    def begins_anew(self) -> bool: ...
+    def restart_before_rebalance(self) -> bool: ...
     def giving_up(self, partitions: Collection[TopicPartition]) -> None: ...
     def revoked(self) -> None: ...
     def given_up(self, partitions: Iterable[TopicPartition]) -> None: ...
@@ -103,7 +103,7 @@ class Commits(Protocol):
 
 
 class RecordSource(Protocol):
-    """Positions, and the records that `poll` returns (`fetch/fetching.py`)."""
+    """Positions, and the records that `poll` returns (`fetch/positions.py`)."""
 
     positions: dict[TopicPartition, int]
     begun: dict[TopicPartition, int]
@@ -132,7 +132,7 @@ class RecordSource(Protocol):
 
 
 class Application(Protocol):
-    """The application's thread, and what it does with records (`consumer/rounds.py`)."""
+    """The application's thread, and its handling of records (`consumer/rounds.py`)."""
 
     def records_came(self) -> None: ...
     def deliver(self, records: tuple[Fetched, ...]) -> None: ...

@@ -1,7 +1,7 @@
-"""What a defect of a user's own assignor does to the run.
+"""How a defect of a user's own assignor is reported.
 
-By default it ends the run, with assignor, the user's file and line, time and generation. With `as-kafka` the trace
-tells of it and the client goes on as Java's would: an exception comes out of poll, a senseless assignment is sent.
+By default it ends the run, with the assignor, the user's file and line, time and generation. With `as-kafka` the trace
+records it and the client goes on as in Java: poll throws the exception, and an invalid assignment is sent.
 Source: assignors reference, section 8.
 """
 
@@ -16,9 +16,9 @@ _AS_JAVA = "KafkaException"
 
 
 def report(member: Ports, error: AssignorError) -> ClientFailure:
-    """Say what the assignor did. Raises PluginError unless `as-kafka`; returns what poll throws there."""
+    """Emit the defect. Raises PluginError unless `as-kafka`; returns the exception that poll throws in that case."""
     text = f"assignor {error.assignor!r}: {error.problem}"
-    member.say(Kind.PLUGIN_ERROR, reason=text, payload={"where": error.where})
+    member.emit(Kind.PLUGIN_ERROR, reason=text, payload={"where": error.where})
     if member.plugin_errors is PluginErrors.STOP:
         raise PluginError(
             assignor=error.assignor,

@@ -1,8 +1,8 @@
-"""What the parts of a client, its membership first of all, need of the process that they are in.
+"""The ports of a client's parts, foremost of its membership, to the process that they run in.
 
-Inputs of a membership are its methods (`membership.py`), answers and timers. Its outputs go through these ports:
-requests to the coordinator, timers and tasks of the host, the flag that `poll` waits for, events of the trace, and
-calls of the client's other parts. `Member` implements them; a membership knows its client by nothing else.
+The inputs of a membership are its methods (`membership.py`), answers and timers. Its outputs go through these ports:
+requests to the coordinator, timers and tasks of the host, the flag that `poll` waits for, trace events, and calls of
+other parts. `Member` implements them; a membership uses nothing else of its client.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 
 class Ports(Protocol):
-    """One process of one client; the docstrings of the methods are those of `Member`."""
+    """One process of one client; `Member` documents the methods."""
 
-    # what it is
+    # configuration
     group: str
     settings: ConsumerSettings
     profile: ClientProfile
@@ -43,7 +43,7 @@ class Ports(Protocol):
     request_timeout_us: int
     started_us: int
 
-    # the membership, for all parts to see
+    # the membership, which all parts read
     state: ClientState
     generation: Generation
     joined: Generation
@@ -54,9 +54,9 @@ class Ports(Protocol):
     host: Host
     trace: Trace
     wake: Wake
-    stirred: Callable[[], None] | None
+    on_network_event: Callable[[], None] | None
 
-    # the other parts
+    # other parts
     transport: Transport
     coordinator: Coordinator
     subscription: SubscriptionState
@@ -75,11 +75,11 @@ class Ports(Protocol):
     def become(self, state: ClientState, reason: str | None = None) -> None: ...
     def fail(self, failure: ClientFailure) -> None: ...
     def version(self, api: Api) -> int: ...
-    def tell(self, error: str, reason: str) -> None: ...
-    def luck(self, purpose: str) -> Callable[[], Stream]: ...
+    def report_error(self, error: str, reason: str) -> None: ...
+    def stream_factory(self, purpose: str) -> Callable[[], Stream]: ...
     def backoff(self, purpose: str) -> Backoff: ...
     def succeeded(self, purpose: str) -> None: ...
-    def say(
+    def emit(
         self,
         kind: Kind,
         *,

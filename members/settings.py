@@ -1,8 +1,8 @@
-"""From a consumer's properties to typed settings: Kafka's own names and rules, or the library's own names.
+"""Parse a consumer's properties into typed settings, by Kafka's names and rules or by the library's own names.
 
-`settings_from` reads a mapping as it stands in a properties file or a scenario. What it does not know it warns of with
-the nearest name; what cannot be it refuses, naming key, value and remedy. Values of `sasl.*` and `ssl.*` are never
-looked at and never kept. Sources: `ConsumerConfig`, `GroupRebalanceConfig`; classic-protocol reference, section 4.1.
+`settings_from` reads a mapping as written in a properties file or a scenario. An unknown key gets a warning with the
+nearest name; an impossible value is refused with key, value and remedy. Values of `sasl.*` and `ssl.*` are neither read
+nor stored. Sources: `ConsumerConfig`, `GroupRebalanceConfig`; classic-protocol reference, section 4.1.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _ISO_8601 = re.compile(r"P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+)(?:\.(\d{
 
 
 class SettingError(ValueError):
-    """A setting that cannot be: `key` and `value` as given, and what to do about it."""
+    """An invalid setting: `key` and `value` as given, the problem and the remedy."""
 
     def __init__(self, key: str, value: object, problem: str, remedy: str) -> None:
         super().__init__(f"{key} = {value!r}: {problem}; {remedy}")
@@ -45,7 +45,7 @@ class SettingError(ValueError):
 
 @frozen
 class Note:
-    """Something worth telling about a setting: `level` is "note" or "warning"."""
+    """A remark about a setting; `level` is "note" or "warning"."""
 
     level: str
     key: str
@@ -54,7 +54,7 @@ class Note:
 
 @frozen
 class ConsumerSettings:
-    """A consumer's settings, resolved: properties over the profile's defaults over Kafka's. Times in milliseconds."""
+    """A consumer's resolved settings: properties over the profile's defaults over Kafka's. Times in milliseconds."""
 
     group_id: str
     client_id: str
@@ -76,24 +76,24 @@ class ConsumerSettings:
     reconnect_backoff_max_ms: int
     metadata_max_age_ms: int
     exclude_internal_topics: bool
-    #: What JoinGroup carries; -1 when this library's version of it has no such field.
+    #: The rebalance timeout in JoinGroup; -1 when this library's version has no such field.
     rebalance_timeout_ms: int
-    #: `internal.leave.group.on.close`; None: as the profile says.
+    #: `internal.leave.group.on.close`; None: as in the profile.
     leave_on_close: bool | None
-    # of fetches, for a consumer that pulls
+    # fetch settings, for a consumer that pulls
     fetch_min_bytes: int = 1
     fetch_max_wait_ms: int = 500
     fetch_max_bytes: int = 52_428_800
     max_partition_fetch_bytes: int = 1_048_576
     isolation_level: str = "read_uncommitted"
-    #: How far back auto.offset.reset = by_duration:… goes; None for the other policies.
+    #: The duration of auto.offset.reset = by_duration:…; None for the other policies.
     reset_duration_ms: int | None = None
-    #: The properties that differ from the defaults, secrets left out.
+    #: The properties that differ from the defaults, without secrets.
     changed: Mapping[str, object] = {}
 
     @property
     def own_rebalance_timeout_ms(self) -> int:
-        """How long the client itself reckons with a rebalance: what it sends, else its session timeout."""
+        """The client's own bound of a rebalance: the rebalance timeout it sends, else its session timeout."""
         return self.rebalance_timeout_ms if self.rebalance_timeout_ms > 0 else self.session_timeout_ms
 
 
@@ -102,7 +102,7 @@ def settings_from(
 ) -> tuple[ConsumerSettings, tuple[Note, ...]]:
     """Resolve `properties` for a library. Raises SettingError for impossible values.
 
-    `pulls`: the consumer pulls from brokers' logs, so the settings of fetches are read; else they are noted.
+    `pulls`: the consumer pulls from brokers' logs, so the fetch settings have an effect; else each gets a note.
     """
     client_id = properties.get(_CLIENT_ID)
     if not client_id or type(client_id) is not str or _CLIENT_ID in profile.defaults:
@@ -110,7 +110,7 @@ def settings_from(
     alike = _but_for_client_id(profile, properties, pulls)
     try:
         kept = _KEPT.get(alike)
-    except TypeError:  # a list among the values
+    except TypeError:  # a list among the values cannot be hashed
         return _resolved(profile, properties, pulls=pulls)
     if kept is not None and kept.profile is profile:
         return kept.with_client_id(client_id), kept.notes
@@ -122,20 +122,20 @@ def settings_from(
     return settings, notes
 
 
-# The members of a group have the same settings, each with a client.id of its own: they are resolved once.
+# Members of a group share their settings except client.id, so the settings are resolved once.
 _CLIENT_ID = "client.id"
 _MOST_KEPT = 256
 
 
 class _Kept(NamedTuple):
-    """What settings that differ in their client.id alone have come to, for one of them."""
+    """The resolved settings and notes that properties share which differ in client.id alone."""
 
     profile: ClientProfile
-    values: tuple[Any, ...]  # of ConsumerSettings, in order
+    values: tuple[Any, ...]  # the fields of ConsumerSettings, in order
     notes: tuple[Note, ...]
 
     def with_client_id(self, client_id: str) -> ConsumerSettings:
-        """The same for another client.id."""
+        """Return the settings with another client.id."""
         group_id, _, *others, changed = self.values
         values = [group_id, client_id, *others, {**changed, _CLIENT_ID: client_id}]
         return ConsumerSettings(*values)
@@ -145,12 +145,12 @@ _KEPT: dict[tuple[object, ...], _Kept] = {}
 
 
 def _but_for_client_id(profile: ClientProfile, properties: Mapping[str, object], pulls: bool) -> tuple[object, ...]:
-    """What settings have in common that differ in their client.id alone; with the types, for True is no 1.
+    """Return the cache key of properties that differ in client.id alone; it has types, because True equals 1.
 
-    Without secrets: they change nothing, and are not kept here either.
+    Secrets are left out: they change nothing, and are not stored here either.
     """
-    said = [(name, type(value), None if _is_left_out(name) else value) for name, value in properties.items()]
-    return (profile.name, pulls, *said)
+    values = [(name, type(value), None if _is_left_out(name) else value) for name, value in properties.items()]
+    return (profile.name, pulls, *values)
 
 
 def _is_left_out(name: str) -> bool:
@@ -174,7 +174,7 @@ def _resolved(
 def _known(
     profile: ClientProfile, properties: Mapping[str, object], notes: list[Note], *, pulls: bool
 ) -> Iterable[tuple[str, object]]:
-    """The properties with an effect, under Kafka's names and parsed; a note for each of the others."""
+    """Return the parsed properties with an effect, under Kafka's names; add a note for each of the others."""
     by_duration = pulls and profile.positions.reset_by_duration
     for name, value in properties.items():
         if name.startswith(SECRET_PREFIXES):
@@ -202,7 +202,7 @@ def _unknown(name: str, profile: ClientProfile) -> Note:
 
 
 def parse_value(key: ClientKey, name: str, value: object, factor: int = 1) -> object:
-    """A value of a key as what the key is; numbers are multiplied by `factor`. Raises SettingError, naming `name`."""
+    """Parse a value by the type of its key, and multiply a number by `factor`. Raises SettingError, naming `name`."""
     parsed = _PARSERS[key.type](name, value, factor)
     if isinstance(parsed, int) and not isinstance(parsed, bool):
         _check_range(key, name, value, parsed)
@@ -234,7 +234,7 @@ def _milliseconds(name: str, value: object, factor: int) -> int:
 
 
 def _whole(value: int | str) -> int | None:
-    """The integer a value is or spells, else None."""
+    """Return an integer, or the integer that a text spells; None for other text."""
     if isinstance(value, int):
         return value
     text = value.strip()
@@ -282,7 +282,7 @@ _PARSERS = {
 }
 
 
-# --- the whole -------------------------------------------------------------------------------------------------
+# --- resolved settings -----------------------------------------------------------------------------------------
 
 
 def _resolve(profile: ClientProfile, values: Mapping[str, Any], changed: Mapping[str, object]) -> ConsumerSettings:
@@ -308,18 +308,18 @@ def _resolve(profile: ClientProfile, values: Mapping[str, Any], changed: Mapping
 
 
 def named_as_their_keys(settings: type[AttrsInstance], values: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields that are called as their keys are, with `_` for the dots: `session_timeout_ms`."""
+    """Return the values of fields that are named like their keys, with `_` for the dots: `session_timeout_ms`."""
     return {name: values[key] for name, key in _keys(settings) if key in values}
 
 
 @lru_cache(maxsize=16)
 def _keys(settings: type[AttrsInstance]) -> tuple[tuple[str, str], ...]:
-    """The names of the fields, each with the key that is called so."""
+    """Return each field name with the key of the same name."""
     return tuple((field.name, field.name.replace("_", ".")) for field in fields(settings))
 
 
 def _reset_policy(value: str) -> tuple[str, int | None]:
-    """auto.offset.reset, and the duration in milliseconds of `by_duration:PT1H` (KIP-1106)."""
+    """Return auto.offset.reset, and the duration in milliseconds of `by_duration:PT1H` (KIP-1106)."""
     if not value.startswith(_BY_DURATION):
         return value, None
     text = value.removeprefix(_BY_DURATION)
@@ -332,7 +332,7 @@ def _reset_policy(value: str) -> tuple[str, int | None]:
 
 
 def _client_id(profile: ClientProfile, group_id: str, instance: str | None) -> str:
-    """The library's own default; Java puts the instance id of a static member in the place of the counter."""
+    """Return the library's default client id; in Java a static member's instance id replaces the counter."""
     made = profile.client_id.format(group=group_id)
     return f"consumer-{group_id}-{instance}" if instance and "{group}" in profile.client_id else made
 
@@ -348,7 +348,7 @@ def _assignors(strategy: str) -> tuple[str, ...]:
 
 
 def rebalance_timeout_of(profile: ClientProfile, values: Mapping[str, Any]) -> int:
-    """What a library's JoinGroup carries as rebalance timeout, in milliseconds; -1 when it carries none."""
+    """Return the rebalance timeout in a library's JoinGroup, in milliseconds; -1 when it sends none."""
     own = values["rebalance.timeout.ms"]
     if profile.rebalance_timeout is RebalanceTimeout.UNSENT:
         return -1
@@ -378,7 +378,7 @@ def _check(settings: ConsumerSettings) -> None:
 
 
 def _advice(settings: ConsumerSettings, profile: ClientProfile, given: Mapping[str, object]) -> Iterable[Note]:
-    """Settings that do nothing with this library, or that ask for trouble."""
+    """Warn of settings that have no effect in this library, or that are risky."""
     if settings.heartbeat_interval_ms * 3 > settings.session_timeout_ms:
         yield Note(
             "warning",

@@ -1,5 +1,4 @@
-"""What the application subscribed to: a list of topics, a pattern that each member resolves for itself, or nothing but
-partitions of its own choice.
+"""The application's subscription: topics by name, a pattern that each member resolves itself, or assigned partitions.
 
 Source: `SubscriptionState`, `ConsumerCoordinator.updatePatternSubscription`; classic-protocol reference, section 4.9.
 """
@@ -19,14 +18,14 @@ from groupsim.protocol.messages.group import TopicInfo, TopicPartition
 
 @frozen
 class Topics:
-    """A subscription by list."""
+    """A subscription by topic names."""
 
     names: tuple[str, ...]
 
 
 @frozen
 class Pattern:
-    """A subscription by regular expression, which has to match the whole topic name, as in Java."""
+    """A subscription by regular expression, which must match the whole topic name, as in Java."""
 
     text: str
 
@@ -40,7 +39,7 @@ class Pattern:
 
 @frozen
 class Assigned:
-    """Partitions the application chose itself (`assign()`): no group membership, only its offsets."""
+    """Partitions that the application assigned itself (`assign()`): no membership, only the group's offsets."""
 
     partitions: tuple[TopicPartition, ...]
 
@@ -50,7 +49,7 @@ Name = TypeVar("Name")
 
 
 def partition_of(name: str | TopicPartition) -> TopicPartition:
-    """`orders-0` as a partition. Raises ValueError for what is none."""
+    """Parse `orders-0` as a partition. Raises ValueError for other text."""
     if isinstance(name, TopicPartition):
         return name
     topic, _, number = str(name).rpartition("-")
@@ -60,7 +59,7 @@ def partition_of(name: str | TopicPartition) -> TopicPartition:
 
 
 def listed(names: Iterable[Name], what: str) -> tuple[Name, ...]:
-    """Names as a tuple. Raises ValueError for one name alone, which would be taken for its letters."""
+    """Return names as a tuple. Raises ValueError for a single string, which would be split into letters."""
     __tracebackhide__ = True
     if isinstance(names, str):
         pattern = f", or pattern={names!r} for all whose names match" if what == "topics" else ""
@@ -69,23 +68,23 @@ def listed(names: Iterable[Name], what: str) -> tuple[Name, ...]:
 
 
 class SubscriptionState:
-    """The present subscription and the topics it comes to."""
+    """The current subscription and the topics it resolves to."""
 
     __slots__ = ("_wanted", "active", "by_pattern", "joined", "topics")
 
     def __init__(self) -> None:
-        #: Whether there is a subscription for which one joins the group.
+        #: Whether there is a subscription that needs a group membership.
         self.active = False
         self._wanted: Wanted | None = None
-        #: Whether it is a pattern.
+        #: Whether the subscription is a pattern.
         self.by_pattern = False
-        #: The topics it comes to, sorted as Java sorts.
+        #: The topics it resolves to, in Java's order of strings.
         self.topics: tuple[str, ...] = ()
         #: The topics of the last JoinGroup; None before the first.
         self.joined: tuple[str, ...] | None = None
 
     def change(self, wanted: Wanted | None) -> None:
-        """Subscribe anew; None unsubscribes. A pattern keeps nothing until metadata has come."""
+        """Replace the subscription; None unsubscribes. A pattern has no topics until metadata arrive."""
         self._wanted = wanted
         self.active = wanted is not None and not isinstance(wanted, Assigned)
         self.by_pattern = isinstance(wanted, Pattern)
@@ -98,24 +97,24 @@ class SubscriptionState:
 
     @property
     def assigned(self) -> tuple[TopicPartition, ...] | None:
-        """The partitions the application assigned to itself; None when it did not."""
+        """The partitions that the application assigned itself; None without `assign()`."""
         return self._wanted.partitions if isinstance(self._wanted, Assigned) else None
 
     def covers(self, topic: str) -> bool:
-        """Whether a topic belongs to the subscription, also one that only the leader knows of yet."""
+        """Whether a topic belongs to the subscription, even if only the leader knows the topic yet."""
         if isinstance(self._wanted, Pattern):
             return re.fullmatch(self._wanted.text, topic) is not None
         return topic in self.topics
 
     @property
     def is_other(self) -> bool:
-        """Whether it has come to other topics since the last JoinGroup."""
+        """Whether the topics have changed since the last JoinGroup."""
         return self.joined is not None and self.joined != self.topics
 
     def adopt(self, assigned: Iterable[str]) -> bool:
-        """A pattern's leader may know of topics that this member has not seen yet: take its word for them.
+        """Add assigned topics that match a pattern and are unknown to this member: the leader's metadata may be newer.
 
-        Returns whether there were any: then the member's own view of topics is out of date.
+        Returns whether there were any; then this member's metadata are outdated.
         """
         if not self.by_pattern or self.joined is None:
             return False
@@ -126,7 +125,7 @@ class SubscriptionState:
         return bool(unseen)
 
     def resolve(self, topics: Iterable[TopicInfo], *, exclude_internal: bool) -> bool:
-        """Match the pattern against all topics; True when that changed what it comes to."""
+        """Match the pattern against all topics; True when that changed the topics of the subscription."""
         if not isinstance(self._wanted, Pattern):
             return False
         matches = re.compile(self._wanted.text).fullmatch

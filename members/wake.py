@@ -1,4 +1,4 @@
-"""The one flag that a member's story waits for."""
+"""The flag that the task of a member waits for."""
 
 from __future__ import annotations
 
@@ -10,30 +10,30 @@ if TYPE_CHECKING:
 
 
 class Wake:
-    """The flag is up while there is something to look at; `roused` is called when it is raised (`rounds.py`)."""
+    """A flag that is up while the poll loop has work. `on_set` is called each time the flag is raised."""
 
-    __slots__ = ("_loop", "_raised", "roused", "up")
+    __slots__ = ("_loop", "_raised", "on_set", "up")
 
     def __init__(self, loop: EventLoop) -> None:
         self._loop = loop
         self.up = False
-        self.roused: Callable[[], None] = _nobody
-        self._raised: Event | None = None  # most members have no story that ever waits for it
+        self.on_set: Callable[[], None] = _no_listener
+        self._raised: Event | None = None  # made at the first wait: most members run without a task
 
     def set(self) -> None:
-        """Raise the flag."""
+        """Raise the flag, wake the task that waits, and call `on_set`."""
         if not self.up:
             self.up = True
             if self._raised is not None:
                 self._raised.set()
-            self.roused()
+            self.on_set()
 
     def clear(self) -> None:
-        """Lower the flag, before looking."""
+        """Lower the flag. Call this before the check for work, so that later work raises it again."""
         self.up = False
 
     async def wait(self) -> None:
-        """Return at once when the flag is up, else when it is raised."""
+        """Wait until the flag is up."""
         if not self.up:
             if self._raised is None:
                 self._raised = self._loop.event()
@@ -42,19 +42,19 @@ class Wake:
 
 
 class SharedWake(Wake):
-    """The flag of a library in which a task of its own looks, too, whoever has looked before (`classic/away.py`)."""
+    """The flag of a library whose own task checks for work besides the poll loop (`classic/away.py`)."""
 
-    __slots__ = ("also",)
+    __slots__ = ("on_set_too",)
 
     def __init__(self, loop: EventLoop) -> None:
         super().__init__(loop)
-        self.also: Callable[[], None] = _nobody
+        self.on_set_too: Callable[[], None] = _no_listener
 
     def set(self) -> None:
-        """Raise the flag, and tell the other one."""
+        """Raise the flag, and call the second listener."""
         super().set()
-        self.also()
+        self.on_set_too()
 
 
-def _nobody() -> None:
-    """No story rests."""
+def _no_listener() -> None:
+    """Do nothing: no listener is registered."""

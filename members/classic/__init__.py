@@ -1,12 +1,12 @@
-"""The classic group protocol as a member goes through it: joining, heartbeats, the leader's part, ownership.
+"""The classic group protocol of a member: rebalance, heartbeats, leader, ownership.
 
 Where to read:
 
-    membership, parts                      the machine as its client knows it; its parts as they know each other
-    joining, stages, requests              begin here: the rebalance as a member goes through it; what it sends
-    leader, ownership                      the leader's part in it; partitions and the listener's callbacks
-    pauses, reasons, topics_ready          when it tries again, with which words, and what it waits for before
-    away, resyncing                        what a library does of it while the application is away, or once more
-    heartbeat, poll_clock                  what keeps the membership alive; max.poll.interval.ms
-    main_thread_heartbeat                  the same in a library with a main thread
+    membership, parts                      the membership as its client knows it; protocols of its parts
+    rebalance, stages, requests            begin here: one rebalance, stage by stage; the group's requests
+    leader, ownership                      the leader's assignment; owned partitions and the listener's callbacks
+    pauses, reasons, topics_ready          waits and reasons of a rejoin; the topics it needs
+    away, sync_retry                       what libraries do while the application is away; a SyncGroup sent again
+    heartbeat, poll_clock                  heartbeats and the client's session; max.poll.interval.ms
+    main_thread_heartbeat                  heartbeats of a library with a main thread
 """

@@ -1,9 +1,8 @@
-"""A rebalance that goes on while the application is away from `poll`: what a library's own thread does meanwhile.
+"""Rebalances while the application is away from `poll`, in the library's own thread or task.
 
-Java's client joins and syncs in `poll`, so that a slow application holds up its group. With a main thread (librdkafka)
-a cooperative member joins at once when it hears of a rebalance, and syncs when it has joined, as leader, too; only the
-callbacks wait for `poll`. An eager member first has to call its application back, and waits as in Java. Source:
-`rdkafka_cgrp.c`, and what the library does when it is asked (docs/twins.md).
+Java joins and syncs in `poll`, so a slow application delays its group. In librdkafka a main thread joins and syncs for
+a cooperative member, as leader, too; only callbacks wait for `poll`. An eager member must call its listener before it
+joins, and waits as in Java. Source: `rdkafka_cgrp.c`, and the library's behaviour (docs/twins.md).
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 
 class Away:
-    """As in the Java client: nothing of a rebalance goes on without `poll`."""
+    """Java: a rebalance advances in `poll` only."""
 
     __slots__ = ("_group", "_member")
 
@@ -35,16 +34,16 @@ class Away:
         self._group = group
 
     def go_on(self) -> None:
-        """Something came for the rebalance: walk on as far as the library does without `poll`."""
+        """Advance the rebalance as far as the library does without `poll`."""
         return
 
     def loses_at_once(self) -> bool:
-        """Whether lost partitions are called back before a coordinator is found."""
+        """Whether the callback for lost partitions runs before a coordinator is known."""
         return False
 
 
 class UpToCallbacks(Away):
-    """As in librdkafka, whose main thread walks on as far as nobody has to be called back or waited for."""
+    """librdkafka: the main thread advances a rebalance up to the next callback or wait."""
 
     __slots__ = ()
 
@@ -54,42 +53,42 @@ class UpToCallbacks(Away):
             return
         if member.ownership.protocol is RebalanceProtocol.COOPERATIVE and self._is_prompt():
             try:
-                rest = self._group.joining.step()
+                rest = self._group.rebalance.step()
                 if rest is not None:
                     run_without_waiting(rest)
             except ClientFailure as failure:
                 member.fail(failure)
 
     def loses_at_once(self) -> bool:
-        """Source: `rd_kafka_cgrp_revoke_all_rejoin`."""
+        """As in `rd_kafka_cgrp_revoke_all_rejoin`, which calls back before the next look-up."""
         return self._member.generation.is_lost and bool(self._member.ownership.owned)
 
     def _is_prompt(self) -> bool:
-        member, joining = self._member, self._group.joining
-        if joining.stage is Stage.JOINED:
+        member, rebalance = self._member, self._group.rebalance
+        if rebalance.stage is Stage.JOINED:
             return self._can_sync()
-        begins = joining.stage is Stage.IDLE and joining.needs_prepare and joining.rejoin_needed
-        committed = joining.stage is Stage.COMMITTING and not member.commits.before_rebalance_pending
+        begins = rebalance.stage is Stage.IDLE and rebalance.needs_prepare and rebalance.rejoin_needed
+        committed = rebalance.stage is Stage.COMMITTING and not member.commits.before_rebalance_pending
         return (begins or committed) and not member.generation.is_lost and not self._gives_up()
 
     def _gives_up(self) -> bool:
-        """Whether partitions are to be called back as revoked before the join: topics not subscribed to any more."""
+        """Whether partitions of unsubscribed topics must be called back as revoked before the join."""
         topics = self._member.subscription.topics
         return any(partition.topic not in topics for partition in self._member.ownership.owned)
 
     def _can_sync(self) -> bool:
-        """Whether the answer to JoinGroup is one to sync after; a leader must know the topics and assign in no time."""
-        joining = self._group.joining
-        joined = joining.outcome
+        """Whether a SyncGroup may follow at once; a leader needs known topics and an assignor that takes no time."""
+        rebalance = self._group.rebalance
+        joined = rebalance.outcome
         if not isinstance(joined, JoinGroupResponse) or joined.error:
             return False
-        return not joining.assigns or (not self._member.behaviour.assignor_time and joining.leader.knows(joined))
+        return not rebalance.assigns or (not self._member.behaviour.assignor_time and rebalance.leader.knows(joined))
 
 
 class ByTask(Away):
-    """A task of the library's own sees to the group, callbacks as well.
+    """aiokafka, franz-go: a task of the library rebalances, with the callbacks.
 
-    It looks whenever the application would have to, were it there.
+    It checks for work whenever the application would have to in `poll`.
     """
 
     __slots__ = ("_planned",)
@@ -98,15 +97,15 @@ class ByTask(Away):
         super().__init__(member, group)
         self._planned = False
         if isinstance(member.wake, SharedWake):
-            member.wake.also = self._roused
+            member.wake.on_set_too = self._on_wake
 
-    def _roused(self) -> None:
+    def _on_wake(self) -> None:
         if not (self._planned or self._is_needless()):
             self._planned = True
             self._member.host.call_at(self._member.now_us, self._look, order=Order.TASK)
 
     def _is_needless(self) -> bool:
-        return self._group.poll_clock.inside or self._group.joining.busy or self._member.closing
+        return self._group.poll_clock.inside or self._group.rebalance.busy or self._member.closing
 
     def _look(self, _: Any) -> None:
         self._planned = False
@@ -114,7 +113,7 @@ class ByTask(Away):
         if self._is_needless() or not member.subscription.active:
             return
         try:
-            rest = self._group.joining.step()
+            rest = self._group.rebalance.step()
         except ClientFailure as failure:
             member.fail(failure)
             return
@@ -132,7 +131,7 @@ class ByTask(Away):
 
 
 def away_of(member: Ports, group: Group) -> Away:
-    """What goes on without `poll` in this member's library."""
-    if member.pace.rebalances_apart:
+    """Return the object for this member's library."""
+    if member.pace.rebalances_in_task:
         return ByTask(member, group)
     return (UpToCallbacks if member.pace.rebalances_up_to_callbacks else Away)(member, group)

@@ -1,12 +1,12 @@
-"""Heartbeats: the background thread of the Java client, without a thread.
+"""Heartbeats, as Java's background thread sends them, by timers.
 
-A quiet heartbeat costs three heap events in all: its timer, the request on the wire and the answer on the wire.
+A heartbeat costs three heap events: its timer, the request and the answer.
 
-The next timer is set when a heartbeat is sent. The client's own session timer is checked before a heartbeat goes out,
-where the library has one (`HeartbeatRow.session_check`): after a longer pause it looks for the coordinator first.
+The next timer is set when a heartbeat is sent, not when it is answered. Before a heartbeat the client checks its own
+session timer, if the library has one (`HeartbeatRow.session_check`), and looks the coordinator up when it has expired.
 
-Libraries without a background thread send from within `poll` only: a heartbeat that falls due while the application is
-away is owed, and sent when it comes back (KIP-62 moved heartbeats out of `poll`).
+Libraries without a background thread send heartbeats in `poll` only: an overdue heartbeat waits for the application
+(KIP-62 moved heartbeats out of `poll`).
 
 Source: `AbstractCoordinator.HeartbeatThread`, `Heartbeat`; classic-protocol reference, section 4.6.
 """
@@ -25,7 +25,7 @@ from groupsim.members.classic.requests import heartbeat_request
 from groupsim.members.failures import ClientFailure
 from groupsim.members.generation import ClientState, Generation
 from groupsim.members.interfaces import Connection, Disconnected, Outcome
-from groupsim.members.links import say_outcome
+from groupsim.members.links import emit_outcome
 from groupsim.members.ports import Ports
 from groupsim.members.profiles.defects import Defect
 from groupsim.members.profiles.exceptions import exception_name
@@ -39,13 +39,13 @@ if TYPE_CHECKING:
     from groupsim.members.classic.parts import Group
 
 REBALANCING = "group is already rebalancing"
-_REBALANCE = HeartbeatResponse(error=ErrorCode.REBALANCE_IN_PROGRESS)  # who is to join again has a session
-_BACKOFF = "heartbeat-backoff"  # what its luck is drawn for
-_BEFORE_SENDING = SessionCheck.BEFORE_SENDING  # looked up once: members of an enumeration are found slowly
+_REBALANCE = HeartbeatResponse(error=ErrorCode.REBALANCE_IN_PROGRESS)  # proves the session, too
+_BACKOFF = "heartbeat-backoff"  # the purpose of its random stream
+_BEFORE_SENDING = SessionCheck.BEFORE_SENDING  # bound once: access to a member of an enumeration is slow
 
 
 class Heartbeat:
-    """Sends heartbeats while enabled; keeps the client's own session timer."""
+    """Sends heartbeats while enabled, and keeps the client's session timer."""
 
     __slots__ = (
         "_alive_us",
@@ -77,7 +77,7 @@ class Heartbeat:
         "quiet",
     )
 
-    _request: HeartbeatRequest  # made with each generation, as its callback is
+    _request: HeartbeatRequest  # made once per generation, as its callback is
     _on_answer: Callable[[Outcome], None]
 
     def __init__(self, member: Ports, group: Group) -> None:
@@ -95,24 +95,24 @@ class Heartbeat:
         self._needs_poll = not member.pace.heartbeats_in_background
         self._in_turn = member.pace.heartbeats_in_turn
         self._needs_partitions = Defect.KAFKAJS_1361 in member.profile.defects
-        self._late = False  # one is due, and waits for the answer to the last
-        self.blocked_until_us = 0  #: so long the thread gets no time
-        self._held_up = False  # one fell due while the thread got no time
-        self._backoff_at = -1  # how many were quiet at the last failure
+        self._late = False  # a heartbeat is due and waits for the answer to the last one
+        self.blocked_until_us = 0  #: the heartbeat thread does not run before this time
+        self._held_up = False  # a heartbeat fell due while the thread did not run
+        self._backoff_at = -1  # value of `quiet` at the last failure
         self._handle: Handle | None = None
         self._unanswered = 0
-        self.owed = False  #: one waits for the application to come to `poll`, or for a coordinator
+        self.owed = False  #: a heartbeat waits for the application to call `poll`, or for a coordinator
         self._alive_us = 0
-        #: when the last heartbeat was sent, or the counting of the interval began
+        #: When the last heartbeat was sent, or its interval restarted.
         self.last_sent_us = 0
-        self._last_error: str | None = None  # of the last heartbeat that was answered or given up
-        self.quiet = 0  #: how many were answered without an error
+        self._last_error: str | None = None  # error of the last heartbeat that was answered or failed
+        self.quiet = 0  #: number of heartbeats answered without an error
         self.enabled = False
 
-    # -- on and off ---------------------------------------------------------------------------------------------
+    # -- start and stop -----------------------------------------------------------------------------------------
 
     def enable(self) -> None:
-        """Start: session, poll and heartbeat timers begin anew."""
+        """Start heartbeats; restart the session, poll and heartbeat timers."""
         member = self._member
         if self.enabled or Stuck.NEVER_HEARTBEAT in member.behaviour.stuck:
             return
@@ -125,17 +125,20 @@ class Heartbeat:
     def _begin(self) -> None:
         self._group.poll_clock.restart()
         self.last_sent_us = self._loop.now_us
+        # sarama sends its first heartbeat with the assignment (`consumer_group.go`); others after an interval.
         self._again(0 if self._member.profile.heartbeats.at_start else self._interval_us)
 
     def disable(self) -> None:
-        """Stop: no membership to keep alive."""
+        """Stop heartbeats."""
         self.enabled = self.owed = False
         self._cancel()
 
     def coordinator_found(self) -> None:
-        """A look-up succeeded: the session timer begins anew, and a heartbeat that waited for it goes out."""
+        """Restart the session timer after a look-up, and send a heartbeat that waited for it."""
         self._unanswered = 0
         self._alive_us = self._loop.now_us
+        # Up to 2.0, and in kafka-python, the look-up restarts all timers (`Heartbeat.resetTimeouts`); since 2.1 only
+        # the session timer (`FindCoordinatorResponseHandler`).
         if self.enabled and self._member.profile.heartbeats.restart_when_found:
             self.owed = False
             self._group.poll_clock.restart()
@@ -144,38 +147,38 @@ class Heartbeat:
             self._send_owed()
 
     def coordinator_lost(self) -> None:
-        """There is no connection to send on."""
+        """Do nothing: the session timer is checked before the next heartbeat."""
         return
 
     def polled(self) -> None:
-        """The application has come to `poll` (or between two batches): send what is owed."""
+        """Send an overdue heartbeat: the application has called `poll`, or is between two batches."""
         if self.owed and self.enabled:
             self._send_owed()
 
     def once(self) -> None:
-        """One goes out now, unless one just has."""
+        """Send a heartbeat now, unless one was sent at this instant."""
         if self.enabled and self._member.coordinator.known and self.last_sent_us < self._loop.now_us:
             self._send_owed()
 
     def pausing(self) -> None:
-        """The process is about to be paused: its heartbeat thread looks around first of all when it goes on.
+        """Check session and poll limit first when a pause of the process ends (`AbstractCoordinator.HeartbeatThread`).
 
-        An answer that is on its way is read before that, and counts.
+        An answer on its way is read before that, and renews the session.
         """
         if self.enabled and not self._needs_poll and not self._unanswered:
             self._member.host.call_at(self._loop.now_us, self._look_around)
 
     def block(self, us: int) -> None:
-        """Starve the thread that sends heartbeats for so many microseconds; the application runs on, and reads answers.
+        """Keep the heartbeat thread from running for `us` microseconds; the application runs and reads answers.
 
-        What the thread would have done meanwhile it does in Kafka's order then: session, poll limit, heartbeat.
+        Afterwards the thread goes in its own order: session, poll limit, heartbeat (`HeartbeatThread`).
         """
         self.blocked_until_us = max(self.blocked_until_us, self._loop.now_us + us)
         self._member.host.call_at(self._loop.now_us + us, self._unblocked)
 
     def _unblocked(self, _: Any) -> None:
         if self._loop.now_us < self.blocked_until_us:
-            return  # blocked again meanwhile, for longer
+            return  # blocked again, for longer
         self._look_around()
         if self._held_up:
             self._held_up = False
@@ -185,15 +188,15 @@ class Heartbeat:
         self._look_at_session()
         self._group.poll_clock.look()
 
-    # -- one after the other -------------------------------------------------------------------------------------
+    # -- sending -------------------------------------------------------------------------------------------------
 
     def _send_owed(self) -> None:
-        """What was owed goes out now, and not once more when a failure of the last one has been waited for."""
+        """Send an overdue heartbeat now; cancel the timer, which may wait for a backoff."""
         self._cancel()
         self.due()
 
     def due(self) -> None:
-        """Send one and see to its answer, unless there is no coordinator or the application is away from `poll`."""
+        """Send a heartbeat, or store why it has to wait: no coordinator, or the application is away from `poll`."""
         member = self._member
         self._handle = None
         self.owed = False
@@ -202,12 +205,15 @@ class Heartbeat:
         if self._loop.now_us < self.blocked_until_us:
             self._held_up = True
             return
+        # A member without partitions sends none (kafkajs #1361).
         if self._needs_partitions and not member.ownership.owned:
             self._again(self._interval_us)
             return
+        # Without a background thread heartbeats are sent in `poll` only (before KIP-62).
         if self._needs_poll and not self._group.poll_clock.inside:
             self.owed = True
             return
+        # aiokafka awaits each answer (`group_coordinator.py`); Java sends the next one regardless.
         if self._in_turn and self._unanswered:
             self._late = True
             return
@@ -221,15 +227,15 @@ class Heartbeat:
             self._send(coordinator.link)
 
     def _may_go(self) -> bool:
-        """Check the session first; whether one is to be sent, or owed, all the same."""
+        """Check the session first; True if a heartbeat may be sent, or stored as overdue."""
         if self._member.coordinator.known:
             self._look_at_session()
         return True
 
     def _send(self, link: Connection) -> None:
-        stirred = self._member.stirred
-        if stirred is not None:
-            stirred()
+        on_network_event = self._member.on_network_event
+        if on_network_event is not None:
+            on_network_event()
         now = self.last_sent_us = self._loop.now_us
         self._handle = self._loop.timer_at(now + self._interval_us, _due, self, self._life)
         self._unanswered += 1
@@ -243,9 +249,10 @@ class Heartbeat:
             link.send(self._request, self._on_answer, self._timeout_us)
 
     def _look_at_session(self, _: Any = None) -> None:
-        """Check whether the session timer has run out, or will before the next heartbeat is due.
+        """Check whether the session timer has expired, or will before the next heartbeat.
 
-        It only makes the client look for the coordinator again: the broker alone expels.
+        An expired timer only makes the client look the coordinator up (`Heartbeat.sessionTimeoutExpired`): the broker
+        alone removes a member.
         """
         now, check = self._loop.now_us, self._session_check
         counts = check is _BEFORE_SENDING or (check is SessionCheck.WHILE_UNANSWERED and self._unanswered)
@@ -259,23 +266,23 @@ class Heartbeat:
 
     @property
     def _watches_session(self) -> bool:
-        """Whether the session is checked between two heartbeats, too."""
+        """Whether the session is checked between two heartbeats."""
         return self._unanswered > 0
 
     def _session_over(self) -> None:
         member = self._member
-        member.trace.begin(member.say(Kind.SESSION_EXPIRED))
+        member.trace.begin(member.emit(Kind.SESSION_EXPIRED))
         self._alive_us = member.now_us
         self._unanswered = 0
         member.coordinator.lost("session timed out without receiving a heartbeat response")
 
     def _renew(self) -> None:
-        """Make the request and the answer's callback of the present generation (it changes only while disabled)."""
+        """Make request and callback for the current generation, which changes only while heartbeats are disabled."""
         self._request = heartbeat_request(self._member)
         self._on_answer = partial(self.answered, self._member.generation)
 
     def _again(self, wait_us: int) -> None:
-        """Set the next heartbeat anew; its phase counts from now."""
+        """Set the timer of the next heartbeat; the interval counts from there."""
         self._cancel()
         self._late = False
         self._handle = self._member.host.call_at(self._loop.now_us + wait_us, _due, self)
@@ -286,10 +293,10 @@ class Heartbeat:
             self._member.host.cancel(handle)
 
     def answered(self, sent: Generation, outcome: Outcome) -> None:
-        """A heartbeat that was sent in this generation, which may be over, has an outcome."""
-        stirred = self._member.stirred
-        if stirred is not None:
-            stirred()
+        """Handle the outcome of a heartbeat; `sent` is the generation it was sent in, which may be over."""
+        on_network_event = self._member.on_network_event
+        if on_network_event is not None:
+            on_network_event()
         self._unanswered = 0
         if outcome.__class__ is HeartbeatResponse and not outcome.error:
             self._alive_us = self._loop.now_us
@@ -304,7 +311,7 @@ class Heartbeat:
         member = self._member
         late = self._loop.now_us - self._alive_us > self._session_us
         if not self._trace.heartbeats:
-            self._trace.begin(say_outcome(member, self._request, 0, outcome))
+            self._trace.begin(emit_outcome(member, self._request, 0, outcome))
         if isinstance(outcome, Disconnected):
             self._last_error = "TIMED_OUT" if outcome.timed_out else "DISCONNECTED"
             member.coordinator.lost("coordinator unavailable")
@@ -319,11 +326,13 @@ class Heartbeat:
         member = self._member
         reaction = member.profile.reaction(Api.HEARTBEAT, error)
         if reaction is Reaction.REJOIN:
+            # `HeartbeatResponseHandler`: the answer proves the session; only a stable member rejoins.
             self._alive_us = member.now_us
             self._backoff_at = -1
             if member.state is ClientState.STABLE:
-                self._group.joining.request(REBALANCING)
+                self._group.rebalance.request(REBALANCING)
                 self._group.go_on()
+                # sarama before 1.31.1 stops here, before the application gives its partitions up (#1608).
                 if Defect.SARAMA_1608 in member.profile.defects:
                     self.disable()
         elif reaction is Reaction.REDISCOVER:
@@ -335,12 +344,13 @@ class Heartbeat:
             self._refused_for_now()
         else:
             self._alive_us = member.now_us
-            if sent == member.generation:  # else an answer of old: ignored
+            if sent == member.generation:  # `HeartbeatResponseHandler` ignores an error for an older generation
                 self._expelled(error, reaction)
 
     def _expelled(self, error: ErrorCode, reaction: Reaction) -> None:
         member, reason = self._member, f"heartbeat answered {error.name}"
-        if reaction is Reaction.THROW:  # the task that sends them ends with it, and every poll throws
+        # aiokafka's heartbeat task ends with an unexpected error, and every poll throws (`group_coordinator.py`).
+        if reaction is Reaction.THROW:
             member.fail(ClientFailure("KafkaException", reason, lasting=True))
             self.disable()
             return
@@ -348,32 +358,35 @@ class Heartbeat:
             member.fail(
                 ClientFailure(exception_name(error), reason, fatal=True, lasting=member.pace.ends_with_fatal_error)
             )
+            # kafka-python since 2.3 neither heartbeats nor joins after FENCED_INSTANCE_ID.
             if not member.profile.heartbeats.joins_when_fenced:
                 self.disable()
                 return
         id_too = reaction is not Reaction.RESET_GENERATION
-        self._group.joining.reset(f"encountered {error.name} from {Api.HEARTBEAT.name} response", member_id_too=id_too)
+        self._group.rebalance.reset(
+            f"encountered {error.name} from {Api.HEARTBEAT.name} response", member_id_too=id_too
+        )
         hold_refused(self._group, 1)
 
     def _fail(self) -> None:
-        """A failed heartbeat: the next one after the backoff, which grows until a heartbeat is answered again."""
+        """Send the next heartbeat after the backoff, which grows until one is answered (`Heartbeat.failHeartbeat`)."""
         if self.enabled:
             self._again(self._backoff_us())
 
     def _refused_for_now(self) -> None:
-        """No answer to live by: the session goes on running out."""
+        """Back off after an unexpected error; the session timer keeps running (`HeartbeatResponseHandler`)."""
         self._unanswered = 1
         self._fail()
 
     def _backoff_us(self) -> int:
-        """The wait after a failure: the shortest one, if a heartbeat was answered since the failure before."""
+        """Return the wait after a failure; the shortest one if a heartbeat was answered since the last failure."""
         if self._backoff_at != self.quiet:
             self._backoff_at = self.quiet
             self._member.succeeded(_BACKOFF)
         return self._member.backoff(_BACKOFF).next_us()
 
     def _try_again(self) -> None:
-        """Send the same again, where a library does so."""
+        """Send the same heartbeat again, in a library that does so."""
 
 
-_due = Heartbeat.due  # as a plain function, which names whose it is by its argument
+_due = Heartbeat.due  # as a plain function, whose argument names the object

@@ -1,8 +1,8 @@
-"""The leader's work between JoinGroup and SyncGroup: read the subscriptions, look at the topics, run the assignor.
+"""The leader's work between JoinGroup and SyncGroup: read subscriptions, look topics up, run the assignor.
 
-The assignor is the user's to replace. What it raises, or nonsense it returns, ends the run by default; with
-`plugin-errors: as-kafka` the client goes on as Java's would. Afterwards the leader watches the topics of the whole
-group, by the metadata it has just assigned by (`snapshot`).
+The user may replace the assignor. An exception or an invalid result of it ends the run by default; with
+`plugin-errors: as-kafka` the client goes on as in Java. After the assignment the leader watches the topics of the whole
+group, and compares them with the metadata it assigned by (`snapshot`).
 
 Source: `ConsumerCoordinator.onLeaderElected`; assignors reference, section 8; classic-protocol reference, section 4.5.
 """
@@ -30,37 +30,39 @@ from groupsim.protocol.messages.group import JoinGroupResponse, JoinMember, Sync
 
 
 class Leader:
-    """What a member does when the coordinator has made it the leader."""
+    """The work of the member that the coordinator elected leader."""
 
     __slots__ = ("_draws", "_member", "snapshot", "version")
 
     def __init__(self, member: Ports) -> None:
         self._member = member
         self._draws: Stream | None = None
-        #: The topics as they were when this leader assigned; None for a follower.
+        #: The topics at this leader's last assignment; None for a follower.
         self.snapshot: Snapshot | None = None
-        self.version = 0  #: of the metadata that the snapshot shows
+        self.version = 0  #: metadata version of the snapshot
 
     def resign(self) -> None:
-        """A follower now: nothing to compare any more."""
+        """Drop the snapshot: this member is a follower now."""
         self.snapshot = None
         self._member.metadata.forget_group()
 
     def metadata_changed(self) -> bool:
-        """Whether the watched topics differ from those this leader assigned by."""
+        """Whether the watched topics differ from the snapshot."""
         if Defect.SARAMA_1462 in self._member.profile.defects:
-            return False
+            return False  # no watch on partitions before sarama 1.24.1
         return self.snapshot is not None and self._member.metadata.differs(self.snapshot)
 
     def is_outdated(self) -> bool:
-        """Whether the assignment that has come back is of no use: old clients look whether topics have changed."""
+        """Whether the topics changed during the SyncGroup; up to 0.10.0 Java then discards the assignment."""
         profile = self._member.profile
+        # The snapshot was taken when the rebalance ended, so a change during SyncGroup went unnoticed (KAFKA-3117).
         if Defect.KAFKA_3117 in profile.defects and self.snapshot is not None:
             self.snapshot = self._member.metadata.snapshot()
         return profile.leader.discards_outdated and self.metadata_changed()
 
     async def assign(self, response: JoinGroupResponse, assignor: Assignor) -> tuple[SyncAssignment, ...]:
-        """Run the assignor on the members of a JoinGroup answer. Raises ClientFailure or PluginError."""
+        """Run the assignor on the members of a JoinGroup answer. Raises ClientFailure, PluginError."""
+        # librdkafka and aiokafka sort a mixed group by member id; Java puts static members first.
         is_mixed = any(one.group_instance_id is None for one in response.members)
         by_id = is_mixed and not self._member.profile.leader.static_first
         members = [self._subscription(member, by_id=by_id) for member in response.members]
@@ -69,20 +71,20 @@ class Leader:
         self.snapshot = self._member.metadata.snapshot()
         self.version = self._member.metadata.version
         if response.skip_assignment:
-            return ()  # KIP-814: a returning static leader; the group keeps what it has
+            return ()  # a static leader that returned: the coordinator keeps the assignment (KIP-814)
         await self._take_time()
         topics = self._topics(union)
         result = self._run(assignor, topics, members)
-        self._say(assignor, result)
+        self._emit_assignment(assignor, result)
         return tuple([_encoded(result, member_id) for member_id in result.partitions])
 
     def knows(self, response: JoinGroupResponse) -> bool:
-        """Whether the topics of all these members are in the present view. Raises ClientFailure."""
+        """Whether the metadata have the topics of all these members. Raises ClientFailure."""
         known = self._member.metadata.topics
         members = [self._subscription(member, by_id=False) for member in response.members]
         return all(topic in known for member in members for topic in member.topics)
 
-    # -- what goes in -------------------------------------------------------------------------------------------
+    # -- input --------------------------------------------------------------------------------------------------
 
     def _subscription(self, member: JoinMember, *, by_id: bool) -> MemberSubscription:
         try:
@@ -90,13 +92,13 @@ class Leader:
         except ProtocolError as error:
             raise ClientFailure("SchemaException", f"subscription of {member.member_id}: {error}") from error
         instance_id = None if by_id else member.group_instance_id
-        # By position: a leader makes one for every member of its group, and by name they take twice as long.
+        # Positional arguments: keywords take twice as long, and a leader makes one for every member.
         return MemberSubscription(
             member.member_id, found.topics, found.user_data, found.owned, found.generation, found.rack, instance_id
         )
 
     async def _know(self, topics: Sequence[str]) -> None:
-        """Wait for metadata that covers the group's topics, when the present view does not."""
+        """Wait for metadata with all the group's topics."""
         member, metadata = self._member, self._member.metadata
         if not metadata.watch_group(topics):
             return
@@ -114,7 +116,7 @@ class Leader:
         self._draws = self._draws or member.loop.stream("assignor-time", member.host.name)
         took = distribution.draw(self._draws)
         if took:
-            apart = member.pace.rebalances_apart
+            apart = member.pace.rebalances_in_task
             if not apart:
                 member.membership.leave_poll()
             await member.host.sleep(took)
@@ -131,12 +133,12 @@ class Leader:
             if name in known and known[name].partitions
         }
 
-    # -- the assignor -------------------------------------------------------------------------------------------
+    # -- assignor -----------------------------------------------------------------------------------------------
 
     def _run(
         self, assignor: Assignor, topics: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription]
     ) -> GroupAssignment:
-        """Compute; a custom assignor's result is judged. Raises ClientFailure, PluginError."""
+        """Run the assignor and validate the result of a custom one. Raises ClientFailure, PluginError."""
         protocol = self._member.ownership.protocol
         try:
             result = run_assignor(assignor, topics, members, as_kafka=True)
@@ -148,10 +150,10 @@ class Leader:
         if problem is not None:
             failure_as_kafka = report(self._member, problem)
             if protocol is RebalanceProtocol.COOPERATIVE and judge(assignor, result, topics, members) is None:
-                raise failure_as_kafka  # the one thing the Java client checks: a partition moved in one round
+                raise failure_as_kafka  # Java's one check: `ConsumerCoordinator.validateCooperativeAssignment`
         return result
 
-    def _say(self, assignor: Assignor, result: GroupAssignment) -> None:
+    def _emit_assignment(self, assignor: Assignor, result: GroupAssignment) -> None:
         member = self._member
         if not member.trace.wants(Kind.ASSIGNMENT_COMPUTED):
             return
@@ -160,7 +162,7 @@ class Leader:
             "counts": {name: len(partitions) for name, partitions in result.partitions.items()},
             "assignment": {name: [str(entry) for entry in found] for name, found in result.partitions.items()},
         }
-        member.trace.begin(member.say(Kind.ASSIGNMENT_COMPUTED, payload=payload))
+        member.trace.begin(member.emit(Kind.ASSIGNMENT_COMPUTED, payload=payload))
 
 
 def _encoded(result: GroupAssignment, member_id: str) -> SyncAssignment:

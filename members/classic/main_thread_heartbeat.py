@@ -1,10 +1,11 @@
-"""Heartbeats of a library with a main thread (librdkafka), which keeps its own time and its own session.
+"""Heartbeats of librdkafka, whose main thread keeps its own timing and its own session.
 
-Heartbeats go out when the thread looks around, one in flight at a time; the interval goes on over generations. Without
-an answer for session.timeout.ms the member takes itself for expelled, where others look for their coordinator.
+The main thread sends heartbeats at its periodic checks, one in flight at a time; the interval continues across
+generations. After session.timeout.ms without an answer the member considers itself expelled, where other libraries look
+the coordinator up.
 
-Source: `rdkafka_cgrp.c` (`rd_kafka_cgrp_heartbeat`, `rd_kafka_cgrp_session_timeout_check`), and what the library does
-when it is asked (docs/twins.md).
+Source: `rdkafka_cgrp.c` (`rd_kafka_cgrp_heartbeat`, `rd_kafka_cgrp_session_timeout_check`), and the library's behaviour
+(docs/twins.md).
 """
 
 from __future__ import annotations
@@ -25,25 +26,25 @@ if TYPE_CHECKING:
 
 
 class MainThreadHeartbeat(Heartbeat):
-    """Sends heartbeats while enabled, at the looks around of the main thread."""
+    """Sends heartbeats while enabled, at the periodic checks of the main thread."""
 
     __slots__ = ("_pace", "_tried_at", "_tries")
 
     def __init__(self, member: Ports, group: Group, pace: MainThread) -> None:
         super().__init__(member, group)
         self._pace = pace
-        self._tries = 0  # to send the same again
-        self._tried_at = 0  # how many were quiet then
+        self._tries = 0  # repetitions of the same heartbeat
+        self._tried_at = 0  # value of `quiet` at the first of them
         self.last_sent_us = -self._interval_us
 
     def _begin(self) -> None:
-        """The interval has gone on since the last one, whichever generation that was in."""
+        """Continue the interval since the last heartbeat, in whichever generation that was sent."""
         member = self._member
         due_us = self.last_sent_us + self._configured_us
         self._again(self._pace.heartbeat_wait_us(member.started_us, self._loop.now_us, due_us))
 
     def coordinator_found(self) -> None:
-        """A heartbeat that waited for it goes out; the session is not renewed by that."""
+        """Send a heartbeat that waited for the coordinator; the session timer is not restarted."""
         self._unanswered = 0
         if self.owed:
             self._send_owed()
@@ -52,11 +53,11 @@ class MainThreadHeartbeat(Heartbeat):
                 self._again(self._pace.after_late_us(self._member.started_us, now_us, self._configured_us))
 
     def coordinator_lost(self) -> None:
-        """The session goes on running out."""
+        """Keep the session timer running."""
         self._member.host.call_at(self._alive_us + self._session_us, self._look_at_session)
 
     def _may_go(self) -> bool:
-        """None is sent while one is unanswered; the next is due in its turn."""
+        """Whether a heartbeat may be sent: one at a time; the next one is sent at a later check."""
         self._look_at_session()
         if self._unanswered and self.enabled:
             self._again(self._interval_us)
@@ -70,16 +71,16 @@ class MainThreadHeartbeat(Heartbeat):
         member = self._member
         silent = {"silent_us": member.now_us - self._alive_us, "last_error": self._last_error}
         silent["coordinator"] = member.coordinator.node if member.coordinator.known else -1
-        member.trace.begin(member.say(Kind.SESSION_EXPIRED, payload=silent))
+        member.trace.begin(member.emit(Kind.SESSION_EXPIRED, payload=silent))
         free = not self._unanswered
-        self._group.joining.reset("session timed out", member_id_too=True)
+        self._group.rebalance.reset("session timed out", member_id_too=True)
         if free:
             self._send_nameless()
 
     def _send_nameless(self, _: Any = None) -> None:
-        """Send one without a member id: librdkafka goes on so in its old generation, until it joins again."""
+        """Send a heartbeat without a member id, as librdkafka does in the old generation until it joins again."""
         member, link = self._member, self._member.coordinator.link
-        joins = member.state is not ClientState.UNJOINED or self._group.joining.stage is not Stage.IDLE
+        joins = member.state is not ClientState.UNJOINED or self._group.rebalance.stage is not Stage.IDLE
         if joins or self.enabled or member.closing or link is None or not link.open:
             return
         self.last_sent_us = self._loop.now_us
@@ -87,14 +88,14 @@ class MainThreadHeartbeat(Heartbeat):
         member.host.call_at(self._loop.now_us + self._interval_us, self._send_nameless)
 
     def _fail(self) -> None:
-        """The next one goes out in its turn."""
+        """Do nothing: the next heartbeat is sent at its time."""
 
     def _refused_for_now(self) -> None:
-        """The next one goes out in its turn."""
+        """Do nothing: the next heartbeat is sent at its time."""
 
     def _try_again(self) -> None:
-        """The same once more after the backoff, beside those that go in their turn."""
-        if self._tried_at != self.quiet:  # one was answered since
+        """Send the same heartbeat again after the backoff, besides the regular ones (`rdkafka_request.c`)."""
+        if self._tried_at != self.quiet:  # a heartbeat was answered since
             self._tried_at, self._tries = self.quiet, 0
         if self._tries < self._pace.retries:
             self._tries += 1

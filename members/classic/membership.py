@@ -1,4 +1,4 @@
-"""The classic protocol's membership: joining, heartbeats and the poll limit, which know each other through it.
+"""The membership in a classic group: it puts rebalance, heartbeats and poll limit together.
 
 Source: `AbstractCoordinator`, `ConsumerCoordinator`; classic-protocol reference, section 4.
 """
@@ -14,7 +14,7 @@ from groupsim.members.classic.heartbeat import Heartbeat
 from groupsim.members.classic.main_thread_heartbeat import MainThreadHeartbeat
 from groupsim.members.classic.ownership import Ownership
 from groupsim.members.classic.poll_clock import PollClock
-from groupsim.members.classic.rebalance import Joining
+from groupsim.members.classic.rebalance import MemberRebalance
 from groupsim.members.classic.stages import Stage
 from groupsim.members.generation import NO_MEMBERSHIP, ClientState, Generation
 from groupsim.members.ports import Ports
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
     from groupsim.members.interfaces import Outcome
     from groupsim.members.membership import Membership
 
-_IDLE, _JOINED = Stage.IDLE, Stage.JOINED  # looked up once: members of an enumeration are found slowly
+_IDLE, _JOINED = Stage.IDLE, Stage.JOINED  # bound once: access to a member of an enumeration is slow
 
 
 class ClassicMembership:
-    """One member of a classic group; implements `Membership`, whose docstrings say what the methods are for."""
+    """The membership of one process in a classic group. `Membership` documents the methods."""
 
     __slots__ = (
         "away",
         "enter_poll",
         "heartbeat",
-        "joining",
         "leave_poll",
         "member",
         "ownership",
         "poll",
         "poll_clock",
         "polled",
+        "rebalance",
     )
 
     def __init__(self, member: Ports, ownership: Ownership) -> None:
@@ -52,13 +52,13 @@ class ClassicMembership:
             MainThreadHeartbeat(member, self, pace) if isinstance(pace, MainThread) else Heartbeat(member, self)
         )
         self.poll_clock = PollClock(member, self)
-        self.joining = Joining(member, self)
+        self.rebalance = MemberRebalance(member, self)
         self.away = away_of(member, self)
-        # At hand, without a call in between: these are for every poll.
+        # Bound methods without a call in between: every poll uses them.
         self.enter_poll: Callable[[], None] = self.poll_clock.enter
         self.leave_poll: Callable[[], None] = self.poll_clock.leave
         self.polled: Callable[[], None] = self.heartbeat.polled
-        self.poll: Callable[[], Coroutine[Any, Any, None] | None] = self.joining.step
+        self.poll: Callable[[], Coroutine[Any, Any, None] | None] = self.rebalance.step
 
     # -- inputs -------------------------------------------------------------------------------------------------
 
@@ -66,7 +66,7 @@ class ClassicMembership:
         self.away.go_on()
 
     def metadata_changed(self) -> None:
-        self.joining.metadata_changed()
+        self.rebalance.metadata_changed()
 
     def coordinator_found(self) -> None:
         self.heartbeat.coordinator_found()
@@ -81,33 +81,33 @@ class ClassicMembership:
     def block_heartbeats(self, us: int) -> None:
         self.heartbeat.block(us)
 
-    # -- wishes -------------------------------------------------------------------------------------------------
+    # -- requests of other parts --------------------------------------------------------------------------------
 
     def request_rejoin(self, reason: str, payload: Mapping[str, Any] | None = None) -> None:
-        self.joining.request(reason, payload)
+        self.rebalance.request(reason, payload)
 
     def reset(self, reason: str, *, member_id_too: bool) -> None:
-        self.joining.reset(reason, member_id_too=member_id_too)
+        self.rebalance.reset(reason, member_id_too=member_id_too)
 
     def forget(self, reason: str, *, member_id_too: bool) -> None:
-        """Reset the generation, and the member id if asked to: state UNJOINED."""
+        """Reset the generation, and the member id if `member_id_too`; the state becomes UNJOINED."""
         member = self.member
         kept = "" if member_id_too else member.generation.member_id
-        member.say(Kind.GENERATION_RESET, reason=reason, payload={"member_id_too": member_id_too})
+        member.emit(Kind.GENERATION_RESET, reason=reason, payload={"member_id_too": member_id_too})
         member.generation = Generation(NO_GENERATION, kept) if kept else NO_MEMBERSHIP
         member.become(ClientState.UNJOINED, reason)
         self.heartbeat.disable()
 
     def leave(self, reason: str, *, on_done: Callable[[Outcome], None] | None = None, static_too: bool = False) -> bool:
-        return self.joining.leave(reason, on_done=on_done, static_too=static_too)
+        return self.rebalance.leave(reason, on_done=on_done, static_too=static_too)
 
     def resign(self) -> None:
-        self.joining.resign()
+        self.rebalance.resign()
 
     def stop_heartbeats(self) -> None:
         self.heartbeat.disable()
 
-    # -- looking ------------------------------------------------------------------------------------------------
+    # -- state --------------------------------------------------------------------------------------------------
 
     @property
     def in_poll(self) -> bool:
@@ -123,24 +123,24 @@ class ClassicMembership:
 
     @property
     def rejoin_needed(self) -> bool:
-        return self.joining.rejoin_needed
+        return self.rebalance.rejoin_needed
 
     @property
     def under_way(self) -> bool:
-        return self.joining.under_way
+        return self.rebalance.under_way
 
     @property
     def rebalances(self) -> bool:
-        joining = self.joining
-        return joining.rejoin_needed or joining.stage is not _IDLE
+        rebalance = self.rebalance
+        return rebalance.rejoin_needed or rebalance.stage is not _IDLE
 
     @property
     def busy(self) -> bool:
-        return self.joining.busy
+        return self.rebalance.busy
 
     @property
     def assigns_next(self) -> bool:
-        return self.joining.stage is _JOINED and self.joining.assigns
+        return self.rebalance.stage is _JOINED and self.rebalance.assigns
 
     @property
     def sends_heartbeats(self) -> bool:

@@ -1,9 +1,9 @@
-"""Which partitions the member believes it may deliver from, and the listener's callbacks when that changes.
+"""The partitions that a member owns, and the listener's callbacks when they change.
 
-EAGER gives up everything before each join; COOPERATIVE only what its subscription no longer covers, and later what the
-new assignment takes away, followed by a second join (KIP-429). When the membership itself was lost, partitions are
-*lost*, not revoked (KIP-429 `onPartitionsLost`). A partition counts as owned from the moment the assigned callback
-begins until the revoked or lost callback has returned, or the process dies: that is what the application believes.
+EAGER gives up all partitions before each join. COOPERATIVE gives up those of unsubscribed topics, and later those that
+the new assignment takes away, followed by a second join (KIP-429). Partitions of a lost membership are *lost*, not
+revoked (`onPartitionsLost`, KIP-429). A partition is owned from the start of the assigned callback until the revoked or
+lost callback has returned, or the process dies: that is what the application assumes.
 
 Sources: `ConsumerCoordinator.onJoinPrepare`, `onJoinComplete`, `onLeavePrepare`; classic-protocol
 reference, section 4.8.
@@ -38,15 +38,15 @@ from groupsim.protocol.messages.group import NO_GENERATION, JoinProtocol, TopicP
 CALLBACKS = ASSIGNED, REVOKED, LOST = "assigned", "revoked", "lost"
 UNASSIGNED = "unassigned"
 _SHORTEST_ASSIGNMENT = 2
-_REMEMBERED = 1_024  # offers
-_topic_of = itemgetter(0)  # of a partition
+_REMEMBERED = 1_024  # cached offers
+_topic_of = itemgetter(0)  # the topic of a partition
 NEED_TO_REVOKE = "need to revoke partitions and re-join"
 _LIBRDKAFKA_ORDER = ("range", "roundrobin", "cooperative-sticky")
 STALE_ASSIGNMENT = "received assignment does not match the current subscription"
 
 
 def common_protocol(assignors: Iterable[Assignor]) -> RebalanceProtocol:
-    """The highest rebalance protocol that all assignors support. Raises SettingError when there is none."""
+    """Return the highest rebalance protocol that all assignors support. Raises SettingError without a common one."""
     found = list(assignors)
     common = found[0].protocols
     for other in found[1:]:
@@ -71,25 +71,25 @@ class Ownership:
                 if isinstance(assignor, StickyBase):
                     assignor.has_quotas = False
         self.protocol = common_protocol(assignors)
-        #: Partition → the generation in which it was taken over, in the order of the assignment.
+        #: Partition → the generation that assigned it first, in the order of the assignment.
         self.owned: dict[TopicPartition, int] = {}
         self._draws: dict[str, Stream] = {}
-        #: Kind of callback → how much longer the next one takes than the application says (µs).
+        #: Kind of callback → extra time of the next one, in microseconds.
         self.blocks: dict[str, int] = {}
         self._raises: dict[str, str] = {}
-        self._claims: bytes | None = None  # what a cooperative assignor's user data say of the last assignment
+        self._claims: bytes | None = None  # user data of a cooperative assignor: the last assignment
 
-    # -- what goes into JoinGroup -------------------------------------------------------------------------------
+    # -- JoinGroup ----------------------------------------------------------------------------------------------
 
     def offers(self) -> tuple[JoinProtocol, ...]:
-        """Each configured assignor with the member's subscription, in order of preference."""
+        """Return each configured assignor with the member's subscription, in order of preference."""
         member, topics = self._member, self._member.subscription.topics
         owned = tuple(self.owned)
         in_own_order = Defect.LIBRDKAFKA_3818 in member.profile.defects
         assignors = sorted(self._assignors, key=_rank) if in_own_order else self._assignors
         version, rack = member.profile.subscription.version, member.settings.client_rack
         tells = member.profile.subscription.eager_generation or self.protocol is RebalanceProtocol.COOPERATIVE
-        generation = self._told_generation() if tells else NO_GENERATION
+        generation = self._claimed_generation() if tells else NO_GENERATION
         return tuple(
             [
                 _offer(name, version, topics, self._user_data(self._assignors[name], topics), owned, generation, rack)
@@ -97,8 +97,8 @@ class Ownership:
             ]
         )
 
-    def _told_generation(self) -> int:
-        """What the subscription says: a library may go on saying it when it has lost its member id."""
+    def _claimed_generation(self) -> int:
+        """Return the generation of the subscription; librdkafka keeps sending it after it has lost its member id."""
         member = self._member
         return member.joined.id if member.profile.subscription.claims_in_user_data else member.generation.id
 
@@ -111,8 +111,10 @@ class Ownership:
                 raise AssignorError(assignor.name, problem, source_of(type(assignor)))
         except (Exception, SystemExit) as problem:
             self._blame(assignor, problem)
+        # librdkafka claims partitions in the user data of sticky (`rdkafka_sticky_assignor.c`), not in Subscription v2.
         if profile.subscription.claims_in_user_data and _is_cooperative(assignor):
             data = self._claims
+        # Without user data the claims had no generation (KAFKA-12984).
         if Defect.KAFKA_12984 in profile.defects and _is_cooperative(assignor):
             data = None
         if Defect.FRANZ_GO_DCFCACB5 in profile.defects and data is not None and not _is_cooperative(assignor):
@@ -120,14 +122,14 @@ class Ownership:
         return profile.subscription.no_user_data if data is None else data
 
     def _blame(self, assignor: Assignor, problem: BaseException) -> NoReturn:
-        """Say what an assignor has raised, and raise that; only here, for nearly all of them never do."""
+        """Raise an assignor's exception with the location in the user's code."""
         try:
             with locate_errors(assignor):
                 raise problem
         except AssignorError as error:
             raise report(self._member, error) from error
 
-    def _tell_assignor(self, assignor: Assignor, assigned: tuple[TopicPartition, ...]) -> None:
+    def _call_on_assignment(self, assignor: Assignor, assigned: tuple[TopicPartition, ...]) -> None:
         generation = self._member.generation
         if self._member.profile.subscription.claims_in_user_data and _is_cooperative(assignor):
             self._claims = encode_sticky_user_data(assigned, generation.id)
@@ -137,7 +139,10 @@ class Ownership:
             self._blame(assignor, problem)
 
     def assignor_named(self, name: str) -> Assignor:
-        """The configured assignor that the group has chosen. Raises ClientFailure for a stranger."""
+        """Return the assignor that the group selected. Raises ClientFailure for an unconfigured one.
+
+        `ConsumerCoordinator.onJoinComplete` throws IllegalStateException before any callback; the next poll repeats it.
+        """
         try:
             return self._assignors[name]
         except KeyError:
@@ -145,16 +150,18 @@ class Ownership:
             reason = f"the coordinator selected assignor {name!r}; configured: {configured}"
             raise ClientFailure("IllegalStateException", reason) from None
 
-    # -- phases of a rebalance ----------------------------------------------------------------------------------
+    # -- steps of a rebalance -----------------------------------------------------------------------------------
 
     def prepare(self) -> Coroutine[Any, Any, None] | None:
-        """Before a join: revoke (eager: all, cooperative: what is not subscribed any more) or lose partitions.
+        """Revoke or lose partitions before a join (`ConsumerCoordinator.onJoinPrepare`).
 
-        Returns what is to be awaited; None where nobody has to be called back.
+        Returns a coroutine to await; None when no callback is due.
         """
+        # A lost generation or member id means another member may own the partitions already: lost, not revoked.
         if self._member.generation.is_lost:
             if self._member.profile.positions.kept:
                 self._member.fetcher.ownership_changed()
+            # Up to 2.3 Java calls the revoked callback before the first join, too, with no partitions.
             if self.owned or self._member.profile.callbacks.before_first_join:
                 return self._give_up(LOST if self._member.profile.callbacks.lost else REVOKED, list(self.owned))
         elif self.protocol is RebalanceProtocol.EAGER:
@@ -167,15 +174,17 @@ class Ownership:
         return None
 
     async def complete(self, data: bytes) -> None:
-        """An assignment has come: revoke what it takes away, adopt it, call back.
+        """Adopt an assignment: revoke what it takes away, then call back (`ConsumerCoordinator.onJoinComplete`).
 
-        Raises ClientFailure: of several callbacks that raise, the assignor's among them, all run and the first
-        exception wins. The assignor's own raises PluginError where that ends the run.
+        Raises ClientFailure: all callbacks run, the assignor's among them, and the first exception is thrown. A failure
+        in the assignor raises PluginError where that ends the run.
         """
         member = self._member
         assignor = self.assignor_named(member.generation.protocol or "")
         assigned = self._decode(data)
         topics = dict.fromkeys(map(_topic_of, assigned))
+        # The subscription changed during the rebalance: rejoin without any callback; before 2.3 an exception
+        # (KAFKA-7961).
         if not all(map(member.subscription.covers, topics)):
             if Defect.KAFKA_7961 in member.profile.defects:
                 raise ClientFailure("IllegalArgumentException", "assigned a non-subscribed topic", fatal=True)
@@ -188,7 +197,7 @@ class Ownership:
             failure = await self._revoke_missing(assigned)
         added = self._added(assigned)
         try:
-            self._tell_assignor(assignor, assigned)
+            self._call_on_assignment(assignor, assigned)
         except ClientFailure as error:
             failure = failure or error
         member.commits.restart_interval()
@@ -201,6 +210,7 @@ class Ownership:
             raise failure
 
     def _decode(self, data: bytes) -> tuple[TopicPartition, ...]:
+        # The coordinator sends an empty assignment to a member that the leader left out; Java's poll throws.
         if len(data) < _SHORTEST_ASSIGNMENT:
             reason = (
                 f"an assignment of {len(data)} bytes: the leader left this member out, or the coordinator had none; "
@@ -213,7 +223,7 @@ class Ownership:
             raise ClientFailure("SchemaException", f"assignment: {error}") from error
 
     async def _revoke_missing(self, assigned: Iterable[TopicPartition]) -> ClientFailure | None:
-        """Revoke owned partitions that are not assigned, and ask to rejoin so that others can have them."""
+        """Revoke owned partitions that the assignment lacks, and rejoin so that their new owners get them (KIP-429)."""
         kept = frozenset(assigned)
         gone = [partition for partition in self.owned if partition not in kept]
         if not gone:
@@ -241,11 +251,11 @@ class Ownership:
             self.owned = dict.fromkeys(assigned, generation)
         if added and member.trace.wants(Kind.PARTITION_OWNED):
             for partition in added:
-                member.say(Kind.PARTITION_OWNED, topic=partition.topic, partition=partition.partition)
+                member.emit(Kind.PARTITION_OWNED, topic=partition.topic, partition=partition.partition)
         member.fetcher.ownership_changed()
 
     def choose(self, partitions: tuple[TopicPartition, ...]) -> None:
-        """Own the partitions the application assigned to itself: no group, no generation, no callbacks."""
+        """Own the partitions that the application assigned itself: no generation, no callbacks."""
         if tuple(self.owned) == partitions:
             return
         self._release([partition for partition in self.owned if partition not in partitions], UNASSIGNED)
@@ -254,27 +264,27 @@ class Ownership:
         self._own(partitions, added)
 
     async def abandon(self) -> None:
-        """Closing or unsubscribing: revoke everything when the membership is sound, else lose it."""
+        """Revoke all partitions on close or unsubscribe; lose them without a stable membership (`onLeavePrepare`)."""
         member = self._member
         chosen = all(generation == NO_GENERATION for generation in self.owned.values())
         if chosen or not member.profile.callbacks.on_leaving:
-            self.release_all(UNASSIGNED)  # chosen by the application, or an old library: no listener hears of it
+            self.release_all(UNASSIGNED)  # assigned by the application, or before KIP-429: no callback
             return
-        sound = not member.generation.is_lost and member.state is ClientState.STABLE  # though it may have to rejoin
+        sound = not member.generation.is_lost and member.state is ClientState.STABLE  # even if a rejoin is requested
         await self._give_up(REVOKED if sound else LOST, list(self.owned))
 
     def release_all(self, reason: str) -> None:
-        """The process ends without callbacks."""
+        """Release all partitions without callbacks, as the process ends."""
         self._release(list(self.owned), reason)
 
     # -- callbacks ----------------------------------------------------------------------------------------------
 
     def block_next(self, kind: str, us: int) -> None:
-        """Let the next callback of this kind (assigned, revoked, lost) take `us` longer."""
+        """Extend the next callback of this kind (assigned, revoked, lost) by `us` microseconds."""
         self.blocks[kind] = self.blocks.get(kind, 0) + us
 
     def raise_next(self, kind: str, message: str) -> None:
-        """Let the next callback of this kind raise."""
+        """Make the next callback of this kind raise."""
         self._raises[kind] = message
 
     def _revoke(self, partitions: list[TopicPartition]) -> Coroutine[Any, Any, None]:
@@ -310,28 +320,28 @@ class Ownership:
             member.commits.given_up(partitions)
 
     async def _call_back(self, kind: str, partitions: Sequence[TopicPartition]) -> None:
-        """Run one callback of the listener: the application's thread is away from poll meanwhile.
+        """Run one callback of the listener, during which the application's thread is away from poll.
 
-        It is given the partitions by topic and number (`ConsumerCoordinator.COMPARATOR`), or as a HashSet has them.
+        Partitions are ordered by topic and number (`ConsumerCoordinator.COMPARATOR`), up to 3.1 as in a HashSet.
         """
         member = self._member
         span = member.trace.span()
         if member.trace.wants(Kind.CALLBACK_BEGUN):
             in_order = _in_order if member.profile.callbacks.by_number else java_copied_order
             names = {"partitions": [str(partition) for partition in in_order(partitions)]}
-            member.trace.begin(member.say(Kind.CALLBACK_BEGUN, reason=kind, span=span, payload=names))
+            member.trace.begin(member.emit(Kind.CALLBACK_BEGUN, reason=kind, span=span, payload=names))
         error = self._raises.pop(kind, None)
         was_inside = member.membership.in_poll
         took = self._duration_us(kind)
         if took:
-            if not member.pace.rebalances_apart:
+            if not member.pace.rebalances_in_task:
                 member.membership.leave_poll()
             await member.host.sleep(took)
         if kind == REVOKED:
             await member.commits.on_revoke()
         if was_inside:
             member.membership.enter_poll()
-        member.trace.begin(member.say(Kind.CALLBACK_ENDED, reason=kind, span=span, error=error))
+        member.trace.begin(member.emit(Kind.CALLBACK_ENDED, reason=kind, span=span, error=error))
         if error:
             raise ClientFailure("KafkaException", f"User rebalance callback throws an error: {error}")
 
@@ -341,7 +351,7 @@ class Ownership:
         if distribution is None:
             return blocked
         if kind not in self._draws:
-            self._draws[kind] = self._member.luck(f"callback-{kind}")()
+            self._draws[kind] = self._member.stream_factory(f"callback-{kind}")()
         return blocked + distribution.draw(self._draws[kind])
 
     def _distribution(self, kind: str) -> Distribution | None:
@@ -356,14 +366,14 @@ def _is_cooperative(assignor: Assignor) -> bool:
 
 
 def _in_order(partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
-    """By topic as Java orders texts, then by number."""
+    """Sort partitions by topic in Java's order of strings, then by number."""
     topics = dict.fromkeys(partition.topic for partition in partitions)
     order = {topic: number for number, topic in enumerate(java_sorted(topics))}
     return sorted(partitions, key=lambda partition: (order[partition.topic], partition.partition))
 
 
 def _rank(assignor: str) -> int:
-    """The place of an assignor in librdkafka's list up to 1.8 (`rd_kafka_assignors_init`)."""
+    """Return an assignor's place in librdkafka's list up to 1.8 (`rd_kafka_assignors_init`, librdkafka #3818)."""
     return _LIBRDKAFKA_ORDER.index(assignor) if assignor in _LIBRDKAFKA_ORDER else len(_LIBRDKAFKA_ORDER)
 
 
@@ -377,6 +387,6 @@ def _offer(
     generation: int,
     rack: str,
 ) -> JoinProtocol:
-    """An assignor's name with a subscription; the members of a group mostly say the same, and say it twice."""
+    """Encode an assignor's subscription; cached, because members of a group often send equal ones twice."""
     subscription = Subscription(topics, user_data, owned, generation if generation >= 0 else None, rack or None)
     return JoinProtocol(name, encode_subscription(subscription, version))

@@ -1,4 +1,4 @@
-"""The parts of a classic membership, each as the others know it; `ClassicMembership` puts them together."""
+"""Protocols of the parts of a classic membership; `ClassicMembership` puts the parts together."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Beats(Protocol):
 
 
 class PollTime(Protocol):
-    """Where the application is, and since when (`poll_clock.py`)."""
+    """The application's time inside and outside `poll` (`poll_clock.py`)."""
 
     inside: bool
 
@@ -33,8 +33,8 @@ class PollTime(Protocol):
     def holds_join(self) -> bool: ...
 
 
-class Rejoining(Protocol):
-    """The rebalance as this member goes through it (`joining.py`)."""
+class RebalanceSteps(Protocol):
+    """The rebalance of this member (`rebalance.py`)."""
 
     stage: Stage
     busy: bool
@@ -57,7 +57,7 @@ class Rejoining(Protocol):
 
 
 class WithoutPoll(Protocol):
-    """What goes on while the application is away (`away.py`)."""
+    """Rebalances while the application is away (`away.py`)."""
 
     def loses_at_once(self) -> bool: ...
 
@@ -74,7 +74,7 @@ class Group(Protocol):
     @property
     def poll_clock(self) -> PollTime: ...
     @property
-    def joining(self) -> Rejoining: ...
+    def rebalance(self) -> RebalanceSteps: ...
     @property
     def away(self) -> WithoutPoll: ...
     def forget(self, reason: str, *, member_id_too: bool) -> None: ...

@@ -1,7 +1,7 @@
-"""How long a member waits around a JoinGroup: for its answer, and after one that failed before it tries again.
+"""Timeouts of requests that the coordinator may park, and waits before the next JoinGroup.
 
-Sources: `AbstractCoordinator.joinGroupIfNeeded`, `sendJoinGroupRequest`; classic-protocol reference, section 4.5; for
-other libraries at their profiles.
+Sources: `AbstractCoordinator.joinGroupIfNeeded`, `sendJoinGroupRequest`; classic-protocol reference, section 4.5; those
+of other libraries stand at their profiles.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def parked_timeout_us(member: Ports, api: Api) -> int:
-    """How long the answer to a request may take that the coordinator may park."""
+    """Return the timeout of a request that the coordinator may park, in microseconds."""
     settings = member.settings
     parked = member.profile.parked.get(api)
     if parked is None:
@@ -39,17 +39,17 @@ def _base_ms(settings: ConsumerSettings, base: ParkedBase) -> int:
 
 
 def hold_refused(group: Group, refused: int) -> None:
-    """Let a library's own task wait after so many refused attempts in a row; elsewhere the application does."""
+    """Delay the next join of a library's own task after refused attempts in a row; elsewhere the application waits."""
     member = group.member
     profile = member.profile
-    if profile.pace.rebalances_apart and profile.error_loop.policy is not OnError.STOP:
-        group.joining.hold(member.now_us + profile.error_loop.pause_us(refused))
+    if profile.pace.rebalances_in_task and profile.error_loop.policy is not OnError.STOP:
+        group.rebalance.hold(member.now_us + profile.error_loop.pause_us(refused))
 
 
 def next_try_us(member: Ports, tried_us: int, *, at_once: bool) -> int:
-    """When the next attempt may begin, after one at `tried_us` failed; 0: now, or after the library's pause.
+    """Return when the next attempt may begin, after one at `tried_us` failed; 0 for now, without a pause.
 
-    A library with a main thread has a pause of its own, between two tries.
+    librdkafka has its own pause between two attempts (`Pace.next_join_us`).
     """
     delay_ms = member.profile.retries.join_delay_ms
     if delay_ms is None:

@@ -1,10 +1,9 @@
-"""max.poll.interval.ms: the application's time away from `poll`.
+"""max.poll.interval.ms: the limit of the application's time away from `poll`.
 
-While the application waits inside `poll` the limit cannot run out. When it goes off to process records, or a callback
-or an assignor runs, the time counts. The background thread looks every `poll_check_ms` (Java: retry.backoff.ms,
-librdkafka: half a second), so the limit is noticed that much late, and only while the thread is enabled. The timer is
-one heap event that is moved when it comes up too early. Source: `Heartbeat.pollTimeoutExpired`; classic-protocol
-reference, section 4.6.
+The limit does not expire while the application waits in `poll`. Processing, callbacks and assignors count. The
+background thread checks every `poll_check_ms` (Java: retry.backoff.ms, librdkafka: 500 ms) while it is enabled, and
+notices the limit that much late. One heap event is moved when it comes up too early. Source:
+`Heartbeat.pollTimeoutExpired`; classic-protocol reference, section 4.6.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ REASON = "consumer poll timeout has expired."
 
 
 class PollClock:
-    """Where the application is: inside `poll`, or away from it since when."""
+    """Whether the application is inside `poll`, and since when it is away."""
 
     __slots__ = (
         "_armed",
@@ -50,26 +49,26 @@ class PollClock:
         self._by_heartbeat = member.pace.heartbeats_in_turn
         self._armed = False
         self._overdue = False
-        self._left_us = 0  # when it left by the limit, where who left waits for the application
+        self._left_us = 0  # when the member left by the limit, in a library that then waits for the application
         self.inside = False
         self.away_since_us = 0
 
     def enter(self) -> None:
-        """The application is inside `poll`, waiting."""
+        """Record that the application waits inside `poll`."""
         if not self.inside:
             self.inside = True
             if self._member.loop.now_us - self.away_since_us > self._long_us:
                 self._member.fetcher.was_away(self.away_since_us)
 
     def leave(self) -> None:
-        """The application's thread is busy from now on."""
+        """Record that the application's thread is busy."""
         self.inside = False
         self.away_since_us = self._member.loop.now_us
         if not self._armed:
             self._arm()
 
     def restart(self) -> None:
-        """Count anew (the background thread was enabled: it resets its timers)."""
+        """Restart the limit, as the background thread does when it is enabled (`Heartbeat.resetTimeouts`)."""
         self.away_since_us = self._member.loop.now_us
 
     def _arm(self) -> None:
@@ -78,10 +77,10 @@ class PollClock:
             self._member.host.call_at(self._noticed_us(), self._due)
 
     def _noticed_us(self) -> int:
-        """When the background thread first looks after the limit has passed; it counts from its last heartbeat."""
+        """Return when the background thread notices the limit; its checks count from the last heartbeat."""
         deadline = self.away_since_us + self._limit_us
         anchor = self._group.heartbeat.last_sent_us
-        if self._by_heartbeat:  # each heartbeat looks when the limit will be over
+        if self._by_heartbeat:  # aiokafka's heartbeat task works out when the limit expires
             next_us = anchor + self._member.settings.heartbeat_interval_ms * MS_US
             return deadline if anchor >= self.away_since_us else max(next_us, deadline)
         if not self._check_us or anchor > deadline:
@@ -89,7 +88,7 @@ class PollClock:
         return anchor + -(-(deadline - anchor) // self._check_us) * self._check_us
 
     def look(self) -> None:
-        """Look at once, after the thread got no time. An application that waits inside `poll` polls before it looks."""
+        """Check at once after the thread did not run. An application inside `poll` restarts the limit before that."""
         if self._enforced and not self._by_heartbeat and not self.inside:
             self._look()
 
@@ -107,7 +106,7 @@ class PollClock:
             self._expired_or_later()
 
     def _expired_or_later(self) -> None:
-        """The background thread looks for a lost coordinator first, and at the poll limit only when it has one."""
+        """Expire only with a known coordinator: `AbstractCoordinator.HeartbeatThread` looks a lost one up first."""
         self._overdue = not self._member.coordinator.known
         if self._overdue:
             self._member.coordinator.ensure()
@@ -115,9 +114,9 @@ class PollClock:
             self._expired()
 
     def holds_join(self) -> bool:
-        """Whether who left by the limit waits for the application before it joins again.
+        """Whether a member that left by the limit waits for the application before it joins again.
 
-        Such a library looks for it every retry.backoff.ms; the join is planned for the look that finds it.
+        aiokafka checks for the application every retry.backoff.ms; the join is planned for the check that finds it.
         """
         if not self._left_us:
             return False
@@ -127,23 +126,23 @@ class PollClock:
             late_us = (self._left_us - member.now_us) % backoff_us
             self._left_us = 0
             if late_us:
-                self._group.joining.hold(member.now_us + late_us)
+                self._group.rebalance.hold(member.now_us + late_us)
                 return True
         return bool(self._left_us)
 
     def coordinator_found(self) -> None:
-        """A limit that ran out while the coordinator was unknown takes effect now."""
+        """Apply a limit that expired while the coordinator was unknown."""
         if self._overdue:
             self._overdue = False
             self._look()
 
     def _expired(self) -> None:
         member = self._member
-        seq = member.say(Kind.POLL_EXPIRED, payload={"limit_us": self._limit_us})
+        seq = member.emit(Kind.POLL_EXPIRED, payload={"limit_us": self._limit_us})
         member.trace.begin(seq)
         if self._by_heartbeat:
             self._left_us = member.now_us
             self._group.heartbeat.once()
-        self._group.joining.leave(REASON)
+        self._group.rebalance.leave(REASON)
         if member.profile.reports.consumer_errors:
-            member.tell("MaxPollExceeded", "max.poll.interval.ms was exceeded")
+            member.report_error("MaxPollExceeded", "max.poll.interval.ms was exceeded")

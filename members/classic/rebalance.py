@@ -1,17 +1,17 @@
-"""Joining: from the wish to rejoin to an assignment in hand.
+"""A member's rebalance: from the request to rejoin to the adopted assignment.
 
-A rebalance passes through stages, some of which wait for an answer. `step`, which the poll loop calls each time round,
-walks them and never waits for the network; callbacks and the leader's assignor it returns, to be awaited. So a
-cooperative member delivers records while its JoinGroup is parked, and a member whose application is busy answers late
-(`away` has libraries that do otherwise).
+A rebalance passes through stages, some of which wait for an answer. The poll loop calls `step`, which advances as far
+as possible and never waits for the network; it returns callbacks and the leader's assignor as a coroutine. So a
+cooperative member delivers records while its JoinGroup is parked, and a busy application answers late (`away` has the
+libraries that differ).
 
     IDLE → COMMITTING (the auto-commit before partitions are given up) → IDLE, prepared
          → JOINING → JOINED → SYNCING → SYNCED → IDLE
                                  ↓ ↑
-                       SYNC_FAILED → SYNC_AGAIN (`resyncing`), or IDLE, as after a JoinGroup that failed
+                       SYNC_FAILED → SYNC_AGAIN (`sync_retry`), or IDLE, as after a failed JoinGroup
 
 `needs_prepare` guards the commit and the callbacks before a join: they run once per rebalance, not once per attempt.
-Each attempt has a number (`_flight`), and an answer to one that was given up is ignored.
+Each attempt has a number (`_flight`); the answer to an abandoned attempt is ignored.
 
 Sources: `AbstractCoordinator.joinGroupIfNeeded`, `JoinGroupResponseHandler`, `SyncGroupResponseHandler`;
 classic-protocol reference, sections 4.5, 4.7 and 4.9.
@@ -39,7 +39,7 @@ from groupsim.members.classic.reasons import (
 )
 from groupsim.members.classic.requests import join_request, leave_request, sync_request
 from groupsim.members.classic.stages import Stage
-from groupsim.members.classic.sync_retry import Resync, ignore, refused
+from groupsim.members.classic.sync_retry import SyncRetry, ignore, refused
 from groupsim.members.classic.topics_ready import TopicsReady
 from groupsim.members.failures import ClientFailure, unanswered
 from groupsim.members.generation import ClientState, Generation, generation_of
@@ -61,14 +61,14 @@ from groupsim.protocol.messages.group import (
 if TYPE_CHECKING:
     from groupsim.members.classic.parts import Group
 
-#: Errors after which Java joins again at once; others wait for retry.backoff.ms. A member that lost the coordinator
-#: joins when it is found: the pause is that look-up's (`CoordinatorClient`).
+#: Errors after which Java joins again at once; after others it waits for retry.backoff.ms. A member that lost the
+#: coordinator joins when the look-up finds it (`CoordinatorClient`).
 _AT_ONCE = (Reaction.REDISCOVER, Reaction.REJOIN, Reaction.RESET_MEMBER, Reaction.RESET_GENERATION)
-_IDLE = Stage.IDLE  # looked up once: members of an enumeration are found slowly, and every round of records asks
+_IDLE = Stage.IDLE  # bound once: access to a member of an enumeration is slow
 
 
-class Joining:
-    """The rebalance as one member goes through it."""
+class MemberRebalance:
+    """The rebalance of one member."""
 
     __slots__ = (
         "_flight",
@@ -79,8 +79,8 @@ class Joining:
         "_not_before_us",
         "_outcome",
         "_refused",
-        "_resync",
         "_sent",
+        "_sync_retry",
         "_topics",
         "_tried_us",
         "_user_code",
@@ -96,32 +96,32 @@ class Joining:
     def __init__(self, member: Ports, group: Group) -> None:
         self._member = member
         self._group = group
-        self._leader: Leader | None = None  # most members never are
+        self._leader: Leader | None = None  # made at the first use: most members never lead
         self.stage = _IDLE
         self.rejoin_needed = True
         self.needs_prepare = True
         self.reason = ""
-        self.busy = False  #: what takes time (callbacks, an assignor) is under way: no other step is made meanwhile
-        self._flight = 0  # counts attempts: the answer to one given up finds another number
+        self.busy = False  #: user code (callbacks, an assignor) is running: no other step is made
+        self._flight = 0  # number of the current attempt
         self._sent: Generation = member.generation
         self._outcome: Outcome | None = None
         self._join_timeout_us = parked_timeout_us(member, Api.JOIN_GROUP)
         self._not_before_us = 0
         self._topics = TopicsReady(member)
-        self._resync: Resync | None = None
+        self._sync_retry: SyncRetry | None = None
         self._tried_us = 0
         self._was_stable = False
-        self._refused = 0  # attempts in a row whose error the application saw
-        #: What a step has begun that may take time (callbacks, an assignor), and whether the walk goes on after it.
+        self._refused = 0  # attempts in a row that failed with an error for the application
+        #: User code that a step has started; its result: whether the next step may follow at once.
         self._user_code: Coroutine[Any, Any, bool] | None = None
-        self._why = 0  # the event that the next step follows from: the story may be woken by something else
+        self._why = 0  # the event that causes the next step
 
-    # -- wishes -------------------------------------------------------------------------------------------------
+    # -- requests of other parts --------------------------------------------------------------------------------
 
     def request(self, reason: str, payload: Mapping[str, Any] | None = None) -> None:
-        """Ask for a rebalance; `reason` is what the next JoinGroup says, the client's own log says `payload`, too."""
+        """Request a rebalance; the next JoinGroup carries `reason`, the client's own log `payload`, too."""
         member = self._member
-        seq = member.say(Kind.REJOIN_REQUESTED, reason=reason, payload=payload)
+        seq = member.emit(Kind.REJOIN_REQUESTED, reason=reason, payload=payload)
         member.trace.begin(seq)
         self._why = seq
         self.reason = reason
@@ -129,13 +129,18 @@ class Joining:
         member.wake.set()
 
     def reset(self, reason: str, *, member_id_too: bool) -> None:
-        """Membership is gone: forget it, and prepare (lose partitions) before the next join."""
+        """Reset the membership and rejoin; partitions are lost first (`AbstractCoordinator.resetStateAndRejoin`)."""
         self._group.forget(reason, member_id_too=member_id_too)
         self.request(reason)
+        # 2.4 to 2.8.0 did not set the flag: the partitions stayed owned (KAFKA-12983).
         self.needs_prepare = self.needs_prepare or Defect.KAFKA_12983 not in self._member.profile.defects
 
     def leave(self, reason: str, *, on_done: Callable[[Outcome], None] | None = None, static_too: bool = False) -> bool:
-        """Send LeaveGroup if there is something to leave, and forget the membership; True when a request went out."""
+        """Send LeaveGroup if there is a membership to leave, and reset it; True if a request was sent.
+
+        As in `AbstractCoordinator.maybeLeaveGroup` a pending member leaves, too, and a static one does not (KIP-345).
+        Even a static member forgets its id, so it may fence itself when it subscribes again (KAFKA-20985).
+        """
         member = self._member
         allowed = static_too or member.settings.group_instance_id is None
         known = member.state is not ClientState.UNJOINED and bool(member.generation.member_id)
@@ -148,40 +153,40 @@ class Joining:
 
     @property
     def under_way(self) -> bool:
-        """Whether a rebalance is in the works."""
+        """Whether a rebalance is under way."""
         return self.stage is not _IDLE
 
     @property
     def outcome(self) -> Outcome | None:
-        """What a request of the rebalance has come to, until the next step takes it."""
+        """The outcome of the rebalance's request, until the next step takes it."""
         return self._outcome
 
     @property
     def leader(self) -> Leader:
-        """What it does as the leader, should it be made one."""
+        """The leader's part, made at its first use."""
         if self._leader is None:
             self._leader = Leader(self._member)
         return self._leader
 
     def resign(self) -> None:
-        """It leads no longer."""
+        """Stop acting as the leader."""
         if self._leader is not None:
             self._leader.resign()
 
     @property
     def assigns(self) -> bool:
-        """Whether the next step is a leader's: it may wait for metadata, and takes as long as the assignor."""
+        """Whether the next step runs the leader's assignor, which takes time and may wait for metadata."""
         outcome = self._outcome
         return type(outcome) is JoinGroupResponse and outcome.leader == outcome.member_id
 
     def _abandon(self) -> None:
-        """Forget what is in flight; its answer will be ignored."""
+        """Abandon the current attempt; its answer will be ignored."""
         self._flight += 1
         self._outcome = None
         self.stage = Stage.IDLE
 
     def metadata_changed(self) -> None:
-        """New metadata arrived: wake the story where that matters."""
+        """Set `wake` where new metadata matter."""
         watching = self.stage is _IDLE and not self.rejoin_needed
         subscription = self._member.subscription
         changed = watching and (self._sees_other_topics() or subscription.is_other)
@@ -192,7 +197,7 @@ class Joining:
         return self._leader is not None and self._leader.metadata_changed()
 
     def _look_for_changes(self) -> None:
-        """Ask to rejoin when the leader's metadata, or the own subscription, is not what was joined with."""
+        """Request a rejoin when the leader's metadata, or the subscription, changed (`rejoinNeededOrPending`)."""
         member = self._member
         if self._sees_other_topics():
             now = shown(member.metadata.version, member.metadata.snapshot())
@@ -201,12 +206,12 @@ class Joining:
             before = list(member.subscription.joined or ())
             self.request(SUBSCRIPTION_CHANGED, {"before": before, "now": list(member.subscription.topics)})
 
-    # -- walking ------------------------------------------------------------------------------------------------
+    # -- steps --------------------------------------------------------------------------------------------------
 
     def step(self) -> Coroutine[Any, Any, None] | None:
-        """Go as far as one can without waiting for an answer. Raises ClientFailure, PluginError.
+        """Advance as far as possible without an answer. Raises ClientFailure, PluginError.
 
-        Returns None, or, where something comes that may take time, the rest of the way, which is to be awaited.
+        Returns None, or, where user code may take time, the rest of the work as a coroutine to await.
         """
         if self.busy:
             return None
@@ -255,15 +260,19 @@ class Joining:
             if not self._group.poll_clock.holds_join():
                 self._send_or_wait()
             return False
+        # `joinGroupIfNeeded` clears the flag before the callbacks, which may throw: they do not run twice.
         self.needs_prepare = False
         self.stage = Stage.COMMITTING
         member.commits.before_rebalance()
         return True
 
     def _prepare(self) -> bool:
-        """Give up partitions, once the auto-commit before it has come to an end."""
+        """Give up partitions once the auto-commit has ended.
+
+        Each turn of `poll` restarted the commit in 3.2.0 (KAFKA-14024).
+        """
         member = self._member
-        begun = member.commits.begins_anew()
+        begun = member.commits.restart_before_rebalance()
         if member.commits.holds_join() and not begun:
             return False
         self.stage = Stage.COMMITTING if begun else _IDLE
@@ -280,7 +289,7 @@ class Joining:
         return True
 
     def _send_or_wait(self) -> None:
-        """Some libraries find a coordinator that is only being connected to not ready: it is tried again later."""
+        """Send JoinGroup, or wait for retry.backoff.ms: kafka-python awaits the connection first."""
         member = self._member
         if member.coordinator.ready:
             self._send_join()
@@ -289,6 +298,7 @@ class Joining:
 
     def _send_join(self) -> None:
         member = self._member
+        # After `onJoinPrepare`, so that its commits carry the old generation (`initiateJoinGroup`).
         member.become(ClientState.PREPARING_REBALANCE)
         self._group.heartbeat.disable()
         self._sent = member.generation
@@ -324,18 +334,18 @@ class Joining:
 
     def _joined(self, response: JoinGroupResponse) -> bool:
         member = self._member
-        if member.state is not ClientState.PREPARING_REBALANCE:
+        if member.state is not ClientState.PREPARING_REBALANCE:  # left meanwhile (`JoinGroupResponseHandler`)
             self._again(failed("UnjoinedGroupException"), at_once=False)
             return True
         member.generation = generation_of(response.generation_id, response.member_id, response.protocol_name)
         member.become(ClientState.COMPLETING_REBALANCE)
-        if member.profile.heartbeats.while_syncing:
+        if member.profile.heartbeats.while_syncing:  # since KAFKA-10122
             self._group.heartbeat.enable()
         if Stuck.NEVER_SYNC in member.behaviour.stuck:
             self._flight += 1
             self.stage = Stage.SYNCING
             return False
-        self.stage = Stage.SYNCING  # also while the assignor runs
+        self.stage = Stage.SYNCING  # while the assignor runs, too
         if response.leader == response.member_id:
             self._user_code = self._lead(response)
             return False
@@ -348,16 +358,16 @@ class Joining:
 
     def _sync(self, generation: Generation, assignments: tuple[SyncAssignment, ...]) -> bool:
         member = self._member
-        if member.generation is not generation:
+        if member.generation is not generation:  # the heartbeat reset it while the assignor ran
             self._discarded()
             return True
-        if not member.coordinator.known:
+        if not member.coordinator.known:  # `sendSyncGroupRequest` fails without a request
             self._again(failed("CoordinatorNotAvailableException"), at_once=member.profile.coordinator.looks_up_at_once)
             return True
         self._sent = generation
         request = sync_request(member, assignments)
         if member.pace.retries:
-            self._resync = Resync(member, request)
+            self._sync_retry = SyncRetry(member, request)
         self._send_sync(request)
         return False
 
@@ -367,9 +377,9 @@ class Joining:
         self._member.coordinator.send(request, partial(self._sync_answered, self._flight), timeout_us)
 
     def _sync_again(self) -> bool:
-        if self._resync is not None and self._resync.is_due:
+        if self._sync_retry is not None and self._sync_retry.is_due:
             self.stage = Stage.SYNCING
-            self._send_sync(self._resync.request)
+            self._send_sync(self._sync_retry.request)
         return False
 
     async def _assign(self, response: JoinGroupResponse) -> tuple[SyncAssignment, ...]:
@@ -381,7 +391,7 @@ class Joining:
             raise
 
     def _sync_answered(self, flight: int, outcome: Outcome) -> None:
-        """The state changes as soon as the answer is read, whoever reads it; the callbacks wait for `poll`."""
+        """Apply the SyncGroup answer when it is read (`SyncGroupResponseHandler`); the callbacks wait for `poll`."""
         member = self._member
         if flight != self._flight:
             return
@@ -402,14 +412,14 @@ class Joining:
 
     def _take_failed_sync(self) -> bool:
         outcome, self._outcome = self._outcome, None
-        if self._resync is not None and self._resync.begins(outcome):
+        if self._sync_retry is not None and self._sync_retry.begins(outcome):
             self.stage = Stage.SYNC_AGAIN
             return False
         if isinstance(outcome, SyncGroupResponse) and outcome.error:
             self._react(Api.SYNC_GROUP, outcome.error, "")
         elif isinstance(outcome, SyncGroupResponse):
             self._discarded()
-        elif Defect.KAFKA_5154 in self._member.profile.defects:
+        elif Defect.KAFKA_5154 in self._member.profile.defects:  # the disconnect ended the rebalance as if it were done
             self._abandon()
             self._settle()
         else:
@@ -425,19 +435,20 @@ class Joining:
         outcome = self._outcome
         if type(outcome) is not SyncGroupResponse:
             raise RuntimeError(f"{member.host.name}: stage {self.stage} without a SyncGroup answer")
+        # `joinGroupIfNeeded` checks again: the heartbeat thread may reset the membership before the callbacks.
         if member.state is not ClientState.STABLE or member.generation is not self._sent:
-            reason = modified(member)  # the membership was lost between the answer and the callbacks
+            reason = modified(member)
             self._abandon()
             self.reset(reason, member_id_too=True)
             return True
         member.joined = member.generation
-        if member.profile.subscription.taken_at_end:
+        if member.profile.subscription.taken_at_end:  # Java up to 0.10.0
             member.subscription.joined = member.subscription.topics
         if outdated := self.leader.is_outdated():
             self._look_for_changes()
         else:
             await self._group.ownership.complete(outcome.assignment)
-        if self._outcome is outcome:  # the poll limit may have run out during the callbacks
+        if self._outcome is outcome:  # else the poll limit expired during the callbacks
             self._outcome = None
             self.stage = Stage.IDLE
         self.needs_prepare = not outdated
@@ -446,8 +457,9 @@ class Joining:
     # -- failures -----------------------------------------------------------------------------------------------
 
     def _unanswered(self, api: Api, outcome: Outcome | None) -> None:
-        """The request has no answer: join again. Raises ClientFailure where the library hands that to its caller."""
+        """Join again after a request without an answer. Raises ClientFailure in a library that throws it (sarama)."""
         profile = self._member.profile
+        # A disconnect cost the member id in 2.6.1 to 2.8.0 (KAFKA-13214).
         if Defect.KAFKA_13214 in profile.defects:
             self.reset(failed("DisconnectException"), member_id_too=True)
         at_once = profile.coordinator.looks_up_at_once or profile.reports.unanswered
@@ -456,20 +468,22 @@ class Joining:
             raise unanswered(api, timed_out=type(outcome) is Disconnected and outcome.timed_out)
 
     def _settle(self) -> None:
-        """Take the rebalance for done without an assignment: nothing joins again or heartbeats (KAFKA-5154)."""
+        """End the rebalance without an assignment: no further join, no heartbeats (KAFKA-5154)."""
         self.rejoin_needed = False
         self._member.become(ClientState.UNJOINED)
 
     def _discarded(self) -> None:
-        """The generation was reset while the sync ran: its result counts as ILLEGAL_GENERATION."""
+        """Treat a SyncGroup answer for a reset generation as ILLEGAL_GENERATION (`SyncGroupResponseHandler`)."""
         self._again(failed(exception_name(ErrorCode.ILLEGAL_GENERATION)), at_once=True)
 
     def _react(self, api: Api, error: ErrorCode, given_id: str) -> None:
-        """Do what the table says about an error. Raises ClientFailure for those the application sees."""
+        """Apply the reaction to an error. Raises ClientFailure for an error that poll throws."""
         member = self._member
         reaction = member.profile.reaction(api, error)
+        # `generationUnchanged`: an error for an older generation resets nothing.
         unchanged = member.generation == self._sent
-        if reaction is Reaction.STORE_ID:  # no failure: the reason is not that of one, but for some releases
+        # MEMBER_ID_REQUIRED is no failure: rejoin at once with the id (KIP-394). 3.2 to 3.6 send a failure's reason.
+        if reaction is Reaction.STORE_ID:
             member.generation = generation_of(NO_GENERATION, given_id, None)
             why = failed(exception_of(api, error)) if member.profile.retries.given_id_is_failure else given(given_id)
             self._abandon()
@@ -484,7 +498,7 @@ class Joining:
             )
         elif reaction in (Reaction.RETRY, Reaction.REDISCOVER) and Defect.KAFKA_13214 in member.profile.defects:
             self.reset(f"encountered {error.name} from {api.name} response", member_id_too=True)
-        slowly = api is Api.JOIN_GROUP and member.pace.retries > 0
+        slowly = api is Api.JOIN_GROUP and member.pace.retries > 0  # librdkafka pauses after any refused JoinGroup
         found = reaction is not Reaction.REDISCOVER or member.profile.coordinator.looks_up_at_once
         quick = reaction in _AT_ONCE or (reaction is Reaction.RETRY and member.profile.retries.joins_without_pause)
         self._again(failed(exception_of(api, error)), at_once=quick and found and not slowly)
@@ -493,19 +507,19 @@ class Joining:
             hold_refused(self._group, self._refused)
             raise refused(member, api, error, fatal=reaction is Reaction.FATAL)
 
-    def _check_protocol(self, api: Api, told: str | None, wanted: str | None) -> None:
-        """Newer answers say which protocol they are about; another than one's own is an error. Raises ClientFailure."""
-        if told is not None and told != wanted:
+    def _check_protocol(self, api: Api, answered: str | None, wanted: str | None) -> None:
+        """Check the protocol of an answer, which v7 and later carry (KIP-559). Raises ClientFailure for another one."""
+        if answered is not None and answered != wanted:
             self._again(failed(exception_name(ErrorCode.INCONSISTENT_GROUP_PROTOCOL)), at_once=False)
             raise refused(self._member, api, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
 
     def hold(self, until_us: int) -> None:
-        """Join no sooner than this."""
+        """Join no sooner than `until_us`."""
         self._not_before_us = until_us
         self._member.wake_at(until_us)
 
     def _again(self, reason: str, *, at_once: bool) -> None:
-        """This attempt is over; the next one follows at once or after the library's pause."""
+        """End this attempt; the next one follows at once, or after the library's pause."""
         self._abandon()
         self.request(reason)
         until_us = next_try_us(self._member, self._tried_us, at_once=at_once)
@@ -513,14 +527,14 @@ class Joining:
             self.hold(until_us)
 
 
-#: What each stage does: whether the walk goes on at once. What may take time it leaves in `_user_code`.
-_STEPS: Mapping[Stage, Callable[[Joining], bool]] = {
-    Stage.IDLE: Joining._begin,
-    Stage.COMMITTING: Joining._prepare,
-    Stage.JOINING: Joining._wait,
-    Stage.JOINED: Joining._take_join,
-    Stage.SYNCING: Joining._wait,
-    Stage.SYNC_FAILED: Joining._take_failed_sync,
-    Stage.SYNC_AGAIN: Joining._sync_again,
-    Stage.SYNCED: Joining._complete,
+#: The step of each stage; it returns whether the next step may follow at once. User code goes to `_user_code`.
+_STEPS: Mapping[Stage, Callable[[MemberRebalance], bool]] = {
+    Stage.IDLE: MemberRebalance._begin,
+    Stage.COMMITTING: MemberRebalance._prepare,
+    Stage.JOINING: MemberRebalance._wait,
+    Stage.JOINED: MemberRebalance._take_join,
+    Stage.SYNCING: MemberRebalance._wait,
+    Stage.SYNC_FAILED: MemberRebalance._take_failed_sync,
+    Stage.SYNC_AGAIN: MemberRebalance._sync_again,
+    Stage.SYNCED: MemberRebalance._complete,
 }

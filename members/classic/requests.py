@@ -73,8 +73,8 @@ def heartbeat_request(member: Ports) -> HeartbeatRequest:
 
 def leave_request(member: Ports, reason: str) -> LeaveGroupRequest:
     """LeaveGroup of this member alone, by member id (Java sends no instance id here)."""
-    said = reason[:LONGEST_REASON] if member.profile.leaving.with_reason else None
-    leaving = LeavingMember(member.generation.member_id, None, said)
+    sent_reason = reason[:LONGEST_REASON] if member.profile.leaving.with_reason else None
+    leaving = LeavingMember(member.generation.member_id, None, sent_reason)
     return normalise_request(LeaveGroupRequest(member.group, (leaving,), version=member.version(Api.LEAVE_GROUP)))
 
 

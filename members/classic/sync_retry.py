@@ -16,14 +16,14 @@ from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Api, SyncGroupRequest, SyncGroupResponse
 
 
-class Resync:
+class SyncRetry:
     """The SyncGroup of one round, and how often it may still be sent."""
 
     __slots__ = ("_backoff", "_left", "_member", "not_before_us", "request")
 
     def __init__(self, member: Ports, request: SyncGroupRequest) -> None:
         self._member = member
-        self._backoff = Backoff(member.settings, member.profile, member.luck("sync-backoff"))
+        self._backoff = Backoff(member.settings, member.profile, member.stream_factory("sync-backoff"))
         self._left = member.pace.retries
         self.request = request
         self.not_before_us = 0

@@ -15,12 +15,12 @@ from groupsim.protocol.errors import ErrorCode
 class TopicsReady:
     """Looked at before each JoinGroup."""
 
-    __slots__ = ("_member", "_stale_version", "_told_of_nothing")
+    __slots__ = ("_member", "_stale_version", "_warned")
 
     def __init__(self, member: Ports) -> None:
         self._member = member
         self._stale_version: int | None = None
-        self._told_of_nothing = False
+        self._warned = False
 
     def are_known(self, *, first: bool) -> bool:
         """A pattern subscriber looks at all topics anew `first` in each rebalance, not to join with an old list."""
@@ -34,9 +34,11 @@ class TopicsReady:
         member = self._member
         if not member.profile.reports.consumer_errors or member.subscription.topics or not member.metadata.version:
             return False
-        if not self._told_of_nothing:
-            self._told_of_nothing = True
-            member.tell(exception_name(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), "no topic matches the subscription")
+        if not self._warned:
+            self._warned = True
+            member.report_error(
+                exception_name(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), "no topic matches the subscription"
+            )
         return True
 
     def _is_fresh(self, first: bool) -> bool:

@@ -26,7 +26,7 @@ from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Api, OffsetCommitResponse, OffsetToCommit, TopicPartition
 
 REBALANCING = "offset commit failed since group is already rebalancing"
-BACKOFF = "commit-backoff"  # what its luck is drawn for
+BACKOFF = "commit-backoff"  # the purpose of its random stream
 Offsets = Mapping[TopicPartition, int]
 Entries = tuple[OffsetToCommit, ...]
 
@@ -95,7 +95,7 @@ class Attempt:
             self._failed_once(self._react(error), error)
             return
         if not self._auto or not offsets.items() <= committed.items():
-            member.say(_COMMITTED, payload=self._payload())
+            member.emit(_COMMITTED, payload=self._payload())
         committed.update(offsets)
         self._on_result(_DONE)
 
@@ -152,7 +152,7 @@ class Attempt:
     def _failed(self, result: CommitResult, code: ErrorCode | None = None) -> None:
         """Say that a commit failed, and hand the result on."""
         error = code.name if code else result.error
-        self._member.say(Kind.COMMIT_FAILED, error=error, reason=result.error, payload=self._payload())
+        self._member.emit(Kind.COMMIT_FAILED, error=error, reason=result.error, payload=self._payload())
         self._on_result(result)
 
     def _payload(self) -> dict[str, Any]:

@@ -65,7 +65,7 @@ class CommitBefore:
             return
         again_us = member.now_us + member.settings.retry_backoff_ms * MS_US
         member.coordinator.ensure()
-        if member.profile.commits.again_when_stirred:
+        if member.profile.commits.retried_on_any_event:
             self._rest(again_us)
         else:
             member.host.call_at(again_us, self.send)
@@ -73,7 +73,7 @@ class CommitBefore:
     def _rest(self, until_us: int) -> None:
         member = self._member
         self._rests = True
-        member.stirred = member.wake.set
+        member.on_network_event = member.wake.set
         member.fetcher.come_back()
         self._timer = member.host.call_at(until_us, self._wake)
 
@@ -83,7 +83,7 @@ class CommitBefore:
 
     def _rest_no_more(self) -> None:
         self._rests = False
-        self._member.stirred = None
+        self._member.on_network_event = None
         timer, self._timer = self._timer, None
         if timer is not None:
             self._member.host.cancel(timer)

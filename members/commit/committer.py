@@ -107,7 +107,7 @@ class Committer:
         self._timer = None
         if not self.auto:
             return
-        if self._member.membership.in_poll or self._member.pace.rebalances_apart:
+        if self._member.membership.in_poll or self._member.pace.rebalances_in_task:
             self._auto_commit()
         else:
             self.owed = True
@@ -132,7 +132,7 @@ class Committer:
         if self._never_looks_up and not member.coordinator.known:
             self._arm(member.settings.retry_backoff_ms * MS_US)
             return
-        self._in_flight += member.pace.commits_what_was_given
+        self._in_flight += member.pace.commits_delivered_only
         attempt = Attempt(self._member, self.positions(), self._auto_committed, auto=True).go
         if member.coordinator.known:
             attempt()
@@ -144,11 +144,11 @@ class Committer:
         when it is found, however long that took.
         """
         member, pace = self._member, self._member.pace
-        in_poll = pace.poll_begins_with_group and not (pace.rebalances_apart or self._never_looks_up)
+        in_poll = pace.poll_begins_with_group and not (pace.rebalances_in_task or self._never_looks_up)
         return in_poll and member.subscription.assigned is None and not member.coordinator.known
 
     def _auto_committed(self, result: CommitResult) -> None:
-        if self._member.pace.commits_what_was_given:
+        if self._member.pace.commits_delivered_only:
             self._one_less(result)
         if result.error and result.retriable and self._member.ownership.owned:
             self._arm(self._member.settings.retry_backoff_ms * MS_US)
@@ -159,7 +159,7 @@ class Committer:
         positions = member.fetcher.positions
         if member.profile.commits.unchanged:
             return dict(positions)
-        if member.pace.commits_what_was_given:
+        if member.pace.commits_delivered_only:
             positions = self._given()
         return {partition: at for partition, at in positions.items() if self.committed.get(partition) != at}
 
@@ -192,11 +192,11 @@ class Committer:
             return
         if member.ownership.protocol is RebalanceProtocol.EAGER and Defect.KAFKA_14196 not in member.profile.defects:
             member.fetcher.stop_delivering(list(member.ownership.owned))
-        if not member.pace.commits_what_was_given and member.fetcher.positions:
+        if not member.pace.commits_delivered_only and member.fetcher.positions:
             self._before = CommitBefore(member)
             self._before.send()
 
-    def begins_anew(self) -> bool:
+    def restart_before_rebalance(self) -> bool:
         """Begin the auto-commit before a rebalance again; whether a request went out (KAFKA-14024)."""
         if Defect.KAFKA_14024 not in self._member.profile.defects:
             return False
@@ -207,7 +207,7 @@ class Committer:
     def giving_up(self, partitions: Collection[TopicPartition]) -> None:
         """These are about to be called back as revoked. A main thread commits them when the callback has returned."""
         member = self._member
-        if self.auto and member.pace.commits_what_was_given and member.state is _STABLE:
+        if self.auto and member.pace.commits_delivered_only and member.state is _STABLE:
             given = {partition: at for partition, at in self._given().items() if partition in partitions}
             self._revoking = entries_of(member, given)
 
@@ -333,7 +333,7 @@ class Committer:
         sound = member.subscription.assigned is not None or not member.generation.is_lost
         if self.auto and member.fetcher.positions and sound:
             try:
-                offsets = self._given() if member.pace.commits_what_was_given else self.positions()
+                offsets = self._given() if member.pace.commits_delivered_only else self.positions()
                 await self.commit_sync(offsets, auto=True, timeout_us=timeout_us)
             except ClientFailure:
                 return

@@ -31,7 +31,7 @@ from groupsim.members.failures import ClientFailure, PluginErrors
 from groupsim.members.fetch.fetcher import PullFetcher
 from groupsim.members.fetch.light import LightFetcher
 from groupsim.members.fetch.positions import Fetcher
-from groupsim.members.fetch.push_fetcher import PushedFetcher
+from groupsim.members.fetch.push_fetcher import PushFetcher
 from groupsim.members.generation import NO_MEMBERSHIP, ClientState
 from groupsim.members.leaders import Leaders
 from groupsim.members.links import Links
@@ -187,11 +187,11 @@ class Consumer:
         member = self._member = self._assemble()
         before = member.trace.cause
         if member.trace.wants(Kind.PROCESS_STARTED):
-            member.trace.begin(member.say(Kind.PROCESS_STARTED, payload=self._introduction()))
+            member.trace.begin(member.emit(Kind.PROCESS_STARTED, payload=self._start_payload()))
         self._launch(member)
         member.trace.cause = before  # whoever starts several processes at once is not led by the first of them
 
-    def _introduction(self) -> dict[str, Any]:
+    def _start_payload(self) -> dict[str, Any]:
         settings = self.settings
         return {
             "client_id": settings.client_id,
@@ -241,12 +241,12 @@ class Consumer:
         if self._data is not None:
             return LightFetcher(member, self._data)
         limit = self._behaviour.push_buffer
-        return PullFetcher(member) if limit is None else PushedFetcher(member, limit, self.crash)
+        return PullFetcher(member) if limit is None else PushFetcher(member, limit, self.crash)
 
     def _launch(self, member: Member) -> None:
         """Plan the first step: the story's, or where that would take no time an event in its place (`rounds.py`)."""
-        if self._rounds.needs_story():
-            self._start_story(member)
+        if self._rounds.needs_task():
+            self._start_task(member)
         else:
             self.host.call_at(self.loop.now_us, self._begin, member, order=Order.TASK)
 
@@ -254,12 +254,12 @@ class Consumer:
         try:
             member.metadata.refresh()
         except ClientFailure as failure:
-            self._start_story(member, failure)
+            self._start_task(member, failure)
             return
         self._poll_loop = PollLoop(member, self._rounds)
-        self._poll_loop.begin(partial(self._start_story, member))
+        self._poll_loop.begin(partial(self._start_task, member))
 
-    def _start_story(self, member: Member, failure: ClientFailure | None = None) -> None:
+    def _start_task(self, member: Member, failure: ClientFailure | None = None) -> None:
         self.host.start_soon(self._live, member, failure, name=f"consumer {self.host.name}")
 
     async def _live(self, member: Member, failure: ClientFailure | None = None) -> None:
@@ -275,14 +275,14 @@ class Consumer:
         except ClientFailure as failure:
             self.failed = failure
             member.closing = True
-            member.trace.begin(member.say(Kind.PROCESS_FAILED, error=failure.error, reason=failure.reason))
-        await self._farewell(member)
+            member.trace.begin(member.emit(Kind.PROCESS_FAILED, error=failure.error, reason=failure.reason))
+        await self._shut_down(member)
         if self.failed is None:
-            member.say(Kind.PROCESS_STOPPED, reason="closed")
+            member.emit(Kind.PROCESS_STOPPED, reason="closed")
         self._over(STOPPED if self.failed is None else FAILED)
         self.host.crash()  # the process has ended: its timers end with it
 
-    async def _farewell(self, member: Member) -> None:
+    async def _shut_down(self, member: Member) -> None:
         try:
             await close_process(member, self._leave)
         except ClientFailure as failure:
@@ -327,7 +327,7 @@ class Consumer:
         member = self._member
         if member is None:
             return
-        member.trace.begin(member.say(Kind.PROCESS_CRASHED, reason=reason))
+        member.trace.begin(member.emit(Kind.PROCESS_CRASHED, reason=reason))
         member.closing = True
         member.ownership.release_all("crashed")
         member.fetcher.close()
@@ -340,7 +340,7 @@ class Consumer:
         member, us = self._member, as_us(us)
         if member is None or self.host.paused:
             return
-        member.say(Kind.PROCESS_PAUSED, payload={"pause_us": us}, reason=f"standing still for {show_us(us)}")
+        member.emit(Kind.PROCESS_PAUSED, payload={"pause_us": us}, reason=f"standing still for {show_us(us)}")
         member.membership.pausing()
         self.host.pause()
         self._paused_us = self.loop.now_us
@@ -349,7 +349,7 @@ class Consumer:
     def _resume(self, incarnation: int) -> None:
         member = self._member
         if member is not None and self.host.paused and self.host.incarnation == incarnation:
-            member.trace.begin(member.say(Kind.PROCESS_RESUMED))
+            member.trace.begin(member.emit(Kind.PROCESS_RESUMED))
             if member.membership.in_poll:
                 member.fetcher.was_away(self._paused_us)
             self.host.resume()
@@ -428,7 +428,7 @@ class Consumer:
         if not self.profile.pace.heartbeats_in_background:
             raise ValueError(f"{self.host.name}: {self.profile.name} sends heartbeats from poll; block poll instead")
         if member is not None:
-            member.say(Kind.HEARTBEATS_BLOCKED, payload={"blocked_us": us})
+            member.emit(Kind.HEARTBEATS_BLOCKED, payload={"blocked_us": us})
             member.membership.block_heartbeats(us)
 
     def block_callback(self, kind: str, us: int | str) -> None:

@@ -56,7 +56,7 @@ class PollLoop:
             try:
                 await self._once()
             except ClientFailure as failure:
-                await self._shrug(failure)
+                await self._after_error(failure)
 
     async def _once(self) -> None:
         records = await self.poll()
@@ -99,7 +99,7 @@ class PollLoop:
         if blocked_us:
             await self._member.host.sleep(blocked_us)
 
-    async def _shrug(self, failure: ClientFailure) -> None:
+    async def _after_error(self, failure: ClientFailure) -> None:
         """What a container does with an exception out of poll; raises it again when the process is to end."""
         member = self._member
         behaviour, usual = member.behaviour, member.profile.error_loop

@@ -79,7 +79,7 @@ class Rounds:
         "_records",
         "_resting",
         "_start",
-        "_story",
+        "_task_event",
         "_times",
         "_under_way",
         "_wake",
@@ -102,14 +102,14 @@ class Rounds:
         self._planned = False
         self._busy_us = self._busy_until_us = 0
         self._under_way = False
-        self._story: Event | None = None  # what it waits for; most processes have no story
+        self._task_event: Event | None = None  # what it waits for; most processes have no story
         self._start: Callable[[], None] | None = None  # of the story, while there is none
         self._look: Look | None = None
         self._looking = False
         self._found: Found = None
         self._raised: Exception | None = None
         self.workers: StuckWorkers | None = None  #: workers of the application that do not come back
-        member.wake.roused = self._roused
+        member.wake.on_set = self._on_wake
 
     # -- the story's side ---------------------------------------------------------------------------------------
 
@@ -128,12 +128,12 @@ class Rounds:
             return None
         self._look = look
         self._resting = True
-        story = self._story = self._story or self._loop.event()
+        task_event = self._task_event = self._task_event or self._loop.event()
         try:
-            await story.wait()
+            await task_event.wait()
         finally:
             self._resting = False
-        story.clear()
+        task_event.clear()
         return self.found()
 
     def found(self) -> Found:
@@ -144,26 +144,26 @@ class Rounds:
             raise raised
         return found
 
-    def _wake_story(self) -> None:
+    def _wake_task(self) -> None:
         self._resting = False
         start, self._start = self._start, None
         if start is not None:
             start()
-        elif self._story is not None:
-            self._story.set()
+        elif self._task_event is not None:
+            self._task_event.set()
 
     # -- looks --------------------------------------------------------------------------------------------------
 
-    def _roused(self) -> None:
+    def _on_wake(self) -> None:
         """The flag was raised; when the story rests, and no round is under way, it is time for a look."""
         if not self._resting or self._under_way or self._looking:
             return
-        if self.needs_story():
-            self._wake_story()
+        if self.needs_task():
+            self._wake_task()
         else:
             self._host.call_at(self._loop.now_us, _look, self, order=_TASK)
 
-    def needs_story(self) -> bool:
+    def needs_task(self) -> bool:
         """Whether a look might have to wait, or would have something to return."""
         member = self._member
         if member.behaviour is not self._judged:
@@ -181,8 +181,8 @@ class Rounds:
     def _look_around(self) -> None:
         """One look, and another when it has raised the flag itself."""
         while self._resting and self._wake.up:
-            if self._look is None or self.needs_story():
-                self._wake_story()
+            if self._look is None or self.needs_task():
+                self._wake_task()
                 return
             self._looking = True
             try:
@@ -192,7 +192,7 @@ class Rounds:
                 self._raised = raised
             self._looking = False
             if self._found is not None or self._raised is not None:
-                self._wake_story()
+                self._wake_task()
 
     def records_came(self) -> None:
         """There is something in the buffer: begin a round, or tell the story."""
@@ -258,7 +258,7 @@ class Rounds:
             self._under_way = True
             self._records, self._next = records, 0
             for found in records:
-                self._say(_DELIVERED, found)
+                self._emit_range(_DELIVERED, found)
             return True
         return False
 
@@ -294,7 +294,7 @@ class Rounds:
         """The application has come back to `poll`; whether there is another round for it at once."""
         self._enter_poll()
         if self._wake.up:
-            self._roused()
+            self._on_wake()
             return False
         if self._member.fetcher.has_records():
             return True
@@ -307,7 +307,7 @@ class Rounds:
         """`poll` has returned these."""
         self._member.commits.forsaken.clear()
         for found in records:
-            self._say(_DELIVERED, found)
+            self._emit_range(_DELIVERED, found)
 
     def processing_us(self, found: Fetched) -> int:
         """How long the handler takes for a range of records."""
@@ -337,17 +337,17 @@ class Rounds:
         member = self._member
         if self.workers is None or not self.workers.take(found):
             member.commits.finish(found.partition, found.base + found.count)
-            self._say(_PROCESSED, found)
+            self._emit_range(_PROCESSED, found)
         if self._between_batches:
             self._enter_poll()
             self._membership.polled()
             self._leave_poll()
 
-    def _say(self, kind: Kind, found: Fetched) -> None:
+    def _emit_range(self, kind: Kind, found: Fetched) -> None:
         member = self._member
         number, member_id, _ = member.generation
-        said, generation = {"base": found.base, "count": found.count}, number if number >= 0 else None
-        self._emit(kind, self._host.name, member.group, member_id or None, generation, found.partition, said)
+        payload, generation = {"base": found.base, "count": found.count}, number if number >= 0 else None
+        self._emit(kind, self._host.name, member.group, member_id or None, generation, found.partition, payload)
 
 
 # As plain functions: a bound method for every round would be one more object to make.

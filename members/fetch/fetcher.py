@@ -182,7 +182,7 @@ class PullFetcher(Fetcher):
             self._member.metadata.outdated()
         leader = self._leaders.of(partition)
         state.seek(committed.offset, committed.leader_epoch, leader, can_validate=self._can_validate)
-        self._say_position(partition, committed.offset, "committed")
+        self._emit_position(partition, committed.offset, "committed")
         if state.state is _FETCHING:
             self._adopt(state)
 
@@ -192,13 +192,13 @@ class PullFetcher(Fetcher):
         if self._leaders.is_outdated(partition, entry.leader_epoch):
             self._member.metadata.outdated()
         state.seek(entry.offset, NO_EPOCH, self._leaders.of(partition), can_validate=False)
-        self._say_position(partition, entry.offset, state.why)
+        self._emit_position(partition, entry.offset, state.why)
         self._adopt(state)
 
     def _valid(self, state: PartitionState, reason: str | None) -> None:
         """A position has been checked, and perhaps moved."""
         if reason is not None:
-            self._say_position(state.partition, state.offset, reason)
+            self._emit_position(state.partition, state.offset, reason)
         self._adopt(state)
 
     def _adopt(self, state: PartitionState) -> None:
@@ -262,7 +262,7 @@ class PullFetcher(Fetcher):
             if states.get(state.partition) is not state:
                 continue
             if data.error:
-                self._hear_of_leader(state, data)
+                self._learn_leader(state, data)
             elif data.preferred_read_replica != NO_REPLICA:
                 self._prefer(state, data.preferred_read_replica)
             if data.error or data.batches:
@@ -279,7 +279,7 @@ class PullFetcher(Fetcher):
         else:
             self._flights.send_if_inside()
 
-    def _hear_of_leader(self, state: PartitionState, data: PartitionData) -> None:
+    def _learn_leader(self, state: PartitionState, data: PartitionData) -> None:
         """A broker that refuses may say who leads now: no need to wait for metadata then (KIP-951)."""
         if self._uses_hints is None:
             self._uses_hints = self._member.version(Api.FETCH) >= _HINTS_SINCE

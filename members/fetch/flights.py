@@ -207,8 +207,8 @@ class Flights:
         if self._by_node.get(flight.node) is not flight:
             return
         del self._by_node[flight.node]
-        if self._member.stirred is not None:
-            self._member.stirred()
+        if self._member.on_network_event is not None:
+            self._member.on_network_event()
         if isinstance(outcome, FetchResponse) and not outcome.error:
             self._member.links.answered(flight.link)
             self._count(flight, outcome)

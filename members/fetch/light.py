@@ -86,7 +86,7 @@ class LightFetcher(Fetcher):
         if partition not in self._member.ownership.owned or partition in self.positions:
             return
         self.positions[partition] = offset
-        self._say_position(partition, offset, reason)
+        self._emit_position(partition, offset, reason)
 
     # -- records ------------------------------------------------------------------------------------------------
 

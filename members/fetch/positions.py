@@ -245,14 +245,14 @@ class Fetcher(ABC):
 
     # -- for the subclasses -------------------------------------------------------------------------------------
 
-    def _say_position(self, partition: TopicPartition, offset: int, reason: str) -> None:
-        if self._member.pace.commits_what_was_given:
+    def _emit_position(self, partition: TopicPartition, offset: int, reason: str) -> None:
+        if self._member.pace.commits_delivered_only:
             if self.begun is _NOWHERE:
                 self.begun = {}
             self.begun[partition] = offset
         if self._member.trace.wants(_POSITION_SET):
             topic, number = partition
-            self._member.say(_POSITION_SET, topic=topic, partition=number, reason=reason, payload={"offset": offset})
+            self._member.emit(_POSITION_SET, topic=topic, partition=number, reason=reason, payload={"offset": offset})
 
     def _pause(self) -> None:
         """Wait for retry.backoff.ms before the next fetch or look-up."""
@@ -268,7 +268,7 @@ class Fetcher(ABC):
             self._pause()
             return
         if self._backoff is None:
-            self._backoff = Backoff(member.settings, member.profile, member.luck("look-up-backoff"))
+            self._backoff = Backoff(member.settings, member.profile, member.stream_factory("look-up-backoff"))
         self._wait(self._backoff.next_us())
 
     def poll_begins(self) -> None:

@@ -30,7 +30,7 @@ from groupsim.protocol.messages.data import FetchResponse
 _MARKS = 8  # the buffer's growth is told at each eighth of the limit
 
 
-class PushedFetcher(PullFetcher):
+class PushFetcher(PullFetcher):
     """A buffer that grows as records come; `overflow` is told once when it holds more than `limit` bytes."""
 
     __slots__ = ("_bytes", "_limit", "_mark", "_overflow")
@@ -51,7 +51,7 @@ class PushedFetcher(PullFetcher):
             if piece.data.batches:
                 self._take_in(piece)
             self._make_ready(piece.state)
-        self._tell_growth()
+        self._emit_growth()
         if self._flights.ready and not self._member.closing:
             self._flights.send()
 
@@ -70,7 +70,7 @@ class PushedFetcher(PullFetcher):
             self._buffer.remove(piece)
             state.buffered -= 1
 
-    def _tell_growth(self) -> None:
+    def _emit_growth(self) -> None:
         """At each eighth of the limit once; at the limit the process ends."""
         mark = min(self._bytes * _MARKS // self._limit, _MARKS)
         if mark <= self._mark:
@@ -78,11 +78,11 @@ class PushedFetcher(PullFetcher):
         self._mark = mark
         member = self._member
         payload = {"bytes": self._bytes, "limit": self._limit, "pieces": len(self._buffer)}
-        member.say(Kind.BUFFER_GREW, payload=payload)
+        member.emit(Kind.BUFFER_GREW, payload=payload)
         if mark == _MARKS:
-            member.host.call_at(member.now_us, self._drown)
+            member.host.call_at(member.now_us, self._exceed_limit)
 
-    def _drown(self, _: Any) -> None:
+    def _exceed_limit(self, _: Any) -> None:
         self._overflow(f"out of memory: {self._bytes:,} bytes pushed and not handled, the limit is {self._limit:,}")
 
     def _make_ready(self, state: PartitionState) -> None:

@@ -113,9 +113,9 @@ class Pushes(Flights):
         del self._under_way[flight]
         if self._by_node.get(flight.node) is flight:
             del self._by_node[flight.node]
-        links, stirred = self._member.links, self._member.stirred
-        if stirred is not None:
-            stirred()
+        links, on_network_event = self._member.links, self._member.on_network_event
+        if on_network_event is not None:
+            on_network_event()
         if isinstance(outcome, FetchResponse) and not outcome.error:
             links.answered(flight.link)
             self._empty += not any(data.batches or data.error for data in outcome.partitions)

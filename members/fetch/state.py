@@ -17,7 +17,7 @@ from __future__ import annotations
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Final
 
-from groupsim.members.leaders import NOBODY
+from groupsim.members.leaders import NO_LEADER
 from groupsim.protocol.messages.group import NO_EPOCH, NO_OFFSET, TopicPartition
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class PartitionState:
         self.state = FetchState.INITIALIZING
         self.offset = NO_OFFSET
         self.epoch = NO_EPOCH  # of the last record before `offset`
-        self.leader: LeaderIs = NOBODY  # with which the position is, or is to be, valid
+        self.leader: LeaderIs = NO_LEADER  # with which the position is, or is to be, valid
         self.not_before_us = 0  # the next attempt of whatever it waits for
         self.flight: Flight | None = None  # the fetch that asks for it
         self.buffered = 0  # fetched pieces that no poll has taken yet

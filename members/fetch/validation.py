@@ -113,14 +113,14 @@ class Validations:
             reason = f"Detected log truncation of {state.partition} at offset {state.offset}{parted}"
             self._member.fail(ClientFailure("LogTruncationException", reason))
         elif unknown:
-            self._say(state, "resetting offset")
+            self._warn(state, "resetting offset")
             state.reset("truncated")
         else:
-            self._say(state, f"resetting offset to the first offset known to diverge {end.end_offset}")
+            self._warn(state, f"resetting offset to the first offset known to diverge {end.end_offset}")
             state.offset, state.epoch = end.end_offset, end.leader_epoch
             state.validated()
             self._valid(state, "truncated")
 
-    def _say(self, state: PartitionState, what: str) -> None:
+    def _warn(self, state: PartitionState, what: str) -> None:
         place = f"partition {state.partition} at offset {state.offset}, epoch {state.epoch}"
         self._member.warn(f"Truncation detected for {place}, {what}")

@@ -5,9 +5,9 @@ Where to read:
     producer      the producer that scenarios and users hold
     process       one life of it: its parts, and the application
     load          what the application sends
-    sources       from a load to records in lanes
+    sources       from a load to records in queues
     traffic       records by integer arithmetic, without an event for each
-    lanes         batches, one lane per partition
+    queues         batches, one queue per partition
     partitioners  which partition a record goes to
     sizes         what records take in bytes
     sender        Produce requests, and what comes of them

@@ -1,11 +1,11 @@
-"""The producer's batches, one lane per partition: `RecordAccumulator` with its buffer pool.
+"""The producer's batches, one queue per partition: `RecordAccumulator` with its buffer pool.
 
-Records wait in batches, batches in the lane's queue, until the sender takes the first one. A lane says two instants:
+Records wait in batches, batches in the queue's queue, until the sender takes the first one. A queue says two instants:
 `due_us`, from when on it has something to send, and `ready_us`, from when on that is a reason to send (the batch is
-full, has lingered, or is a retry). Once one lane of a broker is ready, the request takes along what is due in all of
-them: so does Java, and so a slow lane rides with a fast one.
+full, has lingered, or is a retry). Once one queue of a broker is ready, the request takes along what is due in all of
+them: so does Java, and so a slow queue rides with a fast one.
 
-A lane that gets a steady share of a load (`Share`) has no batch until somebody looks: how many records have come
+A queue that gets a steady share of a load (`Share`) has no batch until somebody looks: how many records have come
 follows from the clock. Then `catch_up` makes batches of them as they would have been made.
 
 `buffer.memory` is taken by whole batches (`batch.size`, or a larger record's size) and given back when a batch is
@@ -59,7 +59,7 @@ class Pool:
         return True
 
 
-class Pending:
+class ProducerBatch:
     """One batch on its way: open, waiting, in flight or settled. `sequence` is given when it is first sent."""
 
     __slots__ = (
@@ -68,11 +68,11 @@ class Pending:
         "created_us",
         "epoch",
         "key_length",
-        "lane",
         "last_us",
         "not_before_us",
         "on_settled",
         "producer_id",
+        "queue",
         "records",
         "reserved",
         "sequence",
@@ -82,8 +82,8 @@ class Pending:
         "value_length",
     )
 
-    def __init__(self, lane: Lane, created_us: int, reserved: int) -> None:
-        self.lane = lane
+    def __init__(self, queue: PartitionQueue, created_us: int, reserved: int) -> None:
+        self.queue = queue
         self.created_us = self.last_us = created_us
         self.reserved = reserved
         self.count = 0
@@ -130,11 +130,11 @@ class Pending:
         """The sequence that follows its last record's; Java's wraps to 0."""
         return (self.sequence + self.count) % _SEQUENCES
 
-    def halves(self) -> list[Pending]:
+    def halves(self) -> list[ProducerBatch]:
         """Two batches of half the records each, in order: what a broker that calls it too large may take."""
         made, start = [], 0
         for count in (self.count - self.count // 2, self.count // 2):
-            part = Pending(self.lane, self.created_us, 0)
+            part = ProducerBatch(self.queue, self.created_us, 0)
             part.last_us, part.split, part.attempts = self.last_us, True, self.attempts
             if self.records is not None:
                 part.records = [
@@ -171,13 +171,14 @@ class Share:
         self.full_us = NEVER if due is None else due
 
 
-class Lane:
+class PartitionQueue:
     """One partition's batches."""
 
     __slots__ = (
         "acked_offset",
         "acked_sequence",
         "batch_size",
+        "batches",
         "due_us",
         "flush",
         "in_flight",
@@ -190,7 +191,6 @@ class Lane:
         "pool",
         "producer_epoch",
         "producer_id",
-        "queue",
         "ready_us",
         "refuse",
         "share",
@@ -206,18 +206,18 @@ class Lane:
         pool: Pool,
         in_order: bool,
         largest: int,
-        refuse: Callable[[Lane, int, int], None],
+        refuse: Callable[[PartitionQueue, int, int], None],
     ) -> None:
         self.partition = partition
         self.largest = largest  # bytes of a record as `send` reckons them; what is larger is never put into a batch
-        self.refuse = refuse  # told of those: this lane, bytes of each, how many
+        self.refuse = refuse  # told of those: this queue, bytes of each, how many
         self.batch_size = batch_size
         self.linger_us = linger_us
         self.pool = pool
         self.in_order = in_order  # idempotent: a retry goes out alone, before anything new
         self.node = -1
-        self.queue: deque[Pending] = deque()
-        self.in_flight: list[Pending] = []
+        self.batches: deque[ProducerBatch] = deque()
+        self.in_flight: list[ProducerBatch] = []
         self.share: Share | None = None
         self.due_us = self.ready_us = NEVER
         self.flush = self.wants_memory = False
@@ -254,7 +254,7 @@ class Lane:
         if size > self.largest:
             self.refuse(self, size, 1)
             return True
-        batch = self.queue[-1] if self.queue else None
+        batch = self.batches[-1] if self.batches else None
         counted = content is False
         if batch is not None:
             size = record_bytes(batch.count, key_length, value_length, (now_us - batch.created_us) // 1_000)
@@ -276,21 +276,21 @@ class Lane:
         batch.last_us = max(batch.last_us, now_us)
         return True
 
-    def _open(self, value_length: int, fits: int) -> Pending | None:
+    def _open(self, value_length: int, fits: int) -> ProducerBatch | None:
         """The last batch, when it takes more records of this size."""
-        if not self.queue:
+        if not self.batches:
             return None
-        last = self.queue[-1]
+        last = self.batches[-1]
         alike = last.value_length == value_length and last.key_length == -1
         return last if alike and last.count < fits and not last.attempts and not last.split else None
 
-    def _begin(self, now_us: int, size: int) -> Pending | None:
+    def _begin(self, now_us: int, size: int) -> ProducerBatch | None:
         reserved = max(self.batch_size, size)
         if not self.pool.reserve(reserved):
             self.wants_memory = True
             return None
-        batch = Pending(self, now_us, reserved)
-        self.queue.append(batch)
+        batch = ProducerBatch(self, now_us, reserved)
+        self.batches.append(batch)
         return batch
 
     def catch_up(self, now_us: int, *, accepted_us: int = 0) -> None:
@@ -308,17 +308,17 @@ class Lane:
 
     def look(self, now_us: int) -> None:
         """Work out `due_us` and `ready_us` anew, after anything has changed."""
-        if not self.queue:
+        if not self.batches:
             self._look_at_share()
             return
-        head = self.queue[0]
+        head = self.batches[0]
         if self._must_wait(head):
             self.due_us = self.ready_us = NEVER
         elif head.not_before_us > now_us:
             self.due_us = self.ready_us = head.not_before_us
         else:
             self.due_us = head.created_us
-            hurry = head.attempts or head.split or self.flush or len(self.queue) > 1 or self._full(head)
+            hurry = head.attempts or head.split or self.flush or len(self.batches) > 1 or self._full(head)
             self.ready_us = 0 if hurry else head.created_us + self.linger_us
             if self.share is not None and not hurry:
                 self.ready_us = min(self.ready_us, self.share.full_us)
@@ -331,41 +331,41 @@ class Lane:
         self.due_us = share.due_us
         self.ready_us = min(share.due_us + (0 if self.flush else self.linger_us), share.full_us)
 
-    def _must_wait(self, head: Pending) -> bool:
+    def _must_wait(self, head: ProducerBatch) -> bool:
         """A retry goes out only when nothing before it is in flight, so that it cannot come out of order again."""
         if not self.in_order or head.sequence == NO_SEQUENCE:
             return False
         return any(_before(batch.sequence, head.sequence) for batch in self.in_flight)
 
-    def _full(self, batch: Pending) -> bool:
+    def _full(self, batch: ProducerBatch) -> bool:
         if batch.value_length >= -1 and batch.key_length == -1:
             return batch.count >= capacity(self.batch_size, -1, batch.value_length)
         return batch.size + record_bytes(batch.count, -1, 0) > self.batch_size
 
-    def take(self, now_us: int) -> Pending | None:
+    def take(self, now_us: int) -> ProducerBatch | None:
         """The first batch, for a request; it is in flight from now on. None when there is nothing to send."""
         if self.share is not None:
             self.catch_up(now_us)
-        if not self.queue:
+        if not self.batches:
             return None
-        batch = self.queue.popleft()
+        batch = self.batches.popleft()
         self.in_flight.append(batch)
         batch.attempts += 1
         return batch
 
-    def put_back(self, batch: Pending) -> None:
+    def put_back(self, batch: ProducerBatch) -> None:
         """A batch is to be sent again: with a sequence to its place in order, else to the front (Java's way)."""
         if batch.sequence == NO_SEQUENCE:
-            self.queue.appendleft(batch)
+            self.batches.appendleft(batch)
             return
         place = 0
-        for other in self.queue:
+        for other in self.batches:
             if other.sequence == NO_SEQUENCE or _before(batch.sequence, other.sequence):
                 break
             place += 1
-        self.queue.insert(place, batch)
+        self.batches.insert(place, batch)
 
-    def settle(self, batch: Pending) -> None:
+    def settle(self, batch: ProducerBatch) -> None:
         """A batch has come to its end: give its memory back."""
         batch.settled = True
         self.pool.free += batch.reserved
@@ -376,7 +376,7 @@ class Lane:
     @property
     def unsettled(self) -> bool:
         """Whether anything waits or is in flight."""
-        return bool(self.queue or self.in_flight)
+        return bool(self.batches or self.in_flight)
 
 
 def _before(one: int, other: int) -> bool:

@@ -59,7 +59,7 @@ class ExactlyOnce:
             return Verdict.END
         transaction.begin()
         self._send(records)
-        error = await self._done(lambda tell: transaction.send_offsets(_offsets(records), group, tell))
+        error = await self._done(lambda on_done: transaction.send_offsets(_offsets(records), group, on_done))
         if error is None:
             error = await self._done(transaction.commit)
         if error is None:
@@ -88,22 +88,22 @@ class ExactlyOnce:
 
     async def _ready(self, transaction: Transaction) -> bool:
         """Wait for the producer's id; False when the producer ended meanwhile."""
-        await self._done(lambda tell: transaction.when_ready(lambda: tell(None)))
+        await self._done(lambda on_done: transaction.when_ready(lambda: on_done(None)))
         return self._producer.running and transaction.state is TxnState.READY
 
     async def _done(self, ask: Callable[[Callable[[ErrorCode | None], None]], None]) -> ErrorCode | None:
         """Ask for something and wait until it is done or the producer has ended; the error, if any."""
-        heard: list[ErrorCode | None] = []
+        results: list[ErrorCode | None] = []
         flag = self._loop.event()
 
-        def tell(error: ErrorCode | None) -> None:
-            heard.append(error)
+        def on_done(error: ErrorCode | None) -> None:
+            results.append(error)
             flag.set()
 
         self._producer.when_ended(flag.set)
-        ask(tell)
+        ask(on_done)
         await flag.wait()
-        return heard[0] if heard else self._producer.failed or ErrorCode.PRODUCER_FENCED
+        return results[0] if results else self._producer.failed or ErrorCode.PRODUCER_FENCED
 
 
 def _offsets(records: Sequence[Fetched]) -> tuple[OffsetInTxn, ...]:

@@ -38,7 +38,7 @@ class Failures:
         """Bytes of the largest record that `send` takes, as `sizes.serialized_bytes` reckons them."""
         return min(self._settings.max_request_size, self._settings.buffer_memory)
 
-    def say(self, partition: TopicPartition, error: ErrorCode | str, count: int, reason: str | None) -> None:
+    def emit(self, partition: TopicPartition, error: ErrorCode | str, count: int, reason: str | None) -> None:
         """So many records are given up; a partition of -1 stands for none."""
         self.count += count
         self._loop.trace.emit(
@@ -56,7 +56,7 @@ class Failures:
         setting, most = "max.request.size", self._settings.max_request_size
         if size <= most:
             setting, most = "buffer.memory", self._settings.buffer_memory
-        self.say(partition, TOO_LARGE, count, f"{size} bytes when serialized, more than {setting} ({most})")
+        self.emit(partition, TOO_LARGE, count, f"{size} bytes when serialized, more than {setting} ({most})")
 
     def late(self, since_us: int, held_us: int) -> None:
         """Warn once in a life that `send`, held up since `held_us`, still is since `since_us`: no rate is kept."""

@@ -2,7 +2,7 @@
 
 Three kinds stand behind one small face, which the sender asks before and after each batch:
 
-* `Nobody`: no idempotence; a retry may write records twice, and (with several requests in flight) out of order;
+* `NoProducerId`: no idempotence; a retry may write records twice, and (with several requests in flight) out of order;
 * `Idempotent`: an id from any broker; sequences per partition let the leader drop what it has already;
 * `transactions.Transaction`: an id that belongs to a transactional id, fenced by its epoch.
 
@@ -30,14 +30,14 @@ from groupsim.protocol.messages.transactions import InitProducerIdRequest, InitP
 
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import EventLoop, Host
-    from groupsim.members.producer.accumulator import Lane, Pending
+    from groupsim.members.producer.accumulator import PartitionQueue, ProducerBatch
     from groupsim.members.producer.settings import ProducerSettings
     from groupsim.members.producer.wires import Wires
 
 LARGEST_EPOCH = 2**15 - 1
 
 
-class Nobody:
+class NoProducerId:
     """No producer id: every batch may go, every retriable error is retried."""
 
     transactional = False
@@ -46,26 +46,26 @@ class Nobody:
     def start(self) -> None:
         """Nothing to ask for."""
 
-    def admits(self, lane: Lane) -> bool:
+    def admits(self, queue: PartitionQueue) -> bool:
         """Whether batches of this partition may be sent now."""
         return True
 
-    def stamp(self, lane: Lane, batch: Pending) -> bool:
+    def stamp(self, queue: PartitionQueue, batch: ProducerBatch) -> bool:
         """Give a batch id and sequence; False when it has to wait."""
         return True
 
-    def acknowledged(self, lane: Lane, batch: Pending, result: Produced) -> None:
+    def acknowledged(self, queue: PartitionQueue, batch: ProducerBatch, result: Produced) -> None:
         """The batch is written."""
 
-    def may_retry(self, lane: Lane, batch: Pending, result: Produced) -> bool:
+    def may_retry(self, queue: PartitionQueue, batch: ProducerBatch, result: Produced) -> bool:
         """Whether to send the batch again after an error about ids or sequences."""
         return False
 
-    def failed(self, lane: Lane, batch: Pending, error: ErrorCode | None) -> None:
+    def failed(self, queue: PartitionQueue, batch: ProducerBatch, error: ErrorCode | None) -> None:
         """The batch was given up; `error` None when its fate is unknown."""
 
 
-class Idempotent(Nobody):
+class Idempotent(NoProducerId):
     """Ids and sequences, without transactions."""
 
     def __init__(
@@ -77,7 +77,7 @@ class Idempotent(Nobody):
         self._wires = wires
         self._on_ready = on_ready
         self._asking = False
-        self._unresolved: dict[Lane, None] = {}  # where a batch was given up that may have been written
+        self._unresolved: dict[PartitionQueue, None] = {}  # where a batch was given up that may have been written
         stream = loop.stream("producer-id-backoff", host.name, host.incarnation)
         self._waits = Waits(settings.retry_backoff_ms, settings.retry_backoff_max_ms, stream)
 
@@ -107,78 +107,84 @@ class Idempotent(Nobody):
         self.producer_id, self.epoch = outcome.producer_id, outcome.producer_epoch
         self._on_ready()
 
-    def admits(self, lane: Lane) -> bool:
+    def admits(self, queue: PartitionQueue) -> bool:
         return self.producer_id != NO_PRODUCER
 
-    def stamp(self, lane: Lane, batch: Pending) -> bool:
+    def stamp(self, queue: PartitionQueue, batch: ProducerBatch) -> bool:
         if batch.sequence != NO_SEQUENCE:
             return True
-        if lane in self._unresolved and not self._resolve(lane, batch):
+        if queue in self._unresolved and not self._resolve(queue, batch):
             return False
-        if (lane.producer_id, lane.producer_epoch) != (self.producer_id, self.epoch):
-            if any(other.sequence != NO_SEQUENCE and other is not batch for other in (*lane.in_flight, *lane.queue)):
+        if (queue.producer_id, queue.producer_epoch) != (self.producer_id, self.epoch):
+            if any(
+                other.sequence != NO_SEQUENCE and other is not batch for other in (*queue.in_flight, *queue.batches)
+            ):
                 return False
-            self._change_over(lane)
-        batch.producer_id, batch.epoch, batch.sequence = lane.producer_id, lane.producer_epoch, lane.next_sequence
-        lane.next_sequence = batch.next_sequence()
+            self._change_over(queue)
+        batch.producer_id, batch.epoch, batch.sequence = queue.producer_id, queue.producer_epoch, queue.next_sequence
+        queue.next_sequence = batch.next_sequence()
         return True
 
-    def _resolve(self, lane: Lane, batch: Pending) -> bool:
+    def _resolve(self, queue: PartitionQueue, batch: ProducerBatch) -> bool:
         """When all that had a sequence is settled: is there a gap? Then the next one begins under a new epoch."""
-        if any(other.sequence != NO_SEQUENCE and other is not batch for other in (*lane.in_flight, *lane.queue)):
+        if any(other.sequence != NO_SEQUENCE and other is not batch for other in (*queue.in_flight, *queue.batches)):
             return False
-        del self._unresolved[lane]
-        if lane.next_sequence != lane.acked_sequence + 1:
-            self._bump(lane)
+        del self._unresolved[queue]
+        if queue.next_sequence != queue.acked_sequence + 1:
+            self._bump(queue)
         return True
 
-    def _change_over(self, lane: Lane) -> None:
-        """The lane goes on under the present id and epoch, its sequences from 0."""
-        lane.producer_id, lane.producer_epoch = self.producer_id, self.epoch
-        lane.next_sequence, lane.acked_sequence = 0, NO_SEQUENCE
+    def _change_over(self, queue: PartitionQueue) -> None:
+        """The queue goes on under the present id and epoch, its sequences from 0."""
+        queue.producer_id, queue.producer_epoch = self.producer_id, self.epoch
+        queue.next_sequence, queue.acked_sequence = 0, NO_SEQUENCE
 
-    def acknowledged(self, lane: Lane, batch: Pending, result: Produced) -> None:
-        if batch.epoch == lane.producer_epoch and batch.producer_id == lane.producer_id:
-            lane.acked_sequence = batch.next_sequence() - 1
+    def acknowledged(self, queue: PartitionQueue, batch: ProducerBatch, result: Produced) -> None:
+        if batch.epoch == queue.producer_epoch and batch.producer_id == queue.producer_id:
+            queue.acked_sequence = batch.next_sequence() - 1
         if result.base_offset >= 0:
-            lane.acked_offset = max(lane.acked_offset, result.base_offset + batch.count - 1)
+            queue.acked_offset = max(queue.acked_offset, result.base_offset + batch.count - 1)
 
-    def may_retry(self, lane: Lane, batch: Pending, result: Produced) -> bool:
+    def may_retry(self, queue: PartitionQueue, batch: ProducerBatch, result: Produced) -> bool:
         error = result.error
         if error is ErrorCode.UNKNOWN_PRODUCER_ID:
             if result.log_start_offset == -1:
                 return True
-            if lane.acked_offset < result.log_start_offset:  # what it had written is gone by retention
-                self._restart(lane)
+            if queue.acked_offset < result.log_start_offset:  # what it had written is gone by retention
+                self._restart(queue)
                 return True
-        ahead = lane not in self._unresolved and batch.sequence != lane.acked_sequence + 1
+        ahead = queue not in self._unresolved and batch.sequence != queue.acked_sequence + 1
         if error is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and ahead:
             return True  # one before it failed, and will be sent again first
-        return self._bump(lane)
+        return self._bump(queue)
 
-    def failed(self, lane: Lane, batch: Pending, error: ErrorCode | None) -> None:
-        if batch.sequence == NO_SEQUENCE or lane.producer_epoch != batch.epoch:
+    def failed(self, queue: PartitionQueue, batch: ProducerBatch, error: ErrorCode | None) -> None:
+        if batch.sequence == NO_SEQUENCE or queue.producer_epoch != batch.epoch:
             return
         if error is None:  # an epoch raised now would write those behind it twice
-            self._unresolved[lane] = None
+            self._unresolved[queue] = None
         else:
-            self._bump(lane)
+            self._bump(queue)
 
-    def _bump(self, lane: Lane) -> bool:
+    def _bump(self, queue: PartitionQueue) -> bool:
         """Raise the epoch, and begin this partition's sequences anew."""
         if self.epoch >= LARGEST_EPOCH:
             self.producer_id = NO_PRODUCER
             self.start()
             return False
         self.epoch += 1
-        self._unresolved.pop(lane, None)
-        self._restart(lane)
+        self._unresolved.pop(queue, None)
+        self._restart(queue)
         return True
 
-    def _restart(self, lane: Lane) -> None:
+    def _restart(self, queue: PartitionQueue) -> None:
         """Sequences from 0 for all that is not settled, in order."""
-        self._change_over(lane)
-        unsettled = [batch for batch in (*lane.in_flight, *lane.queue) if batch.sequence != NO_SEQUENCE]
+        self._change_over(queue)
+        unsettled = [batch for batch in (*queue.in_flight, *queue.batches) if batch.sequence != NO_SEQUENCE]
         for batch in sorted(unsettled, key=lambda batch: (batch.created_us, batch.sequence)):
-            batch.producer_id, batch.epoch, batch.sequence = lane.producer_id, lane.producer_epoch, lane.next_sequence
-            lane.next_sequence = batch.next_sequence()
+            batch.producer_id, batch.epoch, batch.sequence = (
+                queue.producer_id,
+                queue.producer_epoch,
+                queue.next_sequence,
+            )
+            queue.next_sequence = batch.next_sequence()

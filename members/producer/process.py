@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from groupsim.eventloop.units import MS_US
-from groupsim.members.producer.accumulator import NEVER, Lane, Pending, Pool
+from groupsim.members.producer.accumulator import NEVER, PartitionQueue, Pool, ProducerBatch
 from groupsim.members.producer.failures import LATE_US, Failures, why_fatal
-from groupsim.members.producer.identity import Idempotent, Nobody
+from groupsim.members.producer.identity import Idempotent, NoProducerId
 from groupsim.members.producer.load import Load
 from groupsim.members.producer.partitioners import Sticky, partition_for_key
 from groupsim.members.producer.sender import Sender
@@ -54,11 +54,11 @@ class Process:
         self.closing = False
         self.acknowledged = 0
         self.failures = Failures(loop, host.name, settings)
-        self.lanes: dict[str, list[Lane]] = {}
+        self.queues: dict[str, list[PartitionQueue]] = {}
         self.pool = Pool(settings.buffer_memory)
         self.wires = Wires(loop, host, settings, transport)
         self.topics = TopicsView(loop, host, settings, self.wires, self._news)
-        self.identity: Nobody = self._identity()
+        self.identity: NoProducerId = self._identity()
         self.sender = Sender(loop, host, settings, self.wires, self.identity, self)
         self.sources = [self._source(load) for load in loads]
         self._over = over
@@ -73,13 +73,13 @@ class Process:
         #: The application is between two transactions (in commitTransaction): it sends nothing.
         self.between = settings.transactional_id is not None and bool(loads)
 
-    def _identity(self) -> Nobody:
+    def _identity(self) -> NoProducerId:
         settings = self.settings
         if settings.transactional_id is not None:
             return Transaction(self.loop, self.host, settings, self.wires, self)
         if settings.idempotence:
             return Idempotent(self.loop, self.host, settings, self.wires, self._ready)
-        return Nobody()
+        return NoProducerId()
 
     def _source(self, load: Load) -> Shared | Flow:
         if shares_out(load, self.settings):
@@ -121,11 +121,11 @@ class Process:
         now = self.loop.now_us
         self._fill_flows(0)
         self.between = True
-        for lanes in self.lanes.values():
-            for lane in lanes:
-                lane.catch_up(now)
-                lane.wants_memory = True
-                self.sender.poke(lane)
+        for queues in self.queues.values():
+            for queue in queues:
+                queue.catch_up(now)
+                queue.wants_memory = True
+                self.sender.poke(queue)
         self._hold(now)
         transaction.commit(self._committed)
 
@@ -170,15 +170,15 @@ class Process:
 
     def _change(self, source: Shared | Flow, change: Callable[[], None]) -> None:
         """Change a load: what has come until now is put into batches first."""
-        lanes, now = self.lanes.get(source.load.topic, []), self.loop.now_us
-        if lanes:
-            for lane in lanes:
-                lane.catch_up(now)
-            source.fill(lanes, now, 0)
+        queues, now = self.queues.get(source.load.topic, []), self.loop.now_us
+        if queues:
+            for queue in queues:
+                queue.catch_up(now)
+            source.fill(queues, now, 0)
         change()
-        source.changed(lanes)
-        for lane in lanes:
-            self.sender.poke(lane)
+        source.changed(queues)
+        for queue in queues:
+            self.sender.poke(queue)
         self._plan_flows()
 
     def send(
@@ -199,32 +199,32 @@ class Process:
 
     def _put(self, record: Waiting) -> bool:
         topic, value_length, key, partition, value, on_settled, _ = record
-        lanes = self.lanes.get(topic)
-        if not lanes:
+        queues = self.queues.get(topic)
+        if not queues:
             return False
-        lane = lanes[self._place(topic, key, partition, lanes)]
+        queue = queues[self._place(topic, key, partition, queues)]
         size = value_length if value is None else len(value)
-        if serialized_bytes(-1 if key is None else len(key), size) > lane.largest and on_settled is not None:
+        if serialized_bytes(-1 if key is None else len(key), size) > queue.largest and on_settled is not None:
             on_settled(ErrorCode.MESSAGE_TOO_LARGE, -1)
             on_settled = None
-        if not lane.append_record(key, size, self.loop.now_us, False if value is None else value):
+        if not queue.append_record(key, size, self.loop.now_us, False if value is None else value):
             return False
         if on_settled is not None:
-            batch = lane.queue[-1]
+            batch = queue.batches[-1]
             batch.on_settled = [*(batch.on_settled or ()), on_settled]
-        self.sender.poke(lane)
+        self.sender.poke(queue)
         return True
 
-    def _place(self, topic: str, key: bytes | None, partition: int | None, lanes: list[Lane]) -> int:
+    def _place(self, topic: str, key: bytes | None, partition: int | None, queues: list[PartitionQueue]) -> int:
         if partition is not None:
             return partition
         if key is not None and not self.settings.ignore_keys:
-            return partition_for_key(key, len(lanes))
+            return partition_for_key(key, len(queues))
         sticky = self._sticky.get(topic)
         if sticky is None:
             stream = self.loop.stream("sticky-partition", f"{self.host.name} {topic} sent")
             sticky = self._sticky[topic] = Sticky(stream, self.settings.batch_size)
-        return sticky.choose([lane.partition.partition for lane in lanes if lane.node >= 0] or [0])
+        return sticky.choose([queue.partition.partition for queue in queues if queue.node >= 0] or [0])
 
     # --- flows -----------------------------------------------------------------------------------------------
 
@@ -233,7 +233,7 @@ class Process:
             self.host.cancel(self._flow_timer)
             self._flow_timer = None
         when = min(
-            (source.next_us for source in self.sources if self.lanes.get(source.load.topic)),
+            (source.next_us for source in self.sources if self.queues.get(source.load.topic)),
             default=NEVER,
         )
         if when < NEVER and not self.closing and self._held_us >= NEVER:
@@ -247,13 +247,13 @@ class Process:
     def _fill_flows(self, accepted_us: int) -> None:
         now = self.loop.now_us
         for source in () if self.between else self.sources:
-            lanes = self.lanes.get(source.load.topic)
-            if lanes and isinstance(source, Flow) and source.due_us <= now:
-                if not source.fill(lanes, now, accepted_us):
+            queues = self.queues.get(source.load.topic)
+            if queues and isinstance(source, Flow) and source.due_us <= now:
+                if not source.fill(queues, now, accepted_us):
                     self._hold(now)
-                for lane in lanes:
-                    if lane.queue:
-                        self.sender.poke(lane)
+                for queue in queues:
+                    if queue.batches:
+                        self.sender.poke(queue)
 
     # --- held up ---------------------------------------------------------------------------------------------
 
@@ -277,7 +277,7 @@ class Process:
             return
         topic, count = self._fail_one()
         if count:
-            self.failures.say(TopicPartition(topic, -1), ErrorCode.REQUEST_TIMED_OUT, count, "max.block.ms ran out")
+            self.failures.emit(TopicPartition(topic, -1), ErrorCode.REQUEST_TIMED_OUT, count, "max.block.ms ran out")
         self._held_us = NEVER
         self._hold(max(self.loop.now_us, since_us + 1))
 
@@ -289,13 +289,13 @@ class Process:
                 on_settled(ErrorCode.REQUEST_TIMED_OUT, -1)
             return topic, 1
         for source in self.sources:
-            lanes = self.lanes.get(source.load.topic, [])
+            queues = self.queues.get(source.load.topic, [])
             if isinstance(source, Flow) and source.due_us <= now:
                 return source.load.topic, source.drop(1)
-            for lane in lanes:
-                if lane.share is not None and lane.share.due_us <= now:
-                    lane.share.taken += 1
-                    lane.share.look()
+            for queue in queues:
+                if queue.share is not None and queue.share.due_us <= now:
+                    queue.share.taken += 1
+                    queue.share.look()
                     return source.load.topic, 1
         return "", 0
 
@@ -306,17 +306,17 @@ class Process:
             return
         now, held = self.loop.now_us, self._held_us
         self._held_us = NEVER
-        missing = any(source.load.topic not in self.lanes for source in self.sources)
+        missing = any(source.load.topic not in self.queues for source in self.sources)
         while self._waiting and self._put(self._waiting[0]):
             self._waiting.pop(0)
-        for lanes in self.lanes.values():
-            for lane in lanes:
-                if lane.wants_memory:
-                    lane.wants_memory = False
-                    lane.catch_up(now, accepted_us=now)
-                    self.sender.poke(lane)
+        for queues in self.queues.values():
+            for queue in queues:
+                if queue.wants_memory:
+                    queue.wants_memory = False
+                    queue.catch_up(now, accepted_us=now)
+                    self.sender.poke(queue)
         self._fill_flows(now)
-        short = self._waiting or any(lane.wants_memory for lanes in self.lanes.values() for lane in lanes)
+        short = self._waiting or any(queue.wants_memory for queues in self.queues.values() for queue in queues)
         if (missing or short or self._held_us < NEVER) and not self.closing:
             self._held_us = NEVER
             self._hold(held)
@@ -336,13 +336,13 @@ class Process:
     def _look(self, _: Any) -> None:
         self._looking = False
         now, again, soonest = self.loop.now_us, False, NEVER
-        for lanes in self.lanes.values():
-            for lane in lanes:
-                lane.catch_up(now)
-                if lane.unsettled:
-                    soonest = min(soonest, self.sender.expire(lane))
-                    again = again or bool(lane.queue)
-                if lane.wants_memory:
+        for queues in self.queues.values():
+            for queue in queues:
+                queue.catch_up(now)
+                if queue.unsettled:
+                    soonest = min(soonest, self.sender.expire(queue))
+                    again = again or bool(queue.batches)
+                if queue.wants_memory:
                     again = True
                     self._hold(now)
         if again and not self._looking:
@@ -360,26 +360,26 @@ class Process:
         self.topics.outdated()
 
     def _news(self) -> None:
-        """Metadata came: lanes for new partitions, leaders for all."""
+        """Metadata came: queues for new partitions, leaders for all."""
         for name, info in self.topics.topics.items():
             if name not in self.topics.wanted or not info.partitions:
                 continue
-            lanes = self.lanes.setdefault(name, [])
-            fresh = len(lanes) < len(info.partitions)
-            for number in range(len(lanes), len(info.partitions)):
-                lanes.append(self._lane(TopicPartition(name, number)))
-            for lane, entry in zip(lanes, info.partitions):
-                self.sender.led_by(lane, entry.leader)
+            queues = self.queues.setdefault(name, [])
+            fresh = len(queues) < len(info.partitions)
+            for number in range(len(queues), len(info.partitions)):
+                queues.append(self._new_queue(TopicPartition(name, number)))
+            for queue, entry in zip(queues, info.partitions):
+                self.sender.led_by(queue, entry.leader)
                 if entry.leader < 0:
                     self.stuck()
             if fresh:
-                self._grown(name, lanes)
+                self._grown(name, queues)
         self._unblock_soon()
         self._plan_flows()
 
-    def _lane(self, partition: TopicPartition) -> Lane:
+    def _new_queue(self, partition: TopicPartition) -> PartitionQueue:
         settings = self.settings
-        return Lane(
+        return PartitionQueue(
             partition,
             batch_size=settings.batch_size,
             linger_us=settings.linger_ms * MS_US,
@@ -389,32 +389,32 @@ class Process:
             refuse=self._too_large,
         )
 
-    def _too_large(self, lane: Lane, size: int, count: int) -> None:
+    def _too_large(self, queue: PartitionQueue, size: int, count: int) -> None:
         """`send` throws: such a record never comes into a batch."""
-        self.failures.too_large(lane.partition, size, count)
+        self.failures.too_large(queue.partition, size, count)
         if isinstance(self.identity, Transaction):
             self.identity.batch_settled(ErrorCode.MESSAGE_TOO_LARGE)
 
-    def _grown(self, name: str, lanes: list[Lane]) -> None:
+    def _grown(self, name: str, queues: list[PartitionQueue]) -> None:
         if self.closing:
             return
         for source in self.sources:
             if source.load.topic == name:
-                source.partitions(lanes, self.loop.now_us)
-        for lane in lanes:
-            lane.wants_memory = self.between
-            lane.catch_up(self.loop.now_us, accepted_us=self.loop.now_us)
-            self.sender.poke(lane)
+                source.partitions(queues, self.loop.now_us)
+        for queue in queues:
+            queue.wants_memory = self.between
+            queue.catch_up(self.loop.now_us, accepted_us=self.loop.now_us)
+            self.sender.poke(queue)
 
-    def settled(self, batch: Pending, error: ErrorCode | None, base_offset: int) -> None:
+    def settled(self, batch: ProducerBatch, error: ErrorCode | None, base_offset: int) -> None:
         """A batch came to its end."""
         if error is None:
             self.acknowledged += batch.count
         else:
             reason = "delivery.timeout.ms ran out" if error is ErrorCode.REQUEST_TIMED_OUT else None
-            self.failures.say(batch.lane.partition, error, batch.count, reason)
-        for tell in batch.on_settled or ():
-            tell(error, base_offset)
+            self.failures.emit(batch.queue.partition, error, batch.count, reason)
+        for callback in batch.on_settled or ():
+            callback(error, base_offset)
         if self._held_us < NEVER:
             self._unblock_soon()
         if isinstance(self.identity, Transaction):
@@ -434,7 +434,7 @@ class Process:
     @property
     def unsettled(self) -> bool:
         """Whether records wait or are in flight."""
-        return bool(self._waiting) or any(lane.unsettled for lanes in self.lanes.values() for lane in lanes)
+        return bool(self._waiting) or any(queue.unsettled for queues in self.queues.values() for queue in queues)
 
     def flush(self, on_done: Callable[[], None]) -> None:
         """Send without lingering; `on_done` when all of it is settled."""
@@ -447,27 +447,27 @@ class Process:
         """Batches that were never sent fail, as the transaction is aborted; with `sent_too` those that were, too."""
         spoiled, waiting, self._waiting = ErrorCode.TRANSACTION_ABORTABLE, self._waiting, []
         for topic, *_, on_settled, _ in waiting:
-            self.failures.say(TopicPartition(topic, -1), spoiled, 1, "given up before it was sent")
+            self.failures.emit(TopicPartition(topic, -1), spoiled, 1, "given up before it was sent")
             if on_settled is not None:
                 on_settled(spoiled, -1)
-        for lanes in self.lanes.values():
-            self.sender.abort(lanes, sent_too=sent_too)
+        for queues in self.queues.values():
+            self.sender.abort(queues, sent_too=sent_too)
 
     def _set_flush(self, on: bool) -> None:
         now = self.loop.now_us
-        for lanes in self.lanes.values():
-            for lane in lanes:
+        for queues in self.queues.values():
+            for queue in queues:
                 if on:
-                    lane.catch_up(now)
-                lane.flush = on and bool(lane.queue)
+                    queue.catch_up(now)
+                queue.flush = on and bool(queue.batches)
 
     def _flushed(self, _: Any) -> None:
         if self.unsettled:
             return
         self._set_flush(False)
         done, self._flushes = self._flushes, []
-        for tell in done:
-            tell()
+        for callback in done:
+            callback()
         if self.closing and not (isinstance(self.identity, Transaction) and self.identity.open):
             self.closing = False
             self._over(None, "")
@@ -479,9 +479,9 @@ class Process:
         self._fill_flows(0)
         self._set_flush(True)
         self.closing = True
-        for lanes in self.lanes.values():
-            for lane in lanes:
-                lane.share = None
+        for queues in self.queues.values():
+            for queue in queues:
+                queue.share = None
         self.sources = []
         self._plan_flows()
         if timeout_us is not None:

@@ -7,7 +7,7 @@ answer, a look at a load whose next batch would have lingered. A quiet producer 
     settings, keys          Kafka's properties
     load, sources           what the application sends, and when
     partitioners            where to
-    lanes, sizes            batches and buffer memory
+    queues, sizes            batches and buffer memory
     sender, reactions       requests, retries, errors
     identity, transactions  producer id, sequences, transactions
     failures                records that are given up
@@ -66,7 +66,7 @@ class Producer:
         self.commit_every_us = commit_every_us
         self._transport = transport
         self._process: Process | None = None
-        self._tell_end: Callable[[], None] | None = None
+        self._on_end: Callable[[], None] | None = None
         self._end_state = NOT_STARTED
         self._ended = loop.event()
         self._ended.set()
@@ -127,14 +127,14 @@ class Producer:
         self._ended.clear()
         trace = self.loop.trace
         before = trace.cause
-        trace.begin(trace.emit(Kind.PROCESS_STARTED, host=self.host.name, payload=self._introduction()))
+        trace.begin(trace.emit(Kind.PROCESS_STARTED, host=self.host.name, payload=self._start_payload()))
         self._process = Process(
             self.loop, self.host, self.settings, self._transport, self.loads, self._over, self.commit_every_us
         )
         self._process.start()
         trace.cause = before  # whoever starts several processes at once is not led by the first of them
 
-    def _introduction(self) -> dict[str, object]:
+    def _start_payload(self) -> dict[str, object]:
         settings = self.settings
         return {
             "client_id": settings.client_id,
@@ -158,9 +158,9 @@ class Producer:
         """Wait until no process runs."""
         await self._ended.wait()
 
-    def when_ended(self, tell: Callable[[], None]) -> None:
+    def when_ended(self, callback: Callable[[], None]) -> None:
         """Call `tell` when the present process ends, and forget whoever asked before."""
-        self._tell_end = tell
+        self._on_end = callback
 
     def crash(self, reason: str = "killed") -> None:
         """Kill the process: what is not acknowledged is forgotten."""
@@ -187,9 +187,9 @@ class Producer:
             process.end()
         self._end_state = state
         self._ended.set()
-        tell, self._tell_end = self._tell_end, None
-        if tell is not None:
-            tell()
+        callback, self._on_end = self._on_end, None
+        if callback is not None:
+            callback()
         self.host.crash()  # the process has ended: its timers end with it
 
     def pause(self, us: int) -> None:

@@ -1,9 +1,9 @@
 """Requests to leaders, and what comes of them: `Sender`, as events alone.
 
-Per broker there is a `Peer`: the lanes it leads, how many requests are in flight, and one timer for the next instant at
-which one of its lanes is a reason to send. A turn of a peer sends as many requests as may be in flight, each with at
-most one batch per partition, up to `max.request.size`; it begins where the last full request ended, so that no lane
-starves. An answer settles its batches one by one and gives the peer its next turn.
+Per broker there is a `Peer`: the queues of the partitions it leads, its requests in flight, and one timer for the next
+instant at which a queue is ready. A turn of a peer sends requests up to `max.in.flight.requests.per.connection`, each
+with at most one batch per partition, up to `max.request.size`. It begins where the last full request ended, so that no
+queue starves. An answer settles its batches one by one, and gives the peer its next turn.
 
 What was on a connection that broke may have been written or not; it is sent again all the same, which without
 idempotence is how records come to be there twice.
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.units import MS_US
 from groupsim.members.interfaces import Disconnected, Outcome
-from groupsim.members.producer.accumulator import NEVER, Lane, Pending
+from groupsim.members.producer.accumulator import NEVER, PartitionQueue, ProducerBatch
 from groupsim.members.producer.reactions import ProduceReaction, reaction
 from groupsim.members.producer.wires import PRODUCE, Waits
 from groupsim.protocol.batch.batch import NO_SEQUENCE
@@ -27,7 +27,7 @@ from groupsim.protocol.messages.data import Produced, ProduceRequest, ProduceRes
 
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import EventLoop, Handle, Host
-    from groupsim.members.producer.identity import Nobody
+    from groupsim.members.producer.identity import NoProducerId
     from groupsim.members.producer.settings import ProducerSettings
     from groupsim.members.producer.wires import Wires
 
@@ -41,7 +41,7 @@ class Owner(Protocol):
     def leaders_moved(self) -> None:
         """Metadata is out of date."""
 
-    def settled(self, batch: Pending, error: ErrorCode | None, base_offset: int) -> None:
+    def settled(self, batch: ProducerBatch, error: ErrorCode | None, base_offset: int) -> None:
         """A batch came to its end; `error` None: it is written, at `base_offset` (-1: nobody knows where)."""
 
     def stuck(self) -> None:
@@ -54,13 +54,13 @@ class Owner(Protocol):
 class Peer:
     """One broker, as the sender sees it."""
 
-    __slots__ = ("first", "in_flight", "lanes", "node", "timer", "timer_us")
+    __slots__ = ("first", "in_flight", "node", "queues", "timer", "timer_us")
 
     def __init__(self, node: int) -> None:
         self.node = node
-        self.lanes: list[Lane] = []
+        self.queues: list[PartitionQueue] = []
         self.in_flight = 0
-        self.first = 0  # the lane a request begins with
+        self.first = 0  # the queue a request begins with
         self.timer: Handle | None = None
         self.timer_us = NEVER
 
@@ -70,7 +70,7 @@ class _Flight:
 
     __slots__ = ("batches", "correlation", "peer", "sender")
 
-    def __init__(self, sender: Sender, peer: Peer, batches: list[Pending]) -> None:
+    def __init__(self, sender: Sender, peer: Peer, batches: list[ProducerBatch]) -> None:
         self.sender = sender
         self.peer = peer
         self.batches = batches
@@ -89,7 +89,7 @@ class Sender:
         host: Host,
         settings: ProducerSettings,
         wires: Wires,
-        identity: Nobody,
+        identity: NoProducerId,
         owner: Owner,
     ) -> None:
         self.peers: dict[int, Peer] = {}
@@ -112,24 +112,24 @@ class Sender:
             peer = self.peers[node] = Peer(node)
         return peer
 
-    def led_by(self, lane: Lane, node: int) -> None:
-        """A lane's leader is this broker now; -1: nobody. For a new leader no retry waits any longer (KIP-951)."""
-        if lane.node == node:
+    def led_by(self, queue: PartitionQueue, node: int) -> None:
+        """A queue's leader is this broker now; -1: nobody. For a new leader no retry waits any longer (KIP-951)."""
+        if queue.node == node:
             return
-        if lane.node >= 0:
-            self.peers[lane.node].lanes.remove(lane)
-        lane.node = node
+        if queue.node >= 0:
+            self.peers[queue.node].queues.remove(queue)
+        queue.node = node
         if node >= 0:
-            for batch in lane.queue:
+            for batch in queue.batches:
                 batch.not_before_us = 0
-            self.peer(node).lanes.append(lane)
-            self.poke(lane)
+            self.peer(node).queues.append(queue)
+            self.poke(queue)
 
-    def poke(self, lane: Lane) -> None:
-        """Something of a lane has changed: its broker gets a turn when it is ready."""
-        lane.look(self._loop.now_us)
-        if lane.node >= 0:
-            self._wake_at(self.peers[lane.node], lane.ready_us)
+    def poke(self, queue: PartitionQueue) -> None:
+        """Something of a queue has changed: its broker gets a turn when it is ready."""
+        queue.look(self._loop.now_us)
+        if queue.node >= 0:
+            self._wake_at(self.peers[queue.node], queue.ready_us)
 
     # --- turns -----------------------------------------------------------------------------------------------
 
@@ -150,9 +150,9 @@ class Sender:
         now = self._loop.now_us
         while peer.in_flight < self._settings.max_in_flight:
             soonest = NEVER
-            for lane in peer.lanes:
-                if lane.ready_us < soonest:
-                    soonest = lane.ready_us
+            for queue in peer.queues:
+                if queue.ready_us < soonest:
+                    soonest = queue.ready_us
             if soonest > now:
                 self._wake_at(peer, soonest)
                 return
@@ -166,53 +166,53 @@ class Sender:
             self._send(peer, batches)
         self._owner.stuck()
 
-    def _drain(self, peer: Peer, now: int) -> list[Pending]:
-        """The first batch of every lane that has something due, while the request has room."""
-        taken: list[Pending] = []
-        room, lanes, identity = self._settings.max_request_size, peer.lanes, self.identity
-        start = peer.first % len(lanes)
-        for number, lane in enumerate(lanes[start:] + lanes[:start] if start else lanes):
-            if lane.due_us > now:
+    def _drain(self, peer: Peer, now: int) -> list[ProducerBatch]:
+        """The first batch of every queue that has something due, while the request has room."""
+        taken: list[ProducerBatch] = []
+        room, queues, identity = self._settings.max_request_size, peer.queues, self.identity
+        start = peer.first % len(queues)
+        for number, queue in enumerate(queues[start:] + queues[:start] if start else queues):
+            if queue.due_us > now:
                 continue
-            head = lane.queue[0] if lane.queue else None
+            head = queue.batches[0] if queue.batches else None
             if taken and head is not None and head.size > room:
-                peer.first = (start + number) % len(lanes)
+                peer.first = (start + number) % len(queues)
                 break
-            if not identity.admits(lane):
-                lane.due_us = lane.ready_us = NEVER
+            if not identity.admits(queue):
+                queue.due_us = queue.ready_us = NEVER
                 continue
-            batch = lane.take(now)
-            if batch is not None and identity.stamp(lane, batch):
+            batch = queue.take(now)
+            if batch is not None and identity.stamp(queue, batch):
                 taken.append(batch)
                 room -= batch.size
-                lane.look(now)
+                queue.look(now)
             elif batch is not None:
-                self._hold(lane, batch)
+                self._hold(queue, batch)
             else:
-                lane.look(now)
+                queue.look(now)
         return taken
 
-    def _hold(self, lane: Lane, batch: Pending) -> None:
+    def _hold(self, queue: PartitionQueue, batch: ProducerBatch) -> None:
         """A batch under a new epoch waits until nothing under the old one is in flight."""
-        lane.in_flight.remove(batch)
+        queue.in_flight.remove(batch)
         batch.attempts -= 1
-        lane.queue.appendleft(batch)
-        lane.due_us = lane.ready_us = NEVER
+        queue.batches.appendleft(batch)
+        queue.due_us = queue.ready_us = NEVER
 
-    def _send(self, peer: Peer, batches: list[Pending]) -> None:
+    def _send(self, peer: Peer, batches: list[ProducerBatch]) -> None:
         settings, identity = self._settings, self.identity
         link = self._wires.connection(peer.node, PRODUCE)
         transactional = identity.transactional
         request = ProduceRequest(
             settings.acks,
             settings.request_timeout_ms,
-            tuple([(batch.lane.partition, batch.batch(transactional=transactional)) for batch in batches]),
+            tuple([(batch.queue.partition, batch.batch(transactional=transactional)) for batch in batches]),
             identity.transactional_id,
         )
         self.requests += 1
         flight = _Flight(self, peer, batches)
         if self._trace.heartbeats:
-            self._say_sent(peer, link.next_correlation, request)
+            self._emit_sent(peer, link.next_correlation, request)
         if settings.acks == 0:
             link.send(request, flight.done, _NO_ACKS_TIMEOUT_US)
             for batch in batches:
@@ -222,7 +222,7 @@ class Sender:
             peer.in_flight += 1
             flight.correlation = link.send(request, flight.done, self._timeout_us)
 
-    def _say_sent(self, peer: Peer, correlation: int, request: ProduceRequest) -> None:
+    def _emit_sent(self, peer: Peer, correlation: int, request: ProduceRequest) -> None:
         self._trace.emit(
             Kind.REQUEST_SENT,
             host=self._host.name,
@@ -236,7 +236,7 @@ class Sender:
     def answered(self, flight: _Flight, outcome: Outcome) -> None:
         """The outcome of a request: settle or repeat its batches, then send on."""
         peer = flight.peer
-        self._wires.heard(peer.node, PRODUCE, outcome)
+        self._wires.record_outcome(peer.node, PRODUCE, outcome)
         if self._settings.acks != 0:
             peer.in_flight -= 1
         if isinstance(outcome, ProduceResponse):
@@ -253,9 +253,9 @@ class Sender:
             if result.error:
                 self._refused(batch, result)
             else:
-                self.identity.acknowledged(batch.lane, batch, result)
+                self.identity.acknowledged(batch.queue, batch, result)
                 self._settle(batch, None, result.base_offset)
-            batch.lane.look(now)
+            batch.queue.look(now)
 
     def _lost(self, flight: _Flight, outcome: Disconnected) -> None:
         """The connection is gone; whether the batches were written nobody knows."""
@@ -271,14 +271,14 @@ class Sender:
             )
         for batch in flight.batches:
             if not batch.settled:
-                self._refused(batch, Produced(batch.lane.partition, ErrorCode.NETWORK_EXCEPTION))
+                self._refused(batch, Produced(batch.queue.partition, ErrorCode.NETWORK_EXCEPTION))
 
-    def _refused(self, batch: Pending, result: Produced) -> None:
+    def _refused(self, batch: ProducerBatch, result: Produced) -> None:
         """One batch was not written, or so it seems."""
-        lane, error = batch.lane, result.error
+        queue, error = batch.queue, result.error
         todo = reaction(error)
         if todo is ProduceReaction.DONE:
-            self.identity.acknowledged(lane, batch, result)
+            self.identity.acknowledged(queue, batch, result)
             self._settle(batch, None, -1)
         elif todo is ProduceReaction.FENCED:
             self._give_up(batch, error)
@@ -290,34 +290,34 @@ class Sender:
         else:
             self._repeat(batch, result, todo)
             self._owner.stuck()
-        self.poke(lane)
+        self.poke(queue)
 
-    def _may_retry(self, batch: Pending, result: Produced, todo: ProduceReaction) -> bool:
+    def _may_retry(self, batch: ProducerBatch, result: Produced, todo: ProduceReaction) -> bool:
         if batch.attempts > self._settings.retries or self._expires_us(batch) <= self._loop.now_us:
             return False
         if todo is ProduceReaction.BUMP:
-            return self.identity.may_retry(batch.lane, batch, result)
+            return self.identity.may_retry(batch.queue, batch, result)
         return todo in (ProduceReaction.RETRY, ProduceReaction.REFRESH)
 
-    def _repeat(self, batch: Pending, result: Produced, todo: ProduceReaction) -> None:
+    def _repeat(self, batch: ProducerBatch, result: Produced, todo: ProduceReaction) -> None:
         """Back into the queue; at once when the answer says who leads (KIP-951), else after the backoff."""
-        lane = batch.lane
-        lane.in_flight.remove(batch)
+        queue = batch.queue
+        queue.in_flight.remove(batch)
         batch.not_before_us = self._loop.now_us + self._waits.of_attempt(batch.attempts)
         if todo is ProduceReaction.REFRESH:
             self._owner.leaders_moved()
             hint = result.current_leader
-            if hint is not None and hint.leader >= 0 and hint.leader != lane.node:
+            if hint is not None and hint.leader >= 0 and hint.leader != queue.node:
                 batch.not_before_us = self._loop.now_us
-                lane.put_back(batch)
-                self.led_by(lane, hint.leader)
+                queue.put_back(batch)
+                self.led_by(queue, hint.leader)
                 return
-        lane.put_back(batch)
+        queue.put_back(batch)
 
-    def _split(self, batch: Pending) -> None:
+    def _split(self, batch: ProducerBatch) -> None:
         """Two halves in its place, under sequences of their own."""
-        lane = batch.lane
-        lane.in_flight.remove(batch)
+        queue = batch.queue
+        queue.in_flight.remove(batch)
         batch.settled = True
         first, second = batch.halves()
         sequence = batch.sequence
@@ -326,17 +326,17 @@ class Sender:
             first.epoch = second.epoch = batch.epoch
             first.sequence, second.sequence = sequence, (sequence + first.count) % (1 << 31)
         for part in (second, first):
-            lane.put_back(part)
+            queue.put_back(part)
 
-    def _expires_us(self, batch: Pending) -> int:
+    def _expires_us(self, batch: ProducerBatch) -> int:
         return batch.created_us + self._settings.delivery_timeout_ms * MS_US
 
-    def _give_up(self, batch: Pending, error: ErrorCode) -> None:
+    def _give_up(self, batch: ProducerBatch, error: ErrorCode) -> None:
         self._settle(batch, error, -1)
-        self.identity.failed(batch.lane, batch, error)
+        self.identity.failed(batch.queue, batch, error)
 
-    def _settle(self, batch: Pending, error: ErrorCode | None, base_offset: int) -> None:
-        batch.lane.settle(batch)
+    def _settle(self, batch: ProducerBatch, error: ErrorCode | None, base_offset: int) -> None:
+        batch.queue.settle(batch)
         if error is None:
             self._trace.emit_of_partition(
                 _ACKNOWLEDGED,
@@ -344,44 +344,44 @@ class Sender:
                 None,
                 None,
                 None,
-                batch.lane.partition,
+                batch.queue.partition,
                 {"base": base_offset, "count": batch.count},
             )
         self._owner.settled(batch, error, base_offset)
 
     # --- time runs out ---------------------------------------------------------------------------------------
 
-    def expire(self, lane: Lane) -> int:
-        """Give up what is older than delivery.timeout.ms; returns when the next batch of the lane expires."""
+    def expire(self, queue: PartitionQueue) -> int:
+        """Give up what is older than delivery.timeout.ms; returns when the next batch of the queue expires."""
         now, soonest = self._loop.now_us, NEVER
-        for batch in (*lane.in_flight, *lane.queue):
+        for batch in (*queue.in_flight, *queue.batches):
             due = self._expires_us(batch)
             if due > now:
                 soonest = min(soonest, due)
                 continue
-            if batch in lane.queue:
-                lane.queue.remove(batch)
+            if batch in queue.batches:
+                queue.batches.remove(batch)
             self._settle(batch, ErrorCode.REQUEST_TIMED_OUT, -1)
             if batch.attempts:
-                self.identity.failed(lane, batch, None)
-        self.poke(lane)
+                self.identity.failed(queue, batch, None)
+        self.poke(queue)
         return soonest
 
-    def abort(self, lanes: list[Lane], *, sent_too: bool = False) -> None:
+    def abort(self, queues: list[PartitionQueue], *, sent_too: bool = False) -> None:
         """Give up what was never sent, as an aborted transaction does: what has a sequence is sent again first.
 
         With `sent_too` all that is not in flight. Source: `RecordAccumulator.abortUndrainedBatches`.
         """
-        for lane in lanes:
-            for batch in [batch for batch in lane.queue if sent_too or batch.sequence == NO_SEQUENCE]:
-                lane.queue.remove(batch)
+        for queue in queues:
+            for batch in [batch for batch in queue.batches if sent_too or batch.sequence == NO_SEQUENCE]:
+                queue.batches.remove(batch)
                 self._settle(batch, ErrorCode.TRANSACTION_ABORTABLE, -1)
-            lane.look(self._loop.now_us)
+            queue.look(self._loop.now_us)
 
     def turn_all(self, _: Any = None) -> None:
-        """A turn for every peer, lanes looked at anew."""
+        """A turn for every peer, queues looked at anew."""
         now = self._loop.now_us
         for peer in list(self.peers.values()):
-            for lane in peer.lanes:
-                lane.look(now)
+            for queue in peer.queues:
+                queue.look(now)
             self.turn(peer)

@@ -1,6 +1,6 @@
-"""From a load to records in lanes.
+"""From a load to records in queues.
 
-Where every record's partition follows from its number alone (spread by hand or in turn, one size, steady), a lane gets
+Where every record's partition follows from its number alone (spread by hand or in turn, one size, steady), a queue gets
 a `Share` and nothing happens per record. Everything else is a `Flow`: records in the order of their instants, drawn
 when somebody looks (no event per record either), each with size, key and partition. A flow is looked at when its next
 record's batch would have lingered, and as often as batches would fill at the mean rate; a batch that random sizes fill
@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from groupsim.eventloop.distributions import exponential
-from groupsim.members.producer.accumulator import NEVER, Lane, Share
+from groupsim.members.producer.accumulator import NEVER, PartitionQueue, Share
 from groupsim.members.producer.load import Arriving, Load
 from groupsim.members.producer.partitioners import RoundRobin, Sticky, partition_for_key
 from groupsim.members.producer.sizes import capacity, record_bytes
@@ -37,43 +37,43 @@ def shares_out(load: Load, settings: ProducerSettings) -> bool:
 
 
 class Shared:
-    """A load that lanes have shares of. `traffic` is made when the partitions are known."""
+    """A load that queues have shares of. `traffic` is made when the partitions are known."""
 
     def __init__(self, load: Load, start_us: int) -> None:
         self.load = load
-        self.next_us = NEVER  # lanes tell for themselves
+        self.next_us = NEVER  # queues tell for themselves
         self.rate = load.rate
         self._start_us = start_us
         self._burst = 0
         self.traffic: Traffic | None = None
 
-    def partitions(self, lanes: list[Lane], now_us: int) -> None:
+    def partitions(self, queues: list[PartitionQueue], now_us: int) -> None:
         """These are the topic's partitions; further ones may have come. Extra weights are 1."""
         given = self.load.weights or ()
-        weights = [given[number] if number < len(given) else 1 for number in range(len(lanes))]
+        weights = [given[number] if number < len(given) else 1 for number in range(len(queues))]
         known = 0
         if self.traffic is None:
             self.traffic = Traffic(weights, self.rate, self._start_us)
-            self._give(lanes)
+            self._give(queues)
             self.traffic.burst(self._burst, now_us)
         else:
             known = self.traffic.partitions
-            if len(lanes) > known:
+            if len(queues) > known:
                 self.traffic.grow(weights[known:], now_us)
-                self._give(lanes[known:])
-        self.changed(lanes)
+                self._give(queues[known:])
+        self.changed(queues)
 
-    def _give(self, lanes: list[Lane]) -> None:
+    def _give(self, queues: list[PartitionQueue]) -> None:
         assert self.traffic is not None
-        for lane in lanes:
-            share = Share(self.traffic, lane.partition.partition, self.load.sizes.least, lane.batch_size)
-            lane.share = share
+        for queue in queues:
+            share = Share(self.traffic, queue.partition.partition, self.load.sizes.least, queue.batch_size)
+            queue.share = share
 
-    def changed(self, lanes: list[Lane]) -> None:
+    def changed(self, queues: list[PartitionQueue]) -> None:
         """Rate or weights changed: when records come has to be worked out anew."""
-        for lane in lanes:
-            if lane.share is not None:
-                lane.share.look()
+        for queue in queues:
+            if queue.share is not None:
+                queue.share.look()
 
     def set_rate(self, rate: int, now_us: int) -> None:
         """Produce at another rate from now on."""
@@ -90,8 +90,8 @@ class Shared:
         else:
             self.traffic.burst(records, now_us)
 
-    def fill(self, lanes: list[Lane], now_us: int, accepted_us: int) -> None:
-        """Nothing to do: lanes catch up by themselves."""
+    def fill(self, queues: list[PartitionQueue], now_us: int, accepted_us: int) -> None:
+        """Nothing to do: queues catch up by themselves."""
 
 
 class Flow:
@@ -111,8 +111,8 @@ class Flow:
         batch_size = settings.batch_size
         self._sticky = Sticky(loop.stream("sticky-partition", name), batch_size)
         self._in_turn = RoundRobin() if settings.partitioner == "roundrobin" else None
-        self._by_hand = _cumulative_weights(load.weights)
-        self._hand = loop.stream("partition-weights", name)
+        self._weight_sums = _cumulative_weights(load.weights)
+        self._weight_draws = loop.stream("partition-weights", name)
         self._fits = capacity(batch_size, -1, max(load.sizes.least, 1))
         self._instants: Steady | Poisson = (
             Steady(load.rate, start_us)
@@ -122,7 +122,7 @@ class Flow:
         self._drawn: tuple[bytes | None, int] | None = None  # key and size of a record that memory held up
         self.next_us = NEVER
 
-    def partitions(self, lanes: list[Lane], now_us: int) -> None:
+    def partitions(self, queues: list[PartitionQueue], now_us: int) -> None:
         """These are the topic's partitions."""
         self._plan(now_us)
 
@@ -137,7 +137,7 @@ class Flow:
         self._instants.burst(records, now_us)
         self._plan(now_us)
 
-    def changed(self, lanes: list[Lane]) -> None:
+    def changed(self, queues: list[PartitionQueue]) -> None:
         """Nothing to do."""
 
     @property
@@ -152,15 +152,15 @@ class Flow:
             self._instants.take_one()
         return count
 
-    def fill(self, lanes: list[Lane], now_us: int, accepted_us: int) -> bool:
+    def fill(self, queues: list[PartitionQueue], now_us: int, accepted_us: int) -> bool:
         """Put what has come until now into batches; False when memory ran out."""
         fits = True
         while fits and self._instants.due_us <= now_us:
             plain = self.load.keys is None and self.load.sizes.constant and not self.load.content
-            if plain and self._in_turn is None and not self._by_hand:
-                fits = self._fill_run(lanes, now_us, accepted_us)
+            if plain and self._in_turn is None and not self._weight_sums:
+                fits = self._fill_run(queues, now_us, accepted_us)
             else:
-                fits = self._fill_one(lanes, accepted_us)
+                fits = self._fill_one(queues, accepted_us)
         self._plan(now_us)
         return fits
 
@@ -173,9 +173,9 @@ class Flow:
         fill_us = self._fits * _PER_RATE // self.rate
         self.next_us = max(due, min(due + self._linger_us, now_us + fill_us))
 
-    def _fill_run(self, lanes: list[Lane], now_us: int, accepted_us: int) -> bool:
+    def _fill_run(self, queues: list[PartitionQueue], now_us: int, accepted_us: int) -> bool:
         """As many records as the sticky partition takes before another is drawn."""
-        available = _available(lanes)
+        available = _available(queues)
         number = self._sticky.choose(available)
         if number not in available:
             self._sticky.lost()
@@ -184,21 +184,21 @@ class Flow:
         each = record_bytes(0, -1, size)
         first_us, count, last_us = self._instants.take_run(now_us, max(-(-self._sticky.left // each), 1))
         first_us, last_us = max(first_us, accepted_us), max(last_us, accepted_us)
-        done = lanes[number].append(count, size, first_us, last_us)
+        done = queues[number].append(count, size, first_us, last_us)
         self._sticky.count(done * each)
         self._instants.give_back(count - done)
         return done == count
 
-    def _fill_one(self, lanes: list[Lane], accepted_us: int) -> bool:
+    def _fill_one(self, queues: list[PartitionQueue], accepted_us: int) -> bool:
         key, size = self._drawn or self._draw()
-        lane = lanes[self._partition(key, size, lanes)]
+        queue = queues[self._partition(key, size, queues)]
         content: bytes | bool | None = False
         if self.load.content:
             gone = self.load.tombstones_ppm and self._empty.chance(self.load.tombstones_ppm)
             content = None if gone else bytes(size)
             size = -1 if gone else size
         now_us = max(self._instants.due_us, accepted_us)
-        if not lane.append_record(key, size, now_us, content):
+        if not queue.append_record(key, size, now_us, content):
             self._drawn = (key, max(size, 0))
             return False
         self._drawn = None
@@ -218,12 +218,13 @@ class Flow:
         number = bisect_right(self._sums, self._keys.below(self._sums[-1]))
         return b"key-%d" % (0 if hot else number)
 
-    def _partition(self, key: bytes | None, size: int, lanes: list[Lane]) -> int:
-        if self._by_hand:
-            return min(bisect_right(self._by_hand, self._hand.below(self._by_hand[-1])), len(lanes) - 1)
+    def _partition(self, key: bytes | None, size: int, queues: list[PartitionQueue]) -> int:
+        if self._weight_sums:
+            drawn = self._weight_draws.below(self._weight_sums[-1])
+            return min(bisect_right(self._weight_sums, drawn), len(queues) - 1)
         if key is not None and not self._ignore_keys and self._in_turn is None:
-            return partition_for_key(key, len(lanes))
-        available = _available(lanes)
+            return partition_for_key(key, len(queues))
+        available = _available(queues)
         if self._in_turn is not None:
             return self._in_turn.choose(available)
         number = self._sticky.choose(available)
@@ -341,10 +342,10 @@ def _units(loop: EventLoop, name: str) -> Iterator[int]:
         yield from distribution.draws(stream, 64)
 
 
-def _available(lanes: list[Lane]) -> list[int]:
+def _available(queues: list[PartitionQueue]) -> list[int]:
     """Partitions with a leader; all of them when none has."""
-    led = [lane.partition.partition for lane in lanes if lane.node >= 0]
-    return led or [lane.partition.partition for lane in lanes]
+    led = [queue.partition.partition for queue in queues if queue.node >= 0]
+    return led or [queue.partition.partition for queue in queues]
 
 
 def _cumulative_weights(weights: tuple[int, ...] | None) -> tuple[int, ...]:

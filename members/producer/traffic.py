@@ -28,8 +28,8 @@ def as_rate(records_per_second: int | float | str | Decimal) -> int:
     try:
         rate = int(Decimal(number) * _SCALE / _SECONDS[unit.strip()])
     except (ArithmeticError, KeyError, ValueError):
-        said = "write a number, of records per second, or a text such as 10/s or 3/min"
-        raise ValueError(f"a rate of {records_per_second!r}: {said}") from None
+        remedy = "write a number, of records per second, or a text such as 10/s or 3/min"
+        raise ValueError(f"a rate of {records_per_second!r}: {remedy}") from None
     if rate < 0:
         raise ValueError(f"a rate of {records_per_second} records per second: rates are not negative")
     return rate

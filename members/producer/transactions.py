@@ -52,7 +52,7 @@ from groupsim.protocol.messages.transactions import (
 
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import EventLoop, Host
-    from groupsim.members.producer.accumulator import Lane, Pending
+    from groupsim.members.producer.accumulator import PartitionQueue, ProducerBatch
     from groupsim.members.producer.settings import ProducerSettings
     from groupsim.members.producer.wires import Wires
     from groupsim.protocol.messages.data import Produced
@@ -168,12 +168,12 @@ class Transaction(Idempotent):
         self._become(_S.INITIALIZING)
         self._initialise()
 
-    def when_ready(self, tell: Callable[[], None]) -> None:
+    def when_ready(self, callback: Callable[[], None]) -> None:
         """Call `tell` once a transaction may begin; at once if it may."""
         if self.state is _S.READY:
-            tell()
+            callback()
         else:
-            self._on_ready_once.append(tell)
+            self._on_ready_once.append(callback)
 
     def begin(self) -> None:
         """`beginTransaction`. Raises WrongState unless READY."""
@@ -228,26 +228,26 @@ class Transaction(Idempotent):
 
     # --- what the sender asks --------------------------------------------------------------------------------
 
-    def admits(self, lane: Lane) -> bool:
+    def admits(self, queue: PartitionQueue) -> bool:
         if self.state is _S.ABORTABLE_ERROR:  # only what was sent before, so that sequences keep no gap
-            return bool(lane.queue) and lane.queue[0].sequence != NO_SEQUENCE
+            return bool(queue.batches) and queue.batches[0].sequence != NO_SEQUENCE
         if self.producer_id == NO_PRODUCER or self.state not in (_S.IN_TRANSACTION, _S.COMMITTING, _S.ABORTING):
             return False
-        if lane.partition in self._added:
+        if queue.partition in self._added:
             return True
-        if self.state is not _S.ABORTING and lane.partition not in self._wanted:
-            self._wanted[lane.partition] = None
+        if self.state is not _S.ABORTING and queue.partition not in self._wanted:
+            self._wanted[queue.partition] = None
             if len(self._wanted) == 1:  # what else is due at this instant is named with it
                 self._host.call_at(self._loop.now_us, self._add_wanted)
         return False
 
-    def may_retry(self, lane: Lane, batch: Pending, result: Produced) -> bool:
+    def may_retry(self, queue: PartitionQueue, batch: ProducerBatch, result: Produced) -> bool:
         error = result.error
         if error is ErrorCode.UNKNOWN_PRODUCER_ID and result.log_start_offset == -1:
             return True
-        return error is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and batch.sequence != lane.acked_sequence + 1
+        return error is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and batch.sequence != queue.acked_sequence + 1
 
-    def failed(self, lane: Lane, batch: Pending, error: ErrorCode | None) -> None:
+    def failed(self, queue: PartitionQueue, batch: ProducerBatch, error: ErrorCode | None) -> None:
         if batch.sequence != NO_SEQUENCE:
             self._bump_wanted = True
 
@@ -286,8 +286,8 @@ class Transaction(Idempotent):
         self._added.clear()
         self._wanted.clear()
         waiting, self._on_ready_once = self._on_ready_once, []
-        for tell in waiting:
-            tell()
+        for callback in waiting:
+            callback()
 
     def _add_wanted(self, _: Any) -> None:
         partitions = tuple(self._wanted)
@@ -389,7 +389,7 @@ class Transaction(Idempotent):
         elif wait_us := self._wires.wait_us(node, COORDINATOR):
             self._try_in(wait_us)
         else:
-            self._wires.ask(node, COORDINATOR, asking.make(), self._heard)
+            self._wires.ask(node, COORDINATOR, asking.make(), self._take_answer)
 
     def _find(self, asking: _Asking) -> None:
         node = self._wires.any_node()
@@ -410,7 +410,7 @@ class Transaction(Idempotent):
     def _try_in(self, wait_us: int) -> None:
         self._host.call_at(self._loop.now_us + wait_us, self._try)
 
-    def _heard(self, outcome: Outcome) -> None:
+    def _take_answer(self, outcome: Outcome) -> None:
         asking = self._queue[0]
         error = ErrorCode.NOT_COORDINATOR if isinstance(outcome, Disconnected) else _error_of(outcome)
         if error in _ELSEWHERE:

@@ -101,7 +101,7 @@ class Wires:
         """Send one request and hand its outcome on, minding the connection's fortune."""
 
         def done(outcome: Outcome) -> None:
-            self.heard(node, purpose, outcome)
+            self.record_outcome(node, purpose, outcome)
             on_done(outcome)
 
         timeout_us = self._settings.request_timeout_ms * MS_US
@@ -116,7 +116,7 @@ class Wires:
             )
         self.connection(node, purpose).send(request, done, timeout_us)
 
-    def heard(self, node: int, purpose: str, outcome: Outcome) -> None:
+    def record_outcome(self, node: int, purpose: str, outcome: Outcome) -> None:
         """An answer came over a connection, or it was lost: reconnecting waits longer each time."""
         key = (node, purpose)
         if not isinstance(outcome, Disconnected):

@@ -94,7 +94,7 @@ ROWS: Final[Mapping[str, ProfileRow]] = {
         "Apache Kafka Java consumer 3.0 and 3.1: gives no reasons, forgets its id with its generation",
         {
             "callbacks": {"by_number": False},
-            "commits": {"again_when_stirred": False},
+            "commits": {"retried_on_any_event": False},
             "reactions": JAVA_UNTIL_3_1,
         },
     ),
@@ -138,7 +138,7 @@ ROWS: Final[Mapping[str, ProfileRow]] = {
                 "partition.assignment.strategy=range,cooperative-sticky"
             ),
             "positions": {"reset_by_duration": True},
-            "commits": {"again_when_stirred": True},
+            "commits": {"retried_on_any_event": True},
             "coordinator": {"refreshes_metadata": True},
         },
     ),

@@ -26,7 +26,7 @@ class Pace:
     #: Heartbeats go out while the application is away from `poll`.
     heartbeats_in_background: ClassVar[bool] = True
     #: A task of the library's own rebalances, calls back and commits, whether the application polls or not.
-    rebalances_apart: ClassVar[bool] = False
+    rebalances_in_task: ClassVar[bool] = False
     #: A rebalance goes on while the application is away, as far as the next callback.
     rebalances_up_to_callbacks: ClassVar[bool] = False
     #: `poll` sees to a rebalance, and to a lost coordinator, before commits at intervals and positions.
@@ -37,7 +37,7 @@ class Pace:
     ends_with_fatal_error: ClassVar[bool] = False
     #: Of positions only those are committed of which the application was given records; before a rebalance when the
     #: revoked callback has returned.
-    commits_what_was_given: ClassVar[bool] = False
+    commits_delivered_only: ClassVar[bool] = False
     #: One heartbeat is in flight at a time, and only with one is the poll limit looked at; a member that has left by it
     #: joins again when polled, its own pace kept.
     heartbeats_in_turn: ClassVar[bool] = False
@@ -89,7 +89,7 @@ class PollOnly(Pace):
 class AsyncTask(Pace):
     """A task of the library's own does everything of the group."""
 
-    rebalances_apart: ClassVar[bool] = True
+    rebalances_in_task: ClassVar[bool] = True
 
 
 @frozen
@@ -108,7 +108,7 @@ class MainThread(Pace):
     poll_begins_with_group: ClassVar[bool] = False
     keeps_coordinator: ClassVar[bool] = True
     ends_with_fatal_error: ClassVar[bool] = True
-    commits_what_was_given: ClassVar[bool] = True
+    commits_delivered_only: ClassVar[bool] = True
 
     looks_ms: int = 1_000  #: it looks around at least so often, counted from the start of the process
     heartbeat_step_ms: int = 500  #: heartbeats go out when it looks, in a group twice a second

@@ -126,7 +126,7 @@ class CommitRow:
     after_batch: bool = False  #: after each batch, and not only at intervals
     epochs: bool = True  #: offsets with the leader epoch of the last record (KIP-320)
     #: A commit before a rebalance that was refused goes out again when anything wakes `poll` (Java since 3.2).
-    again_when_stirred: bool = False
+    retried_on_any_event: bool = False
 
 
 @frozen

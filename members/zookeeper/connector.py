@@ -51,8 +51,8 @@ CONSUMING: Final = "CONSUMING"
 
 def consumer_id(member: Member) -> str:
     """group_host-timestamp-uuid8: unique for each life of a process, and the order in which ranges are dealt."""
-    luck = member.luck("consumer-id")()
-    return f"{member.group}_{member.host.name}-{member.now_us // MS_US}-{luck.below(1 << 32):08x}"
+    draws = member.stream_factory("consumer-id")()
+    return f"{member.group}_{member.host.name}-{member.now_us // MS_US}-{draws.below(1 << 32):08x}"
 
 
 class Connector:
@@ -94,7 +94,7 @@ class Connector:
         member.membership.enter_poll()
         self.session.start()
         if self._auto:
-            member.host.start_soon(self._commit_now_and_then, name=f"auto-commit of {member.host.name}")
+            member.host.start_soon(self._auto_commit_loop, name=f"auto-commit of {member.host.name}")
         await self._register("started")
         await self._subscribe()
         await self._rebalance("started")
@@ -131,7 +131,7 @@ class Connector:
         self._why = why
         self._triggered.set()
 
-    async def _commit_now_and_then(self) -> None:
+    async def _auto_commit_loop(self) -> None:
         while True:
             await self._member.host.sleep(self._settings.auto_commit_interval_ms * MS_US)
             await self._offsets.commit(auto=True)
@@ -146,9 +146,9 @@ class Connector:
         """The session tells of its connections."""
         member = self._member
         if connected:
-            member.say(Kind.COORDINATOR_FOUND, payload={"node": ZOOKEEPER_NODE}, reason=reason)
+            member.emit(Kind.COORDINATOR_FOUND, payload={"node": ZOOKEEPER_NODE}, reason=reason)
         else:
-            member.trace.begin(member.say(Kind.COORDINATOR_LOST, reason=reason))
+            member.trace.begin(member.emit(Kind.COORDINATOR_LOST, reason=reason))
         if reason == EXPIRED:
             self._lost = True
             self._become(UNREGISTERED, reason)
@@ -180,7 +180,7 @@ class Connector:
         before, self.state = self.state, state
         if before != state:
             member = self._member
-            member.trace.begin(member.say(Kind.CLIENT_STATE, from_=before, to=state, reason=reason))
+            member.trace.begin(member.emit(Kind.CLIENT_STATE, from_=before, to=state, reason=reason))
 
     # -- rebalance ----------------------------------------------------------------------------------------------
 

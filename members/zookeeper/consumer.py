@@ -51,11 +51,11 @@ class ZookeeperConsumer(Consumer):
     def _membership_of(self, member: Member, ownership: Ownership) -> Membership:
         """Its rebalances are the connector's: no JoinGroup is ever due."""
         made = ClassicMembership(member, ownership)
-        made.joining.rejoin_needed = False
+        made.rebalance.rejoin_needed = False
         return made
 
     def _launch(self, member: Member) -> None:
-        self._start_story(member)
+        self._start_task(member)
 
     async def _live(self, member: Member, failure: ClientFailure | None = None) -> None:
         connector = self._connector = self._connect(member)
@@ -67,10 +67,10 @@ class ZookeeperConsumer(Consumer):
         except ClientFailure as failure:
             self.failed = failure
             member.closing = True
-            member.trace.begin(member.say(Kind.PROCESS_FAILED, error=failure.error, reason=failure.reason))
+            member.trace.begin(member.emit(Kind.PROCESS_FAILED, error=failure.error, reason=failure.reason))
         await connector.shut_down()
         if self.failed is None:
-            member.say(Kind.PROCESS_STOPPED, reason="closed")
+            member.emit(Kind.PROCESS_STOPPED, reason="closed")
         self._over(STOPPED if self.failed is None else FAILED)
         self.host.crash()
 
@@ -121,8 +121,8 @@ class ZookeeperConsumer(Consumer):
     def _cannot(self, what: str) -> NoReturn:
         raise ValueError(f"{self.host.name}: Kafka 0.8's high-level consumer cannot {what}; use a later client")
 
-    def _introduction(self) -> dict[str, Any]:
-        return {**super()._introduction(), "session_timeout_ms": self._zookeeper_session}
+    def _start_payload(self) -> dict[str, Any]:
+        return {**super()._start_payload(), "session_timeout_ms": self._zookeeper_session}
 
     @property
     def _zookeeper_session(self) -> int:

@@ -62,4 +62,4 @@ class Offsets:
                 self._written[partition] = offset
                 done[str(partition)] = offset
         if done:
-            self._member.say(Kind.OFFSETS_COMMITTED, payload={"offsets": done, "auto": auto})
+            self._member.emit(Kind.OFFSETS_COMMITTED, payload={"offsets": done, "auto": auto})

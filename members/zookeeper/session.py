@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from groupsim.eventloop.units import MS_US
 from groupsim.members.interfaces import Connection, Disconnected, Outcome
-from groupsim.members.zookeeper.watches import Listener, Watching
+from groupsim.members.zookeeper.watches import Listener, Watches
 from groupsim.protocol.messages.zookeeper import (
     CloseSession,
     OpenSession,
@@ -71,15 +71,15 @@ class ZooKeeperSession:
         self._timeout_us = timeout_ms * MS_US
         self._on_new_session = on_new_session
         self._on_change = on_change
-        self._luck = loop.stream("zookeeper-reconnect", host.name, host.incarnation)
+        self._draws = loop.stream("zookeeper-reconnect", host.name, host.incarnation)
         self._link: SessionLink | None = None
         self._session = 0
         self._zxid = 0
-        self._heard_us = self._sent_us = 0
+        self._received_us = self._sent_us = 0
         self._connected = loop.event()
         self._closing = False
         self._in_flight: list[_Waiting] = []
-        self.watches = Watching(loop, self.ask)
+        self.watches = Watches(loop, self.ask)
         self.pings = 0
 
     # -- life ---------------------------------------------------------------------------------------------------
@@ -91,7 +91,7 @@ class ZooKeeperSession:
 
     def start(self) -> None:
         """Connect, and begin to listen."""
-        self._host.start_soon(self.watches.tell, name=f"zookeeper events of {self._host.name}")
+        self._host.start_soon(self.watches.run, name=f"zookeeper events of {self._host.name}")
         self._open(None)
         self._host.call_at(self._loop.now_us + self._timeout_us // 3, self._look)
 
@@ -114,7 +114,7 @@ class ZooKeeperSession:
         if self._closing:
             return
         link = self._link = self._connect()
-        self._heard_us = self._sent_us = self._loop.now_us
+        self._received_us = self._sent_us = self._loop.now_us
         link.listen(self._event, lambda outcome: self._lost(link, outcome.reason))
         request = OpenSession(self._timeout_us // MS_US, self._session)
         link.send(request, lambda outcome: self._opened(link, outcome), _NEVER_US)
@@ -122,7 +122,7 @@ class ZooKeeperSession:
     def _opened(self, link: SessionLink, outcome: Outcome) -> None:
         if link is not self._link or not isinstance(outcome, ZkAnswer):
             return
-        self._heard_us = self._loop.now_us
+        self._received_us = self._loop.now_us
         if outcome.error is ZkError.SESSION_EXPIRED:
             self._expired(link)
             return
@@ -141,7 +141,7 @@ class ZooKeeperSession:
         self._session = 0
         link.close()
         self._give_up()
-        self.watches.begin_anew(self._on_new_session)
+        self.watches.restart(self._on_new_session)
         self._open(None)
 
     def _lost(self, link: SessionLink, reason: str) -> None:
@@ -151,7 +151,7 @@ class ZooKeeperSession:
         self._connected.clear()
         self._give_up()
         self._on_change(False, f"the connection to ZooKeeper is lost: {reason}")
-        wait_us = self._luck.below(_RECONNECT_MS) * MS_US
+        wait_us = self._draws.below(_RECONNECT_MS) * MS_US
         self._host.call_at(self._loop.now_us + wait_us, self._open)
 
     # -- signs of life ------------------------------------------------------------------------------------------
@@ -163,31 +163,31 @@ class ZooKeeperSession:
         now, link = self._loop.now_us, self._link
         third = self._timeout_us // 3
         patience = 2 * third if self._connected.is_set() else self._timeout_us
-        if link is not None and now - self._heard_us >= patience:
+        if link is not None and now - self._received_us >= patience:
             link.close()
-            self._lost(link, f"nothing heard for {(now - self._heard_us) // MS_US} ms")
+            self._lost(link, f"nothing heard for {(now - self._received_us) // MS_US} ms")
         elif link is not None and self._connected.is_set() and now - self._sent_us >= third:
             self._sent_us = now
             link.send(Ping(), self._pinged, _NEVER_US)
         due = [now + third]
         if self._link is not None:
-            due = [self._heard_us + patience]
+            due = [self._received_us + patience]
             if self._connected.is_set():
                 due.append(self._sent_us + third)
         self._host.call_at(max(min(due), now + MS_US), self._look)
 
     def _pinged(self, outcome: Outcome) -> None:
         if isinstance(outcome, ZkAnswer):
-            self._heard(outcome)
+            self._received(outcome)
             self.pings += 1
 
     def _event(self, event: WatchEvent) -> None:
-        self._heard_us = self._loop.now_us
+        self._received_us = self._loop.now_us
         self._zxid = max(self._zxid, event.zxid)
         self.watches.fired(event)
 
-    def _heard(self, answer: ZkAnswer) -> None:
-        self._heard_us = self._loop.now_us
+    def _received(self, answer: ZkAnswer) -> None:
+        self._received_us = self._loop.now_us
         self._zxid = max(self._zxid, answer.zxid)
 
     # -- requests -----------------------------------------------------------------------------------------------
@@ -202,7 +202,7 @@ class ZooKeeperSession:
                 continue
             answer = await self._send(link, request)
             if answer is not None and answer.error not in _OF_THE_WAY:
-                self.watches.note(request, answer)
+                self.watches.record(request, answer)
                 return answer
             if link is self._link and self._connected.is_set():
                 link.close()
@@ -218,7 +218,7 @@ class ZooKeeperSession:
         if waiting in self._in_flight:
             self._in_flight.remove(waiting)
         if waiting.answer is not None:
-            self._heard(waiting.answer)
+            self._received(waiting.answer)
         return waiting.answer
 
     def _give_up(self) -> None:

@@ -25,7 +25,7 @@ class Streams:
     def __init__(self, member: Member) -> None:
         self._member = member
         self._cleared = 0
-        self._luck: Stream | None = None
+        self._draws: Stream | None = None
         #: What the fetchers bring records of, and how far each has been handed out.
         self.fetching: dict[TopicPartition, Consumed] = {}
 
@@ -76,8 +76,8 @@ class Streams:
     async def _gap(self, distribution: Distribution | None) -> None:
         if not distribution:
             return
-        if self._luck is None:
-            self._luck = self._member.loop.stream("poll-gap", self._member.host.name)
-        took = distribution.draw(self._luck)
+        if self._draws is None:
+            self._draws = self._member.loop.stream("poll-gap", self._member.host.name)
+        took = distribution.draw(self._draws)
         if took:
             await self._member.host.sleep(took)

@@ -33,7 +33,7 @@ Listener: TypeAlias = Callable[[], Awaitable[None]]
 Ask: TypeAlias = Callable[[ZkRequest], Awaitable[ZkAnswer]]
 
 
-class Watching:
+class Watches:
     """The watches and listeners of one process."""
 
     def __init__(self, loop: EventLoop, ask: Ask) -> None:
@@ -61,13 +61,13 @@ class Watching:
         """Whether somebody listens to a path: its reads leave watches then."""
         return path in self._of_children or path in self._of_data
 
-    async def tell(self) -> None:
+    async def run(self) -> None:
         """Tell listeners, one after the other, for ever."""
         while True:
             listener = await self._queue.get()
             await listener()
 
-    def begin_anew(self, first: Listener) -> None:
+    def restart(self, first: Listener) -> None:
         """A new session has no watches: `first` is told of it, then everybody."""
         for watched in (self._data, self._exists, self._children):
             watched.clear()
@@ -79,7 +79,7 @@ class Watching:
 
     # -- watches ------------------------------------------------------------------------------------------------
 
-    def note(self, request: ZkRequest, answer: ZkAnswer) -> None:
+    def record(self, request: ZkRequest, answer: ZkAnswer) -> None:
         """Remember the watch that a read has left."""
         if isinstance(request, GetChildren) and request.watch and answer.error is ZkError.OK:
             self._children[request.path] = None
@@ -110,18 +110,18 @@ class Watching:
             self._queue.put(self._data_changed(path))
 
     def _children_changed(self, path: str) -> Listener:
-        async def told() -> None:
+        async def notify() -> None:
             await self._look_at_children(path)
             await self._of_children[path]()
 
-        return told
+        return notify
 
     def _data_changed(self, path: str) -> Listener:
-        async def told() -> None:
+        async def notify() -> None:
             await self._ask(Exists(path, watch=True))
             await self._of_data[path]()
 
-        return told
+        return notify
 
     async def _look_at_children(self, path: str) -> None:
         await self._ask(Exists(path, watch=True))

@@ -11,7 +11,7 @@ from groupsim.members.classic import heartbeat, ownership
 from groupsim.members.classic import rebalance as joining
 from groupsim.members.classic.heartbeat import Heartbeat
 from groupsim.members.classic.leader import Leader
-from groupsim.members.classic.rebalance import Joining
+from groupsim.members.classic.rebalance import MemberRebalance
 from groupsim.members.classic.stages import Stage
 from groupsim.members.commit.attempt import CommitResult
 from groupsim.members.commit.before_rebalance import CommitBefore
@@ -32,7 +32,7 @@ from groupsim.testing.mutants.profiles import change_profile, change_reaction, r
 from groupsim.testing.patcher import Patcher
 
 
-def _step(patch: Patcher, stage: Stage, mutant: Callable[[Joining], bool]) -> None:
+def _step(patch: Patcher, stage: Stage, mutant: Callable[[MemberRebalance], bool]) -> None:
     """What a rebalance does at one of its stages, changed."""
     patch.setitem(joining._STEPS, stage, mutant)
 
@@ -125,13 +125,13 @@ def owned_survives_reset(patch: Patcher) -> None:
 
 def revert_hides_rejoin(patch: Patcher) -> None:
     """KAFKA-9815: a JoinGroup that failed clears the flag that a rejoin is needed."""
-    again = Joining._again
+    again = MemberRebalance._again
 
-    def mutant(self: Joining, exception: str, *, at_once: bool) -> None:
+    def mutant(self: MemberRebalance, exception: str, *, at_once: bool) -> None:
         again(self, exception, at_once=at_once)
         self.rejoin_needed = not exception.endswith("DisconnectException")
 
-    patch.setattr(Joining, "_again", mutant)
+    patch.setattr(MemberRebalance, "_again", mutant)
 
 
 def unsorted_metadata(patch: Patcher) -> None:
@@ -217,7 +217,7 @@ def pattern_staggered_discovery(patch: Patcher) -> None:
 def second_join_in_flight(patch: Patcher) -> None:
     """librdkafka 1.8.0: a subscription that changes while a JoinGroup is in flight sends another one."""
 
-    def mutant(self: Joining) -> bool:
+    def mutant(self: MemberRebalance) -> bool:
         if self.stage is Stage.JOINING and self._member.subscription.is_other:
             self._send_join()
         return False

@@ -23,7 +23,7 @@ from groupsim.members.classic.membership import ClassicMembership
 from groupsim.members.classic.ownership import Ownership
 from groupsim.members.classic.poll_clock import PollClock
 from groupsim.members.classic.reasons import LEAVING
-from groupsim.members.classic.rebalance import Joining
+from groupsim.members.classic.rebalance import MemberRebalance
 from groupsim.members.classic.stages import Stage
 from groupsim.members.consumer.leave import CLOSED
 from groupsim.members.fetch.positions import Fetcher
@@ -41,7 +41,7 @@ def poll_timeout_keeps_partitions(patch: Patcher) -> None:
 
     def mutant(self: PollClock) -> None:
         expired(self)
-        self._group.joining.needs_prepare = False
+        self._group.rebalance.needs_prepare = False
 
     patch.setattr(PollClock, "_expired", mutant)
     patch.setattr(Member, "group_comes_first", False)
@@ -69,16 +69,16 @@ def leave_gives_way_to_heartbeat(patch: Patcher) -> None:
 
 
 def _without_leaving(patch: Patcher, when: Any) -> None:
-    leaves = Joining.leave
+    leaves = MemberRebalance.leave
 
-    def mutant(self: Joining, reason: str, **how: Any) -> bool:
+    def mutant(self: MemberRebalance, reason: str, **how: Any) -> bool:
         if reason != CLOSED or not when(self):
             return leaves(self, reason, **how)
         self._abandon()
         self.reset(LEAVING, member_id_too=True)
         return False
 
-    patch.setattr(Joining, "leave", mutant)
+    patch.setattr(MemberRebalance, "leave", mutant)
 
 
 def regex_not_indexed(patch: Patcher) -> None:

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from groupsim.members.fetch.completed import Run, contents, records_in
-from groupsim.members.leaders import NOBODY, Leaders
+from groupsim.members.leaders import NO_LEADER, Leaders
 from groupsim.protocol.batch.batch import TRANSACTIONAL, LogRecord
 from groupsim.protocol.messages.data import PartitionData
 from groupsim.protocol.messages.group import MetadataResponse, PartitionInfo, TopicInfo, TopicPartition
@@ -131,7 +131,7 @@ def test_a_topic_made_anew_begins_with_epoch_0():
     leaders = Leaders()
     leaders.learn(metadata(0, 5))
     leaders.learn(MetadataResponse(BROKERS, ()))
-    assert leaders.of(T0) == NOBODY
+    assert leaders.of(T0) == NO_LEADER
     leaders.learn(metadata(1, 0))
     assert leaders.of(T0) == LeaderIs(1, 0)
 

@@ -38,15 +38,15 @@ def test_looks_as_events_and_in_the_story_leave_one_trace(name: str, monkeypatch
     """Whoever looks around in `poll`, the events are the same, at the same instants, in the same order."""
     scenario = load_file(catalogue.find(name))
     looks = []
-    needs_story = Rounds.needs_story
+    needs_task = Rounds.needs_task
 
     def counted(rounds: Rounds) -> bool:
-        needed = needs_story(rounds)
+        needed = needs_task(rounds)
         looks.append(not needed)
         return needed
 
-    monkeypatch.setattr(Rounds, "needs_story", counted)
+    monkeypatch.setattr(Rounds, "needs_task", counted)
     as_events = run_scenario(scenario, seed=3).events
     assert any(looks)
-    monkeypatch.setattr(Rounds, "needs_story", lambda self: True)
+    monkeypatch.setattr(Rounds, "needs_task", lambda self: True)
     assert as_events == run_scenario(scenario, seed=3).events
