@@ -1,6 +1,6 @@
-"""The requests of the group, in the newest version that library and broker both know: what it cannot carry is left out.
+"""The group's requests, in the newest version that library and broker share; fields it lacks are dropped.
 
-Their fields are given by position, in the order of Kafka's schemas: by name a request takes twice as long to make.
+Fields are positional, in the order of Kafka's schemas: keywords take twice as long.
 
 Source: classic-protocol reference, section 5.
 """
@@ -23,19 +23,19 @@ from groupsim.protocol.messages.group import (
 )
 from groupsim.protocol.messages.versions import normalise_request
 
-#: The longest reason a client sends (KIP-800).
+#: The longest reason that a client sends (KIP-800).
 LONGEST_REASON = 255
 
 _JOIN_INSTANCE = 5
 _CONSUMER = "consumer"  # the protocol type
-# Looked up once: members of an enumeration are found slowly.
+# Bound once: access to a member of an enumeration is slow.
 _JOIN_GROUP, _SYNC_GROUP, _HEARTBEAT, _OFFSET_COMMIT = Api.JOIN_GROUP, Api.SYNC_GROUP, Api.HEARTBEAT, Api.OFFSET_COMMIT
 
 
 def join_request(member: Ports, protocols: tuple[JoinProtocol, ...], reason: str) -> JoinGroupRequest:
-    """JoinGroup under the present member id ("" at first).
+    """Make a JoinGroup with the current member id, at first "".
 
-    Raises ClientFailure UNSUPPORTED_VERSION for a static member where JoinGroup 5 is not to be had, as clients do.
+    Raises ClientFailure UNSUPPORTED_VERSION for a static member without JoinGroup v5, as clients do (KIP-345).
     """
     version = member.version(_JOIN_GROUP)
     settings = member.settings
@@ -55,7 +55,7 @@ def join_request(member: Ports, protocols: tuple[JoinProtocol, ...], reason: str
 
 
 def sync_request(member: Ports, assignments: tuple[SyncAssignment, ...]) -> SyncGroupRequest:
-    """SyncGroup of the present generation; the leader's carries everybody's assignment."""
+    """Make a SyncGroup of the current generation; the leader's has the assignments of all members."""
     generation = member.generation
     # fmt: off
     return normalise_request(SyncGroupRequest(
@@ -66,20 +66,20 @@ def sync_request(member: Ports, assignments: tuple[SyncAssignment, ...]) -> Sync
 
 
 def heartbeat_request(member: Ports) -> HeartbeatRequest:
-    """Heartbeat of the present generation."""
+    """Make a Heartbeat of the current generation."""
     generation, instance, version = member.generation, member.settings.group_instance_id, member.version(_HEARTBEAT)
     return normalise_request(HeartbeatRequest(member.group, generation.id, generation.member_id, instance, version))
 
 
 def leave_request(member: Ports, reason: str) -> LeaveGroupRequest:
-    """LeaveGroup of this member alone, by member id (Java sends no instance id here)."""
+    """Make a LeaveGroup of this member; Java sends its member id without the instance id (`maybeLeaveGroup`)."""
     sent_reason = reason[:LONGEST_REASON] if member.profile.leaving.with_reason else None
     leaving = LeavingMember(member.generation.member_id, None, sent_reason)
     return normalise_request(LeaveGroupRequest(member.group, (leaving,), version=member.version(Api.LEAVE_GROUP)))
 
 
 def commit_request(member: Ports, offsets: tuple[OffsetToCommit, ...]) -> OffsetCommitRequest:
-    """OffsetCommit under the present generation; without a membership (`assign()`) with generation -1 and no ids."""
+    """Make an OffsetCommit of the current generation; for `assign()` with generation -1 and no ids."""
     number, member_id, _ = member.generation
     instance, version = member.settings.group_instance_id if member_id else None, member.version(_OFFSET_COMMIT)
     return normalise_request(OffsetCommitRequest(member.group, offsets, number, member_id, instance, -1, version))

@@ -1,4 +1,4 @@
-"""The stages of a rebalance, as one member goes through it."""
+"""The stages of a member's rebalance."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class Stage(StrEnum):
-    """How far the present rebalance has come."""
+    """Progress of the current rebalance."""
 
     IDLE = "nothing in flight"
     COMMITTING = "auto-commit before the join"

@@ -1,8 +1,7 @@
-"""A SyncGroup that is sent again in its generation, as libraries with a main thread do where Java joins anew.
+"""A SyncGroup that librdkafka sends again in its generation, where Java joins again.
 
-What a loading coordinator answers may pass, and so may a connection that broke: the same request goes out once more
-after the backoff, a few times. All else is a rebalance that failed. Source: `rdkafka_request.c`, and what the library
-does when it is asked (docs/twins.md).
+After COORDINATOR_LOAD_IN_PROGRESS or a broken connection the same request is repeated after the backoff, a few times.
+Other errors end the rebalance. Source: `rdkafka_request.c`, and the library's behaviour (docs/twins.md).
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from groupsim.protocol.messages.group import Api, SyncGroupRequest, SyncGroupRes
 
 
 class SyncRetry:
-    """The SyncGroup of one round, and how often it may still be sent."""
+    """The SyncGroup of one rebalance, and its remaining repetitions."""
 
     __slots__ = ("_backoff", "_left", "_member", "not_before_us", "request")
 
@@ -29,7 +28,7 @@ class SyncRetry:
         self.not_before_us = 0
 
     def begins(self, outcome: Outcome | None) -> bool:
-        """Whether what came of it lets it be sent again; then that is due at `not_before_us`."""
+        """Whether the outcome allows a repetition, which is then due at `not_before_us`."""
         if not self._left or not self._may_pass(outcome):
             return False
         self._left -= 1
@@ -45,7 +44,7 @@ class SyncRetry:
 
     @property
     def is_due(self) -> bool:
-        """Whether it can go out now; a lost coordinator is looked for."""
+        """Whether the repetition may be sent now; looks a lost coordinator up."""
         member = self._member
         if member.now_us < self.not_before_us:
             return False
@@ -56,7 +55,7 @@ class SyncRetry:
 
 
 def refused(member: Ports, api: Api, error: ErrorCode, *, fatal: bool = False) -> ClientFailure:
-    """What poll throws when JoinGroup or SyncGroup was refused; after a fatal error a main thread does nothing more."""
+    """Return the exception for a refused JoinGroup or SyncGroup; a fatal one ends a librdkafka client."""
     lasting = fatal and member.pace.ends_with_fatal_error
     reason = f"{api.title} answered {error.name}"
     failure = ClientFailure(thrown_by(api, error), reason, fatal=fatal, lasting=lasting)
@@ -66,4 +65,4 @@ def refused(member: Ports, api: Api, error: ErrorCode, *, fatal: bool = False) -
 
 
 def ignore(outcome: Outcome) -> None:
-    """Answers to LeaveGroup are only logged."""
+    """Ignore the answer to LeaveGroup, which clients only log."""

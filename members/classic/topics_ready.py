@@ -1,7 +1,7 @@
-"""Whether the topics are known that a member joins for.
+"""Check before a join that the member's topics are known.
 
-Sources: `ConsumerCoordinator.poll`, which waits for fresh metadata where there is a pattern; librdkafka's
-`rdkafka_cgrp.c`, which tells the application of a pattern without a match (docs/twins.md).
+Sources: `ConsumerCoordinator.poll`, which waits for fresh metadata with a pattern; librdkafka's `rdkafka_cgrp.c`, which
+reports a pattern without a match to the application (docs/twins.md).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from groupsim.protocol.errors import ErrorCode
 
 
 class TopicsReady:
-    """Looked at before each JoinGroup."""
+    """The check, which precedes each JoinGroup."""
 
     __slots__ = ("_member", "_stale_version", "_warned")
 
@@ -23,14 +23,17 @@ class TopicsReady:
         self._warned = False
 
     def are_known(self, *, first: bool) -> bool:
-        """A pattern subscriber looks at all topics anew `first` in each rebalance, not to join with an old list."""
+        """Whether the topics are known; a pattern subscriber refreshes metadata `first` in each rebalance.
+
+        `ConsumerCoordinator.poll` does so to avoid a join with outdated topics; before 2.0.1 Java did not (KAFKA-7126).
+        """
         member = self._member
         if not (member.subscription.by_pattern or member.profile.reports.consumer_errors):
-            return True  # as nearly always
+            return True  # the usual case
         return not self._finds_nothing() and self._is_fresh(first)
 
     def _finds_nothing(self) -> bool:
-        """Whether it has no topic to join for, where a library waits for one and tells the application so."""
+        """Whether librdkafka has no topic to join for, which it reports once."""
         member = self._member
         if not member.profile.reports.consumer_errors or member.subscription.topics or not member.metadata.version:
             return False

@@ -1,8 +1,8 @@
-"""Offsets that are committed: at intervals, by the application, before a rebalance, and on close.
+"""Offset commits: at intervals, by the application, before a rebalance, and on close.
 
 Where to read:
 
-    committer                              when, and what becomes of positions
-    attempt                                one try to commit
+    committer                              when offsets are committed, and which
+    attempt                                one attempt: its request and its result
     before_rebalance                       the commit before a rebalance
 """

@@ -1,7 +1,7 @@
-"""One try to commit: refused without a request, or sent; and what an answer comes to.
+"""One attempt to commit offsets: refused locally or sent, and the reaction to its answer.
 
-A commit is only sent while the client is STABLE: otherwise it fails without a request, as RebalanceInProgressException
-while a rebalance is under way and as CommitFailedException when the membership is lost.
+A commit is sent in the state STABLE only. Otherwise it fails without a request: with RebalanceInProgressException
+during a rebalance, with CommitFailedException when the membership is lost.
 
 Sources: `ConsumerCoordinator.sendOffsetCommitRequest`, `OffsetCommitResponseHandler`; classic-protocol reference,
 section 4.10.
@@ -33,7 +33,7 @@ Entries = tuple[OffsetToCommit, ...]
 
 @frozen
 class CommitResult:
-    """What came of one attempt: `error` is the exception's name, None when it succeeded."""
+    """Result of an attempt: `error` is the exception's name, None after a success."""
 
     error: str | None = None
     retriable: bool = False
@@ -42,18 +42,18 @@ class CommitResult:
 
 OnResult = Callable[[CommitResult], None]
 _DONE = CommitResult()
-# Looked up once: members of an enumeration are found slowly, and these are for every commit.
+# Bound once for every commit: access to a member of an enumeration is slow.
 _STABLE, _COMMITTED = ClientState.STABLE, Kind.OFFSETS_COMMITTED
 
 
 def entries_of(member: Member, offsets: Offsets) -> Entries:
-    """What a request carries for these offsets: with the leader epochs that the client knows."""
+    """Return the request's entries for these offsets, with the leader epochs that the client knows."""
     epoch = member.fetcher.leader_epoch
     return tuple([OffsetToCommit(part, offset, epoch(part)) for part, offset in offsets.items()])
 
 
 class Attempt:
-    """One attempt; a library that sends the same again uses the same one again."""
+    """One attempt; librdkafka repeats the same one."""
 
     __slots__ = ("_auto", "_entries", "_member", "_offsets", "_on_result", "_sent", "_tries")
 
@@ -64,15 +64,16 @@ class Attempt:
         self._offsets = offsets
         self._on_result = on_result
         self._auto = auto
-        self._entries = entries  # what is sent, if that was settled before
+        self._entries = entries  # set beforehand where the offsets must not change before the request
         self._sent: Generation = member.generation
         self._tries = 0
 
     def go(self, _: Any = None) -> None:
-        """One try. `on_result` is called at once or when the answer is there."""
+        """Commit once. `on_result` is called at once, or when the answer arrives."""
         member = self._member
         if not self._offsets:
             self._on_result(_DONE)
+        # `sendOffsetCommitRequest` fails without a request: `poll` has to finish the rebalance first.
         elif member.state is not _STABLE and member.subscription.assigned is None:
             rebalancing = member.state is not ClientState.UNJOINED
             name = "RebalanceInProgressException" if rebalancing else "CommitFailedException"
@@ -94,13 +95,14 @@ class Attempt:
         if error:
             self._failed_once(self._react(error), error)
             return
+        # An auto-commit of unchanged offsets emits nothing: Java commits all positions at each interval.
         if not self._auto or not offsets.items() <= committed.items():
             member.emit(_COMMITTED, payload=self._payload())
         committed.update(offsets)
         self._on_result(_DONE)
 
     def _react(self, error: ErrorCode) -> CommitResult:
-        """Do what the table says; returns what the application gets to see."""
+        """Apply the reaction to an error; return the result for the application."""
         member = self._member
         reaction = member.profile.reaction(Api.OFFSET_COMMIT, error)
         preparing = member.state is ClientState.PREPARING_REBALANCE
@@ -117,6 +119,7 @@ class Attempt:
             return self._fenced(error)
         if reaction is Reaction.THROW:
             return CommitResult(exception_of(Api.OFFSET_COMMIT, error))
+        # `OffsetCommitResponseHandler`: an error for an older generation resets nothing.
         if changed and (preparing or reaction is Reaction.FATAL):
             return CommitResult("RebalanceInProgressException" if preparing else "CommitFailedException")
         member.membership.reset(
@@ -126,7 +129,10 @@ class Attempt:
         return CommitResult("CommitFailedException")
 
     def _fenced(self, error: ErrorCode) -> CommitResult:
-        """The application that waits is told; where nobody waits every poll from here on throws."""
+        """Return the fatal result; every later poll throws, unless a commitSync waits for it.
+
+        As in `ConsumerCoordinator.maybeThrowFencedInstanceException`; librdkafka ends with any fatal error.
+        """
         member = self._member
         is_done = member.pace.ends_with_fatal_error
         if is_done:
@@ -137,7 +143,7 @@ class Attempt:
         return CommitResult(exception_name(error), fatal=True)
 
     def _failed_once(self, result: CommitResult, code: ErrorCode | None = None) -> None:
-        """A request came to nothing: the same once more, where a library does so and it may pass; else the result."""
+        """Repeat a retriable failure in a library that does so (librdkafka: `rdkafka_request.c`); else return it."""
         member, retries = self._member, self._member.pace.retries
         if not retries or not result.retriable:
             self._failed(result, code)
@@ -150,7 +156,7 @@ class Attempt:
             member.host.call_at(member.commits.in_order(member.now_us + member.backoff(BACKOFF).next_us()), self.go)
 
     def _failed(self, result: CommitResult, code: ErrorCode | None = None) -> None:
-        """Say that a commit failed, and hand the result on."""
+        """Emit a failed commit, and return its result."""
         error = code.name if code else result.error
         self._member.emit(Kind.COMMIT_FAILED, error=error, reason=result.error, payload=self._payload())
         self._on_result(result)
@@ -160,9 +166,9 @@ class Attempt:
 
 
 def _decisive(response: OffsetCommitResponse) -> ErrorCode:
-    """The error that the client acts upon: the first one, but topics it may not read count only when all else is well.
+    """Return the decisive error: the first one; TOPIC_AUTHORIZATION_FAILED only if there is no other.
 
-    Source: `OffsetCommitResponseHandler.handle`, which collects those topics and goes on.
+    Source: `OffsetCommitResponseHandler.handle`, which collects unauthorized topics and continues.
     """
     unauthorized = ErrorCode.NONE
     for _, error in response.partitions:

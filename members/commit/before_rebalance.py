@@ -1,11 +1,11 @@
-"""The auto-commit before a rebalance: again and again until it is done, or the rebalance timeout has passed.
+"""The auto-commit before a rebalance, repeated until it succeeds or the rebalance timeout has passed.
 
-`poll` sees to it. Each time round it sends the commit if none is in flight; one that was refused and may be tried again
-so goes out at the next thing that wakes `poll`: an answer that comes over any connection, a heartbeat that is sent, a
-coordinator that is found; or after retry.backoff.ms, for that is what the refusal has set the auto-commit's timer to.
-Up to 3.1 Java waited for the backoff inside that one poll, and so do the libraries after its model.
+Each turn of `poll` sends the commit if none is in flight. A retriable failure is sent again at the next event that
+wakes `poll` (an answer on any connection, a heartbeat that is sent, a coordinator that is found), or after
+retry.backoff.ms, to which the failure has set the auto-commit timer. Up to 3.1 Java slept for the backoff inside that
+poll, as libraries modelled on it still do.
 
-What goes unseen in a quiet group is watched meanwhile: heartbeats that go by themselves, fetches that are parked.
+Events that a quiet group does not simulate one by one are watched meanwhile: heartbeats and parked fetches.
 
 Sources: `ConsumerCoordinator.onJoinPrepare`, `autoCommitOffsetsAsync`, `timeToNextPoll`; `ConsumerNetworkClient.poll`.
 """
@@ -30,23 +30,24 @@ class CommitBefore:
     def __init__(self, member: Member) -> None:
         self._member = member
         self._deadline_us = member.now_us + member.settings.own_rebalance_timeout_ms * MS_US
-        self._rests = False  # refused, and due when something wakes `poll`
+        self._rests = False  # failed, and due at the next event that wakes `poll`
         self._timer: Handle | None = None
-        self.pending = True  #: the join has to wait for it
+        self.pending = True  #: the join waits for this commit
 
     def send(self, _: Any = None) -> None:
-        """Try, or try once more."""
+        """Send the commit, or send it again."""
         if not self.pending:
             return
         member = self._member
         Attempt(member, member.commits.positions(), self._answered, auto=True).go()
-        if self.pending and not self._rests:  # no answer yet: the rebalance waits for it, but not for ever
+        # `onJoinPrepare` waits for an answer no longer than the rebalance timeout.
+        if self.pending and not self._rests:
             latest = min(member.now_us + member.request_timeout_us, self._deadline_us)
             if latest == self._deadline_us:
                 member.host.call_at(max(latest, member.now_us), self._goes_on)
 
     def polled(self) -> None:
-        """`poll` has come round."""
+        """Send a failed commit again, at a turn of `poll`."""
         member = self._member
         if not self._rests:
             return
@@ -89,7 +90,7 @@ class CommitBefore:
             self._member.host.cancel(timer)
 
     def _goes_on(self, _: Any = None) -> None:
-        """The commit has come to an end, or its time has."""
+        """Let the join go on: the commit has ended, or its time is over."""
         if self.pending:
             self.pending = False
             self._member.wake.set()

@@ -1,8 +1,8 @@
-"""Commits: when positions are committed by themselves, at intervals and on close; and what the application commits.
+"""When offsets are committed: automatically at intervals and on close, or by the application.
 
-Auto-commit commits *positions* (what poll has returned), manual commits what the handler has finished. What becomes of
-one try is in `commit_attempt`, the commit before a rebalance in `commit_before`. A failed auto-commit is logged, a
-failed commitSync is the application's (`COMMIT_FAILED` either way).
+Auto-commit commits *positions* (records that poll has returned), a manual commit what the handler has finished. One
+attempt is in `attempt`, the commit before a rebalance in `before_rebalance`. A failed auto-commit is logged, a failed
+commitSync throws (`COMMIT_FAILED` either way).
 
 Sources: `ConsumerCoordinator.maybeAutoCommitOffsetsAsync`, `commitOffsetsSync`; classic-protocol reference, section
 4.10.
@@ -28,7 +28,7 @@ from groupsim.protocol.messages.group import TopicPartition
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import Handle
 
-# Looked up once: members of an enumeration are found slowly, and these are for every commit.
+# Bound once for every commit: access to a member of an enumeration is slow.
 _AUTO, _STABLE = CommitPolicy.AUTO, ClientState.STABLE
 
 
@@ -60,29 +60,29 @@ class Committer:
         self._never_looks_up = Defect.KAFKA_6362 in member.profile.defects
         self._again_us = 0
         self._timer: Handle | None = None
-        self.owed = False  #: an auto-commit waits for the application to come to `poll`
-        #: What was committed last, of partitions that are still owned.
+        self.owed = False  #: an auto-commit waits for the application to call `poll`
+        #: The last committed offsets of owned partitions.
         self.committed: dict[TopicPartition, int] = {}
         self._pending = 0  # asynchronous commits without an answer
-        self.blocking = False  #: the application waits for the answer to a commit
-        self._before: CommitBefore | None = None  # the last one before a rebalance
-        self._revoking: Entries = ()  # what a main thread commits when the callback before a join has returned
-        self._in_flight = 0  # commits that the next join of a main thread waits for
-        self._held = False  # it waits for them
+        self.blocking = False  #: a commitSync waits for its answer
+        self._before: CommitBefore | None = None  # the last commit before a rebalance
+        self._revoking: Entries = ()  # librdkafka: commit after the revoked callback
+        self._in_flight = 0  # librdkafka: commits that the next join waits for
+        self._held = False  # librdkafka: the join waits for them
         #: Partition → the offset after the last record the handler has finished.
         self.processed: dict[TopicPartition, int] = {}
-        #: Partitions given up while a batch runs: what the batch still finishes of them is not this owner's to commit.
+        #: Partitions given up while a batch runs: records of them that finish later are not committed.
         self.forsaken: dict[TopicPartition, None] = {}
 
     @property
     def auto(self) -> bool:
-        """Whether the client commits by itself: enable.auto.commit, and no policy of the application's own."""
+        """Whether the client commits by itself: enable.auto.commit, unless the application has its own policy."""
         return self._member.settings.enable_auto_commit and self._member.behaviour.commit is _AUTO
 
     # -- auto-commit --------------------------------------------------------------------------------------------
 
     def restart_interval(self) -> None:
-        """A new assignment: the interval begins anew, and what was committed before is another owner's affair."""
+        """Restart the auto-commit interval for a new assignment, and forget offsets of partitions given up."""
         owned = self._member.ownership.owned
         if self.committed:
             self.committed = {partition: at for partition, at in self.committed.items() if partition in owned}
@@ -92,7 +92,7 @@ class Committer:
             self._arm(self._interval_us)
 
     def stop(self) -> None:
-        """No more auto-commits at intervals."""
+        """Stop auto-commits at intervals."""
         self.owed = False
         timer, self._timer = self._timer, None
         if timer is not None:
@@ -103,7 +103,7 @@ class Committer:
         self._timer = self._member.host.call_at(self._member.loop.now_us + wait_us, self._due)
 
     def _due(self, _: Any) -> None:
-        """The interval has passed; the commit itself is `poll`'s, so it waits for the application to come back."""
+        """Commit at the end of the interval; outside `poll` the commit waits for the application."""
         self._timer = None
         if not self.auto:
             return
@@ -113,7 +113,7 @@ class Committer:
             self.owed = True
 
     def polled(self) -> None:
-        """The application has come to `poll`: commit if that is owed."""
+        """Commit if the interval has ended: the application has called `poll`."""
         if self.owed:
             self._auto_commit()
 
@@ -123,12 +123,13 @@ class Committer:
             self.owed = False
             return
         if member.group_comes_first:
-            self.owed = True  # `poll` sees to the group first, and comes as far as this when the rebalance is over
+            self.owed = True  # `ConsumerCoordinator.poll` returns before its auto-commit while a rebalance is pending
             return
         if self._waits_for_coordinator():
-            self.owed = True  # `poll` comes no further without one
+            self.owed = True  # `ConsumerCoordinator.poll` returns before its auto-commit without a coordinator
             return
         self._arm(self._interval_us)
+        # Up to 1.0 an auto-commit without a coordinator did not look for one (KAFKA-6362).
         if self._never_looks_up and not member.coordinator.known:
             self._arm(member.settings.retry_backoff_ms * MS_US)
             return
@@ -140,8 +141,8 @@ class Committer:
             member.coordinator.look_up(attempt)
 
     def _waits_for_coordinator(self) -> bool:
-        """Whether `poll` itself looks for the coordinator first (`ConsumerCoordinator.poll`), so that one commit is due
-        when it is found, however long that took.
+        """Whether `ConsumerCoordinator.poll` looks the coordinator up first: then one commit is due when it is found,
+        however long that takes.
         """
         member, pace = self._member, self._member.pace
         in_poll = pace.poll_begins_with_group and not (pace.rebalances_in_task or self._never_looks_up)
@@ -154,7 +155,7 @@ class Committer:
             self._arm(self._member.settings.retry_backoff_ms * MS_US)
 
     def positions(self) -> Offsets:
-        """The positions to commit; libraries other than Java leave out what has not moved."""
+        """Return the positions to commit; libraries other than Java leave out unchanged ones."""
         member = self._member
         positions = member.fetcher.positions
         if member.profile.commits.unchanged:
@@ -164,7 +165,7 @@ class Committer:
         return {partition: at for partition, at in positions.items() if self.committed.get(partition) != at}
 
     def _given(self) -> dict[TopicPartition, int]:
-        """The positions of partitions of which the application was given records."""
+        """Return the positions of partitions whose records the application has received."""
         fetcher = self._member.fetcher
         return {partition: at for partition, at in fetcher.positions.items() if fetcher.begun.get(partition) != at}
 
@@ -172,17 +173,17 @@ class Committer:
 
     @property
     def before_rebalance_pending(self) -> bool:
-        """Whether a join has to wait for a commit."""
+        """Whether a join waits for a commit."""
         return self._held or (self._before is not None and self._before.pending)
 
     def holds_join(self) -> bool:
-        """The same, asked by `poll`, which sends a commit again that has come to nothing."""
+        """Return the same at a turn of `poll`, and send a failed commit again."""
         if self._before is not None and self._before.pending:
             self._before.polled()
         return self.before_rebalance_pending
 
     def before_rebalance(self) -> None:
-        """Auto-commit before partitions are given up: retried until it is done or the rebalance timeout has passed."""
+        """Commit before partitions are given up, until it succeeds or the rebalance timeout has passed."""
         if Defect.KAFKA_14024 not in self._member.profile.defects:
             self._begin_before()
 
@@ -190,6 +191,8 @@ class Committer:
         member = self._member
         if not self.auto:
             return
+        # `onJoinPrepare` marks eager partitions as pending revocation, so that no record is returned after its
+        # position was committed; 3.2.0 to 3.2.2 did not (KAFKA-14196).
         if member.ownership.protocol is RebalanceProtocol.EAGER and Defect.KAFKA_14196 not in member.profile.defects:
             member.fetcher.stop_delivering(list(member.ownership.owned))
         if not member.pace.commits_delivered_only and member.fetcher.positions:
@@ -197,7 +200,7 @@ class Committer:
             self._before.send()
 
     def restart_before_rebalance(self) -> bool:
-        """Begin the auto-commit before a rebalance again; whether a request went out (KAFKA-14024)."""
+        """Restart the commit before a rebalance; True if a request was sent (KAFKA-14024)."""
         if Defect.KAFKA_14024 not in self._member.profile.defects:
             return False
         self._before = None
@@ -205,14 +208,14 @@ class Committer:
         return self.before_rebalance_pending
 
     def giving_up(self, partitions: Collection[TopicPartition]) -> None:
-        """These are about to be called back as revoked. A main thread commits them when the callback has returned."""
+        """Store the offsets that librdkafka commits when the revoked callback has returned (`rdkafka_assignment.c`)."""
         member = self._member
         if self.auto and member.pace.commits_delivered_only and member.state is _STABLE:
             given = {partition: at for partition, at in self._given().items() if partition in partitions}
             self._revoking = entries_of(member, given)
 
     def revoked(self) -> None:
-        """The callback has returned. A main thread commits then, and joins when no commit is in flight."""
+        """Commit what librdkafka commits after the revoked callback; its join waits for commits in flight."""
         entries, self._revoking = self._revoking, ()
         if entries or self._in_flight:
             self._held = True
@@ -227,12 +230,12 @@ class Committer:
             self._member.wake.set()
             self._member.membership.go_on()
 
-    # -- what is finished ---------------------------------------------------------------------------------------
+    # -- finished records ---------------------------------------------------------------------------------------
 
     def given_up(self, partitions: Iterable[TopicPartition]) -> None:
-        """Forget what was finished of these partitions: another owner may come further before they are back.
+        """Forget finished records of these partitions: another owner may commit further before they return.
 
-        Neither aiokafka's commit() nor franz-go's CommitUncommittedOffsets has offsets of an earlier ownership.
+        As aiokafka's commit() and franz-go's CommitUncommittedOffsets, which have no offsets of an earlier ownership.
         """
         for partition in partitions:
             self.processed.pop(partition, None)
@@ -240,16 +243,16 @@ class Committer:
                 self.forsaken[partition] = None
 
     def finish(self, partition: TopicPartition, end: int) -> None:
-        """The handler has finished a partition's records up to an offset, which is the next one to read."""
+        """Record that the handler has finished a partition's records up to an offset, the next one to read."""
         if partition not in self.forsaken:
             self.processed[partition] = end
 
     # -- manual commits -----------------------------------------------------------------------------------------
 
     async def after_batch(self) -> None:
-        """The application has finished a batch: commit by its policy.
+        """Commit by the application's policy after a batch.
 
-        Raises ClientFailure from commitSync when that is fatal, or when the application does not catch it.
+        Raises ClientFailure from commitSync if it is fatal, or if the application does not catch it.
         """
         behaviour = self._member.behaviour
         policy = behaviour.commit
@@ -265,16 +268,16 @@ class Committer:
             Attempt(self._member, self.positions(), _ignore, auto=True).go()
 
     async def on_revoke(self) -> None:
-        """In the revoked callback: a synchronous commit, whose failure the callback swallows."""
+        """Run commitSync in the revoked callback, which swallows its failure."""
         policy = self._member.behaviour.commit
         if policy in (CommitPolicy.ON_REVOKE, CommitPolicy.SYNC_AFTER_BATCH, CommitPolicy.ASYNC_AFTER_BATCH):
             try:
                 await self.commit_sync(self._finished())
             except ClientFailure:
-                return  # said in the trace already
+                return  # already emitted
 
     def commit_async(self, offsets: Offsets) -> None:
-        """Send and forget; nothing is retried. Without a coordinator it goes out when the next look-up finds one."""
+        """Send once, without a retry (`commitOffsetsAsync`); without a coordinator, when the next look-up finds one."""
         self._pending += bool(offsets)
         coordinator = self._member.coordinator
         attempt = Attempt(self._member, offsets, self._async_done).go
@@ -289,7 +292,7 @@ class Committer:
             self._member.wake.set()
 
     async def commit_sync(self, offsets: Offsets, *, auto: bool = False, timeout_us: int | None = None) -> None:
-        """Commit and wait, retrying what can be retried until default.api.timeout.ms. Raises ClientFailure."""
+        """Commit and wait; retry until default.api.timeout.ms (`commitOffsetsSync`). Raises ClientFailure."""
         member = self._member
         if timeout_us is None:
             timeout_us = member.settings.default_api_timeout_ms * MS_US
@@ -308,7 +311,7 @@ class Committer:
             await member.host.sleep(wait)
 
     async def _wait_for_coordinator(self, until_us: int) -> None:
-        """A synchronous commit looks the coordinator up first, as long as its time lasts."""
+        """Look the coordinator up for a commitSync, within its timeout."""
         member = self._member
         while not member.coordinator.known and member.now_us < until_us:
             member.coordinator.awaited = True
@@ -319,7 +322,7 @@ class Committer:
         member.coordinator.awaited = False
 
     async def on_close(self, timeout_us: int) -> None:
-        """The last auto-commit, whose errors are swallowed; then asynchronous commits are waited for."""
+        """Run the last auto-commit, whose errors are swallowed, then wait for asynchronous commits."""
         deadline = self._member.now_us + timeout_us
         await self._last_auto_commit(timeout_us)
         member = self._member
@@ -339,7 +342,7 @@ class Committer:
                 return
 
     def _finished(self) -> Offsets:
-        """What the handler has finished since the last commit, of partitions still owned (`given_up`)."""
+        """Return offsets that the handler has finished since the last commit, of partitions still owned."""
         after = self._member.fetcher.after
         finished = {partition: after(partition, at) for partition, at in self.processed.items()}
         return {partition: at for partition, at in finished.items() if self.committed.get(partition) != at}
@@ -363,10 +366,10 @@ class Committer:
         return box[0] if box else CommitResult("TimeoutException", retriable=True)
 
     def in_order(self, again_us: int) -> int:
-        """When what is sent again by itself may go, no sooner than what was to be sent again before it."""
+        """Return when a repeated commit may be sent: no sooner than those before it."""
         self._again_us = max(self._again_us, again_us)
         return self._again_us
 
 
 def _ignore(result: CommitResult) -> None:
-    """An asynchronous commit whose result nobody waits for; the trace has it."""
+    """Ignore the result of an asynchronous commit, which is emitted anyway."""

@@ -2,8 +2,8 @@
 
 Where to read:
 
-    consumer                               what one holds; it puts the parts of a process together
-    poll_loop, rounds                      the application's thread as a task; what of it passes as events
-    workers                                threads of the application that do not come back
-    leaving                                unsubscribe, and the clean close
+    consumer                               the public object; it puts the parts of a process together
+    poll_loop, rounds                      the application's thread as a task, and as events
+    workers                                stuck worker threads of the application
+    leave                                  unsubscribe, and the clean close
 """

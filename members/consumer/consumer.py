@@ -1,8 +1,8 @@
 """A simulated consumer process: the object that scenarios, the pytest plugin and users hold.
 
-`Consumer` survives restarts: `start` begins a process, `close`, `crash` or a failure ends it, `start` begins the next
-on the same host with nothing remembered. What happens in between is the work of the parts, one module each (the list is
-in `members/__init__.py`); here they are put together.
+`Consumer` survives restarts: `start` begins a process, `close`, `crash` or a failure ends it, and the next `start`
+begins a process without state on the same host. The parts of a process are modules of their own (listed in
+`members/__init__.py`); `Consumer` puts them together.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ _PLAIN = Behaviour()
 NOT_STARTED, STOPPED, CRASHED, FAILED = "NOT_STARTED", "STOPPED", "CRASHED", "FAILED"
 
 
-#: Makes something to await of words for it and its work.
+#: Makes an awaitable from its description and its work.
 Awaits = Callable[[str, Callable[[], Coroutine[Any, Any, None]]], Awaitable[None]]
 
 
@@ -62,16 +62,16 @@ def _as_it_is(words: str, work: Callable[[], Coroutine[Any, Any, None]]) -> Awai
 
 
 def resolve_assignors(settings: ConsumerSettings) -> tuple[Assignor, ...]:
-    """The configured assignors, by name or `module:Class`; each consumer gets objects of its own."""
+    """Resolve the configured assignors, by name or `module:Class`; each consumer gets its own objects."""
     return tuple([registry.resolve(name) for name in settings.assignors])
 
 
 class Consumer:
-    """One consumer process on one host. Made by `cluster` or a test; methods are called from outside its host.
+    """One consumer process on one host. `cluster` or a test makes it, and calls its methods from outside the host.
 
-    `settings`, `profile` and `behaviour` are what it was made with; `failed` is the ClientFailure that ended it, None
-    else; `host.name` is its name. With `data` records come from there (the light way); with None they are pulled from
-    brokers through the transport.
+    `settings`, `profile` and `behaviour` are those it was made with; `failed` is the ClientFailure that ended it, else
+    None; `host.name` is its name. `data` supplies records on the light cluster; with None the consumer pulls records
+    from brokers.
     """
 
     def __init__(
@@ -106,18 +106,18 @@ class Consumer:
         self._poll_loop: PollLoop | None = None
         self._quiet_before = 0
         self._fetched_before: FetchCounts | None = None
-        self._paused_us = 0  # since when it stands still, if it does
-        #: Shown the content of every record that poll returns, from the next start on; only for a consumer that pulls.
+        self._paused_us = 0  # when the last pause began
+        #: Called with the content of every record that poll returns, from the next start on; needs brokers' logs.
         self.on_record: OnRecord | None = None
-        #: Hands out what is to be awaited; a test's fixture keeps a book here of what nobody awaits.
+        #: Makes awaitables; a test fixture records here those that a test forgot to await.
         self.awaits: Awaits = _as_it_is
-        #: What ended the process, when it was an error.
+        #: The failure that ended the process, if one did.
         self.failed: ClientFailure | None = None
-        #: Those of the first process, made now so that none that cannot be gets as far as that.
+        #: The assignors of the first process, made now so that an invalid one is refused at once.
         self._first_assignors: Sequence[Assignor] | None = self._assignors(settings)
         common_protocol(self._first_assignors)
 
-    # -- looking ------------------------------------------------------------------------------------------------
+    # -- state --------------------------------------------------------------------------------------------------
 
     @property
     def running(self) -> bool:
@@ -131,7 +131,7 @@ class Consumer:
 
     @property
     def settled(self) -> bool:
-        """Whether it has its assignment in hand: callbacks have ended, and it wants no further rebalance."""
+        """Whether the member is stable: callbacks have ended, and no further rebalance is pending."""
         member = self._member
         if member is None or member.state is not ClientState.STABLE:
             return False
@@ -139,46 +139,46 @@ class Consumer:
 
     @property
     def subscription(self) -> tuple[str, ...] | str | None:
-        """The topics it subscribes to; a pattern's text; None without a subscription."""
+        """The subscribed topics; a pattern's text; None without a subscription."""
         wanted = self._subscription
         return wanted.names if isinstance(wanted, Topics) else wanted.text if isinstance(wanted, Pattern) else None
 
     @property
     def member_id(self) -> str:
-        """The member id the client goes by; "" when it has none."""
+        """The client's member id; "" without one."""
         return self._member.generation.member_id if self._member else ""
 
     @property
     def generation(self) -> int:
-        """The generation the client knows; -1 when none."""
+        """The client's generation; -1 without one."""
         return self._member.generation.id if self._member else NO_MEMBERSHIP.id
 
     @property
     def assignment(self) -> tuple[TopicPartition, ...]:
-        """The partitions the client believes to own, in the order of the assignment."""
+        """The partitions that the client considers its own, in the order of the assignment."""
         return tuple(self._member.ownership.owned) if self._member else ()
 
     @property
     def positions(self) -> Mapping[TopicPartition, int]:
-        """The next offset poll returns, per owned partition whose position is known."""
+        """The next offset that poll returns, by owned partition with a known position."""
         return dict(self._member.fetcher.positions) if self._member else {}
 
     @property
     def heartbeats(self) -> int:
-        """Quiet heartbeats answered so far, over all lives of the process."""
+        """Number of heartbeats answered without an error, over all starts of the process."""
         return self._quiet_before + (self._member.membership.quiet_heartbeats if self._member else 0)
 
     @property
     def fetches(self) -> FetchCounts | None:
-        """Fetches so far, over all lives of the process; None when records do not come by fetches of its own."""
+        """Counts of fetches over all starts of the process; None where records do not come by its own fetches."""
         now = self._member.fetcher.counts() if self._member else None
         before = self._fetched_before
         return now if before is None else before if now is None else before.and_(now)
 
-    # -- life ---------------------------------------------------------------------------------------------------
+    # -- process ------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin a process; RuntimeError when one runs."""
+        """Begin a process. Raises RuntimeError when one runs."""
         if self._member is not None:
             raise RuntimeError(f"consumer {self.host.name} runs already")
         self.host.start()
@@ -189,7 +189,7 @@ class Consumer:
         if member.trace.wants(Kind.PROCESS_STARTED):
             member.trace.begin(member.emit(Kind.PROCESS_STARTED, payload=self._start_payload()))
         self._launch(member)
-        member.trace.cause = before  # whoever starts several processes at once is not led by the first of them
+        member.trace.cause = before  # several processes that start at once do not cause each other
 
     def _start_payload(self) -> dict[str, Any]:
         settings = self.settings
@@ -244,7 +244,7 @@ class Consumer:
         return PullFetcher(member) if limit is None else PushFetcher(member, limit, self.crash)
 
     def _launch(self, member: Member) -> None:
-        """Plan the first step: the story's, or where that would take no time an event in its place (`rounds.py`)."""
+        """Plan the first step: an event, or the task where that step may take time (`rounds.py`)."""
         if self._rounds.needs_task():
             self._start_task(member)
         else:
@@ -263,7 +263,7 @@ class Consumer:
         self.host.start_soon(self._live, member, failure, name=f"consumer {self.host.name}")
 
     async def _live(self, member: Member, failure: ClientFailure | None = None) -> None:
-        """The life of one process, all of it or (`PollLoop.begin`) from the middle of its first poll on."""
+        """Run the task of one process, from its start or (`PollLoop.begin`) from within its first poll."""
         try:
             if failure is not None:
                 raise failure
@@ -280,7 +280,7 @@ class Consumer:
         if self.failed is None:
             member.emit(Kind.PROCESS_STOPPED, reason="closed")
         self._over(STOPPED if self.failed is None else FAILED)
-        self.host.crash()  # the process has ended: its timers end with it
+        self.host.crash()  # cancels the timers of the process
 
     async def _shut_down(self, member: Member) -> None:
         try:
@@ -299,9 +299,9 @@ class Consumer:
         self._ended.set()
 
     def close(self, leave: bool | None = None) -> Awaitable[None]:
-        """Close cleanly and wait until that is done: the handler finishes its batch, then commit, callbacks, leave.
+        """Close cleanly and wait for the end: the handler finishes its batch, then commit, callbacks, LeaveGroup.
 
-        `leave` as in `close_process`: None as library and settings say, True also for static members, False stay.
+        `leave` as in `close_process`: None as in library and settings, True also for static members, False to stay.
         """
         return self.awaits(f"{self.host.name}.close()", partial(self._close, leave))
 
@@ -336,7 +336,7 @@ class Consumer:
         self.host.crash()
 
     def pause(self, us: int | str) -> None:
-        """Let the whole process stand still (a long garbage collection) for so many microseconds, or "30s"."""
+        """Pause the whole process (a long garbage collection) for so many microseconds, or "30s"."""
         member, us = self._member, as_us(us)
         if member is None or self.host.paused:
             return
@@ -363,9 +363,9 @@ class Consumer:
         self._apply_subscription()
 
     def assign(self, partitions: Iterable[str | TopicPartition]) -> None:
-        """Consume these partitions from the next poll on, without joining the group; its offsets are used all the same.
+        """Consume these partitions from the next poll on without joining the group; the group's offsets are used.
 
-        Raises RuntimeError while there is a subscription, as Kafka does, ValueError for what is no partition.
+        Raises RuntimeError while there is a subscription, as Kafka does, ValueError for text that names no partition.
         """
         self._exclude(Topics, Pattern)
         self._subscription = Assigned(tuple(map(partition_of, listed(partitions, "partitions"))))
@@ -379,7 +379,7 @@ class Consumer:
             )
 
     def unsubscribe(self) -> None:
-        """Give everything up and leave the group; the process goes on polling."""
+        """Give all partitions up and leave the group; the process continues to poll."""
         self._subscription = None
         self._apply_subscription()
 
@@ -391,13 +391,13 @@ class Consumer:
             member.wake.set()
 
     def enforce_rebalance(self, reason: str = "") -> None:
-        """Ask for a rebalance at the next poll (`enforceRebalance`); without a reason it has Java's own."""
+        """Request a rebalance at the next poll (`enforceRebalance`); the default reason is Java's own."""
         if self._member is not None:
             self._member.membership.request_rejoin(reason or ENFORCED)
 
     @property
     def behaviour(self) -> Behaviour:
-        """What the application does; may be replaced while it runs."""
+        """The application's behaviour; it may be replaced while the process runs."""
         return self._behaviour
 
     @behaviour.setter
@@ -412,17 +412,19 @@ class Consumer:
         self.behaviour = evolve(self._behaviour, **changes)
 
     def block_poll(self, us: int | str) -> None:
-        """Keep the application's thread away from poll: at once when it waits there, else after its batch.
+        """Keep the application's thread away from poll for so many microseconds, or "30s".
 
-        For so many microseconds, or "30s".
+        It leaves at once if it waits in poll, else after its batch.
         """
         if self._poll_loop is not None:
             self._poll_loop.block(as_us(us))
 
     def block_heartbeats(self, us: int | str) -> None:
-        """Starve the library's heartbeat thread for so many microseconds, or "30s"; the application runs on.
+        """Keep the library's heartbeat thread from running for so many microseconds, or "30s".
 
-        Raises ValueError where the library has no such thread.
+        The application continues.
+
+        Raises ValueError for a library without such a thread.
         """
         member, us = self._member, as_us(us)
         if not self.profile.pace.heartbeats_in_background:
@@ -432,23 +434,23 @@ class Consumer:
             member.membership.block_heartbeats(us)
 
     def block_callback(self, kind: str, us: int | str) -> None:
-        """Let the next callback of this kind (assigned, revoked, lost) take so many microseconds, or "30s", longer.
+        """Extend the next callback of this kind (assigned, revoked, lost) by so many microseconds, or "30s".
 
-        Raises ValueError for a kind that there is not.
+        Raises ValueError for another kind.
         """
         if self._member is not None:
             self._member.ownership.block_next(_callback(kind), as_us(us))
 
     @property
     def busy_us(self) -> int:
-        """How long the handlers of this process have worked since its start (µs of virtual time)."""
+        """Time that the handlers of this process have worked since its start, in microseconds of virtual time."""
         return self._rounds.busy_us if self.running else 0
 
     def stick_workers(self, us: int | str, partitions: Iterable[str | TopicPartition] | None = None) -> None:
-        """Let the application's workers not come back for so many microseconds, or "30s", while it goes on polling.
+        """Block the application's workers for so many microseconds, or "30s", while the application polls on.
 
-        `partitions` are those whose records they have; without it, one worker has them all. What a worker holds is
-        finished when it comes back, unless the partition was lost meanwhile.
+        `partitions` are those of the blocked workers; None: one worker has all. Afterwards a worker finishes its
+        records, unless the partition was lost meanwhile.
         """
         member = self._member
         if member is None:
@@ -458,7 +460,7 @@ class Consumer:
         member.host.call_at(member.now_us + as_us(us), StuckWorkers.end, stuck)
 
     def raise_in_callback(self, kind: str, message: str) -> None:
-        """Let the next callback of this kind raise. Raises ValueError for a kind that there is not."""
+        """Make the next callback of this kind raise. Raises ValueError for another kind."""
         if self._member is not None:
             self._member.ownership.raise_next(_callback(kind), message)
 

@@ -1,4 +1,4 @@
-"""Ending a membership in an orderly way: unsubscribe, and the clean close of a process.
+"""Ways to end a membership: unsubscribe, and the clean close of a process.
 
 Source: `ConsumerCoordinator.close`, `onLeavePrepare`, `AbstractCoordinator.maybeLeaveGroup`; KIP-345 (static members
 stay), KIP-1092 (CloseOptions); classic-protocol reference, section 4.7.
@@ -16,7 +16,7 @@ CLOSE_TIMEOUT_US = 30 * SECOND_US
 
 
 async def unsubscribe(member: Member) -> None:
-    """Give partitions up and leave; a static member stays in the group but forgets its member id."""
+    """Give partitions up and leave. A static member stays in the group, but forgets its member id."""
     await _rebalance_apart(member)
     await member.ownership.abandon()
     if member.generation.member_id or member.membership.under_way:
@@ -27,8 +27,8 @@ async def unsubscribe(member: Member) -> None:
 async def close_process(member: Member, leave: bool | None) -> None:
     """Commit, call back, leave, wait for the answers (30 s at most), close connections.
 
-    `leave` None: as library and settings say (dynamic members leave, static ones stay). True: leave, static or not
-    (CloseOptions LEAVE_GROUP). False: stay (REMAIN_IN_GROUP); the callback comes all the same.
+    `leave` None: as in library and settings (dynamic members leave, static ones stay). True: leave, also as a static
+    member (CloseOptions LEAVE_GROUP). False: stay (REMAIN_IN_GROUP), after the callback.
     """
     await _rebalance_apart(member)
     deadline = member.now_us + CLOSE_TIMEOUT_US
@@ -47,16 +47,16 @@ async def close_process(member: Member, leave: bool | None) -> None:
 
 
 async def _rebalance_apart(member: Member) -> None:
-    """A library's own task, which may be calling the application back, comes to an end first."""
+    """Wait for the library's own task, which may be in a callback (aiokafka, franz-go)."""
     while member.membership.busy:
         member.wake.clear()
         await member.wake.wait()
 
 
 def _goes_silently(member: Member) -> bool:
-    """Whether the process ends without any farewell, not even a callback (internal.leave.group.on.close=false)."""
+    """Whether the process ends without callback and LeaveGroup (internal.leave.group.on.close=false)."""
     if member.is_done:
-        return True
+        return True  # librdkafka does nothing after a fatal error (`rdkafka_cgrp.c`)
     if member.settings.leave_on_close is not None:
         return not member.settings.leave_on_close
     return not member.profile.leaving.on_close

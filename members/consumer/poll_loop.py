@@ -1,10 +1,9 @@
-"""The story of one consumer process: poll, deliver, process, commit, and again, until it closes or fails.
+"""The task of one consumer process: poll, deliver, process, commit, and again, until it closes or fails.
 
-`poll` is where everything of the group happens in the application's thread: the steps of a rebalance with their
-callbacks, owed heartbeats and commits, records. It waits on one flag (`Member.wake`) that every event sets which the
-story has to look at; in a quiet group nothing does, so the wait is one long one and costs nothing. While it waits the
-story rests, and what needs no story passes as events: looks that find nothing to wait for, records of a quiet group
-(`rounds.py`).
+Inside `poll` the application's thread does all its work for the group: steps of a rebalance with their callbacks,
+overdue heartbeats and commits, records. It waits on one flag (`Member.wake`), which every event sets that needs the
+task. In a quiet group no event does, so a single wait costs nothing. While the task waits, work that never waits runs
+as events: checks that call no user code, and records of a quiet group (`rounds.py`).
 
 Source: `ClassicKafkaConsumer.poll`, `ConsumerCoordinator.poll`; classic-protocol reference, section 4.3.
 """
@@ -34,21 +33,21 @@ class PollLoop:
     def __init__(self, member: Member, rounds: Rounds) -> None:
         self._member = member
         self._rounds = rounds
-        self._begun = False  # the first poll has begun without the story
+        self._begun = False  # the first poll has begun as an event
         self._blocked_us = 0
-        self._until_us: int | None = None  # when the present poll returns empty-handed; None: never
-        self._failures = 0  # polls in a row that threw
+        self._until_us: int | None = None  # when the current poll times out; None: never
+        self._failures = 0  # polls in a row that failed
         self._draws: dict[str, Stream] = {}
 
     def begin(self, start: Callable[[], None]) -> None:
-        """The first poll, as an event; `start` is called when it needs the story, which goes on with `run`."""
+        """Begin the first poll as an event; `start` is called when it needs the task, which continues with `run`."""
         self._plan_enforced_rebalance()
         self._begun = True
         self._member.membership.enter_poll()
         self._rounds.begin(self.look, start)
 
     async def run(self) -> None:
-        """Poll until closing. Raises ClientFailure when the application gives up, PluginError."""
+        """Poll until closing. Raises ClientFailure when the application ends, PluginError."""
         member = self._member
         if not self._begun:
             self._plan_enforced_rebalance()
@@ -73,10 +72,10 @@ class PollLoop:
             await self._gap()
 
     async def _in_transaction(self, records: tuple[Fetched, ...]) -> None:
-        """Outputs and offsets in one transaction: go on after it, back to the committed offsets, or end.
+        """Commit outputs and offsets in one transaction: then continue, return to the committed offsets, or end.
 
-        Its offsets go with the generation the records were read in. One that was expelled meanwhile has none now, and
-        would be let through as somebody outside the group.
+        The offsets carry the generation in which the records were read. A member expelled since then has no generation
+        now, and the coordinator would accept its commit as one from outside the group (KIP-447).
         """
         member = self._member
         generation, exactly_once = member.joined, member.behaviour.exactly_once
@@ -90,7 +89,7 @@ class PollLoop:
             member.fetcher.go_back(dict.fromkeys(found.partition for found in records))
 
     def block(self, us: int) -> None:
-        """Keep the application's thread away from poll for `us` microseconds, from now or from its batch's end on."""
+        """Keep the application's thread away from poll for `us` microseconds, from now or from the end of its batch."""
         self._blocked_us += us
         self._member.wake.set()
 
@@ -100,7 +99,7 @@ class PollLoop:
             await self._member.host.sleep(blocked_us)
 
     async def _after_error(self, failure: ClientFailure) -> None:
-        """What a container does with an exception out of poll; raises it again when the process is to end."""
+        """Handle an exception out of poll as a container does; raise it again when the process ends."""
         member = self._member
         behaviour, usual = member.behaviour, member.profile.error_loop
         on_error = behaviour.on_error or usual.policy
@@ -111,14 +110,14 @@ class PollLoop:
         pause_us = behaviour.error_pause_us
         if pause_us is None:
             pause_us = usual.pause_us(self._failures)
-            if failure.fatal or failure.lasting:  # nothing that takes time comes between two of them
+            if failure.fatal or failure.lasting:  # the next poll fails at once, too
                 pause_us = max(pause_us, LONG_PAUSE_US)
         await member.host.sleep(pause_us)
 
     # -- poll ---------------------------------------------------------------------------------------------------
 
     async def poll(self) -> tuple[Fetched, ...]:
-        """Return records as soon as there are any; () when closing or when the poll's time is over.
+        """Return records as soon as there are any; () when closing, or at the timeout of poll.
 
         Raises ClientFailure, PluginError.
         """
@@ -138,11 +137,10 @@ class PollLoop:
             member.membership.leave_poll()
 
     def look(self) -> Found | Coroutine[Any, Any, Found]:
-        """See to everything that is due in `poll`: what it returns with, or None when it goes on waiting.
+        """Do all work that is due in `poll`; return its result, or None to continue the wait.
 
-        Where user code runs that may take time, returns the rest of the look, which is to be awaited. The task of the
-        application's thread calls it, and, where nothing takes time, an event in its place (`rounds.py`). Raises
-        ClientFailure, PluginError.
+        Returns a coroutine for the rest where user code may take time. The task of the application's thread calls this,
+        and an event in its place where nothing takes time (`rounds.py`). Raises ClientFailure, PluginError.
         """
         member = self._member
         member.wake.up = False
@@ -167,7 +165,7 @@ class PollLoop:
         return self._take()
 
     def _take(self) -> Found:
-        """The end of each look: commit what is owed, and take what there is."""
+        """End a check: commit if the interval has ended, and take records."""
         member = self._member
         if member.commits.owed:
             member.commits.polled()
@@ -177,7 +175,7 @@ class PollLoop:
         return None
 
     def _poll_ends_us(self) -> int | None:
-        """When this poll returns empty-handed; None: never."""
+        """Return when this poll times out; None: never."""
         distribution = self._member.behaviour.poll_timeout
         if not distribution:
             return None
@@ -207,12 +205,12 @@ class PollLoop:
             await self._member.host.sleep(took)
 
     def _draw(self, purpose: str, distribution: Distribution) -> int:
-        """The next duration; the stream belongs to the host over all its lives, and is made when first needed."""
+        """Draw a duration; the stream belongs to the host over all starts, and is made at its first use."""
         if purpose not in self._draws:
             self._draws[purpose] = self._member.loop.stream(purpose, self._member.host.name)
         return distribution.draw(self._draws[purpose])
 
-    # -- an application that asks for rebalances ----------------------------------------------------------------
+    # -- enforced rebalances ------------------------------------------------------------------------------------
 
     def _plan_enforced_rebalance(self) -> None:
         member = self._member

@@ -1,28 +1,27 @@
-"""What a consumer does as events while its story rests inside `poll`: rounds of records, and looks around.
+"""The work of a consumer that runs as events while its task waits inside `poll`: rounds of records, and checks.
 
-Rounds: records come, are delivered and processed, and the application polls again. In a stable group that is all a
-consumer does, thousands of times between two rebalances, and nothing of it needs a story: there is one way on. So it
-runs as events (arrival, end of processing), at a fraction of a wake-up's cost. The rules:
+Rounds: records arrive, are delivered and processed, and the application polls again. In a stable group a consumer does
+nothing else, thousands of times between two rebalances, and needs no task: the events (arrival, end of processing)
+follow each other at a fraction of the cost of a task switch. The rules:
 
-* A round begins only when the story rests and nothing waits for it: no flag is up, no rebalance under way, every owned
-  partition has its position, and the application neither commits after batches nor sleeps between polls. Otherwise
-  the flag is raised and the story does the round itself (`poll_loop.py`), with the same steps in the same order.
-* Whatever has to be looked at raises the flag, as ever. A round under way is finished first: the application's thread
-  is busy with its batch, and comes to `poll` when that is done.
+* A round begins only while the task waits and no other work is pending: the flag is down, no rebalance is under way,
+  every owned partition has its position, and the application neither commits after batches nor sleeps between polls.
+  Otherwise the flag is raised and the task runs the round itself (`poll_loop.py`), with the same steps in order.
+* All other work raises the flag. A round under way is finished first: the application's thread is busy with its
+  batch, and calls `poll` afterwards.
 
         records_came ──> begin ──> poll ──> deliver ──> process … ──┐
                                     ^                               │ the batch is done
-                                    └──────────── peace? ───────────┤
-                                                                    └──> the flag, and whoever looks
+                                    └──── no other work? ───────────┤
+                                                                    └──> the flag
 
-Looks: most of what raises the flag is an answer that leads to the next request of a rebalance, and to see to that
-takes no time. So such a look is an event, too, in the place where the wake-up of the story would have been: the poll
-loop's own (`PollLoop.look`), run to its end. The story is woken where the look might have to wait (callbacks that take
-time or commit, the leader's assignor) or would have something to return, and to return, or raise, what a look has
-found.
+Checks: most events that raise the flag are answers that lead to the next request of a rebalance, which takes no time.
+Such a check (`PollLoop.look`) runs as an event, too, at the place in the order where the task would have woken. The
+task is woken only where a check may have to wait (callbacks that take time or commit, the leader's assignor), or has
+a result to return or an exception to raise.
 
-So most processes have no story at all: their first poll begins as an event (`begin`), and the story starts, inside
-that poll, when it would be woken for the first time. To wake one and to start one takes the same place in the order.
+So most processes have no task: their first poll begins as an event (`begin`), and the task starts within that poll when
+it would be woken for the first time. Waking and starting a task take the same place in the order.
 """
 
 from __future__ import annotations
@@ -43,18 +42,18 @@ if TYPE_CHECKING:
 
 _COMMITS_AFTER_BATCH = frozenset({CommitPolicy.SYNC_AFTER_BATCH, CommitPolicy.ASYNC_AFTER_BATCH})
 _COMMITS_ON_REVOKE = _COMMITS_AFTER_BATCH | {CommitPolicy.ON_REVOKE}
-# Looked up once: members of an enumeration are found slowly, and these are for every record.
+# Bound once for every record: access to a member of an enumeration is slow.
 _DELIVERED, _PROCESSED = Kind.RECORDS_DELIVERED, Kind.RECORDS_PROCESSED
 _TASK = Order.TASK
 
 Found: TypeAlias = tuple[Fetched, ...] | None
-"""What a look comes to: what `poll` returns with, or None when it goes on waiting."""
+"""Result of a check: what `poll` returns, or None to continue the wait."""
 Look: TypeAlias = Callable[[], Found | Coroutine[Any, Any, Found]]
-"""See to what is due in `poll` (`PollLoop.look`); what may take time is to be awaited."""
+"""Do the work that is due in `poll` (`PollLoop.look`); returns a coroutine where it may take time."""
 
 
 class Rounds:
-    """What the application does with records, and what is seen to in `poll`; as events where no story is needed."""
+    """The application's handling of records, and the checks in `poll`; as events where no task is needed."""
 
     __slots__ = (
         "_between_batches",
@@ -88,41 +87,41 @@ class Rounds:
 
     def __init__(self, member: Member) -> None:
         self._member = member
-        # Parts of the member that every round asks, at hand.
+        # Bound once for every round.
         self._loop, self._host, self._wake = member.loop, member.host, member.wake
         self._membership, self._emit = member.membership, member.trace.emit_of_partition
         self._enter_poll, self._leave_poll = member.membership.enter_poll, member.membership.leave_poll
-        self._times: ProcessingTimes | None = None  # until a record takes time
-        self._judged: Behaviour | None = None  # the behaviour that `_plain` and `_prompt` were found for
+        self._times: ProcessingTimes | None = None  # made for the first record that takes time
+        self._judged: Behaviour | None = None  # the behaviour that `_plain` and `_prompt` describe
         self._plain = self._prompt = False
         self._between_batches = member.pace.heartbeats_between_batches
         self._records: tuple[Fetched, ...] = ()
         self._next = 0
-        self._resting = False  # the story waits inside poll
+        self._resting = False  # the task waits inside poll
         self._planned = False
         self._busy_us = self._busy_until_us = 0
         self._under_way = False
-        self._task_event: Event | None = None  # what it waits for; most processes have no story
-        self._start: Callable[[], None] | None = None  # of the story, while there is none
+        self._task_event: Event | None = None  # what the task waits for; most processes have no task
+        self._start: Callable[[], None] | None = None  # starts the task, while there is none
         self._look: Look | None = None
         self._looking = False
         self._found: Found = None
         self._raised: Exception | None = None
-        self.workers: StuckWorkers | None = None  #: workers of the application that do not come back
+        self.workers: StuckWorkers | None = None  #: stuck workers of the application
         member.wake.on_set = self._on_wake
 
-    # -- the story's side ---------------------------------------------------------------------------------------
+    # -- the task -----------------------------------------------------------------------------------------------
 
     def begin(self, look: Look, start: Callable[[], None]) -> None:
-        """Look around for the first time, and rest, without a story: `start` starts it in the middle of that rest."""
+        """Do the first check and wait, without a task; `start` starts the task within that wait."""
         self._look, self._start = look, start
         self._resting = self._wake.up = True
         self._look_around()
 
     async def rest(self, look: Look) -> Found:
-        """Wait for what needs the story; what needs none is seen to by `look`, as an event.
+        """Wait for an event that needs the task; `look` handles the others.
 
-        Returns what such a look has found, or None: the story has to look itself. Raises what a look has raised.
+        Returns or raises the result of such a check; None where the task has to check itself.
         """
         if self._wake.up:
             return None
@@ -137,7 +136,7 @@ class Rounds:
         return self.found()
 
     def found(self) -> Found:
-        """What the look has found for which the story was woken, or started; as `rest` returns, or raises, it."""
+        """Return or raise the result of the check for which the task was woken or started."""
         found, self._found = self._found, None
         raised, self._raised = self._raised, None
         if raised is not None:
@@ -152,10 +151,10 @@ class Rounds:
         elif self._task_event is not None:
             self._task_event.set()
 
-    # -- looks --------------------------------------------------------------------------------------------------
+    # -- checks -------------------------------------------------------------------------------------------------
 
     def _on_wake(self) -> None:
-        """The flag was raised; when the story rests, and no round is under way, it is time for a look."""
+        """Plan a check when the flag is raised, if the task waits and no round is under way."""
         if not self._resting or self._under_way or self._looking:
             return
         if self.needs_task():
@@ -164,7 +163,7 @@ class Rounds:
             self._host.call_at(self._loop.now_us, _look, self, order=_TASK)
 
     def needs_task(self) -> bool:
-        """Whether a look might have to wait, or would have something to return."""
+        """Whether a check may have to wait, or has a result."""
         member = self._member
         if member.behaviour is not self._judged:
             self._judge(member.behaviour)
@@ -179,7 +178,7 @@ class Rounds:
         )
 
     def _look_around(self) -> None:
-        """One look, and another when it has raised the flag itself."""
+        """Check, and check again if that raised the flag."""
         while self._resting and self._wake.up:
             if self._look is None or self.needs_task():
                 self._wake_task()
@@ -195,7 +194,7 @@ class Rounds:
                 self._wake_task()
 
     def records_came(self) -> None:
-        """There is something in the buffer: begin a round, or tell the story."""
+        """Begin a round for records in the buffer, or set `wake`."""
         if self._under_way or self._planned:
             return
         if self._resting and not self._wake.up:
@@ -204,7 +203,7 @@ class Rounds:
         else:
             self._wake.set()
 
-    # -- a round ------------------------------------------------------------------------------------------------
+    # -- rounds -------------------------------------------------------------------------------------------------
 
     def _begin(self) -> None:
         self._planned = False
@@ -212,14 +211,14 @@ class Rounds:
             self._rounds()
 
     def _rounds(self) -> None:
-        """Round after round while none takes time, in a loop: a backlog may be thousands of them."""
+        """Run rounds in a loop while none takes time: a backlog may be thousands of them."""
         while self._is_peaceful():
             if not (self._poll() and self._work() and self._comes_back()):
                 return
         self._wake.set()
 
     def _is_peaceful(self) -> bool:
-        """Whether a poll would find nothing to do but to return records."""
+        """Whether a poll would only return records."""
         member = self._member
         if member.behaviour is not self._judged:
             self._judge(member.behaviour)
@@ -231,7 +230,7 @@ class Rounds:
         )
 
     def _judge(self, behaviour: Behaviour) -> None:
-        """Whether this application neither commits after batches nor sleeps between polls; and what looks may take."""
+        """Classify a behaviour: whether rounds may run as events, and whether checks take no time."""
         self._judged = behaviour
         self._prompt = (
             behaviour.poll_timeout is None
@@ -249,7 +248,7 @@ class Rounds:
         )
 
     def _poll(self) -> bool:
-        """The application calls `poll`; whether it returned records."""
+        """Call `poll` for the application; True if it returned records."""
         self._polled()
         records = self._member.fetcher.take()
         if records:
@@ -263,7 +262,7 @@ class Rounds:
         return False
 
     def _polled(self) -> None:
-        """The application has come to `poll`: what was owed to that goes out."""
+        """Send an overdue heartbeat and commit, which wait for `poll`."""
         member = self._member
         if self._membership.owes_heartbeat:
             self._membership.polled()
@@ -271,7 +270,7 @@ class Rounds:
             member.commits.polled()
 
     def _work(self) -> bool:
-        """Go on with the batch, up to the next record that takes time; True when all is done."""
+        """Process the batch up to the next record that takes time; True at its end."""
         records = self._records
         while self._next < len(records):
             found = records[self._next]
@@ -291,7 +290,7 @@ class Rounds:
             self._rounds()
 
     def _comes_back(self) -> bool:
-        """The application has come back to `poll`; whether there is another round for it at once."""
+        """Return to `poll`; True if another round follows at once."""
         self._enter_poll()
         if self._wake.up:
             self._on_wake()
@@ -301,18 +300,18 @@ class Rounds:
         self._polled()
         return False
 
-    # -- what the application does with records, whoever has it done ----------------------------------------------
+    # -- handling of records --------------------------------------------------------------------------------------
 
     def deliver(self, records: tuple[Fetched, ...]) -> None:
-        """`poll` has returned these."""
+        """Emit the records that `poll` has returned."""
         self._member.commits.forsaken.clear()
         for found in records:
             self._emit_range(_DELIVERED, found)
 
     def processing_us(self, found: Fetched) -> int:
-        """How long the handler takes for a range of records."""
+        """Return the processing time of a range of records."""
         if self.workers is not None and self.workers.are_for(found.partition):
-            return 0  # handing it to a worker takes no time
+            return 0  # handing records to a worker takes no time
         behaviour = self._member.behaviour
         took = 0
         times = self._times
@@ -329,11 +328,11 @@ class Rounds:
 
     @property
     def busy_us(self) -> int:
-        """How long the handler has worked until now, in all; the rest of a batch in hand is not counted yet."""
+        """Total time that the handler has worked; the rest of the current batch does not count yet."""
         return self._busy_us - max(0, self._busy_until_us - self._loop.now_us)
 
     def finish(self, found: Fetched) -> None:
-        """The handler has finished a range of records, or handed it to a worker that is stuck."""
+        """Finish a range of records, or hand it to a stuck worker."""
         member = self._member
         if self.workers is None or not self.workers.take(found):
             member.commits.finish(found.partition, found.base + found.count)
@@ -350,5 +349,5 @@ class Rounds:
         self._emit(kind, self._host.name, member.group, member_id or None, generation, found.partition, payload)
 
 
-# As plain functions: a bound method for every round would be one more object to make.
+# As plain functions, because a bound method would be one more object for every round.
 _begin, _worked, _look = Rounds._begin, Rounds._worked, Rounds._look_around

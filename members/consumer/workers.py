@@ -1,11 +1,11 @@
-"""Worker threads of the application that do not come back, while its poll thread goes on.
+"""Stuck worker threads of an application whose poll thread continues.
 
-An application that hands records to workers keeps polling: it pauses the partitions whose records a worker holds, and
-resumes them when the worker is done. A worker that waits for ever (a lock, a socket without a timeout) then stops its
-partitions and nothing else: heartbeats flow, the poll limit is kept, and no rebalance follows.
+An application with workers keeps polling: it pauses the partitions whose records a worker holds, and resumes them when
+the worker is done. A worker that waits without end (a lock, a socket without a timeout) then stops only its partitions:
+heartbeats flow, the poll limit is kept, and no rebalance follows (`KafkaConsumer`, "Detecting Consumer Failures").
 
-The offsets of such a partition stand still with commits of what is processed. With enable.auto.commit the library
-commits the position of `poll`, so what the worker holds is committed before it is processed.
+Commits of processed records leave the offsets of such a partition unchanged. With enable.auto.commit the library
+commits the position of `poll`, so records that the worker holds are committed before they are processed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class StuckWorkers:
-    """The workers of one member that are stuck, and the records they hold."""
+    """The stuck workers of one member, and the records they hold."""
 
     __slots__ = ("_held", "_member", "_over", "_partitions", "_rounds")
 
@@ -34,7 +34,7 @@ class StuckWorkers:
         self._held: list[tuple[Fetched, int]] = []
 
     def take(self, found: Fetched) -> bool:
-        """Hand records to a stuck worker and pause their partition; False when a worker that runs has them."""
+        """Hand records to a stuck worker and pause their partition; False if the partition's worker is not stuck."""
         member, partition = self._member, found.partition
         if not self.are_for(partition):
             return False
@@ -49,7 +49,7 @@ class StuckWorkers:
         return not self._over and (self._partitions is None or partition in self._partitions)
 
     def end(self) -> None:
-        """Let them come back: finish what is held of partitions that were owned all the time, and resume them."""
+        """Finish the held records of partitions that were owned throughout, and resume the partitions."""
         member, held = self._member, self._held
         self._over = True
         for found, generation in held:

@@ -1,12 +1,12 @@
-"""Positions and records: pulled from the leaders of partitions as Java does, pushed, or from a stand-in for the data.
+"""Positions and records: pulled from partition leaders as in Java, pushed, or from the light cluster.
 
 Where to read:
 
-    fetching                               positions: where to go on in each owned partition
-    fetcher, flights                       begin here: a poll's records; which broker has a Fetch in its hands
-    state, completed                       one owned partition; what one Fetch found in one partition
-    resets, validation, lookups            auto.offset.reset; was the log cut; what both questions have in common
-    refusals                               what a refused Fetch leads to
-    light                                  records from a stand-in for the data
-    pushed, pushes                         the other model: brokers that push
+    positions                              the position of each owned partition
+    fetcher, flights                       begin here: the records of a poll; the Fetch in flight to each broker
+    state, completed                       one owned partition; one partition of a Fetch answer
+    resets, validation, lookups            auto.offset.reset; log truncation; the requests of both
+    refusals                               reactions to a refused partition
+    light                                  records on the light cluster
+    push_fetcher, pushes                   the push model: brokers that push
 """

@@ -1,9 +1,8 @@
-"""What one fetch found in one partition, as the ranges of records that polls will return.
+"""One partition of a Fetch answer, as the ranges of records that polls return.
 
-Batches are handed out whole by brokers, so the first may begin before the position: what is before it is skipped. A
-range ends where the next record is not the next offset (compaction leaves gaps), or belongs to another leader epoch.
-Control batches are no records of the application's; with read_committed neither are those of aborted transactions.
-Whatever is skipped, the position goes on behind it.
+Brokers send whole batches, so the first may begin before the position: earlier records are skipped. A range ends at a
+gap in the offsets (from compaction), or where the leader epoch changes. Control batches are not returned; under
+read_committed neither are those of aborted transactions. The position moves past everything that is skipped.
 
 Source: `CompletedFetch.nextFetchedRecord`.
 """
@@ -17,11 +16,11 @@ from groupsim.protocol.batch.batch import NO_PRODUCER, Batch, LogRecord
 from groupsim.protocol.messages.data import PartitionData
 from groupsim.protocol.messages.group import NO_EPOCH
 
-_ABORT = 0  # the type in a control record's key, two bytes after the version
+_ABORT = 0  # the type in a control record's key, after the two bytes of the version
 
 
 class Run(NamedTuple):
-    """Records with consecutive offsets from `base` up to but not including `end`, of one leader epoch."""
+    """Records with consecutive offsets from `base` to `end`, exclusive, of one leader epoch."""
 
     base: int
     end: int
@@ -29,7 +28,7 @@ class Run(NamedTuple):
 
 
 class Records(NamedTuple):
-    """All runs of a fetch, the offset behind everything it brought, and the leader epoch of the last batch."""
+    """The ranges of a fetch, the offset after its last batch, and that batch's leader epoch."""
 
     runs: list[Run]
     next_offset: int
@@ -37,7 +36,7 @@ class Records(NamedTuple):
 
 
 def records_in(data: PartitionData, from_offset: int, *, committed_only: bool = False) -> Records:
-    """The records from an offset on; `committed_only` as under read_committed."""
+    """Return the records from an offset on; `committed_only` as under read_committed."""
     batches: Sequence[Batch] | Iterator[Batch] = data.batches
     if committed_only and data.batches:
         batches = _without_aborted(data)
@@ -64,7 +63,7 @@ def _add(runs: list[Run], batch: Batch, from_offset: int) -> None:
 
 
 def _extend(runs: list[Run], base: int, end: int, epoch: int) -> None:
-    """Append a run, or make the last one longer."""
+    """Append a range, or extend the last one."""
     if runs:
         last = runs[-1]
         if last.end == base and last.epoch == epoch:
@@ -74,7 +73,7 @@ def _extend(runs: list[Run], base: int, end: int, epoch: int) -> None:
 
 
 def _without_aborted(data: PartitionData) -> Iterator[Batch]:
-    """The batches that read_committed shows: the list of aborted transactions says where each began."""
+    """Return the batches visible under read_committed; the answer lists where aborted transactions began."""
     begun = sorted(data.aborted, key=lambda entry: entry[1])
     aborting: set[int] = set()
     at = 0
@@ -100,7 +99,7 @@ def _is_abort_marker(batch: Batch) -> bool:
 
 
 def contents(batches: Sequence[Batch], base: int, end: int) -> Iterator[tuple[int, Batch, LogRecord]]:
-    """The records with a content whose offsets lie in a range, each with its offset and batch."""
+    """Return the records with content in a range of offsets, each with its offset and batch."""
     for batch in batches:
         if batch.records is None or batch.is_control or batch.next_offset <= base:
             continue

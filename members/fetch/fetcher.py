@@ -1,17 +1,16 @@
-"""The pulling consumer's part of a poll: hand out what has been fetched, and keep fetches under way.
+"""A pulling consumer's records: hand out what has been fetched, and keep fetches in flight.
 
-A fetch brings a piece of each partition that had something. Pieces wait in a buffer, in the order they came, and polls
-empty one after the other, max.poll.records at a time; what a piece turns out to be (records, or a refusal) is looked at
-when a poll comes to it. A partition of which something is buffered is not fetched. All others are, while the
-application works on what it has. What triggers what:
+A fetch brings a piece of each partition with records. Pieces wait in a buffer in the order they arrived; polls empty
+them one by one, max.poll.records at a time, and a piece (records, or a refusal) is parsed when a poll comes to it. A
+partition with a buffered piece is not fetched; all others are, while the application works. What triggers what:
 
-    take (poll) ──> positions that are missing or doubtful are asked for, the buffer is drained, fetches are sent
-    a fetch comes back ──> its pieces into the buffer, the poll is told; nothing in it: the next one goes at once
-    metadata comes ──> new leaders: positions are checked with them, then fetched from them
-    a piece is a refusal ──> metadata is refreshed; the partition waits for that, or a little while
+    take (poll) ──> request missing and unvalidated positions, drain the buffer, send fetches
+    a fetch is answered ──> buffer its pieces and wake the poll; without pieces, send the next fetch
+    metadata arrive ──> validate positions with new leaders, then fetch from them
+    a piece is a refusal ──> refresh metadata; the partition waits for them, or for a short pause
 
-After a refusal Java sends the next fetch at once, a thousand in a second while metadata is behind. Here the partition
-waits 1 ms, doubling up to retry.backoff.ms, unless newer metadata comes first.
+After a refusal Java sends the next fetch at once, a thousand in a second while metadata are outdated. Here the
+partition waits 1 ms, doubling up to retry.backoff.ms, unless newer metadata arrive first.
 
 Sources: `Fetcher`, `AbstractFetch.handleFetchSuccess`, `FetchCollector`, `SubscriptionState`.
 """
@@ -38,26 +37,26 @@ from groupsim.protocol.messages.data import READ_COMMITTED, FetchResponse, Offse
 from groupsim.protocol.messages.group import NO_EPOCH, NO_OFFSET, Api, FetchedOffset, TopicPartition
 
 _FETCHING = FetchState.FETCHING
-_HINTS_SINCE = 16  # Fetch v16 tells where the leader that it names can be reached (KIP-951)
+_HINTS_SINCE = 16  # Fetch v16 answers with the endpoint of the leader that it names (KIP-951)
 
 
 class Piece:
-    """What one fetch brought of one partition."""
+    """One partition of one Fetch answer."""
 
     __slots__ = ("at", "data", "last_epoch", "next_offset", "offset", "runs", "state")
 
     def __init__(self, state: PartitionState, data: PartitionData, offset: int) -> None:
         self.state = state
         self.data = data
-        self.offset = offset  # where a poll has to stand to go on with it
-        self.runs: list[Run] | None = None  # None: not looked at yet
+        self.offset = offset  # the position at which a poll continues it
+        self.runs: list[Run] | None = None  # None: not parsed yet
         self.at = 0
         self.next_offset = offset
         self.last_epoch = NO_EPOCH
 
 
 class PullFetcher(Fetcher):
-    """Positions by partition, fetches by broker, and the buffer between them and the polls."""
+    """Positions by partition, fetches by broker, and the buffer between fetches and polls."""
 
     __slots__ = (
         "_buffer",
@@ -83,10 +82,10 @@ class PullFetcher(Fetcher):
         self._validates: bool | None = None
         self._uses_hints: bool | None = None
 
-    # -- what is owned ------------------------------------------------------------------------------------------
+    # -- owned partitions ---------------------------------------------------------------------------------------
 
     def ownership_changed(self) -> None:
-        """Forget what is gone; what is new begins without a position."""
+        """Drop the state of partitions given up; new ones start without a position."""
         owned, states = self._member.ownership.owned, self._states
         for partition in [partition for partition in states if partition not in owned]:
             del states[partition]
@@ -96,7 +95,7 @@ class PullFetcher(Fetcher):
         super().ownership_changed()
 
     def go_back(self, partitions: Iterable[TopicPartition]) -> None:
-        """To the committed offsets of these partitions, looked up anew: their records come again."""
+        """Return to the committed offsets of these partitions: their records are read again."""
         for partition in partitions:
             if partition in self._states:
                 self._states[partition] = PartitionState(partition)
@@ -120,7 +119,7 @@ class PullFetcher(Fetcher):
             self._make_ready(state)
 
     def _make_ready(self, state: PartitionState) -> None:
-        """Line a partition up for the next fetch, if it can be fetched."""
+        """Queue a partition for the next fetch, if it can be fetched."""
         if state.state is not _FETCHING or state.buffered or state.flight is not None:
             return
         if state.not_before_us > self._member.loop.now_us or state.partition in self._held:
@@ -130,12 +129,12 @@ class PullFetcher(Fetcher):
     # -- positions ----------------------------------------------------------------------------------------------
 
     def leader_epoch(self, partition: TopicPartition) -> int:
-        """The leader epoch of the last record before the position, to be committed with it; -1 when unknown."""
+        """Return the leader epoch of the last record before the position, for commits; -1 if unknown."""
         state = self._states.get(partition)
         return NO_EPOCH if state is None or not self._member.profile.commits.epochs else state.epoch
 
     def after(self, partition: TopicPartition, offset: int) -> int:
-        """Where the next record is: behind what a poll has skipped, when all that it returned is finished."""
+        """Return the next offset after `offset`: past skipped offsets when all returned records are finished."""
         state = self._states.get(partition)
         if state is None or offset != state.returned:
             return offset
@@ -145,7 +144,7 @@ class PullFetcher(Fetcher):
         return [state.partition for state in self._states.values() if state.state is FetchState.INITIALIZING]
 
     def _settle(self) -> None:
-        """Ask for whatever is missing before everything owned can be fetched."""
+        """Request what is missing before all owned partitions can be fetched."""
         if self._member.group_comes_first:
             return
         self.look_up()
@@ -159,7 +158,7 @@ class PullFetcher(Fetcher):
         return self._validates
 
     def _start(self, committed: tuple[FetchedOffset, ...]) -> None:
-        """Begin at the committed offsets; where there is none, as auto.offset.reset says."""
+        """Begin at the committed offsets; without one by auto.offset.reset."""
         without = []
         for entry in committed:
             state = self._states.get(entry.partition)
@@ -187,7 +186,7 @@ class PullFetcher(Fetcher):
             self._adopt(state)
 
     def _reset_to(self, state: PartitionState, entry: OffsetListed) -> None:
-        """The reset policy has found an offset; it needs no check."""
+        """Begin at the offset of the reset policy, which needs no validation."""
         partition = state.partition
         if self._leaders.is_outdated(partition, entry.leader_epoch):
             self._member.metadata.outdated()
@@ -196,7 +195,7 @@ class PullFetcher(Fetcher):
         self._adopt(state)
 
     def _valid(self, state: PartitionState, reason: str | None) -> None:
-        """A position has been checked, and perhaps moved."""
+        """Continue at a validated position; with a `reason` it has moved."""
         if reason is not None:
             self._emit_position(state.partition, state.offset, reason)
         self._adopt(state)
@@ -206,7 +205,7 @@ class PullFetcher(Fetcher):
         self._make_ready(state)
 
     def reset(self, state: PartitionState) -> None:
-        """A position is out of range: find one by the reset policy."""
+        """Request a position by the reset policy: this one is out of range."""
         state.reset()
         self.positions.pop(state.partition, None)
         self._flights.ready.pop(state.partition, None)
@@ -214,7 +213,7 @@ class PullFetcher(Fetcher):
     # -- leaders ------------------------------------------------------------------------------------------------
 
     def metadata_came(self) -> None:
-        """Check positions with new leaders; whoever waited for metadata may go on."""
+        """Validate positions with new leaders, and end the pauses that wait for metadata."""
         for state in self._states.values():
             if state.state is _FETCHING:
                 state.not_before_us = 0
@@ -227,7 +226,7 @@ class PullFetcher(Fetcher):
     def _look_at_leader(self, state: PartitionState) -> None:
         if not state.leader_changed(self._leaders.of(state.partition), can_validate=self._can_validate):
             return
-        state.flight = None  # whatever the leader before still sends is taken if it fits
+        state.flight = None  # an answer of the old leader still counts if its offset fits
         if state.state is _FETCHING:
             self._adopt(state)
         else:
@@ -236,22 +235,22 @@ class PullFetcher(Fetcher):
             self._member.wake.set()
 
     def is_busy(self, node: int) -> bool:
-        """Whether a question to this broker would have to wait for a fetch."""
+        """Whether another request to this broker would wait for a fetch."""
         return self._flights.is_busy(node)
 
     def make_way(self, link: Connection) -> None:
-        """Something is about to be sent on a connection."""
+        """Have a parked Fetch answered before another request is sent on its connection."""
         self._flights.make_way(link)
 
     def come_back(self) -> None:
-        """Fetches that are parked for long are to come back as those of Kafka's client do."""
+        """Have parked fetches answered at the end of their current long poll."""
         self._flights.come_back()
 
     def connection_dropped(self, link: Connection) -> None:
-        """A connection was closed from this side."""
+        """Fail the fetch on a connection that was closed from this side."""
         self._flights.connection_dropped(link)
 
-    # -- fetches come back --------------------------------------------------------------------------------------
+    # -- answers ------------------------------------------------------------------------------------------------
 
     def _arrived(self, flight: Flight, response: FetchResponse) -> None:
         states, buffer = self._states, self._buffer
@@ -280,7 +279,7 @@ class PullFetcher(Fetcher):
             self._flights.send_if_inside()
 
     def _learn_leader(self, state: PartitionState, data: PartitionData) -> None:
-        """A broker that refuses may say who leads now: no need to wait for metadata then (KIP-951)."""
+        """Apply the leader that a refusing broker names, instead of waiting for metadata (KIP-951)."""
         if self._uses_hints is None:
             self._uses_hints = self._member.version(Api.FETCH) >= _HINTS_SINCE
         hint = data.current_leader
@@ -290,7 +289,7 @@ class PullFetcher(Fetcher):
             self._look_at_leader(state)
 
     def _prefer(self, state: PartitionState, replica: int) -> None:
-        """The leader names a closer replica: read from that one for metadata.max.age.ms (KIP-392)."""
+        """Read from the closer replica that the leader named, for metadata.max.age.ms (KIP-392)."""
         if replica == state.preferred:
             return
         member = self._member
@@ -299,13 +298,13 @@ class PullFetcher(Fetcher):
         member.host.call_at(state.preferred_until_us, self._preference_over, state)
 
     def _preference_over(self, state: PartitionState) -> None:
-        """Ask the leader again, which may name another; the fetch under way comes back first."""
+        """Return to the leader, which may name another replica; have the fetch under way answered first."""
         flight = state.flight
         if self._member.now_us >= state.preferred_until_us and flight is not None and flight.renew is not None:
             flight.renew()
 
     def _lost(self, flight: Flight) -> None:
-        """A fetch without an answer: perhaps its broker leads no more."""
+        """Handle a fetch without an answer: refresh metadata, its broker may lead no more."""
         member = self._member
         for state in flight.states:
             state.preferred = NO_REPLICA
@@ -317,14 +316,14 @@ class PullFetcher(Fetcher):
         if not member.closing:
             self._flights.come_back_in(max(member.links.wait_us(flight.node, SHARED), MS_US))
 
-    # -- a poll -------------------------------------------------------------------------------------------------
+    # -- poll ---------------------------------------------------------------------------------------------------
 
     def has_records(self) -> bool:
-        """Whether a poll would find something to do: records to return, or a fetch that is due."""
+        """Whether a poll has work: records to return, or a fetch to send."""
         return bool(self._buffer or self._flights.ready)
 
     def take(self) -> tuple[Fetched, ...]:
-        """What poll returns: at most max.poll.records, from the buffer; the next fetches go out meanwhile."""
+        """Return at most max.poll.records from the buffer, and send the next fetches."""
         if len(self.positions) != len(self._states):
             self._settle()
         taken: tuple[Fetched, ...] = self._drain() if self._buffer else ()
@@ -348,15 +347,16 @@ class PullFetcher(Fetcher):
         return tuple(taken)
 
     def _is_of_use(self, piece: Piece) -> bool:
-        """Whether the poll can go on with a piece; a refusal is dealt with here, when its turn has come."""
+        """Whether a poll can use a piece; a refusal is handled here, in its turn (`FetchCollector.collectFetch`)."""
         state = piece.state
         if state.state is not _FETCHING:
             return False
         if piece.data.error:
             handle(self, self._member, state, piece.data.error, piece.offset)
             return False
+        # `FetchCollector.fetchRecords` drops records whose partition is not fetchable or whose position has moved.
         if state.offset != piece.offset or state.partition in self._held:
-            return False  # about to be given up: what is committed already must stay the last (KAFKA-14196)
+            return False  # pending revocation: its committed position must stay the last (KAFKA-14196)
         if piece.runs is None:
             committed_only = self._flights.isolation == READ_COMMITTED
             found = records_in(piece.data, piece.offset, committed_only=committed_only)
@@ -365,7 +365,7 @@ class PullFetcher(Fetcher):
         return True
 
     def _take_from(self, piece: Piece, taken: list[Fetched], room: int) -> int:
-        """Take records until piece or room is used up; returns the room that is left."""
+        """Take records until the piece or the room is used up; return the remaining room."""
         state, runs = piece.state, piece.runs
         assert runs is not None
         while room and piece.at < len(runs):
@@ -389,23 +389,23 @@ class PullFetcher(Fetcher):
         piece.offset = state.offset = self.positions[state.partition] = offset
 
     def _move_on(self, piece: Piece) -> None:
-        """A piece is used up: the position goes behind whatever of it was no record of the application's."""
+        """End a piece: move the position past offsets without a record for the application."""
         if piece.next_offset > piece.offset:
             self._go_to(piece, piece.next_offset)
         if piece.last_epoch != NO_EPOCH:
             piece.state.epoch = piece.last_epoch
 
     def _show(self, piece: Piece, base: int, end: int) -> None:
-        """Show the application the contents of records, where they have any."""
+        """Call `on_record` with the contents of records, where they have any."""
         listener = self._member.on_record
         assert listener is not None
         for offset, batch, record in contents(piece.data.batches, base, end):
             listener(piece.state.partition, offset, batch, record)
 
-    # -- after a refusal ----------------------------------------------------------------------------------------
+    # -- refused fetches ----------------------------------------------------------------------------------------
 
     def wait(self, state: PartitionState) -> None:
-        """Fetch a partition again a little later, or when metadata comes."""
+        """Fetch a partition again after a pause, or when metadata arrive."""
         member = self._member
         longest_us = member.settings.retry_backoff_ms * MS_US
         pause_us = min(MS_US << min(state.refusals, 20), longest_us)
@@ -422,18 +422,18 @@ class PullFetcher(Fetcher):
             self._make_ready(state)
             self._flights.send_if_inside()
 
-    # -- counting -----------------------------------------------------------------------------------------------
+    # -- counts -------------------------------------------------------------------------------------------------
 
     def counts(self) -> FetchCounts:
-        """The fetches so far."""
+        """Return the counts of fetches so far."""
         return self._flights.counts()
 
     def was_away(self, since_us: int) -> None:
-        """The application is back in `poll`, or the process goes on."""
+        """Count long polls: the application has returned to `poll`, or the process has resumed."""
         self._flights.was_away(since_us)
 
     def close(self) -> None:
-        """Give up what is under way."""
+        """Drop buffer and fetches."""
         self._lookup_number += 1
         self._flights.close()
         self._buffer.clear()

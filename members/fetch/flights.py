@@ -1,19 +1,17 @@
-"""Fetches on their way: which partitions wait for one, and which broker has one in its hands.
+"""Fetches in flight: the partitions that wait for one, and the one of each broker.
 
-To each broker there is at most one Fetch under way, on the "data" connection, for all the partitions read from it that
-can be fetched at that moment: those with a valid position of which nothing is buffered. A partition that becomes
-fetchable while its broker is busy waits until that fetch has come back.
+Each broker has at most one Fetch in flight, on the "data" connection, for all its partitions that could be fetched when
+it was sent: those with a valid position and an empty buffer. A partition that becomes fetchable while its broker has a
+Fetch waits for the answer to that.
 
-*Quiet long polls.* Kafka's broker answers a Fetch that finds nothing after fetch.max.wait.ms, and the client sends it
-again, twice a second for ever. Nobody sees that, so it is not done where the connection can do without
-(`interfaces.Renewing`) and one byte is enough for an answer: the Fetch is marked as `renewed`, is parked
-without a timer, and stands for all the repetitions. When something is to follow on the connection, or a partition is
-to be added, `renew` has it answered at the instant at which its present repetition would have been. In a full trace,
-which lists every request, nothing is left out. Those that are left out are counted all the same
-(`members/fetch_counts.py`), but for the time in which the application was away from `poll`: the next one would not have
-been sent.
+*Quiet long polls.* A broker answers a Fetch without records after fetch.max.wait.ms, and the client sends it again,
+twice a second without end. Where the connection allows (`interfaces.Renewing`) and one byte is enough for an answer,
+one Fetch stands for all of them: it is marked `renewed`, and parked without a timer. When another request follows on
+the connection, or a partition is added, `renew` has it answered at the end of its current long poll. A full trace,
+which lists every request, has all long polls. Those left out are counted anyway (`members/fetch_counts.py`), except
+while the application is away from `poll`, when the next one would not have been sent.
 
-Fetch sessions (KIP-227) are not modelled: they save bytes, no answers.
+Fetch sessions (KIP-227) are not modelled: they save bytes, not answers.
 
 Source: `AbstractFetch.prepareFetchRequests`, `handleFetchFailure`, `selectReadReplica`.
 """
@@ -47,7 +45,7 @@ Pushed = Callable[[FetchRequest, FetchResponse], None]
 
 
 class Flights:
-    """The fetches of one process."""
+    """The fetches in flight of one process."""
 
     __slots__ = (
         "_by_node",
@@ -96,17 +94,17 @@ class Flights:
             and not member.profile.coordinator.shared_connection
             and not member.trace.heartbeats
         )
-        #: Partitions that could be fetched now, the one that waits longest first.
+        #: Partitions that can be fetched now, the longest-waiting first.
         self.ready: dict[TopicPartition, PartitionState] = {}
 
     def is_busy(self, node: int) -> bool:
-        """Whether a broker has a fetch in its hands."""
+        """Whether a broker has a Fetch in flight."""
         return node in self._by_node
 
     # -- sending ------------------------------------------------------------------------------------------------
 
     def send(self) -> None:
-        """Send a fetch to every idle broker that has something to be fetched."""
+        """Send a Fetch to every idle broker with partitions to fetch."""
         by_node: dict[int, list[PartitionState]] = {}
         for state in self.ready.values():
             node = state.leader[0]
@@ -124,7 +122,7 @@ class Flights:
                 flight.renew()
 
     def _target(self, state: PartitionState) -> int:
-        """The broker to read from: the preferred replica, else the leader; -1 when nobody is known."""
+        """Return the broker to read from: preferred replica or leader (`selectReadReplica`); -1 if unknown."""
         member = self._member
         if state.preferred != NO_REPLICA:
             if member.now_us >= state.preferred_until_us:
@@ -169,7 +167,7 @@ class Flights:
     def _request(
         self, asked: tuple[FetchPartition, ...], *, renewed: bool = False, pushes: Pushed | None = None
     ) -> FetchRequest:
-        """A Fetch of these partitions with the member's settings."""
+        """Return a Fetch of these partitions with the member's settings."""
         return FetchRequest(
             self._max_wait_ms,
             self._min_bytes,
@@ -185,7 +183,7 @@ class Flights:
         )
 
     def come_back_in(self, wait_us: int) -> None:
-        """Look again after a while; of several such wishes the earliest counts."""
+        """Try again after `wait_us`; the earliest such time counts."""
         member = self._member
         when = member.now_us + wait_us
         if not member.now_us < self._come_back_us <= when:
@@ -196,12 +194,12 @@ class Flights:
         self.send_if_inside()
 
     def send_if_inside(self) -> None:
-        """Send, if the application is in `poll`; else it does so when it comes there."""
+        """Send if the application is in `poll`; else `poll` sends later."""
         member = self._member
         if self.ready and member.membership.in_poll and not member.closing:
             self.send()
 
-    # -- coming back --------------------------------------------------------------------------------------------
+    # -- answers ------------------------------------------------------------------------------------------------
 
     def _answered(self, flight: Flight, outcome: Outcome) -> None:
         if self._by_node.get(flight.node) is not flight:
@@ -220,42 +218,42 @@ class Flights:
         self._on_lost(flight)
 
     def make_way(self, link: Connection) -> None:
-        """Something else is about to be sent on a connection: what is parked there for long has to come back."""
+        """Have a parked Fetch answered before another request is sent on its connection."""
         for flight in self._by_node.values():
             if flight.link is link and flight.renew is not None:
                 flight.renew()
 
     def come_back(self) -> None:
-        """Somebody waits for anything to happen: what is parked for long comes back when a repetition would."""
+        """Have parked fetches answered at the end of their current long poll, for a commit that waits for any event."""
         for flight in self._by_node.values():
             if flight.renew is not None:
                 flight.renew()
 
     def connection_dropped(self, link: Connection) -> None:
-        """A connection was closed from this side: its fetch is lost."""
+        """Fail the Fetch on a connection that was closed from this side."""
         for flight in [flight for flight in self._by_node.values() if flight.link is link]:
             self._member.host.call_at(self._member.now_us, partial(self._dropped, flight))
 
     def _dropped(self, flight: Flight, _: Any) -> None:
         self._answered(flight, Disconnected("the connection was closed"))
 
-    # -- counting -----------------------------------------------------------------------------------------------
+    # -- counts -------------------------------------------------------------------------------------------------
 
     def counts(self) -> FetchCounts:
-        """The fetches so far; of one under way the long polls that are over."""
+        """Return the counts so far, with the finished long polls of fetches in flight."""
         found = FetchCounts(self._sent, self._empty, self._waited_us)
         for flight in self._by_node.values():
             found = found.and_(self._long_polls(flight))
         return found
 
     def was_away(self, since_us: int) -> None:
-        """The application was away from `poll`: of its long polls one came back meanwhile, and was the last."""
+        """Skip the long polls that were not sent while the application was away: one was answered, none followed."""
         for flight in self._by_node.values():
             if flight.renew is not None:
                 flight.skipped += self._missed(flight, since_us)
 
     def _missed(self, flight: Flight, since_us: int) -> int:
-        """The long polls that a consumer away from poll since then would not have sent, up to now."""
+        """Return the number of long polls that were not sent since `since_us`."""
         period_us, begun_us = self._max_wait_ms * MS_US, flight.sent_us
         over = (self._member.now_us - begun_us) // period_us - max(since_us - begun_us, 0) // period_us
         return max(over - 1, 0)
@@ -285,14 +283,14 @@ class Flights:
         self._waited_us += before.waited_us
 
     def _long_polls(self, flight: Flight) -> FetchCounts:
-        """What a Fetch without an answer has stood for."""
+        """Return the counts that a Fetch without an answer stands for."""
         if flight.renew is None:
             return FetchCounts()
         over = max(flight.link.long_polls() - self._skipped(flight), 0)  # type: ignore[attr-defined]
         return FetchCounts(over, over, over * self._max_wait_ms * MS_US)
 
     def close(self) -> None:
-        """Forget all of them."""
+        """Drop all fetches."""
         for flight in self._by_node.values():
             self._count_long_polls(flight)
         self._by_node.clear()

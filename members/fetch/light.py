@@ -1,8 +1,8 @@
-"""Records from a light stand-in for the cluster's data: one fetch always under way, for all partitions.
+"""Records on the light cluster: one fetch in flight for all partitions.
 
-Records come as ranges into a buffer; the next fetch is sent as soon as a poll has taken some, as the Java client does,
-so that records travel while the application works. In a quiet group one fetch waits without end and costs nothing. All
-of it is events. Settings of fetches have no effect here: no bytes, no leaders, no long polls that end.
+Ranges of records arrive in a buffer. The next fetch is sent as soon as a poll has taken some, as in Java, so records
+travel while the application works. In a quiet group one fetch waits without a timeout and costs nothing. Fetch settings
+have no effect: there are no bytes, leaders or long polls.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _SMALLEST_FETCH = 500
 
 
 class LightFetcher(Fetcher):
-    """The one fetch, and the buffer."""
+    """The one fetch and the buffer."""
 
     __slots__ = ("_buffer", "_data", "_fetching", "_most_a_poll", "_reader")
 
@@ -41,7 +41,7 @@ class LightFetcher(Fetcher):
     # -- positions ----------------------------------------------------------------------------------------------
 
     def _start(self, committed: tuple[FetchedOffset, ...]) -> None:
-        """Begin at the committed offsets; ask for the ends of the log where there is none."""
+        """Begin at the committed offsets; without one request the ends of the log."""
         without = []
         for entry in committed:
             if entry.offset == NO_OFFSET:
@@ -51,9 +51,9 @@ class LightFetcher(Fetcher):
         if without:
             self._reset(tuple(without))
         member = self._member
-        owes = member.membership.owes_heartbeat or member.commits.owed  # to whoever comes to `poll`: that may be a look
+        owes = member.membership.owes_heartbeat or member.commits.owed  # a check of `poll` sends them
         if owes or self.positions or len(self._looking_up) != len(member.ownership.owned):
-            self._widen_fetch()  # else there is nothing to fetch yet: the ends of all that is owned are asked for
+            self._widen_fetch()  # else no partition has a position yet
 
     def _reset(self, partitions: tuple[TopicPartition, ...]) -> None:
         member = self._member
@@ -78,7 +78,7 @@ class LightFetcher(Fetcher):
         self._widen_fetch()
 
     def _widen_fetch(self) -> None:
-        """New positions: the fetch under way does not ask for them."""
+        """Replace the fetch under way, which lacks new positions."""
         self._give_up_fetch()
         self._member.wake.set()
 
@@ -95,12 +95,12 @@ class LightFetcher(Fetcher):
         return bool(self._buffer)
 
     def take(self) -> tuple[Fetched, ...]:
-        """What poll returns: at most max.poll.records, from the buffer; the next fetch goes out meanwhile."""
+        """Return at most max.poll.records from the buffer, and send the next fetch."""
         if len(self.positions) != len(self._member.ownership.owned):
             self.look_up()
         taken = self._take_from_buffer() if self._buffer else ()
         if not (self._fetching or self._buffer or self._waiting):
-            # From the positions; they stay as they are while the fetch is under way, so it needs no copy.
+            # Positions do not change while a fetch is in flight, so it needs no copy of them.
             wanted, held = self.positions, self._held
             if held:
                 wanted = {partition: at for partition, at in wanted.items() if partition not in held}
@@ -111,7 +111,7 @@ class LightFetcher(Fetcher):
 
     def _take_from_buffer(self) -> tuple[Fetched, ...]:
         buffer, positions, room = self._buffer, self.positions, self._most_a_poll
-        if len(buffer) == 1 and buffer[0].count <= room:  # as nearly always
+        if len(buffer) == 1 and buffer[0].count <= room:  # the usual case
             found = buffer.pop()
             positions[found.partition] = found.base + found.count
             return (found,)
@@ -129,14 +129,14 @@ class LightFetcher(Fetcher):
         return tuple(taken)
 
     def _split(self, room: int) -> Fetched:
-        """So many records of what is first in the buffer; the rest of it stays there."""
+        """Split `room` records off the first range of the buffer."""
         partition, base, count = self._buffer[0].partition, self._buffer[0].base, self._buffer[0].count
         self._buffer[0] = Fetched(partition, base + room, count - room)
         self.positions[partition] = base + room
         return Fetched(partition, base, room)
 
     def _give_up_fetch(self) -> None:
-        """The set of partitions has changed: the fetch under way asks for the wrong ones."""
+        """Cancel the fetch in flight: the set of partitions has changed."""
         if self._fetching:
             self._fetching = False
             self._reader.give_up()
@@ -154,7 +154,7 @@ class LightFetcher(Fetcher):
         self._member.rounds.records_came()
 
     def close(self) -> None:
-        """Give up what is under way."""
+        """Drop buffer and fetch."""
         self._lookup_number += 1
         self._give_up_fetch()
         self._buffer.clear()

@@ -1,8 +1,8 @@
-"""What two questions to leaders have in common: partitions grouped by leader, and attempts at their pace.
+"""Common parts of ListOffsets and OffsetForLeaderEpoch: partitions by leader, and the pace of attempts.
 
-A question is asked of a partition's leader. When the leader is not known, metadata is asked; when it cannot be
-connected to yet, the question waits for that. While a question is under way its partitions are not asked for again
-(before request.timeout.ms has passed), after a refusal not before retry.backoff.ms has.
+Each request goes to a partition's leader. An unknown leader makes the client refresh metadata; one that may not be
+connected to yet delays the request. Partitions in flight are not requested again before request.timeout.ms has passed,
+refused ones not before retry.backoff.ms has.
 
 Source: `OffsetFetcher.groupListOffsetRequests`, `validatePositionsAsync`, `SubscriptionState.setNextAllowedRetry`.
 """
@@ -25,7 +25,7 @@ States = Mapping[TopicPartition, PartitionState]
 
 
 def due(member: Member, states: Iterable[PartitionState], waiting_for: FetchState) -> list[PartitionState]:
-    """The partitions of a state whose next attempt may be made."""
+    """Return the partitions in a state whose next attempt is due."""
     now = member.now_us
     return [state for state in states if state.state is waiting_for and state.not_before_us <= now]
 
@@ -33,7 +33,7 @@ def due(member: Member, states: Iterable[PartitionState], waiting_for: FetchStat
 def by_leader(
     member: Member, states: Iterable[PartitionState], leader_of: Callable[[PartitionState], int]
 ) -> Mapping[int, list[PartitionState]]:
-    """The partitions that can be asked for now, by the broker to ask."""
+    """Group the partitions that can be requested now by their leader."""
     grouped: dict[int, list[PartitionState]] = {}
     for state in states:
         node = leader_of(state)
@@ -55,14 +55,14 @@ def ask(
     request: Request,
     on_done: Callable[[Outcome], None],
 ) -> None:
-    """Send a question about some partitions to a broker."""
+    """Send a request about some partitions to a broker."""
     for state in states:
         state.not_before_us = member.now_us + member.request_timeout_us
     member.links.send(member.links.connection(node, SHARED), node, request, on_done, member.request_timeout_us)
 
 
 def retry(member: Member, states: Iterable[PartitionState]) -> None:
-    """The question came to nothing for these: again after retry.backoff.ms, with fresh metadata."""
+    """Schedule the next attempt after retry.backoff.ms, and refresh metadata."""
     when = member.now_us + member.settings.retry_backoff_ms * MS_US
     for state in states:
         state.not_before_us = when
@@ -71,7 +71,7 @@ def retry(member: Member, states: Iterable[PartitionState]) -> None:
 
 
 def lost(member: Member, node: int, states: Iterable[PartitionState]) -> None:
-    """There was no answer at all."""
+    """Handle a request without an answer."""
     if not member.links.wait_us(node, SHARED):
         member.links.failed(node, SHARED)
     retry(member, states)

@@ -1,12 +1,12 @@
-"""Positions: where to go on in each owned partition, whichever way its records come.
+"""Positions of owned partitions, common to all sources of records.
 
-A newly assigned partition asks the coordinator for its committed offset, and goes on there. Everything else, the reset
-where there is none as much as the records themselves, depends on where records come from, and there are two answers:
+A newly assigned partition continues at the committed offset, which the coordinator returns. The reset without one, and
+the records, depend on the source:
 
-    light   from a stand-in for the topics' data (`members.interfaces.Data`): one fetch, always under way (`light.py`)
-    pull    from the partitions' leaders over connections, as Kafka's Java consumer does (`pull/`)
+    light   the light cluster (`members.interfaces.Data`): one fetch, always in flight (`light.py`)
+    pull    the partitions' leaders, as in Kafka's Java consumer (`fetcher.py`)
 
-`Fetcher` is what both have in common and what the rest of the member knows: `take` is all the poll loop asks.
+`Fetcher` is the interface of both to the rest of the member; the poll loop calls `take`.
 
 Sources: `ConsumerCoordinator.initWithCommittedOffsetsIfNeeded`, `refreshCommittedOffsets`; classic-protocol reference,
 section 4.10.
@@ -41,13 +41,13 @@ if TYPE_CHECKING:
     from groupsim.members.fetch_counts import FetchCounts
     from groupsim.members.interfaces import Connection
 
-_NOWHERE: dict[TopicPartition, int] = {}  # one for all: most libraries have no use for it
-_POSITION_SET = Kind.POSITION_SET  # looked up once: members of an enumeration are found slowly
-_STABLE_SINCE = 7  # OffsetFetch v7 carries require_stable
+_NOWHERE: dict[TopicPartition, int] = {}  # shared: only librdkafka fills it
+_POSITION_SET = Kind.POSITION_SET  # bound once: access to a member of an enumeration is slow
+_STABLE_SINCE = 7  # OffsetFetch v7 has require_stable (KIP-447)
 
 
 class Fetcher(ABC):
-    """Positions and their look-up; a subclass knows how records come."""
+    """Positions and their look-up; subclasses fetch the records."""
 
     __slots__ = (
         "_backoff",
@@ -67,48 +67,48 @@ class Fetcher(ABC):
         self._member = member
         #: Partition → the next offset that poll will return.
         self.positions: dict[TopicPartition, int] = {}
-        #: Where partitions began, for a library that commits only what the application was given.
+        #: First positions, for librdkafka, which commits only partitions whose records were delivered.
         self.begun: dict[TopicPartition, int] = _NOWHERE
         self._leaving: set[TopicPartition] = set()  # pending revocation
         self._paused: set[TopicPartition] = set()  # by the application
-        self._held: set[TopicPartition] = set()  # both: nothing of them is fetched or delivered
+        self._held: set[TopicPartition] = set()  # both sets: neither fetched nor delivered
         self._lookup_number = 0
         self._looking_up: frozenset[TopicPartition] = frozenset()
-        self._waiting = False  # a pause after a failed fetch or look-up
-        self._given_up: frozenset[TopicPartition] = frozenset()  # not asked for again while they are owned
-        self._backoff: Backoff | None = None  # while look-ups fail, within one poll
+        self._waiting = False  # in a pause after a failed fetch or look-up
+        self._given_up: frozenset[TopicPartition] = frozenset()  # not looked up again while they are owned
+        self._backoff: Backoff | None = None  # of failed look-ups within one poll
 
-    # -- what records are to a poll -----------------------------------------------------------------------------
+    # -- records for poll ---------------------------------------------------------------------------------------
 
     @abstractmethod
     def has_records(self) -> bool:
-        """Whether a poll would find something to do: records to return, or a fetch that is due."""
+        """Whether a poll has work: records to return, or a fetch to send."""
 
     @abstractmethod
     def take(self) -> tuple[Fetched, ...]:
-        """What poll returns: at most max.poll.records, from the buffer; the next fetches go out meanwhile."""
+        """Return at most max.poll.records from the buffer, and send the next fetches."""
 
     @abstractmethod
     def close(self) -> None:
-        """Give up what is under way."""
+        """Drop buffer and fetches."""
 
-    # -- what is owned ------------------------------------------------------------------------------------------
+    # -- owned partitions ---------------------------------------------------------------------------------------
 
     def stop_delivering(self, partitions: Iterable[TopicPartition]) -> None:
-        """These are about to be given up: neither fetch nor deliver them."""
+        """Stop fetch and delivery of partitions that are about to be given up."""
         self._leaving.update(partitions)
         self._hold()
         self._drop_unwanted()
 
     def pause(self, partition: TopicPartition) -> None:
-        """Neither fetch nor deliver a partition until it is resumed or given up (`KafkaConsumer.pause`)."""
+        """Stop fetch and delivery of a partition until it is resumed or given up (`KafkaConsumer.pause`)."""
         if partition not in self._paused:
             self._paused.add(partition)
             self._hold()
             self._drop_unwanted()
 
     def resume(self, partitions: Iterable[TopicPartition]) -> None:
-        """Go on with paused partitions."""
+        """Resume paused partitions."""
         self._paused.difference_update(partitions)
         self._hold()
         self._drop_unwanted()
@@ -118,7 +118,7 @@ class Fetcher(ABC):
         self._held.update(self._leaving, self._paused)
 
     def ownership_changed(self) -> None:
-        """Forget positions of what is gone; those of what is new are looked up after the callbacks, in `take`."""
+        """Drop positions of partitions given up; `take` looks those of new ones up, after the callbacks."""
         owned = self._member.ownership.owned
         self._leaving.clear()
         self._paused.intersection_update(owned)
@@ -134,59 +134,60 @@ class Fetcher(ABC):
     def _drop_unwanted(self) -> None:
         """Drop buffered records of partitions that are not owned, or about to be given up."""
 
-    # -- what only one of the ways has a use for ------------------------------------------------------------------
+    # -- hooks of single sources ----------------------------------------------------------------------------------
 
     def metadata_came(self) -> None:
-        """The view of topics and leaders was refreshed."""
+        """Handle new metadata."""
         return
 
     def is_busy(self, node: int) -> bool:
-        """Whether a question to this broker would have to wait for a fetch."""
+        """Whether another request to this broker would wait for a fetch."""
         return False
 
     def make_way(self, link: Connection) -> None:
-        """Something is about to be sent on a connection."""
+        """Prepare for a request on a connection."""
         return
 
     def come_back(self) -> None:
-        """Somebody waits for anything to come over a connection."""
+        """Have parked fetches answered: a commit waits for any network event."""
         return
 
     def connection_dropped(self, link: Connection) -> None:
-        """A connection was closed from this side."""
+        """Handle a connection that was closed from this side."""
         return
 
     def counts(self) -> FetchCounts | None:
-        """The fetches this process has sent; None where records do not come by fetches of its own."""
+        """Return the counts of fetches; None where records do not come by fetches of this process."""
         return None
 
     def was_away(self, since_us: int) -> None:
-        """The application was away from `poll` since then for longer than a fetch waits, or the process stood still."""
+        """Count long polls: the application was away from `poll` for longer than one, or the process was paused."""
         return
 
     def go_back(self, partitions: Iterable[TopicPartition]) -> None:
-        """To the committed offsets of these partitions, looked up anew: their records come again.
+        """Return to the committed offsets of these partitions: their records are read again.
 
-        Raises RuntimeError where records are not pulled from brokers.
+        Raises RuntimeError on the light cluster.
         """
         raise RuntimeError("going back to committed offsets needs brokers to pull from (the replicated cluster)")
 
     def leader_epoch(self, partition: TopicPartition) -> int:
-        """The leader epoch of the last record before the position, to be committed with it; -1 when unknown."""
+        """Return the leader epoch of the last record before the position, for commits; -1 if unknown."""
         return NO_EPOCH
 
     def after(self, partition: TopicPartition, offset: int) -> int:
-        """Where the next record is, for an application that has finished the one before `offset`."""
+        """Return the offset to commit when the record before `offset` is finished."""
         return offset
 
     # -- committed offsets --------------------------------------------------------------------------------------
 
     def look_up(self) -> None:
-        """Ask for the committed offsets of owned partitions without a position, once no rebalance is in the works."""
+        """Look up committed offsets of partitions without a position, unless a rebalance is pending."""
         member = self._member
         if len(self.positions) == len(member.ownership.owned) or self._waiting or member.group_comes_first:
             return
         in_order = self._without_position()
+        # aiokafka and sarama request one partition after the other (`group_coordinator.py`, `offset_manager.go`).
         if member.profile.positions.one_by_one:
             in_order = in_order[:1]
         missing = frozenset(in_order)
@@ -206,7 +207,7 @@ class Fetcher(ABC):
         member.coordinator.send(request, partial(self._committed, self._lookup_number))
 
     def _without_position(self) -> list[TopicPartition]:
-        """The owned partitions whose committed offset is not known yet."""
+        """Return the owned partitions without a committed offset or position."""
         return [partition for partition in self._member.ownership.owned if partition not in self.positions]
 
     def _committed(self, number: int, outcome: Outcome) -> None:
@@ -218,6 +219,7 @@ class Fetcher(ABC):
             self._pause_longer()
         elif type(outcome) is OffsetFetchResponse:
             error = error_in(outcome)
+            # aiokafka reads the errors of partitions only, and takes an error of the group for no committed offset.
             if error and self._member.profile.reaction(Api.OFFSET_FETCH, error) is Reaction.OVERLOOK:
                 self._start(tuple([FetchedOffset(partition) for partition in sorted(asked)]))
             elif error:
@@ -229,7 +231,7 @@ class Fetcher(ABC):
         member = self._member
         reaction = member.profile.reaction(Api.OFFSET_FETCH, error)
         if reaction is Reaction.THROW:
-            if member.pace.keeps_coordinator:  # it tells the application, and that is all it does
+            if member.pace.keeps_coordinator:  # librdkafka reports it, and does not repeat it (`rdkafka_assignment.c`)
                 self._given_up = frozenset(self._without_position())
                 if error in (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE):
                     member.coordinator.lost(f"error response {error.name}")
@@ -241,7 +243,7 @@ class Fetcher(ABC):
 
     @abstractmethod
     def _start(self, committed: tuple[FetchedOffset, ...]) -> None:
-        """Begin at the committed offsets; where there is none, as auto.offset.reset says."""
+        """Begin at the committed offsets; without one by auto.offset.reset."""
 
     # -- for the subclasses -------------------------------------------------------------------------------------
 
@@ -259,9 +261,9 @@ class Fetcher(ABC):
         self._wait(self._member.settings.retry_backoff_ms * MS_US)
 
     def _pause_longer(self) -> None:
-        """Wait before the next look-up: the longer, the more have failed within one poll.
+        """Wait before the next look-up, longer after each failure within one poll.
 
-        An application of which it is not said how long it polls does so for short times, again and again.
+        Without a `poll_timeout` the application is taken to poll for short times, so the wait does not grow.
         """
         member = self._member
         if not member.behaviour.poll_timeout:
@@ -272,7 +274,7 @@ class Fetcher(ABC):
         self._wait(self._backoff.next_us())
 
     def poll_begins(self) -> None:
-        """The application polls anew: what failed before is forgotten."""
+        """Forget failures of the last poll."""
         self._backoff = None
 
     def _wait(self, us: int) -> None:
@@ -285,6 +287,6 @@ class Fetcher(ABC):
 
 
 def no_offset(partitions: Iterable[TopicPartition]) -> ClientFailure:
-    """What poll throws where there is neither a committed offset nor a reset policy."""
+    """Return the exception of partitions without a committed offset and reset policy."""
     names = ", ".join(map(str, partitions))
     return ClientFailure("NoOffsetForPartitionException", f"no committed offset for {names}")

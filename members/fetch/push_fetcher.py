@@ -1,14 +1,14 @@
-"""The other model, to compare with: a broker that pushes records as they come, whatever the consumer has room for.
+"""The push model, for comparison: a broker pushes records as they arrive, whether or not the consumer has room.
 
-Kafka's consumers pull: a partition of which something is buffered is not fetched, so a slow consumer holds one piece of
-each partition and the rest waits in the log. Here the broker sends records as soon as they can be read (`pushes.py`),
-whether or not the ones before have arrived, and whether or not the application polls. What the network cannot carry
-waits on the link, in front of whatever else goes there; what the application cannot take stays in the client's memory.
-Past a limit the process is killed, as by a container's memory limit. Nothing of it was committed, so whoever takes the
-partitions over is sent it all again.
+Kafka's consumers pull: a partition with buffered records is not fetched, so a slow consumer holds one piece of each
+partition, and the rest stays in the log. Here the broker sends records as soon as they can be read (`pushes.py`), even
+if earlier ones have not arrived and the application does not poll. Records beyond the network's capacity wait on the
+link, ahead of other traffic; records beyond the application's capacity stay in the client's memory. Past a limit the
+process is killed, as by a container's memory limit. None of those records was committed, so the next owners receive
+all of them again.
 
-It is no client of Kafka's. What was buffered when a partition's leader changes is dropped and pushed again.
-`state.offset` is here where the next record arrives; `positions` is where the application stands, as ever.
+No Kafka client works like this. Buffered records are dropped and pushed again when a partition's leader changes. Here
+`state.offset` is the offset of the next arriving record; `positions` are those of the application, as elsewhere.
 
 Source: Kafka documentation, design: push vs. pull.
 """
@@ -27,11 +27,11 @@ from groupsim.members.interfaces import Fetched
 from groupsim.members.member import Member
 from groupsim.protocol.messages.data import FetchResponse
 
-_MARKS = 8  # the buffer's growth is told at each eighth of the limit
+_MARKS = 8  # an event at each eighth of the limit
 
 
 class PushFetcher(PullFetcher):
-    """A buffer that grows as records come; `overflow` is told once when it holds more than `limit` bytes."""
+    """A buffer that grows as records arrive; `overflow` is called once when it exceeds `limit` bytes."""
 
     __slots__ = ("_bytes", "_limit", "_mark", "_overflow")
 
@@ -40,10 +40,10 @@ class PushFetcher(PullFetcher):
         self._flights = Pushes(member, self._leaders, self._states, self._arrived, self._lost)
         self._limit = limit
         self._overflow = overflow
-        self._bytes = 0  # what has arrived and no poll has finished with
+        self._bytes = 0  # bytes of the buffered pieces
         self._mark = 0
 
-    # -- what arrives -------------------------------------------------------------------------------------------
+    # -- arrivals -----------------------------------------------------------------------------------------------
 
     def _arrived(self, flight: Flight, response: FetchResponse) -> None:
         super()._arrived(flight, response)
@@ -56,12 +56,12 @@ class PushFetcher(PullFetcher):
             self._flights.send()
 
     def _new(self, response: FetchResponse) -> list[Piece]:
-        """The pieces of this response, which are the last of the buffer."""
+        """Return the pieces of this response, which are the last of the buffer."""
         last = list(islice(reversed(self._buffer), len(response.partitions)))
         return [piece for piece in reversed(last) if any(piece.data is data for data in response.partitions)]
 
     def _take_in(self, piece: Piece) -> None:
-        """What does not go on where the piece before ended was sent by a leader of before: it comes again."""
+        """Count a piece; drop one that does not continue the last: an old leader sent it, and it comes again."""
         state = piece.state
         if piece.offset == state.offset:
             state.offset = max(state.offset, piece.data.batches[-1].next_offset)
@@ -71,7 +71,7 @@ class PushFetcher(PullFetcher):
             state.buffered -= 1
 
     def _emit_growth(self) -> None:
-        """At each eighth of the limit once; at the limit the process ends."""
+        """Emit each eighth of the limit once; end the process at the limit."""
         mark = min(self._bytes * _MARKS // self._limit, _MARKS)
         if mark <= self._mark:
             return
@@ -86,7 +86,7 @@ class PushFetcher(PullFetcher):
         self._overflow(f"out of memory: {self._bytes:,} bytes pushed and not handled, the limit is {self._limit:,}")
 
     def _make_ready(self, state: PartitionState) -> None:
-        """Line a partition up for more, whatever is buffered of it."""
+        """Queue a partition for more records, even if some are buffered."""
         if state.state is not FetchState.FETCHING or state.flight is not None:
             return
         if state.not_before_us > self._member.loop.now_us or state.partition in self._held:
@@ -94,7 +94,7 @@ class PushFetcher(PullFetcher):
         self._flights.ready[state.partition] = state
 
     def _look_at_leader(self, state: PartitionState) -> None:
-        """With another leader it goes on from where the application stands: the rest is pushed again."""
+        """Continue with a new leader from the application's position: the rest is pushed again."""
         ahead, before = state.offset, state.leader
         state.offset = self.positions.get(state.partition, ahead)
         super()._look_at_leader(state)
@@ -110,7 +110,7 @@ class PushFetcher(PullFetcher):
         state.buffered = 0
         self._bytes = sum(map(_size, kept))
 
-    # -- what polls take ----------------------------------------------------------------------------------------
+    # -- poll ---------------------------------------------------------------------------------------------------
 
     def _drain(self) -> tuple[Fetched, ...]:
         taken = super()._drain()
@@ -122,7 +122,7 @@ class PushFetcher(PullFetcher):
         self._bytes = sum(map(_size, self._buffer))
 
     def _is_of_use(self, piece: Piece) -> bool:
-        """As in the pulling consumer, with the application's position for the arrivals'."""
+        """Check a piece as when pulling, with the application's position in place of that of arrivals."""
         state, ahead = piece.state, piece.state.offset
         if state.state is not FetchState.FETCHING:
             return False
@@ -137,7 +137,7 @@ class PushFetcher(PullFetcher):
         piece.offset = self.positions[piece.state.partition] = offset
 
     def _adopt(self, state: PartitionState) -> None:
-        """A position was found or checked: the application's own stays while something is buffered for it."""
+        """Apply a position; the application's own stays while records are buffered."""
         if not state.buffered or state.partition not in self.positions:
             self.positions[state.partition] = state.offset
         self._make_ready(state)

@@ -1,15 +1,15 @@
-"""Fetches of the push model: a broker that has been asked once goes on by itself.
+"""Fetches of the push model: a broker continues without further requests.
 
-The consumer sends one Fetch to each broker that leads something of its. When the broker has answered it, it has the
-next one, from where the answer ends, at once: that one has not come over the network, and does not wait for the answer
-to arrive. So whatever can be read goes out as it comes, and what a slow link cannot carry waits there, without a limit.
+The consumer sends one Fetch to each leader of its partitions. When the broker has answered it, the next one starts at
+the broker at once, from the end of that answer: it does not cross the network, and does not wait for the answer to
+arrive. So records leave as soon as they can be read, and a slow link queues them without a limit.
 
     Fetch ──> answered: records on their way ──> `went_out`: the Fetch after it ──> answered: … ──> …
-                                └──> arrive, one after the other, in the order in which they went out
+                                └──> arrive in the order they were sent
 
-What the consumer wants more (a partition that it was given) the broker knows by the next answer, which comes after
-fetch.max.wait.ms at the latest, and what it wants no longer is left out then. A partition that was refused is left out
-until the consumer lines it up again. Nothing else is sent on the connection (`members.links.PUSHED`).
+With the next answer, after fetch.max.wait.ms at the latest, the broker learns which partitions the consumer has added
+and dropped. A refused partition is left out until the consumer queues it again. The connection carries nothing else
+(`members.links.PUSHED`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Pushes(Flights):
-    """What the brokers push to one process: of each broker the fetch in its hands, and the answers on their way."""
+    """The pushed fetches of one process: the one at each broker, and the answers on their way."""
 
     __slots__ = ("_states", "_under_way")
 
@@ -48,7 +48,7 @@ class Pushes(Flights):
         self._under_way: dict[Flight, None] = {}
 
     def is_busy(self, node: int) -> bool:
-        """No question waits for what is pushed: it goes on another connection."""
+        """Return False: pushed records have a connection of their own."""
         return False
 
     # -- sending ------------------------------------------------------------------------------------------------
@@ -70,7 +70,7 @@ class Pushes(Flights):
     def _take_off(
         self, node: int, link: Pushing, states: list[PartitionState], asked: tuple[FetchPartition, ...]
     ) -> tuple[Flight, FetchRequest]:
-        """A flight, and its request, for these partitions."""
+        """Return a flight and its request for these partitions."""
         flight = Flight(node, link, states, None, self._member.loop.now_us)
         flight.asked = asked
         for state in states:
@@ -82,7 +82,7 @@ class Pushes(Flights):
         return flight, self._request(asked, pushes=partial(self._went_out, flight))
 
     def _went_out(self, flight: Flight, request: FetchRequest, response: FetchResponse) -> None:
-        """The broker has answered: it goes on with what it was asked for, from where the answer ends."""
+        """Start the next fetch at the broker, from the end of the answer it has sent."""
         if self._by_node.get(flight.node) is not flight:
             return
         link = cast("Pushing", flight.link)
@@ -101,11 +101,11 @@ class Pushes(Flights):
             link.follow(request, partial(self._answered, after), self._member.request_timeout_us)
 
     def _goes_on(self, flight: Flight, state: PartitionState, data: PartitionData) -> bool:
-        """Whether the consumer still wants a partition from where the broker stands."""
+        """Whether the consumer still wants a partition from the broker's position."""
         wanted = state.flight is flight and self._states.get(state.partition) is state
         return wanted and not data.error and state.state is FetchState.FETCHING
 
-    # -- arriving -----------------------------------------------------------------------------------------------
+    # -- arrivals -----------------------------------------------------------------------------------------------
 
     def _answered(self, flight: Flight, outcome: Outcome) -> None:
         if flight not in self._under_way:
@@ -126,6 +126,6 @@ class Pushes(Flights):
         self._on_lost(flight)
 
     def close(self) -> None:
-        """Forget all of them."""
+        """Drop all fetches."""
         super().close()
         self._under_way.clear()

@@ -1,7 +1,7 @@
-"""What a pulling consumer does when a broker refuses to serve a partition.
+"""A pulling consumer's reactions to a refused partition of a Fetch.
 
-Most refusals mean that somebody's view of the cluster is old: metadata is refreshed and the partition asked for again.
-An offset out of range is void, unless it was asked of a follower, which may be behind: then the leader is asked.
+Most refusals mean outdated metadata: they are refreshed, and the partition is fetched again. An offset out of range is
+reset, unless a follower refused it, which may be behind: then the leader is asked.
 
 Source: `FetchCollector.handleInitializeErrors`.
 """
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _E = ErrorCode
 
 NAMES_LEADER: Final = frozenset({_E.NOT_LEADER_OR_FOLLOWER, _E.FENCED_LEADER_EPOCH})
-"""The refusals that may say who leads instead."""
+"""Refusals that may name the leader (KIP-951)."""
 
 _OLD_VIEW = frozenset(
     {
@@ -44,7 +44,7 @@ class Refused(Protocol):
 
 
 def handle(fetcher: Refused, member: Member, state: PartitionState, error: ErrorCode, offset: int) -> None:
-    """Deal with the refusal of a fetch at an offset."""
+    """React to the refusal of a fetch at an offset."""
     if error in _OLD_VIEW:
         state.preferred = NO_REPLICA
         fetcher.wait(state)
@@ -59,9 +59,11 @@ def handle(fetcher: Refused, member: Member, state: PartitionState, error: Error
 
 
 def _out_of_range(fetcher: Refused, member: Member, state: PartitionState, offset: int) -> None:
+    # A follower may lag behind: `handleInitializeErrors` clears the preferred replica, and asks the leader (KIP-392).
     if state.preferred != NO_REPLICA:
         state.preferred = NO_REPLICA
         return
+    # The position has moved since the fetch was sent: a stale answer.
     if state.offset != offset:
         return
     problem = f"Fetch position {offset} is out of range for partition {state.partition}"

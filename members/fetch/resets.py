@@ -1,7 +1,7 @@
-"""auto.offset.reset: the offset to begin at, from the leader's ends of the log (ListOffsets).
+"""auto.offset.reset: the first position by ListOffsets from the leader.
 
-`earliest` and `latest` are the log's ends (`latest` under read_committed is the last stable offset); `by_duration:PT1H`
-(KIP-1106) is the first record not older than that, or the end when there is none.
+`earliest` and `latest` are the ends of the log (`latest` under read_committed is the last stable offset).
+`by_duration:PT1H` (KIP-1106) is the first record not older than that, or the log end without one.
 
 Source: `OffsetFetcher.resetPositionsAsync`, `OffsetFetcherUtils.handleListOffsetResponse`.
 """
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class Resets:
-    """The partitions that wait for an end of their log."""
+    """The partitions that wait for an offset by the reset policy."""
 
     __slots__ = ("_found", "_isolation", "_leaders", "_member", "_states")
 
@@ -54,7 +54,7 @@ class Resets:
         self._found = found
 
     def send(self) -> None:
-        """Ask for all that may be asked for now."""
+        """Request the offsets that are due."""
         due = lookups.due(self._member, self._states.values(), FetchState.AWAIT_RESET)
         grouped = lookups.by_leader(self._member, due, lambda state: self._leaders.of(state.partition).leader)
         for node, states in grouped.items():
@@ -88,7 +88,7 @@ class Resets:
         self._member.wake.set()
 
     def _settled(self, state: PartitionState, entry: OffsetListed | None) -> bool:
-        """Take one answer; False when the question has to be asked again."""
+        """Apply one answer; False if it has to be requested again."""
         if entry is None:
             return False
         if entry.error:

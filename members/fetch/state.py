@@ -1,15 +1,15 @@
-"""One owned partition of a pulling consumer: its position, and what has to happen before it can be fetched.
+"""One owned partition of a pulling consumer: its position, and its fetch state.
 
-A position is an offset, the leader epoch of the record before it, and the leader it was found valid with. The states
+A position is an offset, the leader epoch of the record before it, and the leader that validated it. The states
 are Kafka's `SubscriptionState.FetchStates`:
 
     INITIALIZING ── committed offset ──> FETCHING, or AWAIT_VALIDATION when the offset has an epoch to check
-         └──────── there is none ──────> AWAIT_RESET ── the log's end or beginning ──> FETCHING
-    FETCHING ───── new leader ─────────> AWAIT_VALIDATION ── nothing was cut ──> FETCHING
-         │                                    └── cut: back to where the logs part, or ──> AWAIT_RESET
+         └──────── none ───────────────> AWAIT_RESET ── offset by the reset policy ──> FETCHING
+    FETCHING ───── new leader ─────────> AWAIT_VALIDATION ── not truncated ──> FETCHING
+         │                                    └── truncated: to where the logs diverge, or ──> AWAIT_RESET
          └──────── out of range ───────> AWAIT_RESET
 
-Without an epoch on either side there is nothing to check: validation is passed over (KIP-320).
+Validation is skipped without an epoch on either side (KIP-320).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ NO_REPLICA: Final = -1
 
 
 class FetchState(Enum):
-    """What a partition waits for."""
+    """State of a partition (`SubscriptionState.FetchStates`)."""
 
     INITIALIZING = auto()
     FETCHING = auto()
@@ -39,7 +39,7 @@ class FetchState(Enum):
 
 
 class PartitionState:
-    """One owned partition, from the assignment to its end."""
+    """One owned partition, while it is assigned."""
 
     __slots__ = (
         "buffered",
@@ -63,26 +63,26 @@ class PartitionState:
         self.state = FetchState.INITIALIZING
         self.offset = NO_OFFSET
         self.epoch = NO_EPOCH  # of the last record before `offset`
-        self.leader: LeaderIs = NO_LEADER  # with which the position is, or is to be, valid
-        self.not_before_us = 0  # the next attempt of whatever it waits for
-        self.flight: Flight | None = None  # the fetch that asks for it
-        self.buffered = 0  # fetched pieces that no poll has taken yet
+        self.leader: LeaderIs = NO_LEADER  # the leader that validates the position
+        self.not_before_us = 0  # time of the next attempt at what the state waits for
+        self.flight: Flight | None = None  # the fetch in flight that includes it
+        self.buffered = 0  # fetched pieces in the buffer
         self.preferred = NO_REPLICA  # a replica closer than the leader (KIP-392)
         self.preferred_until_us = 0
         self.refusals = 0  # in a row
         self.returned = NO_OFFSET  # the offset after the last record that poll returned
-        self.nothing_so_young = False  # a reset by duration found no record
-        self.why = "reset"  # what to tell of the position when it is found
+        self.nothing_so_young = False  # by_duration found no record
+        self.why = "reset"  # reason in the event of the next position
 
     def seek(self, offset: int, epoch: int, leader: LeaderIs, *, can_validate: bool) -> None:
-        """Go on at an offset; with an epoch on both sides it is checked first."""
+        """Continue at an offset; with an epoch on both sides it is validated first."""
         self.offset, self.epoch, self.leader = offset, epoch, leader
         self.not_before_us = 0
         check = can_validate and epoch != NO_EPOCH and leader.epoch != NO_EPOCH
         self.state = FetchState.AWAIT_VALIDATION if check else FetchState.FETCHING
 
     def leader_changed(self, leader: LeaderIs, *, can_validate: bool) -> bool:
-        """Metadata names a leader: when it is another, the position has to be looked at again; True then."""
+        """Apply the leader that metadata name; True if it is new, and the position may need validation."""
         if (
             self.state in (FetchState.INITIALIZING, FetchState.AWAIT_RESET)
             or leader.leader < 0
@@ -95,12 +95,12 @@ class PartitionState:
         return True
 
     def validated(self) -> None:
-        """Nothing was cut before the position."""
+        """Resume fetching: the log was not truncated before the position."""
         self.state = FetchState.FETCHING
         self.not_before_us = 0
 
     def reset(self, why: str = "reset") -> None:
-        """The position is void: one by the reset policy has to be found."""
+        """Drop the position; the reset policy has to find one."""
         self.state = FetchState.AWAIT_RESET
         self.offset, self.epoch = NO_OFFSET, NO_EPOCH
         self.not_before_us = 0
@@ -108,7 +108,7 @@ class PartitionState:
 
 
 class Flight:
-    """One Fetch under way."""
+    """One Fetch in flight."""
 
     __slots__ = ("asked", "link", "node", "renew", "sent_us", "skipped", "states")
 
@@ -123,7 +123,7 @@ class Flight:
         self.node = node
         self.link = link
         self.states = states
-        self.renew = renew  # None: it comes back by itself
+        self.renew = renew  # None: an ordinary long poll
         self.sent_us = sent_us
-        self.skipped = 0  # long polls that it would have stood for while the application was away
+        self.skipped = 0  # long polls that were not sent while the application was away
         self.asked: tuple[FetchPartition, ...] = ()

@@ -1,8 +1,8 @@
-"""Was the log cut before this position? Asked of a new leader before anything is fetched from it (KIP-320).
+"""Validation of positions with a new leader, before anything is fetched from it (KIP-320).
 
-The leader is told the epoch of the last record before the position and says where that epoch ends in its log
-(OffsetForLeaderEpoch). If it ends before the position, records this consumer has seen are gone: with a reset policy it
-goes back to where the logs part, without one the application is told (LogTruncationException).
+The consumer sends the epoch of the last record before the position; the leader returns the end of that epoch in its log
+(OffsetForLeaderEpoch). An end before the position means that records this consumer has read were truncated. With a
+reset policy it returns to where the logs diverge; without one poll throws LogTruncationException.
 
 Source: `OffsetFetcher.validatePositionsAsync`, `SubscriptionState.maybeCompleteValidation`,
 `OffsetsForLeaderEpochUtils.handleResponse`.
@@ -32,14 +32,14 @@ from groupsim.protocol.messages.group import NO_EPOCH, NO_OFFSET, Api, TopicPart
 if TYPE_CHECKING:
     from groupsim.members.member import Member
 
-_USABLE_SINCE = 3  # before, it took a permission that consumers do not have (KIP-320)
+_USABLE_SINCE = 3  # earlier versions need a cluster permission (KIP-320)
 
 Asked = Mapping[TopicPartition, tuple[int, int, LeaderIs]]
-"""The positions as they were when the question was sent."""
+"""The positions when the request was sent."""
 
 
 def can_validate(member: Member) -> bool:
-    """Whether this library and these brokers can check positions at all."""
+    """Whether library and brokers can validate positions."""
     newest = member.profile.versions.get(Api.OFFSET_FOR_LEADER_EPOCH)
     if newest is None:
         return False
@@ -50,7 +50,7 @@ def can_validate(member: Member) -> bool:
 
 
 class Validations:
-    """The partitions whose positions have to be checked."""
+    """The partitions whose positions wait for validation."""
 
     __slots__ = ("_member", "_states", "_valid")
 
@@ -59,10 +59,10 @@ class Validations:
     ) -> None:
         self._member = member
         self._states = states
-        self._valid = valid  # (state, reason): None when nothing has changed
+        self._valid = valid  # (state, reason); the reason is None if the position has not moved
 
     def send(self) -> None:
-        """Ask for all that may be asked for now."""
+        """Request the validations that are due."""
         due = lookups.due(self._member, self._states.values(), FetchState.AWAIT_VALIDATION)
         for node, states in lookups.by_leader(self._member, due, lambda state: state.leader.leader).items():
             asked = tuple(EpochAsked(state.partition, state.epoch, state.leader.epoch) for state in states)

@@ -2,22 +2,22 @@
 
 Where to read:
 
-    producer      the producer that scenarios and users hold
-    process       one life of it: its parts, and the application
+    producer      the public object, which scenarios and users hold
+    process       one process: its parts, and the application
     load          what the application sends
-    sources       from a load to records in queues
+    sources       records from a load, for the queues
     traffic       records by integer arithmetic, without an event for each
-    queues         batches, one queue per partition
-    partitioners  which partition a record goes to
-    sizes         what records take in bytes
-    sender        Produce requests, and what comes of them
-    reactions     what is done about each error, as data
+    accumulator   batches, one queue per partition
+    partitioners  the partition of a record
+    sizes         sizes of records and batches in bytes
+    sender        Produce requests and their answers
+    reactions     reactions to errors, as data
     identity      producer id, epoch, sequences
     transactions  an identity with a transactional id
     eos           consume, transform, produce in one transaction
     wires         connections to brokers
-    topics        metadata: who leads which partition
+    topics        metadata: partition leaders
     settings      properties as typed settings
-    keys          every key of Kafka's producer
-    failures      records that are given up
+    keys          the table of Kafka's producer keys
+    failures      records that fail
 """

@@ -1,15 +1,15 @@
 """The producer's batches, one queue per partition: `RecordAccumulator` with its buffer pool.
 
-Records wait in batches, batches in the queue's queue, until the sender takes the first one. A queue says two instants:
-`due_us`, from when on it has something to send, and `ready_us`, from when on that is a reason to send (the batch is
-full, has lingered, or is a retry). Once one queue of a broker is ready, the request takes along what is due in all of
-them: so does Java, and so a slow queue rides with a fast one.
+Records wait in batches, batches in the queue of their partition, until the sender takes the first one. A queue has two
+instants: `due_us`, from which it has something to send, and `ready_us`, from which that is a reason to send (the batch
+is full, has lingered, or is a retry). Once one queue of a broker is ready, the request includes what is due in all of
+them, as in Java (`drainBatchesForOneNode`), so slow queues are sent along with fast ones.
 
-A queue that gets a steady share of a load (`Share`) has no batch until somebody looks: how many records have come
-follows from the clock. Then `catch_up` makes batches of them as they would have been made.
+A queue with a steady share of a load (`Share`) has no batch until one is needed: the clock determines how many records
+have come. `catch_up` then makes the batches that would have been made.
 
-`buffer.memory` is taken by whole batches (`batch.size`, or a larger record's size) and given back when a batch is
-settled. When there is none left the application is held up.
+A batch takes `batch.size` of `buffer.memory`, or the size of a larger record, and returns it when it is settled. The
+application waits in `send` while there is not enough.
 
 Source: `RecordAccumulator`, `ProducerBatch`, `BufferPool`.
 """
@@ -52,7 +52,7 @@ class Pool:
         self.free = size
 
     def reserve(self, size: int) -> bool:
-        """Take so many bytes; False, and nothing happens, when there are fewer."""
+        """Take so many bytes; False, without effect, if there are fewer."""
         if size > self.free:
             return False
         self.free -= size
@@ -60,7 +60,7 @@ class Pool:
 
 
 class ProducerBatch:
-    """One batch on its way: open, waiting, in flight or settled. `sequence` is given when it is first sent."""
+    """One batch: open, waiting, in flight or settled. It gets its `sequence` when it is first sent."""
 
     __slots__ = (
         "attempts",
@@ -88,7 +88,7 @@ class ProducerBatch:
         self.reserved = reserved
         self.count = 0
         self.size = HEADER_BYTES
-        self.value_length = self.key_length = -2  # of all records so far, when they are alike
+        self.value_length = self.key_length = -2  # common lengths of its records, if they are equal
         self.records: list[LogRecord] | None = None
         self.attempts = 0
         self.not_before_us = 0
@@ -97,7 +97,7 @@ class ProducerBatch:
         self.on_settled: list[Callable[[ErrorCode | None, int], None]] | None = None
 
     def batch(self, *, transactional: bool) -> Batch:
-        """The batch as the request carries it."""
+        """Return the batch for a request."""
         first, last = timestamp_ms(self.created_us), timestamp_ms(self.last_us)
         if self.records is None:
             self.size = self._counted(last - first)
@@ -116,7 +116,7 @@ class ProducerBatch:
         )
 
     def _counted(self, span_ms: int) -> int:
-        """The size of a counted batch, such that equal records without keys can be written with it."""
+        """Return the size of a counted batch, to which equal records without keys can be encoded."""
         if self.key_length == -1 and self.value_length >= 0:
             return counted_size(self.count, self.value_length, span_ms)
         if self.count > 1:
@@ -127,11 +127,11 @@ class ProducerBatch:
         return counted_size(1, value, span_ms)
 
     def next_sequence(self) -> int:
-        """The sequence that follows its last record's; Java's wraps to 0."""
+        """Return the sequence after its last record; it wraps to 0 (`DefaultRecordBatch.incrementSequence`)."""
         return (self.sequence + self.count) % _SEQUENCES
 
     def halves(self) -> list[ProducerBatch]:
-        """Two batches of half the records each, in order: what a broker that calls it too large may take."""
+        """Return two batches of half the records, for MESSAGE_TOO_LARGE (`RecordAccumulator.splitAndReenqueue`)."""
         made, start = [], 0
         for count in (self.count - self.count // 2, self.count // 2):
             part = ProducerBatch(self.queue, self.created_us, 0)
@@ -149,7 +149,7 @@ class ProducerBatch:
 
 
 class Share:
-    """A steady share of a load: record `taken` is the next one that has not been put into a batch."""
+    """A steady share of a load; record `taken` is the first one outside a batch."""
 
     __slots__ = ("capacity", "due_us", "full_us", "number", "taken", "traffic", "value_length")
 
@@ -163,7 +163,7 @@ class Share:
         self.look()
 
     def look(self) -> None:
-        """When the next record comes, and when so many have come that they fill a batch."""
+        """Compute when the next record comes, and when enough have come to fill a batch."""
         due = self.traffic.due_us(self.number, self.taken)
         self.due_us = NEVER if due is None else due
         if due is not None and self.capacity > 1:
@@ -172,7 +172,7 @@ class Share:
 
 
 class PartitionQueue:
-    """One partition's batches."""
+    """The batches of one partition."""
 
     __slots__ = (
         "acked_offset",
@@ -209,12 +209,12 @@ class PartitionQueue:
         refuse: Callable[[PartitionQueue, int, int], None],
     ) -> None:
         self.partition = partition
-        self.largest = largest  # bytes of a record as `send` reckons them; what is larger is never put into a batch
-        self.refuse = refuse  # told of those: this queue, bytes of each, how many
+        self.largest = largest  # bytes of the largest record, as `send` estimates them
+        self.refuse = refuse  # called for larger records: this queue, bytes of each, how many
         self.batch_size = batch_size
         self.linger_us = linger_us
         self.pool = pool
-        self.in_order = in_order  # idempotent: a retry goes out alone, before anything new
+        self.in_order = in_order  # idempotent: a retry is sent alone, before new batches
         self.node = -1
         self.batches: deque[ProducerBatch] = deque()
         self.in_flight: list[ProducerBatch] = []
@@ -224,10 +224,10 @@ class PartitionQueue:
         self.producer_id, self.producer_epoch, self.next_sequence = NO_PRODUCER, -1, 0
         self.acked_sequence, self.acked_offset = NO_SEQUENCE, -1
 
-    # --- records come ----------------------------------------------------------------------------------------
+    # --- appending -------------------------------------------------------------------------------------------
 
     def append(self, count: int, value_length: int, first_us: int, last_us: int) -> int:
-        """Put equal records without keys into batches; returns how many, fewer when memory is out."""
+        """Append equal records without keys; return how many, fewer when memory is exhausted."""
         size = serialized_bytes(-1, value_length)
         if size > self.largest:
             self.refuse(self, size, count)
@@ -248,7 +248,7 @@ class PartitionQueue:
         return count - left
 
     def append_record(self, key: bytes | None, value_length: int, now_us: int, content: bytes | bool | None) -> bool:
-        """Put one record into a batch; False when memory is out. `content` False: only its size counts."""
+        """Append one record; False when memory is exhausted. With `content` False only its size counts."""
         key_length = -1 if key is None else len(key)
         size = serialized_bytes(key_length, value_length)
         if size > self.largest:
@@ -277,7 +277,7 @@ class PartitionQueue:
         return True
 
     def _open(self, value_length: int, fits: int) -> ProducerBatch | None:
-        """The last batch, when it takes more records of this size."""
+        """Return the last batch, if it takes more records of this size."""
         if not self.batches:
             return None
         last = self.batches[-1]
@@ -294,7 +294,7 @@ class PartitionQueue:
         return batch
 
     def catch_up(self, now_us: int, *, accepted_us: int = 0) -> None:
-        """Make batches of what has come of its share. `accepted_us`: the application was held up until then."""
+        """Batch the records of its share that have come; `accepted_us` is the end of a wait in `send`."""
         share = self.share
         if share is None or share.due_us > now_us or self.wants_memory:
             return
@@ -304,10 +304,10 @@ class PartitionQueue:
         share.taken += self.append(count, share.value_length, first_us, last_us)
         share.look()
 
-    # --- batches go ------------------------------------------------------------------------------------------
+    # --- draining --------------------------------------------------------------------------------------------
 
     def look(self, now_us: int) -> None:
-        """Work out `due_us` and `ready_us` anew, after anything has changed."""
+        """Compute `due_us` and `ready_us` after any change."""
         if not self.batches:
             self._look_at_share()
             return
@@ -332,7 +332,10 @@ class PartitionQueue:
         self.ready_us = min(share.due_us + (0 if self.flush else self.linger_us), share.full_us)
 
     def _must_wait(self, head: ProducerBatch) -> bool:
-        """A retry goes out only when nothing before it is in flight, so that it cannot come out of order again."""
+        """Whether a retry has to wait for earlier batches in flight, to arrive in order.
+
+        As in `RecordAccumulator.shouldStopDrainBatchesForPartition`.
+        """
         if not self.in_order or head.sequence == NO_SEQUENCE:
             return False
         return any(_before(batch.sequence, head.sequence) for batch in self.in_flight)
@@ -343,7 +346,7 @@ class PartitionQueue:
         return batch.size + record_bytes(batch.count, -1, 0) > self.batch_size
 
     def take(self, now_us: int) -> ProducerBatch | None:
-        """The first batch, for a request; it is in flight from now on. None when there is nothing to send."""
+        """Take the first batch for a request; None when there is nothing to send."""
         if self.share is not None:
             self.catch_up(now_us)
         if not self.batches:
@@ -354,7 +357,7 @@ class PartitionQueue:
         return batch
 
     def put_back(self, batch: ProducerBatch) -> None:
-        """A batch is to be sent again: with a sequence to its place in order, else to the front (Java's way)."""
+        """Queue a batch again: with a sequence in order (`insertInSequenceOrder`), else at the front."""
         if batch.sequence == NO_SEQUENCE:
             self.batches.appendleft(batch)
             return
@@ -366,7 +369,7 @@ class PartitionQueue:
         self.batches.insert(place, batch)
 
     def settle(self, batch: ProducerBatch) -> None:
-        """A batch has come to its end: give its memory back."""
+        """End a batch, and return its memory."""
         batch.settled = True
         self.pool.free += batch.reserved
         batch.reserved = 0
@@ -375,10 +378,10 @@ class PartitionQueue:
 
     @property
     def unsettled(self) -> bool:
-        """Whether anything waits or is in flight."""
+        """Whether a batch waits or is in flight."""
         return bool(self.batches or self.in_flight)
 
 
 def _before(one: int, other: int) -> bool:
-    """Whether a sequence comes before another, across the wrap."""
+    """Whether a sequence precedes another, modulo the wrap."""
     return (other - one) % _SEQUENCES < _SEQUENCES // 2 and one != other

@@ -1,14 +1,12 @@
 """Exactly once: consume, transform, produce, and commit the offsets in the same transaction.
 
-`ExactlyOnce` is what such an application does with the records of one poll: begin, send the outputs, send the offsets
-with the consumer's own group metadata (so that a member that was expelled cannot commit, KIP-447), commit. When
-anything of it fails it aborts, and the consumer goes back to where it was: the records come again. When the producer is
-fenced there is no going on, and the application closes.
+`ExactlyOnce` handles the records of one poll: begin, send the outputs, send the offsets with the consumer's group
+metadata (so that an expelled member cannot commit, KIP-447), commit. After a failure it aborts, and the consumer
+returns to the committed offsets and reads the records again. After fencing the application closes.
 
-It needs one hook of the consumer: between processing the records of a poll and polling again it awaits this object,
-and by the answer it goes on, goes back, or ends. While it waits it does not poll, so no rebalance can take a partition
-away in the middle; `transaction.timeout.ms` and the session timeout bound what a member that hangs can hold up. Offsets
-must not be committed otherwise: `enable.auto.commit=false`.
+The consumer awaits this object between two polls, and continues, returns or ends by the result. It does not poll
+meanwhile, so no rebalance takes a partition away in the middle; `transaction.timeout.ms` and the session timeout bound
+the delay by a member that hangs. No other commits are allowed: `enable.auto.commit=false`.
 
 Source: `ExactlyOnceMessageProcessor` of Kafka's examples; KIP-98, KIP-447.
 """
@@ -33,7 +31,7 @@ if TYPE_CHECKING:
 
 @frozen
 class Output:
-    """What becomes of each record: one of so many bytes, to this topic; to the same partition when `same_partition`."""
+    """The output for each record: one record of `value_bytes` to `topic`, `same_partition` or by partitioner."""
 
     topic: str
     value_bytes: int = 100
@@ -41,17 +39,17 @@ class Output:
 
 
 class ExactlyOnce:
-    """The transactional half of a consume-transform-produce application. Start the producer before the first poll."""
+    """The transactions of a consume-transform-produce application. Start the producer before the first poll."""
 
     def __init__(self, loop: EventLoop, producer: Producer, output: Output) -> None:
         self._loop = loop
         self._producer = producer
         self._output = output
-        #: Transactions committed and aborted so far.
+        #: Numbers of committed and aborted transactions.
         self.committed = self.aborted = 0
 
     async def __call__(self, records: Sequence[Fetched], group: GroupMetadata) -> Verdict:
-        """Handle the records of one poll in a transaction of their own."""
+        """Handle the records of one poll in one transaction."""
         if not self._producer.running:
             return Verdict.END
         transaction = self._producer.transaction
@@ -87,12 +85,12 @@ class ExactlyOnce:
         return not self._producer.running or transaction.state is TxnState.FATAL_ERROR
 
     async def _ready(self, transaction: Transaction) -> bool:
-        """Wait for the producer's id; False when the producer ended meanwhile."""
+        """Wait for the producer's id; False if the producer ended."""
         await self._done(lambda on_done: transaction.when_ready(lambda: on_done(None)))
         return self._producer.running and transaction.state is TxnState.READY
 
     async def _done(self, ask: Callable[[Callable[[ErrorCode | None], None]], None]) -> ErrorCode | None:
-        """Ask for something and wait until it is done or the producer has ended; the error, if any."""
+        """Call `ask` and wait until it is done or the producer has ended; return the error, if any."""
         results: list[ErrorCode | None] = []
         flag = self._loop.event()
 
@@ -107,6 +105,6 @@ class ExactlyOnce:
 
 
 def _offsets(records: Sequence[Fetched]) -> tuple[OffsetInTxn, ...]:
-    """Where the next poll begins: one past the last record of each partition."""
+    """Return the position after the last record of each partition."""
     ends = {found.partition: found.base + found.count for found in records}
     return tuple(OffsetInTxn(partition, offset) for partition, offset in ends.items())

@@ -1,7 +1,7 @@
-"""Records that a producer gives up: the trace is told how many, of which partition, and why.
+"""Records that a producer could not send: an event with their number, partition and reason.
 
-`send` itself throws for a record that could never go out, because it is larger than `max.request.size` or than all of
-`buffer.memory`; no broker is asked. Everything else that fails had been accepted first.
+`send` itself throws for a record larger than `max.request.size` or than all of `buffer.memory`; no broker is asked. All
+other records that fail had been accepted before.
 
 Source: `KafkaProducer.ensureValidRecordSize`.
 """
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from groupsim.members.producer.settings import ProducerSettings
 
 LATE_US = 1_000_000
-"""How long `send` waits before the trace has a warning, in µs."""
-TOO_LARGE = "RecordTooLargeException"  # the producer's own: an exception, no broker's error
+"""Wait in `send` after which a warning is emitted, in µs."""
+TOO_LARGE = "RecordTooLargeException"  # the producer's own exception, not an error code
 
 
 class Failures:
-    """What one life of a producer gave up; `count` in records."""
+    """The failed records of one process; `count` is their number."""
 
     def __init__(self, loop: EventLoop, host: str, settings: ProducerSettings) -> None:
         self.count = 0
@@ -35,11 +35,11 @@ class Failures:
 
     @property
     def largest(self) -> int:
-        """Bytes of the largest record that `send` takes, as `sizes.serialized_bytes` reckons them."""
+        """Bytes of the largest record that `send` accepts, by `sizes.serialized_bytes`."""
         return min(self._settings.max_request_size, self._settings.buffer_memory)
 
     def emit(self, partition: TopicPartition, error: ErrorCode | str, count: int, reason: str | None) -> None:
-        """So many records are given up; a partition of -1 stands for none."""
+        """Emit failed records; partition -1 means none."""
         self.count += count
         self._loop.trace.emit(
             Kind.PRODUCE_FAILED,
@@ -52,14 +52,14 @@ class Failures:
         )
 
     def too_large(self, partition: TopicPartition, size: int, count: int) -> None:
-        """`send` threw for so many records of `size` bytes each."""
+        """Emit records of `size` bytes each that `send` refused."""
         setting, most = "max.request.size", self._settings.max_request_size
         if size <= most:
             setting, most = "buffer.memory", self._settings.buffer_memory
         self.emit(partition, TOO_LARGE, count, f"{size} bytes when serialized, more than {setting} ({most})")
 
     def late(self, since_us: int, held_us: int) -> None:
-        """Warn once in a life that `send`, held up since `held_us`, still is since `since_us`: no rate is kept."""
+        """Warn once per process that `send` still waits (since `held_us`), so its rate is not kept."""
         if held_us == since_us and not self._late:
             self._late = True
             reason = "send has waited for 1 s, for buffer.memory or metadata: records leave later than their rate says"
@@ -67,7 +67,7 @@ class Failures:
 
 
 def why_fatal(error: ErrorCode) -> str:
-    """What an error that ends a producer means for it."""
+    """Return the explanation of an error that ends a producer."""
     if error is ErrorCode.INVALID_TRANSACTION_TIMEOUT:
         return "transaction.timeout.ms is above the brokers' transaction.max.timeout.ms"
     return "there is a newer producer with this transactional id, or the id is no longer known"

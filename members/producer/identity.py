@@ -1,16 +1,16 @@
-"""Who the producer is to the brokers: producer id, epoch, and the sequences of each partition.
+"""The producer's identity to brokers: producer id, epoch, and the sequences of each partition.
 
-Three kinds stand behind one small face, which the sender asks before and after each batch:
+Three kinds have one interface, which the sender calls before and after each batch:
 
-* `NoProducerId`: no idempotence; a retry may write records twice, and (with several requests in flight) out of order;
-* `Idempotent`: an id from any broker; sequences per partition let the leader drop what it has already;
-* `transactions.Transaction`: an id that belongs to a transactional id, fenced by its epoch.
+* `NoProducerId`: no idempotence; a retry may duplicate records, and reorder them with several requests in flight;
+* `Idempotent`: an id from any broker; sequences per partition let the leader drop duplicates;
+* `transactions.Transaction`: the id of a transactional id, fenced by its epoch.
 
-When a leader has lost track (OUT_OF_ORDER_SEQUENCE_NUMBER of the very next batch, UNKNOWN_PRODUCER_ID) an idempotent
-producer raises its own epoch and begins the partition's sequences at 0, in-flight batches included; other partitions
-change over when nothing of theirs is in flight. When a batch that was sent expires, nobody knows whether it was
-written: no new batch gets a sequence before all that have one are settled, and only a gap that is left then raises the
-epoch. (To raise it at once would write those behind it a second time.)
+When a leader has lost its producer state (OUT_OF_ORDER_SEQUENCE_NUMBER for the very next batch, UNKNOWN_PRODUCER_ID) an
+idempotent producer bumps its epoch, and restarts the partition's sequences at 0, including those of batches in flight;
+other partitions switch when they have nothing in flight. The fate of a sent batch that expires is unknown: no new batch
+gets a sequence until all that have one are settled, and only a remaining gap bumps the epoch. An immediate bump would
+duplicate the batches behind it.
 
 Source: `TransactionManager.canRetry`, `bumpIdempotentProducerEpoch`, `maybeUpdateProducerIdAndEpoch`,
 `maybeResolveSequences`; KIP-360.
@@ -38,35 +38,35 @@ LARGEST_EPOCH = 2**15 - 1
 
 
 class NoProducerId:
-    """No producer id: every batch may go, every retriable error is retried."""
+    """No producer id: every batch may be sent, every retriable error is retried."""
 
     transactional = False
     transactional_id: str | None = None
 
     def start(self) -> None:
-        """Nothing to ask for."""
+        """Do nothing: there is no id to request."""
 
     def admits(self, queue: PartitionQueue) -> bool:
         """Whether batches of this partition may be sent now."""
         return True
 
     def stamp(self, queue: PartitionQueue, batch: ProducerBatch) -> bool:
-        """Give a batch id and sequence; False when it has to wait."""
+        """Give a batch id and sequence; False if it has to wait."""
         return True
 
     def acknowledged(self, queue: PartitionQueue, batch: ProducerBatch, result: Produced) -> None:
-        """The batch is written."""
+        """Handle a written batch."""
 
     def may_retry(self, queue: PartitionQueue, batch: ProducerBatch, result: Produced) -> bool:
-        """Whether to send the batch again after an error about ids or sequences."""
+        """Whether to send a batch again after an error about ids or sequences."""
         return False
 
     def failed(self, queue: PartitionQueue, batch: ProducerBatch, error: ErrorCode | None) -> None:
-        """The batch was given up; `error` None when its fate is unknown."""
+        """Handle a failed batch; `error` is None when its fate is unknown."""
 
 
 class Idempotent(NoProducerId):
-    """Ids and sequences, without transactions."""
+    """Producer id and sequences, without transactions."""
 
     def __init__(
         self, loop: EventLoop, host: Host, settings: ProducerSettings, wires: Wires, on_ready: Callable[[], None]
@@ -77,7 +77,7 @@ class Idempotent(NoProducerId):
         self._wires = wires
         self._on_ready = on_ready
         self._asking = False
-        self._unresolved: dict[PartitionQueue, None] = {}  # where a batch was given up that may have been written
+        self._unresolved: dict[PartitionQueue, None] = {}  # queues with a failed batch that may have been written
         stream = loop.stream("producer-id-backoff", host.name, host.incarnation)
         self._waits = Waits(settings.retry_backoff_ms, settings.retry_backoff_max_ms, stream)
 
@@ -126,7 +126,7 @@ class Idempotent(NoProducerId):
         return True
 
     def _resolve(self, queue: PartitionQueue, batch: ProducerBatch) -> bool:
-        """When all that had a sequence is settled: is there a gap? Then the next one begins under a new epoch."""
+        """Bump the epoch if a gap remains, once all batches with a sequence are settled (`maybeResolveSequences`)."""
         if any(other.sequence != NO_SEQUENCE and other is not batch for other in (*queue.in_flight, *queue.batches)):
             return False
         del self._unresolved[queue]
@@ -135,7 +135,7 @@ class Idempotent(NoProducerId):
         return True
 
     def _change_over(self, queue: PartitionQueue) -> None:
-        """The queue goes on under the present id and epoch, its sequences from 0."""
+        """Switch the queue to the current id and epoch, with sequences from 0."""
         queue.producer_id, queue.producer_epoch = self.producer_id, self.epoch
         queue.next_sequence, queue.acked_sequence = 0, NO_SEQUENCE
 
@@ -148,26 +148,27 @@ class Idempotent(NoProducerId):
     def may_retry(self, queue: PartitionQueue, batch: ProducerBatch, result: Produced) -> bool:
         error = result.error
         if error is ErrorCode.UNKNOWN_PRODUCER_ID:
+            # `TransactionManager.canRetry`: the broker did not know its log start offset; the next answer has it.
             if result.log_start_offset == -1:
                 return True
-            if queue.acked_offset < result.log_start_offset:  # what it had written is gone by retention
+            if queue.acked_offset < result.log_start_offset:  # retention deleted the producer's records
                 self._restart(queue)
                 return True
         ahead = queue not in self._unresolved and batch.sequence != queue.acked_sequence + 1
         if error is ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER and ahead:
-            return True  # one before it failed, and will be sent again first
+            return True  # an earlier batch failed, and is sent again first (`TransactionManager.canRetry`)
         return self._bump(queue)
 
     def failed(self, queue: PartitionQueue, batch: ProducerBatch, error: ErrorCode | None) -> None:
         if batch.sequence == NO_SEQUENCE or queue.producer_epoch != batch.epoch:
             return
-        if error is None:  # an epoch raised now would write those behind it twice
+        if error is None:  # `Sender` calls `markSequenceUnresolved`; a bump now would duplicate later batches
             self._unresolved[queue] = None
         else:
             self._bump(queue)
 
     def _bump(self, queue: PartitionQueue) -> bool:
-        """Raise the epoch, and begin this partition's sequences anew."""
+        """Bump the epoch, and restart this partition's sequences (KIP-360)."""
         if self.epoch >= LARGEST_EPOCH:
             self.producer_id = NO_PRODUCER
             self.start()
@@ -178,7 +179,7 @@ class Idempotent(NoProducerId):
         return True
 
     def _restart(self, queue: PartitionQueue) -> None:
-        """Sequences from 0 for all that is not settled, in order."""
+        """Renumber unsettled batches from 0, in order."""
         self._change_over(queue)
         unsettled = [batch for batch in (*queue.in_flight, *queue.batches) if batch.sequence != NO_SEQUENCE]
         for batch in sorted(unsettled, key=lambda batch: (batch.created_us, batch.sequence)):

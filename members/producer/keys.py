@@ -1,8 +1,8 @@
-"""Every configuration key of Kafka's producer, and whether it does anything here.
+"""Table of the configuration keys of Kafka's producer, and whether each has an effect here.
 
-A pasted `producer.properties` must be readable as it is: keys that steer what is sent and when have an effect, all
-others are accepted with a note, and values that may be secrets (`sasl.*`, `ssl.*`) are not even looked at. Source:
-Kafka's `ProducerConfig` (4.x); defaults are the Java producer's, milliseconds for `*.ms`.
+A pasted `producer.properties` is readable as it is: keys of what is sent and when have an effect, all others are
+accepted with a note, and values that may be secrets (`sasl.*`, `ssl.*`) are never read. Source: Kafka's
+`ProducerConfig` (4.x); defaults are the Java producer's, milliseconds for `*.ms`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _MS, _INT, _BOOL, _STR, _LIST = KeyType.MS, KeyType.INT, KeyType.BOOL, KeyType.S
 LINGER_BEFORE_4: Final = 0
 """`linger.ms` of the Java producer before 4.0 (KIP-1030 made it 5)."""
 
-#: Names of partitioners, as Kafka's class names and as they are called here.
+#: Partitioners by Kafka's class name and by the name here.
 PARTITIONERS: Mapping[str, str] = {
     "": "default",
     "default": "default",
@@ -84,7 +84,7 @@ _WITHOUT_EFFECT = (
 )
 
 PRODUCER_KEYS: Mapping[str, ClientKey] = {key.name: key for key in (*_WITH_EFFECT, *_WITHOUT_EFFECT)}
-"""By name."""
+"""The known keys by name."""
 
 LONG_KEYS: Final = frozenset({"buffer.memory", "max.block.ms", "linger.ms"})
-"""Keys whose type is Java's long: the 32-bit limit is not theirs."""
+"""Keys of Java's type long, without the 32-bit limit."""

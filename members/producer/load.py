@@ -1,11 +1,11 @@
-"""What the application sends: how often, how large, under which keys, to which partitions.
+"""The application's load: how often it sends, how large records, with which keys, to which partitions.
 
-A load is a value; what comes of it at which instant is decided by the seed and these numbers alone, never by how the
-producer fares. So two runs that differ in one setting see the same records at the same instants: a slow producer is
-behind with them, it does not make fewer.
+A load is a value. The seed and its numbers alone decide the records and their instants, not the progress of the
+producer. So two runs that differ in one setting have the same records at the same instants; a slow producer falls
+behind, but does not make fewer.
 
-Key skew is Zipf's: key k of n has weight 1 / k^s, computed with decimals of 34 digits and rounded to integers, so that
-every platform draws the same keys.
+Key skew is Zipf's: key k of n has weight 1 / k^s, computed in decimals of 34 digits and rounded to integers, so every
+platform draws the same keys.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _MILLION = 1_000_000
 
 
 class Arriving(StrEnum):
-    """How records follow each other."""
+    """How the instants of records are distributed."""
 
     STEADY = "steady"  # at exact instants, as `traffic` computes them
     POISSON = "poisson"  # at random, from the seed
@@ -31,7 +31,7 @@ class Arriving(StrEnum):
 
 @frozen
 class Sizes:
-    """Bytes of a record's value, every size from `least` to `most` equally likely."""
+    """Bytes of a record's value, uniformly distributed from `least` to `most`."""
 
     least: int
     most: int
@@ -51,10 +51,10 @@ DEFAULT_SIZES = Sizes(100, 100)
 
 @frozen
 class Keys:
-    """How many keys there are, and how often each is used.
+    """Number of keys, and the frequency of each.
 
-    `exponent` is Zipf's, as decimal text or number ("0": all alike, "1": the classic skew). `weights` instead gives one
-    weight per key. `hot_ppm` sends so many parts in a million to the first key before anything else is drawn.
+    `exponent` is Zipf's, as decimal text or number ("0": uniform, "1": the classic skew). `weights` gives one weight
+    per key instead. `hot_ppm` is the share of the first key, in parts per million, drawn before all else.
     """
 
     distinct: int
@@ -73,13 +73,13 @@ class Keys:
             raise ValueError(f"hot_ppm {self.hot_ppm}: parts in a million, 0 to {_MILLION}")
 
     def cumulative(self) -> tuple[int, ...]:
-        """Running sums of the weights; the last is their total."""
+        """Return running sums of the weights; the last is their total."""
         return _cumulative(self.weights) if self.weights is not None else zipf(self.distinct, str(self.exponent))
 
 
 @lru_cache(maxsize=64)
 def zipf(distinct: int, exponent: str) -> tuple[int, ...]:
-    """Running sums of Zipf's weights, in integers. Raises `ValueError` for an exponent below 0."""
+    """Return running sums of Zipf's weights, as integers. Raises `ValueError` for an exponent below 0."""
     power = Decimal(exponent)
     if power < 0:
         raise ValueError(f"a Zipf exponent of {exponent}: give 0 (no skew) or more")
@@ -99,9 +99,9 @@ def _cumulative(weights: Sequence[int]) -> tuple[int, ...]:
 class Load:
     """One application's records for one topic; `rate` is in records per 10⁶ seconds (`traffic.as_rate`).
 
-    `weights` spreads records over partitions by hand; else the producer's partitioner decides. `steps` are changes of
-    rate and `bursts` extra records, both as (µs after the start, number). `content` makes real records, with key bytes,
-    for whoever reads them (compacted topics, dump tools); of these `tombstones_ppm` parts in a million have no value.
+    `weights` distributes records over partitions; without it the producer's partitioner decides. `steps` are changes of
+    rate and `bursts` extra records, both as (µs after the start, number). `content` makes real records with key bytes
+    (for compacted topics and dump tools); of these `tombstones_ppm` parts per million have no value.
     """
 
     topic: str

@@ -1,7 +1,7 @@
-"""Which partition a record goes to.
+"""The partition of a record.
 
-A keyed record goes by the hash of its key: murmur2 with its sign bit cleared, modulo the number of partitions (all of
-them, led or not). A record without a key, or with `partitioner.ignore.keys`, goes where the sticky partition is, until
+A keyed record goes by the hash of its key: murmur2 with its sign bit cleared, modulo the number of partitions, those
+without a leader included. A record without a key, or with `partitioner.ignore.keys`, goes to the sticky partition until
 `batch.size` bytes have gone there; then another is drawn (KIP-794, without its weights by queue length). Round robin
 takes the next available partition for each record.
 
@@ -24,7 +24,7 @@ _POSITIVE: Final = 0x7FFFFFFF
 
 
 def murmur2(data: bytes) -> int:
-    """Kafka's murmur2 of some bytes, as Java's signed int."""
+    """Return Kafka's murmur2 of some bytes, as Java's signed int."""
     length = len(data)
     h = (_SEED ^ length) & _MASK
     whole = length & ~3
@@ -39,18 +39,18 @@ def murmur2(data: bytes) -> int:
 
 
 def to_positive(number: int) -> int:
-    """The number with its sign bit cleared (`Utils.toPositive`): not its absolute value."""
+    """Clear the sign bit of a number, as `Utils.toPositive` does; this is not the absolute value."""
     return number & _POSITIVE
 
 
 @lru_cache(maxsize=1 << 16)
 def partition_for_key(key: bytes, partitions: int) -> int:
-    """The partition of a keyed record."""
+    """Return the partition of a keyed record."""
     return to_positive(murmur2(key)) % partitions
 
 
 class Sticky:
-    """The sticky partition of one topic. `fits` says how many bytes may still go there."""
+    """The sticky partition of one topic."""
 
     __slots__ = ("_stream", "_used", "batch_size", "partition")
 
@@ -61,9 +61,9 @@ class Sticky:
         self.partition = -1
 
     def choose(self, available: Sequence[int]) -> int:
-        """The partition for the next record; another one is drawn when enough bytes have gone to the last.
+        """Return the partition for the next record; draw another when enough bytes have gone to the last.
 
-        Raises `ValueError` when nothing is available.
+        Raises `ValueError` when no partition is available.
         """
         if self.partition < 0 or self._used >= self.batch_size:
             self.partition = self._stream.choice(available)
@@ -72,20 +72,20 @@ class Sticky:
 
     @property
     def left(self) -> int:
-        """Bytes that may go to the present partition before another is drawn."""
+        """Bytes that may go to this partition before another is drawn."""
         return self.batch_size - self._used
 
     def count(self, size: int) -> None:
-        """So many bytes have gone to the present partition."""
+        """Count bytes that have gone to this partition."""
         self._used += size
 
     def lost(self) -> None:
-        """The present partition cannot be used: draw anew."""
+        """Draw another partition next: this one cannot be used."""
         self.partition = -1
 
 
 class RoundRobin:
-    """The next available partition for each record."""
+    """Takes the next available partition for each record."""
 
     __slots__ = ("_next",)
 
@@ -93,7 +93,7 @@ class RoundRobin:
         self._next = 0
 
     def choose(self, available: Sequence[int]) -> int:
-        """The partition for the next record. Raises `ValueError` when nothing is available."""
+        """Return the partition for the next record. Raises `ValueError` when none is available."""
         if not available:
             raise ValueError("no partition is available")
         chosen = available[self._next % len(available)]

@@ -1,8 +1,8 @@
-"""One life of a producer: its parts, and the application that feeds them.
+"""One producer process: its parts, and its application.
 
-The application waits in `send` for two reasons, both ended by `max.block.ms`: a topic nobody knows yet, and buffer
-memory that is out. While batches wait for longer than their linger (too many requests in flight, a broker away, no
-leader), a look every 100 ms keeps the books: what has come takes its memory, what is too old is given up.
+The application waits in `send`, for `max.block.ms` at most, while a topic is unknown or buffer memory is exhausted.
+While batches wait for longer than their linger (too many requests in flight, no connection, no leader), a check every
+100 ms allots memory to records that have come, and expires batches.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Waiting = tuple[str, int, bytes | None, int | None, bytes | None, OnSettled | No
 
 
 class Process:
-    """One life. `over` is told when it ends by itself, with the error if it was one."""
+    """One process. `over` is called when it ends by itself, with the error if there was one."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Process:
         self._held_us = NEVER
         self._unblocking = False
         self._every_us = commit_every_us
-        #: The application is between two transactions (in commitTransaction): it sends nothing.
+        #: The application is in commitTransaction: it sends nothing.
         self.between = settings.transactional_id is not None and bool(loads)
 
     def _identity(self) -> NoProducerId:
@@ -87,7 +87,7 @@ class Process:
         return Flow(self.loop, self.host.name, load, self.settings, self.loop.now_us)
 
     def start(self) -> None:
-        """Ask for metadata and an id, and plan the loads' steps."""
+        """Request metadata and an id, and plan the steps of the loads."""
         self.identity.start()
         now = self.loop.now_us
         for source in self.sources:
@@ -102,7 +102,7 @@ class Process:
         if isinstance(self.identity, Transaction) and self.sources:
             self.identity.when_ready(self._begin)
 
-    # --- an application that commits every so often ----------------------------------------------------------
+    # --- an application with periodic commits ----------------------------------------------------------------
 
     def _begin(self) -> None:
         if self.closing or not isinstance(self.identity, Transaction):
@@ -130,7 +130,7 @@ class Process:
         transaction.commit(self._committed)
 
     def _committed(self, error: ErrorCode | None) -> None:
-        """On an error the application aborts, and begins the next transaction: its records are not sent again."""
+        """Begin the next transaction; after an error abort first. The records of a failed one are not sent again."""
         transaction = self.identity
         if not isinstance(transaction, Transaction) or transaction.state is TxnState.FATAL_ERROR:
             return
@@ -154,11 +154,11 @@ class Process:
         self._change(source, lambda: source.burst(records, self.loop.now_us))
 
     def set_rate(self, topic: str, rate: int) -> None:
-        """Another rate from now on."""
+        """Change the rate from now on."""
         self._step((self._of(topic), rate))
 
     def burst(self, topic: str, records: int) -> None:
-        """So many records at once."""
+        """Send so many records at once."""
         self._burst((self._of(topic), records))
 
     def _of(self, topic: str) -> Shared | Flow:
@@ -169,7 +169,7 @@ class Process:
         raise KeyError(f"producer {self.host.name} has no load for topic {topic!r}; it has: {known}")
 
     def _change(self, source: Shared | Flow, change: Callable[[], None]) -> None:
-        """Change a load: what has come until now is put into batches first."""
+        """Change a load, after its records so far are batched."""
         queues, now = self.queues.get(source.load.topic, []), self.loop.now_us
         if queues:
             for queue in queues:
@@ -190,7 +190,7 @@ class Process:
         value: bytes | None,
         on_settled: OnSettled | None,
     ) -> None:
-        """One record; it waits for metadata or memory for `max.block.ms` at most."""
+        """Send one record; it waits for metadata or memory for `max.block.ms` at most."""
         self.topics.want(topic)
         record = (topic, value_length, key, partition, value, on_settled, self.loop.now_us)
         if self._waiting or not self._put(record):
@@ -255,17 +255,17 @@ class Process:
                     if queue.batches:
                         self.sender.poke(queue)
 
-    # --- held up ---------------------------------------------------------------------------------------------
+    # --- waits in `send` -------------------------------------------------------------------------------------
 
     def _hold(self, since_us: int) -> None:
-        """The application waits in `send` from now on."""
+        """Let the application wait in `send`."""
         if self._held_us >= NEVER:
             self._held_us = since_us
             self.host.call_at(since_us + self.settings.max_block_ms * MS_US, self._blocked_too_long, since_us)
             self.host.call_at(since_us + LATE_US, lambda _: self.failures.late(since_us, self._held_us))
 
     def _blocked_too_long(self, since_us: int) -> None:
-        """The record it waits with fails; it goes on waiting with the next."""
+        """Fail the record that waits; the application then waits with the next one."""
         if self._held_us != since_us or self.closing:
             return
         if self.between:
@@ -300,7 +300,7 @@ class Process:
         return "", 0
 
     def _release(self) -> None:
-        """Memory was given back or metadata came: go on where the application stands."""
+        """Continue the sends that wait, after memory was returned or metadata arrived."""
         self._unblocking = False
         if self._held_us >= NEVER or self.between:
             return
@@ -328,7 +328,7 @@ class Process:
             self.host.call_at(self.loop.now_us, lambda _: self._release())
 
     def stuck(self) -> None:
-        """Batches have to wait: look after them every 100 ms until none do."""
+        """Check waiting batches every 100 ms until none wait."""
         if not self._looking:
             self._looking = True
             self.host.call_at(self.loop.now_us + _LOOK_US, self._look)
@@ -349,18 +349,18 @@ class Process:
             self._looking = True
             self.host.call_at(min(now + _LOOK_US, soonest), self._look)
 
-    # --- what the parts tell ---------------------------------------------------------------------------------
+    # --- calls by the parts ----------------------------------------------------------------------------------
 
     def _ready(self) -> None:
-        """There is a producer id: send."""
+        """Send what waited for the producer id."""
         self.sender.turn_all()
 
     def leaders_moved(self) -> None:
-        """A broker refused or is gone: ask who leads."""
+        """Refresh metadata: a broker refused, or is gone."""
         self.topics.outdated()
 
     def _news(self) -> None:
-        """Metadata came: queues for new partitions, leaders for all."""
+        """Apply metadata: queues for new partitions, leaders for all."""
         for name, info in self.topics.topics.items():
             if name not in self.topics.wanted or not info.partitions:
                 continue
@@ -390,7 +390,7 @@ class Process:
         )
 
     def _too_large(self, queue: PartitionQueue, size: int, count: int) -> None:
-        """`send` throws: such a record never comes into a batch."""
+        """Refuse a record in `send`, before it gets into a batch."""
         self.failures.too_large(queue.partition, size, count)
         if isinstance(self.identity, Transaction):
             self.identity.batch_settled(ErrorCode.MESSAGE_TOO_LARGE)
@@ -407,7 +407,7 @@ class Process:
             self.sender.poke(queue)
 
     def settled(self, batch: ProducerBatch, error: ErrorCode | None, base_offset: int) -> None:
-        """A batch came to its end."""
+        """Handle the end of a batch."""
         if error is None:
             self.acknowledged += batch.count
         else:
@@ -423,7 +423,7 @@ class Process:
             self.host.call_at(self.loop.now_us, self._flushed)
 
     def fenced(self, error: ErrorCode) -> None:
-        """A fatal error: the producer ends."""
+        """End the producer after a fatal error."""
         self.host.call_at(self.loop.now_us, self._die, error)
 
     def _die(self, error: ErrorCode) -> None:
@@ -437,14 +437,14 @@ class Process:
         return bool(self._waiting) or any(queue.unsettled for queues in self.queues.values() for queue in queues)
 
     def flush(self, on_done: Callable[[], None]) -> None:
-        """Send without lingering; `on_done` when all of it is settled."""
+        """Send without lingering; `on_done` is called when all records are settled."""
         self._flushes.append(on_done)
         self._set_flush(True)
         self.sender.turn_all()
         self.host.call_at(self.loop.now_us, self._flushed)
 
     def give_up_unsent(self, *, sent_too: bool = False) -> None:
-        """Batches that were never sent fail, as the transaction is aborted; with `sent_too` those that were, too."""
+        """Fail batches that were never sent, for an aborted transaction; with `sent_too` also those queued again."""
         spoiled, waiting, self._waiting = ErrorCode.TRANSACTION_ABORTABLE, self._waiting, []
         for topic, *_, on_settled, _ in waiting:
             self.failures.emit(TopicPartition(topic, -1), spoiled, 1, "given up before it was sent")
@@ -473,7 +473,7 @@ class Process:
             self._over(None, "")
 
     def close(self, timeout_us: int | None) -> None:
-        """No more records; what was sent is settled first, an open transaction is aborted."""
+        """Close: settle the records sent so far, and abort an open transaction."""
         if self.closing:
             return
         self._fill_flows(0)
@@ -496,5 +496,5 @@ class Process:
         self._over(None, "")
 
     def end(self) -> None:
-        """The process is gone: nothing is answered any more."""
+        """Close the connections; no request gets an outcome any more."""
         self.wires.close()

@@ -1,21 +1,21 @@
 """A simulated producer process: the object that scenarios and users hold.
 
-`Producer` survives restarts: `start` begins a process, `close`, `crash` or a fatal error ends it, `start` begins the
-next on the same host with nothing remembered. Everything is events: a turn of the sender when a batch is ready, an
-answer, a look at a load whose next batch would have lingered. A quiet producer costs nothing.
+`Producer` survives restarts: `start` begins a process, `close`, `crash` or a fatal error ends it, and the next `start`
+begins a process without state on the same host. Everything runs as events: a turn of the sender when a batch is ready,
+an answer, a check of a load whose next batch would have lingered. A quiet producer costs nothing.
 
-    settings, keys          Kafka's properties
-    load, sources           what the application sends, and when
-    partitioners            where to
-    queues, sizes            batches and buffer memory
-    sender, reactions       requests, retries, errors
-    identity, transactions  producer id, sequences, transactions
-    failures                records that are given up
-    topics, wires           metadata, connections
-    process                 one life of all of these
+    settings, keys            Kafka's properties
+    load, sources             what the application sends, and when
+    partitioners              to which partition
+    accumulator, sizes        batches and buffer memory
+    sender, reactions         requests, retries, errors
+    identity, transactions    producer id, sequences, transactions
+    failures                  records that fail
+    topics, wires             metadata, connections
+    process                   one process with all of these
 
-When buffer memory is out, or a topic is unknown, the application is held up in `send`: after `max.block.ms` that
-record fails and it tries the next one. What has come meanwhile it sends afterwards, late.
+While buffer memory is exhausted or a topic is unknown, the application waits in `send`: after `max.block.ms` that
+record fails, and it tries the next one. Records that came meanwhile are sent afterwards, late.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ NOT_STARTED, RUNNING, CLOSING, STOPPED, CRASHED, FAILED = (
 
 
 class Producer:
-    """One producer process on one host; methods are called from outside its host."""
+    """One producer process on one host. Its methods are called from outside the host."""
 
     def __init__(
         self,
@@ -62,7 +62,7 @@ class Producer:
         self.host = loop.host(host_name)
         self.settings = settings
         self.loads = tuple(loads)
-        #: With a transactional id: how often the application commits. None: it never does.
+        #: How often the application commits, with a transactional id; None: never.
         self.commit_every_us = commit_every_us
         self._transport = transport
         self._process: Process | None = None
@@ -74,7 +74,7 @@ class Producer:
         #: The error that ended the process, if one did.
         self.failed: ErrorCode | None = None
 
-    # -- looking ------------------------------------------------------------------------------------------------
+    # -- state --------------------------------------------------------------------------------------------------
 
     @property
     def running(self) -> bool:
@@ -90,20 +90,20 @@ class Producer:
 
     @property
     def counts(self) -> Mapping[str, int]:
-        """Records acknowledged and failed, and Produce requests sent, over all lives."""
+        """Numbers of records acknowledged and failed, and of Produce requests, over all starts."""
         process = self._process
         return dict(self._totals) if process is None else self._with(process)
 
     @property
     def process(self) -> Process:
-        """The present life. Raises RuntimeError when none runs."""
+        """The running process. Raises RuntimeError without one."""
         if self._process is None:
             raise RuntimeError(f"producer {self.host.name} does not run ({self.state}): start it first")
         return self._process
 
     @property
     def transaction(self) -> Transaction:
-        """The transactions of the present life. Raises RuntimeError without `transactional.id`."""
+        """The transactions of the running process. Raises RuntimeError without `transactional.id`."""
         identity = self.process.identity
         if not isinstance(identity, Transaction):
             raise RuntimeError(f"producer {self.host.name} has no transactional.id: set one")
@@ -116,10 +116,10 @@ class Producer:
             "requests": self._totals["requests"] + process.sender.requests,
         }
 
-    # -- life ---------------------------------------------------------------------------------------------------
+    # -- process ------------------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin a process; RuntimeError when one runs."""
+        """Begin a process. Raises RuntimeError when one runs."""
         if self._process is not None:
             raise RuntimeError(f"producer {self.host.name} runs already")
         self.host.start()
@@ -132,7 +132,7 @@ class Producer:
             self.loop, self.host, self.settings, self._transport, self.loads, self._over, self.commit_every_us
         )
         self._process.start()
-        trace.cause = before  # whoever starts several processes at once is not led by the first of them
+        trace.cause = before  # several processes that start at once do not cause each other
 
     def _start_payload(self) -> dict[str, object]:
         settings = self.settings
@@ -145,12 +145,12 @@ class Producer:
         }
 
     def begin_close(self, timeout_us: int | None = None) -> None:
-        """Ask the process to close: what was sent is delivered first, for `timeout_us` at most (None: no limit)."""
+        """Ask the process to close after its records are settled, for `timeout_us` at most (None: no limit)."""
         if self._process is not None:
             self._process.close(timeout_us)
 
     async def close(self, timeout_us: int | None = None) -> None:
-        """Close, and wait until that is done."""
+        """Close, and wait for the end."""
         self.begin_close(timeout_us)
         await self._ended.wait()
 
@@ -159,11 +159,11 @@ class Producer:
         await self._ended.wait()
 
     def when_ended(self, callback: Callable[[], None]) -> None:
-        """Call `tell` when the present process ends, and forget whoever asked before."""
+        """Call `callback` at the end of this process; it replaces an earlier callback."""
         self._on_end = callback
 
     def crash(self, reason: str = "killed") -> None:
-        """Kill the process: what is not acknowledged is forgotten."""
+        """Kill the process: unacknowledged records are lost."""
         if self._process is None:
             return
         trace = self.loop.trace
@@ -171,7 +171,7 @@ class Producer:
         self._end(CRASHED)
 
     def _over(self, error: ErrorCode | None, reason: str) -> None:
-        """The process has come to its own end."""
+        """Handle the end of the process by itself."""
         self.failed = error
         trace, host = self.loop.trace, self.host.name
         if error is None:
@@ -190,10 +190,10 @@ class Producer:
         callback, self._on_end = self._on_end, None
         if callback is not None:
             callback()
-        self.host.crash()  # the process has ended: its timers end with it
+        self.host.crash()  # cancels the timers of the process
 
     def pause(self, us: int) -> None:
-        """Let the whole process stand still for `us` (a long garbage collection)."""
+        """Pause the whole process for `us` (a long garbage collection)."""
         if self._process is None or self.host.paused:
             return
         reason = f"standing still for {show_us(us)}"
@@ -210,7 +210,7 @@ class Producer:
     # -- the application ----------------------------------------------------------------------------------------
 
     def set_rate(self, topic: str, rate: int) -> None:
-        """Send to a topic at another rate from now on (records per 10⁶ s). Raises KeyError without such a load."""
+        """Change the rate for a topic (records per 10⁶ s). Raises KeyError without such a load."""
         self.process.set_rate(topic, rate)
 
     def burst(self, topic: str, records: int) -> None:
@@ -227,11 +227,11 @@ class Producer:
         value: bytes | None = None,
         on_settled: Callable[[ErrorCode | None, int], None] | None = None,
     ) -> None:
-        """Send one record, of real content when `value` is given; `on_settled` hears error and offset of its batch."""
+        """Send one record, with content if `value` is given; `on_settled` gets error and offset of its batch."""
         self.process.send(topic, value_length, key, partition, value, on_settled)
 
     def flush(self, on_done: Callable[[], None]) -> None:
-        """Send what is there without lingering; `on_done` is called when all of it is settled."""
+        """Send without lingering; `on_done` is called when all records are settled."""
         self.process.flush(on_done)
 
     def __repr__(self) -> str:

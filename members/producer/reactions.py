@@ -1,10 +1,10 @@
-"""What the producer does with each error of a Produce answer, as data.
+"""The producer's reaction to each error of a Produce answer, as data.
 
-RETRY sends the batch again after retry.backoff.ms; REFRESH asks for metadata too, as the leader is elsewhere; SPLIT
-halves the batch; DONE takes it as written (the broker has it already, only its offset is forgotten); BUMP has the
-identity decide (`identity.may_retry`); FAIL gives the batch up; FENCED ends the producer.
+RETRY sends the batch again after retry.backoff.ms. REFRESH does so, and refreshes metadata for the new leader. SPLIT
+halves the batch. DONE counts it as written: the broker has it, but no longer knows its offset. With BUMP the identity
+decides (`identity.may_retry`). FAIL fails the batch. FENCED ends the producer.
 
-Source: `Sender.completeBatch`, `Sender.canRetry`, `InvalidMetadataException` and its heirs, `TransactionManager`.
+Source: `Sender.completeBatch`, `Sender.canRetry`, `InvalidMetadataException` and its subclasses, `TransactionManager`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from groupsim.protocol.errors import ErrorCode
 
 
 class ProduceReaction(Enum):
-    """What to do."""
+    """One reaction."""
 
     RETRY = auto()
     REFRESH = auto()
@@ -56,5 +56,5 @@ REACTIONS: Mapping[ErrorCode, ProduceReaction] = {
 
 
 def reaction(error: ErrorCode) -> ProduceReaction:
-    """What to do with an error; what is not in the table fails the batch."""
+    """Return the reaction to an error; FAIL without an entry."""
     return REACTIONS.get(error, ProduceReaction.FAIL)

@@ -1,12 +1,12 @@
-"""Requests to leaders, and what comes of them: `Sender`, as events alone.
+"""Produce requests and their answers: Kafka's `Sender`, as events.
 
 Per broker there is a `Peer`: the queues of the partitions it leads, its requests in flight, and one timer for the next
 instant at which a queue is ready. A turn of a peer sends requests up to `max.in.flight.requests.per.connection`, each
 with at most one batch per partition, up to `max.request.size`. It begins where the last full request ended, so that no
 queue starves. An answer settles its batches one by one, and gives the peer its next turn.
 
-What was on a connection that broke may have been written or not; it is sent again all the same, which without
-idempotence is how records come to be there twice.
+Batches on a broken connection may have been written or not. They are sent again in any case, which without idempotence
+duplicates records.
 
 Source: `Sender`, `RecordAccumulator.ready`, `drainBatchesForOneNode`.
 """
@@ -39,20 +39,20 @@ class Owner(Protocol):
     """The process around the sender."""
 
     def leaders_moved(self) -> None:
-        """Metadata is out of date."""
+        """Refresh metadata."""
 
     def settled(self, batch: ProducerBatch, error: ErrorCode | None, base_offset: int) -> None:
-        """A batch came to its end; `error` None: it is written, at `base_offset` (-1: nobody knows where)."""
+        """Handle the end of a batch; without an error it is written at `base_offset` (-1 if unknown)."""
 
     def stuck(self) -> None:
-        """Batches have to wait for longer than their linger: see to buffer memory and delivery timeouts."""
+        """Start the periodic checks: batches wait for longer than their linger."""
 
     def fenced(self, error: ErrorCode) -> None:
-        """Another producer has this one's transactional id, or the like: it must end."""
+        """End the producer: another one has its transactional id, or the id is unknown."""
 
 
 class Peer:
-    """One broker, as the sender sees it."""
+    """One broker."""
 
     __slots__ = ("first", "in_flight", "node", "queues", "timer", "timer_us")
 
@@ -60,13 +60,13 @@ class Peer:
         self.node = node
         self.queues: list[PartitionQueue] = []
         self.in_flight = 0
-        self.first = 0  # the queue a request begins with
+        self.first = 0  # index of the queue at which a request begins
         self.timer: Handle | None = None
         self.timer_us = NEVER
 
 
 class _Flight:
-    """One request under way."""
+    """One request in flight."""
 
     __slots__ = ("batches", "correlation", "peer", "sender")
 
@@ -81,7 +81,7 @@ class _Flight:
 
 
 class Sender:
-    """All peers of one producer process."""
+    """The sender of one producer process."""
 
     def __init__(
         self,
@@ -106,14 +106,14 @@ class Sender:
         self._waits = Waits(settings.retry_backoff_ms, settings.retry_backoff_max_ms, stream)
 
     def peer(self, node: int) -> Peer:
-        """The peer of a broker, made on first use."""
+        """Return the peer of a broker; made at the first use."""
         peer = self.peers.get(node)
         if peer is None:
             peer = self.peers[node] = Peer(node)
         return peer
 
     def led_by(self, queue: PartitionQueue, node: int) -> None:
-        """A queue's leader is this broker now; -1: nobody. For a new leader no retry waits any longer (KIP-951)."""
+        """Set the leader of a queue (-1: none). A new leader ends the backoff of its retries (KIP-951)."""
         if queue.node == node:
             return
         if queue.node >= 0:
@@ -126,7 +126,7 @@ class Sender:
             self.poke(queue)
 
     def poke(self, queue: PartitionQueue) -> None:
-        """Something of a queue has changed: its broker gets a turn when it is ready."""
+        """Update a queue after a change; its broker gets a turn when it is ready."""
         queue.look(self._loop.now_us)
         if queue.node >= 0:
             self._wake_at(self.peers[queue.node], queue.ready_us)
@@ -146,7 +146,7 @@ class Sender:
         self.turn(peer)
 
     def turn(self, peer: Peer) -> None:
-        """Send what is ready for a broker, and set the timer for what comes next."""
+        """Send what is ready for a broker, and set the timer for the next queue."""
         now = self._loop.now_us
         while peer.in_flight < self._settings.max_in_flight:
             soonest = NEVER
@@ -167,7 +167,7 @@ class Sender:
         self._owner.stuck()
 
     def _drain(self, peer: Peer, now: int) -> list[ProducerBatch]:
-        """The first batch of every queue that has something due, while the request has room."""
+        """Take the first batch of every queue that is due, while the request has room (`drainBatchesForOneNode`)."""
         taken: list[ProducerBatch] = []
         room, queues, identity = self._settings.max_request_size, peer.queues, self.identity
         start = peer.first % len(queues)
@@ -193,7 +193,7 @@ class Sender:
         return taken
 
     def _hold(self, queue: PartitionQueue, batch: ProducerBatch) -> None:
-        """A batch under a new epoch waits until nothing under the old one is in flight."""
+        """Put a batch back: it waits until nothing of the old epoch is in flight."""
         queue.in_flight.remove(batch)
         batch.attempts -= 1
         queue.batches.appendleft(batch)
@@ -234,7 +234,7 @@ class Sender:
     # --- answers ---------------------------------------------------------------------------------------------
 
     def answered(self, flight: _Flight, outcome: Outcome) -> None:
-        """The outcome of a request: settle or repeat its batches, then send on."""
+        """Handle the outcome of a request: settle or repeat its batches, then send on."""
         peer = flight.peer
         self._wires.record_outcome(peer.node, PRODUCE, outcome)
         if self._settings.acks != 0:
@@ -258,7 +258,7 @@ class Sender:
             batch.queue.look(now)
 
     def _lost(self, flight: _Flight, outcome: Disconnected) -> None:
-        """The connection is gone; whether the batches were written nobody knows."""
+        """Repeat batches whose connection broke; they may have been written."""
         if flight.batches:
             self._trace.emit(
                 Kind.REQUEST_FAILED,
@@ -274,9 +274,10 @@ class Sender:
                 self._refused(batch, Produced(batch.queue.partition, ErrorCode.NETWORK_EXCEPTION))
 
     def _refused(self, batch: ProducerBatch, result: Produced) -> None:
-        """One batch was not written, or so it seems."""
+        """Apply the reaction to a batch that was refused, or that may not have been written."""
         queue, error = batch.queue, result.error
         todo = reaction(error)
+        # DUPLICATE_SEQUENCE_NUMBER counts as success: the broker has the batch, without its offset (`completeBatch`).
         if todo is ProduceReaction.DONE:
             self.identity.acknowledged(queue, batch, result)
             self._settle(batch, None, -1)
@@ -300,7 +301,7 @@ class Sender:
         return todo in (ProduceReaction.RETRY, ProduceReaction.REFRESH)
 
     def _repeat(self, batch: ProducerBatch, result: Produced, todo: ProduceReaction) -> None:
-        """Back into the queue; at once when the answer says who leads (KIP-951), else after the backoff."""
+        """Queue a batch again; without a backoff when the answer names the new leader (KIP-951)."""
         queue = batch.queue
         queue.in_flight.remove(batch)
         batch.not_before_us = self._loop.now_us + self._waits.of_attempt(batch.attempts)
@@ -315,7 +316,7 @@ class Sender:
         queue.put_back(batch)
 
     def _split(self, batch: ProducerBatch) -> None:
-        """Two halves in its place, under sequences of their own."""
+        """Replace a batch by two halves with sequences of their own (`RecordAccumulator.splitAndReenqueue`)."""
         queue = batch.queue
         queue.in_flight.remove(batch)
         batch.settled = True
@@ -349,10 +350,10 @@ class Sender:
             )
         self._owner.settled(batch, error, base_offset)
 
-    # --- time runs out ---------------------------------------------------------------------------------------
+    # --- timeouts --------------------------------------------------------------------------------------------
 
     def expire(self, queue: PartitionQueue) -> int:
-        """Give up what is older than delivery.timeout.ms; returns when the next batch of the queue expires."""
+        """Expire batches older than delivery.timeout.ms; return when the next batch of the queue expires."""
         now, soonest = self._loop.now_us, NEVER
         for batch in (*queue.in_flight, *queue.batches):
             due = self._expires_us(batch)
@@ -368,9 +369,9 @@ class Sender:
         return soonest
 
     def abort(self, queues: list[PartitionQueue], *, sent_too: bool = False) -> None:
-        """Give up what was never sent, as an aborted transaction does: what has a sequence is sent again first.
+        """Fail batches that were never sent, for an aborted transaction; those with a sequence are sent again first.
 
-        With `sent_too` all that is not in flight. Source: `RecordAccumulator.abortUndrainedBatches`.
+        With `sent_too` all that are not in flight. Source: `RecordAccumulator.abortUndrainedBatches`.
         """
         for queue in queues:
             for batch in [batch for batch in queue.batches if sent_too or batch.sequence == NO_SEQUENCE]:
@@ -379,7 +380,7 @@ class Sender:
             queue.look(self._loop.now_us)
 
     def turn_all(self, _: Any = None) -> None:
-        """A turn for every peer, queues looked at anew."""
+        """Update all queues, and give every peer a turn."""
         now = self._loop.now_us
         for peer in list(self.peers.values()):
             for queue in peer.queues:

@@ -1,12 +1,12 @@
-"""From a producer's properties to typed settings, by Kafka's own names and rules.
+"""Parse a producer's properties into typed settings, by Kafka's names and rules.
 
-`producer_settings_from` reads a mapping as it stands in a properties file or a scenario. What it does not know it warns
-of with the nearest name; what cannot be it refuses, naming key, value and remedy. Values of `sasl.*` and `ssl.*` are
-never looked at and never kept.
+`producer_settings_from` reads a mapping as written in a properties file or a scenario. An unknown key gets a warning
+with the nearest name; an impossible value is refused with key, value and remedy. Values of `sasl.*` and `ssl.*` are
+neither read nor stored.
 
-Idempotence is on unless something speaks against it: explicit `enable.idempotence=true` with acks other than all,
-retries 0 or more than five requests in flight is refused; by default it is switched off in silence in Java, and with a
-warning here. A transactional id demands it.
+Idempotence is on by default. With acks other than all, retries 0 or more than five requests in flight an explicit
+`enable.idempotence=true` is refused; else idempotence is switched off, in Java silently, here with a warning. A
+transactional id requires idempotence.
 
 Source: `ProducerConfig.postProcessAndValidateIdempotenceConfigs`, `KafkaProducer.configureDeliveryTimeout`; KIP-679.
 """
@@ -30,7 +30,7 @@ ACKS = {"all": -1, "-1": -1, "0": 0, "1": 1}
 
 @frozen
 class ProducerSettings:
-    """A producer's settings, resolved. Times in milliseconds; `acks` as in the request: -1, 0 or 1."""
+    """A producer's resolved settings. Times in milliseconds; `acks` as in the request: -1, 0 or 1."""
 
     client_id: str = "producer-1"
     acks: int = -1
@@ -53,7 +53,7 @@ class ProducerSettings:
     transaction_timeout_ms: int = 60_000
     partitioner: str = "default"
     ignore_keys: bool = False
-    #: The properties that differ from the defaults, secrets left out.
+    #: The properties that differ from the defaults, without secrets.
     changed: Mapping[str, object] = {}
 
 
@@ -74,14 +74,14 @@ def producer_settings_from(
 
 
 def _defaults_of(release: str) -> dict[str, object]:
-    """What differs in older releases: no linger before 4.0; acks=1 without idempotence before 3.0 (KIP-679)."""
+    """Return defaults of older releases: no linger before 4.0; acks=1 without idempotence before 3.0 (KIP-679)."""
     major = int(release.split(".")[0])
     older: dict[str, object] = {"linger.ms": LINGER_BEFORE_4} if major < 4 else {}
     return older | ({"acks": "1", "enable.idempotence": False} if major < 3 else {})
 
 
 def _known(properties: Mapping[str, object], notes: list[Note]) -> Iterable[tuple[str, object]]:
-    """The properties with an effect, parsed; a note for each of the others."""
+    """Return the parsed properties with an effect; add a note for each of the others."""
     for name, value in properties.items():
         key = PRODUCER_KEYS.get(name)
         if name.startswith(SECRET_PREFIXES):
@@ -130,7 +130,7 @@ def _partitioner(name: str) -> str:
 
 
 def _with_idempotence(settings: ProducerSettings, given: Mapping[str, object], notes: list[Note]) -> ProducerSettings:
-    """Idempotence as Java decides it: refused when asked for and impossible, else given up."""
+    """Decide idempotence as Java does: an explicit but impossible one is refused, the default is switched off."""
     if not settings.idempotence:
         if settings.transactional_id is not None:
             raise SettingError(
@@ -161,7 +161,7 @@ def _conflict(settings: ProducerSettings) -> tuple[str, object, str] | None:
 def _with_delivery_timeout(
     settings: ProducerSettings, given: Mapping[str, object], notes: list[Note]
 ) -> ProducerSettings:
-    """`delivery.timeout.ms` covers linger and one request: refused when given below that, else raised."""
+    """Check that `delivery.timeout.ms` covers linger and one request: refuse a smaller value, raise the default."""
     least = min(settings.linger_ms + settings.request_timeout_ms, _LARGEST_INT)
     if settings.delivery_timeout_ms >= least:
         return settings

@@ -1,13 +1,13 @@
-"""From a load to records in queues.
+"""Records from a load, for the partition queues.
 
-Where every record's partition follows from its number alone (spread by hand or in turn, one size, steady), a queue gets
-a `Share` and nothing happens per record. Everything else is a `Flow`: records in the order of their instants, drawn
-when somebody looks (no event per record either), each with size, key and partition. A flow is looked at when its next
-record's batch would have lingered, and as often as batches would fill at the mean rate; a batch that random sizes fill
-earlier is noticed then.
+Where a record's number alone determines its partition (by weights or round robin, one size, steady), each queue gets a
+`Share`, and nothing happens per record. All other loads are a `Flow`: records in order of time, each with size, key and
+partition, drawn when they are needed, without an event for each. A flow is checked when the batch of its next record
+would have lingered, and as often as batches would fill at the mean rate; a batch that random sizes fill earlier is
+noticed at that check.
 
-Streams of luck belong to the load (topic and producer), one each for instants, sizes, keys and the sticky partition, so
-that a change of one does not move the others.
+The random streams belong to the load (topic and producer), one each for instants, sizes, keys and the sticky partition,
+so a change of one does not change the others.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ _PER_RATE = 10**12  # µs in 10⁶ s
 
 
 def shares_out(load: Load, settings: ProducerSettings) -> bool:
-    """Whether partitions follow from record numbers alone."""
+    """Whether record numbers alone determine the partitions."""
     by_number = load.weights is not None or (settings.partitioner == "roundrobin" and load.keys is None)
     return by_number and load.arriving is Arriving.STEADY and load.sizes.constant and not load.content
 
 
 class Shared:
-    """A load that queues have shares of. `traffic` is made when the partitions are known."""
+    """A load whose queues have shares of it. `traffic` is made when the partitions are known."""
 
     def __init__(self, load: Load, start_us: int) -> None:
         self.load = load
-        self.next_us = NEVER  # queues tell for themselves
+        self.next_us = NEVER  # the queues have their own instants
         self.rate = load.rate
         self._start_us = start_us
         self._burst = 0
         self.traffic: Traffic | None = None
 
     def partitions(self, queues: list[PartitionQueue], now_us: int) -> None:
-        """These are the topic's partitions; further ones may have come. Extra weights are 1."""
+        """Set the topic's partitions, of which more may come; weights beyond the list are 1."""
         given = self.load.weights or ()
         weights = [given[number] if number < len(given) else 1 for number in range(len(queues))]
         known = 0
@@ -70,13 +70,13 @@ class Shared:
             queue.share = share
 
     def changed(self, queues: list[PartitionQueue]) -> None:
-        """Rate or weights changed: when records come has to be worked out anew."""
+        """Compute the next records again, after rate or weights changed."""
         for queue in queues:
             if queue.share is not None:
                 queue.share.look()
 
     def set_rate(self, rate: int, now_us: int) -> None:
-        """Produce at another rate from now on."""
+        """Change the rate from now on."""
         self.rate = rate
         if self.traffic is None:
             self._start_us = now_us
@@ -84,18 +84,18 @@ class Shared:
             self.traffic.set_rate(rate, now_us)
 
     def burst(self, records: int, now_us: int) -> None:
-        """So many records at once."""
+        """Add so many records at once."""
         if self.traffic is None:
             self._burst += records
         else:
             self.traffic.burst(records, now_us)
 
     def fill(self, queues: list[PartitionQueue], now_us: int, accepted_us: int) -> None:
-        """Nothing to do: queues catch up by themselves."""
+        """Do nothing: `PartitionQueue.catch_up` fills batches."""
 
 
 class Flow:
-    """A load drawn record by record, or in runs of equal records while the sticky partition stays."""
+    """A load drawn record by record, or in runs of equal records for one sticky partition."""
 
     def __init__(self, loop: EventLoop, host: str, load: Load, settings: ProducerSettings, start_us: int) -> None:
         name = f"{host} {load.topic}"
@@ -119,41 +119,41 @@ class Flow:
             if load.arriving is Arriving.STEADY
             else Poisson(loop, name, load.rate, start_us)
         )
-        self._drawn: tuple[bytes | None, int] | None = None  # key and size of a record that memory held up
+        self._drawn: tuple[bytes | None, int] | None = None  # key and size of a record that waits for memory
         self.next_us = NEVER
 
     def partitions(self, queues: list[PartitionQueue], now_us: int) -> None:
-        """These are the topic's partitions."""
+        """Set the topic's partitions."""
         self._plan(now_us)
 
     def set_rate(self, rate: int, now_us: int) -> None:
-        """Produce at another rate from now on."""
+        """Change the rate from now on."""
         self.rate = rate
         self._instants.set_rate(rate, now_us)
         self._plan(now_us)
 
     def burst(self, records: int, now_us: int) -> None:
-        """So many records at once."""
+        """Add so many records at once."""
         self._instants.burst(records, now_us)
         self._plan(now_us)
 
     def changed(self, queues: list[PartitionQueue]) -> None:
-        """Nothing to do."""
+        """Do nothing."""
 
     @property
     def due_us(self) -> int:
-        """When the next record comes."""
+        """Instant of the next record."""
         return self._instants.due_us
 
     def drop(self, count: int) -> int:
-        """Give up the next so many records that have come; returns how many instants were given up."""
+        """Drop the next `count` records; return their number."""
         self._drawn = None
         for _ in range(count):
             self._instants.take_one()
         return count
 
     def fill(self, queues: list[PartitionQueue], now_us: int, accepted_us: int) -> bool:
-        """Put what has come until now into batches; False when memory ran out."""
+        """Batch the records that have come; False when memory is exhausted."""
         fits = True
         while fits and self._instants.due_us <= now_us:
             plain = self.load.keys is None and self.load.sizes.constant and not self.load.content
@@ -165,7 +165,7 @@ class Flow:
         return fits
 
     def _plan(self, now_us: int) -> None:
-        """When to look again."""
+        """Compute the time of the next check."""
         due = self._instants.due_us
         if due >= NEVER or not self.rate:
             self.next_us = due
@@ -174,7 +174,7 @@ class Flow:
         self.next_us = max(due, min(due + self._linger_us, now_us + fill_us))
 
     def _fill_run(self, queues: list[PartitionQueue], now_us: int, accepted_us: int) -> bool:
-        """As many records as the sticky partition takes before another is drawn."""
+        """Append as many records as the sticky partition takes before another is drawn."""
         available = _available(queues)
         number = self._sticky.choose(available)
         if number not in available:
@@ -233,7 +233,7 @@ class Flow:
 
 
 class Steady:
-    """Instants at a steady rate, as one partition of `Traffic` has them."""
+    """Instants at a steady rate, as those of a partition of `Traffic`."""
 
     __slots__ = ("_taken", "_traffic", "due_us")
 
@@ -248,7 +248,7 @@ class Steady:
         self.due_us = NEVER if due is None else due
 
     def take_run(self, now_us: int, most: int) -> tuple[int, int, int]:
-        """Up to `most` records that have come: instant of the first, how many, instant of the last."""
+        """Take up to `most` records that have come: instant of the first, their number, instant of the last."""
         count = min(self._traffic.end(0, now_us) - self._taken, most)
         first = self.due_us
         last = self._traffic.due_us(0, self._taken + count - 1)
@@ -257,29 +257,29 @@ class Steady:
         return first, count, first if last is None else last
 
     def give_back(self, count: int) -> None:
-        """The last so many of a run were not taken after all."""
+        """Return the last `count` records of a run."""
         if count:
             self._taken -= count
             self._look()
 
     def take_one(self) -> None:
-        """The next record."""
+        """Take the next record."""
         self._taken += 1
         self._look()
 
     def set_rate(self, rate: int, now_us: int) -> None:
-        """Another rate from now on."""
+        """Change the rate from now on."""
         self._traffic.set_rate(rate, now_us)
         self._look()
 
     def burst(self, records: int, now_us: int) -> None:
-        """So many at once."""
+        """Add so many records at once."""
         self._traffic.burst(records, now_us)
         self._look()
 
 
 class Poisson:
-    """Instants at random: exponential times between, drawn with a mean of 1,000 s and scaled to the rate."""
+    """Random instants: exponential intervals, drawn with a mean of 1,000 s and scaled to the rate."""
 
     __slots__ = ("_draw", "_extra", "_held", "_last_us", "_rate", "due_us")
 
@@ -299,7 +299,7 @@ class Poisson:
             self.due_us = self._last_us + self._held * 1_000 // self._rate if self._rate else NEVER
 
     def take_run(self, now_us: int, most: int) -> tuple[int, int, int]:
-        """Up to `most` records that have come: instant of the first, how many, instant of the last."""
+        """Take up to `most` records that have come: instant of the first, their number, instant of the last."""
         first = last = self.due_us
         count = 0
         while count < most and self.due_us <= now_us:
@@ -309,12 +309,12 @@ class Poisson:
         return first, count, last
 
     def give_back(self, count: int) -> None:
-        """The last so many of a run were not taken after all: they come again, at once."""
+        """Return the last `count` records of a run; they come again at once."""
         self._extra += count
         self._look()
 
     def take_one(self) -> None:
-        """The next record."""
+        """Take the next record."""
         if self._extra:
             self._extra -= 1
         else:
@@ -323,27 +323,27 @@ class Poisson:
         self._look()
 
     def set_rate(self, rate: int, now_us: int) -> None:
-        """Another rate from now on: the wait for the next record, having no memory, is drawn by the new rate."""
+        """Change the rate from now on; the interval to the next record is memoryless, and is scaled to the new rate."""
         self._rate = rate
         self._last_us = max(now_us, self._last_us)
         self._look()
 
     def burst(self, records: int, now_us: int) -> None:
-        """So many at once."""
+        """Add so many records at once."""
         self._extra += records
         self._last_us = max(self._last_us, min(now_us, self.due_us))
         self._look()
 
 
 def _units(loop: EventLoop, name: str) -> Iterator[int]:
-    """Exponential numbers with mean 10⁹."""
+    """Yield exponential numbers with mean 10⁹."""
     stream, distribution = loop.stream("arrivals", name), exponential(1_000_000_000)
     while True:
         yield from distribution.draws(stream, 64)
 
 
 def _available(queues: list[PartitionQueue]) -> list[int]:
-    """Partitions with a leader; all of them when none has."""
+    """Return the partitions with a leader; all if none has one."""
     led = [queue.partition.partition for queue in queues if queue.node >= 0]
     return led or [queue.partition.partition for queue in queues]
 

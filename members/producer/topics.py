@@ -1,4 +1,4 @@
-"""A producer's view of topics: who leads which partition, refreshed every metadata.max.age.ms or when a leader moved.
+"""A producer's metadata: partition leaders, refreshed every metadata.max.age.ms or when a leader moved.
 
 Source: `ProducerMetadata`, `Metadata`.
 """
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class TopicsView:
-    """Topics as the last metadata response showed them; `on_news` is called after each."""
+    """The topics of the last metadata response; `on_news` is called after each."""
 
     __slots__ = (
         "_asked_us",
@@ -54,13 +54,13 @@ class TopicsView:
         self._waits = Waits(settings.retry_backoff_ms, settings.retry_backoff_max_ms, stream)
 
     def want(self, topic: str) -> None:
-        """Watch this topic too, and ask for it if it is new."""
+        """Watch a topic, and request its metadata if it is new."""
         if topic not in self.wanted:
             self.wanted[topic] = None
             self._ask_in(0)
 
     def outdated(self) -> None:
-        """A leader moved or a broker is gone: ask again, at the pace of retry.backoff.ms."""
+        """Refresh metadata, at most every retry.backoff.ms: a leader moved, or a broker is gone."""
         if not self._in_flight:
             soonest = self._asked_us + self._settings.retry_backoff_ms * MS_US
             self._ask_in(0 if self._asked_us < 0 else max(soonest - self._loop.now_us, 0))
@@ -93,7 +93,7 @@ class TopicsView:
         self._on_news()
 
     def _is_open(self, name: str) -> bool:
-        """Whether a topic is unknown, or a partition without a leader."""
+        """Whether a topic is unknown, or a partition has no leader."""
         topic = self.topics.get(name)
         return topic is None or bool(topic.error) or any(entry.leader < 0 for entry in topic.partitions)
 

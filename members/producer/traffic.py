@@ -1,13 +1,13 @@
-"""How many records a partition has at a time, as integer arithmetic: no event per record, no float.
+"""The log ends of a topic's partitions over time, by integer arithmetic: no event per record, no float.
 
-A topic's producers write at a rate, shared out by the partitions' weights. With rate r (records per 10⁶ s, an
+A topic's producers write at a rate, distributed by the partitions' weights. With rate r (records per 10⁶ s, an
 integer), weight w of W in total, a partition has, after t µs,
 
     base + ⌊(carry + r·w·t) / D⌋,   D = W · 10¹²
 
-records; `carry` (< D) is the part of a record left over from before. Changing the rate moves base and carry up to
-now and starts anew, so nothing is lost or doubled however often it changes. Partitions of one topic start with
-carries apart, so that their records come in turn, as from a round-robin producer, not all in one instant.
+records; `carry` (< D) is the fraction of a record left over. A change of rate moves base and carry up to now and starts
+again, so no number of changes loses or doubles a record. Partitions of one topic start with different carries, so their
+records come in turn, as from a round-robin producer, and not at the same instant.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ _PER_RECORD = _SCALE * 1_000_000
 
 
 def as_rate(records_per_second: int | float | str | Decimal) -> int:
-    """Records per second as an integer of records per 10⁶ seconds, by decimal digits; as in scenario files `10/s` or
-    `3/min` will do. Raises `ValueError` below 0, and for what is no rate.
+    """Parse records per second into records per 10⁶ seconds, by decimal digits; `10/s` and `3/min` are accepted, too.
+    Raises `ValueError` below 0, and for text that is no rate.
     """
     number, _, unit = str(records_per_second).partition("/")
     try:
@@ -36,7 +36,7 @@ def as_rate(records_per_second: int | float | str | Decimal) -> int:
 
 
 class Traffic:
-    """The log ends of one topic. Times are µs and never go back between changes."""
+    """The log ends of one topic. Times are µs, and do not decrease between changes."""
 
     __slots__ = ("_base", "_carry", "_weights", "_whole", "partitions", "rate", "since_us")
 
@@ -45,18 +45,18 @@ class Traffic:
         self._whole = sum(weights) * _PER_RECORD
         count = len(weights)
         self._base = [0] * count
-        self.partitions = count  #: how many partitions there are
+        self.partitions = count  #: number of partitions
         self._carry = [self._whole * (count - 1 - p) // count for p in range(count)]
         self.since_us = now_us
         self.rate = rate
 
     def end(self, partition: int, now_us: int) -> int:
-        """The log end offset: the offset the next record will get."""
+        """Return the log end offset: that of the next record."""
         produced = self.rate * self._weights[partition] * (now_us - self.since_us)
         return self._base[partition] + (self._carry[partition] + produced) // self._whole
 
     def due_us(self, partition: int, offset: int) -> int | None:
-        """The first instant at which the log end is beyond `offset`, so that it can be read; None when never."""
+        """Return when the log end passes `offset`, so that the record can be read; None if never."""
         missing = (offset + 1 - self._base[partition]) * self._whole - self._carry[partition]
         if missing <= 0:
             return self.since_us
@@ -64,12 +64,12 @@ class Traffic:
         return None if speed == 0 else self.since_us - (-missing // speed)
 
     def set_rate(self, rate: int, now_us: int) -> None:
-        """Produce at another rate from now on."""
+        """Change the rate from now on."""
         self._settle(now_us)
         self.rate = rate
 
     def burst(self, records: int, now_us: int) -> None:
-        """So many records at once, shared out by weight, the remainder to the first partitions."""
+        """Add records at once, distributed by weight, the remainder to the first partitions."""
         self._settle(now_us)
         total, left = sum(self._weights), records
         for p, weight in enumerate(self._weights):
@@ -80,7 +80,7 @@ class Traffic:
             self._base[p] += 1
 
     def grow(self, weights: Sequence[int], now_us: int) -> None:
-        """More partitions: `weights` are those of the new ones, which start empty; the topic's rate stays."""
+        """Add partitions with these weights; they start empty, and the topic's rate stays."""
         self._settle(now_us)
         before = self._whole
         self._weights = (*self._weights, *_checked(weights))

@@ -1,21 +1,21 @@
-"""Transactions from the producer's side: `Transaction`, an identity that belongs to a transactional id.
+"""The producer's side of transactions: `Transaction`, the identity of a transactional id.
 
-The machine (`STATES`): an id is asked for (INITIALIZING), then transactions follow each other, READY → IN_TRANSACTION →
-COMMITTING or ABORTING → READY. What cannot be part of a committed transaction any more leads to ABORTABLE_ERROR, from
-where only `abort` leads out; being fenced leads to FATAL_ERROR and ends the producer.
+The states (`STATES`): InitProducerId requests an id (INITIALIZING), then transactions follow each other, READY →
+IN_TRANSACTION → COMMITTING or ABORTING → READY. An error that makes a commit impossible leads to ABORTABLE_ERROR, which
+only `abort` ends; fencing leads to FATAL_ERROR and ends the producer.
 
-    begin    nothing is sent: the transaction begins at the coordinator with its first partition
-    send     a partition's first batch waits until AddPartitionsToTxn has named it; all that wait are named together
-    offsets  AddOffsetsToTxn names the group, TxnOffsetCommit goes to the group's own coordinator, with member id and
-             generation, so that a member that was expelled cannot commit (KIP-447)
-    commit   flush, then EndTxn; abort gives up what was never sent, waits for what was, then EndTxn
+    begin    sends nothing: the transaction begins at the coordinator with its first partition
+    send     the first batch of a partition waits for AddPartitionsToTxn, which names all waiting partitions at once
+    offsets  AddOffsetsToTxn names the group; TxnOffsetCommit goes to the group's coordinator with member id and
+             generation, so that an expelled member cannot commit (KIP-447)
+    commit   flush, then EndTxn; abort fails batches never sent, waits for those sent, then EndTxn
 
-One request at a time is under way to a coordinator. It is repeated after the backoff while the coordinator loads or
-still ends the last transaction (CONCURRENT_TRANSACTIONS; the first partitions of a transaction after 20 ms), and after
-asking anew who coordinates when that has changed or the connection broke.
+One request at a time is in flight to a coordinator. It is repeated after the backoff while the coordinator loads or
+ends the last transaction (CONCURRENT_TRANSACTIONS), and after another FindCoordinator when the coordinator moved or
+the connection broke.
 
 This is transaction version 1 (KIP-890 part 1): one epoch from InitProducerId on, and AddPartitionsToTxn by the client.
-A broker that answers EndTxn with a new id and epoch (version 2) is believed.
+An EndTxn answer with a new id and epoch (version 2) is applied.
 
 Source: `TransactionManager`; KIP-98, KIP-360, KIP-447, KIP-588.
 """
@@ -63,7 +63,7 @@ _TXN_KEY = 1
 
 
 class TxnState(StrEnum):
-    """Where the producer is (`TransactionManager.State`)."""
+    """State of the producer (`TransactionManager.State`)."""
 
     UNINITIALIZED = "UNINITIALIZED"
     INITIALIZING = "INITIALIZING"
@@ -105,28 +105,28 @@ _FATAL = frozenset({*_FENCED, ErrorCode.INVALID_TXN_STATE, ErrorCode.INVALID_TRA
 
 
 class WrongState(RuntimeError):
-    """The application asked for something that the transaction's state does not allow (IllegalStateException)."""
+    """A call that the transaction's state does not allow (IllegalStateException)."""
 
 
 class TxnOwner(Protocol):
     """The process around the transaction."""
 
     def flush(self, on_done: Callable[[], None]) -> None:
-        """Send without lingering; `on_done` when all of it is settled."""
+        """Send without lingering; `on_done` is called when all records are settled."""
 
     def give_up_unsent(self) -> None:
-        """Batches that were never sent fail."""
+        """Fail batches that were never sent."""
 
     def _ready(self) -> None:
         """Send what waited."""
 
     def fenced(self, error: ErrorCode) -> None:
-        """The producer must end."""
+        """End the producer."""
 
 
 @frozen
 class _Asking:
-    """One request to a coordinator, made when its turn comes; `done` gets its answer."""
+    """One request to a coordinator, made when it is sent; `done` gets its answer."""
 
     make: Callable[[], Request]
     done: Callable[[Any], None]
@@ -135,7 +135,7 @@ class _Asking:
 
 
 class Transaction(Idempotent):
-    """The transactions of one producer. Callbacks get None when it went well, else the error."""
+    """The transactions of one producer. Callbacks get None after a success, else the error."""
 
     transactional = True
 
@@ -160,16 +160,16 @@ class Transaction(Idempotent):
 
     @property
     def open(self) -> bool:
-        """Whether a transaction is under way."""
+        """Whether a transaction is open."""
         return self.state in _OPEN
 
     def start(self) -> None:
-        """`initTransactions`: an id and epoch; whoever had the transactional id before is fenced."""
+        """`initTransactions`: request id and epoch; an earlier producer with this transactional id is fenced."""
         self._become(_S.INITIALIZING)
         self._initialise()
 
     def when_ready(self, callback: Callable[[], None]) -> None:
-        """Call `tell` once a transaction may begin; at once if it may."""
+        """Call `callback` once a transaction may begin; at once if it may."""
         if self.state is _S.READY:
             callback()
         else:
@@ -226,10 +226,10 @@ class Transaction(Idempotent):
             raise WrongState(f"producer {self.transactional_id}: no way from {self.state} to {state}")
         self.state = state
 
-    # --- what the sender asks --------------------------------------------------------------------------------
+    # --- calls by the sender ---------------------------------------------------------------------------------
 
     def admits(self, queue: PartitionQueue) -> bool:
-        if self.state is _S.ABORTABLE_ERROR:  # only what was sent before, so that sequences keep no gap
+        if self.state is _S.ABORTABLE_ERROR:  # only retries, so that the sequences have no gap
             return bool(queue.batches) and queue.batches[0].sequence != NO_SEQUENCE
         if self.producer_id == NO_PRODUCER or self.state not in (_S.IN_TRANSACTION, _S.COMMITTING, _S.ABORTING):
             return False
@@ -237,7 +237,7 @@ class Transaction(Idempotent):
             return True
         if self.state is not _S.ABORTING and queue.partition not in self._wanted:
             self._wanted[queue.partition] = None
-            if len(self._wanted) == 1:  # what else is due at this instant is named with it
+            if len(self._wanted) == 1:  # partitions of the same instant share the request
                 self._host.call_at(self._loop.now_us, self._add_wanted)
         return False
 
@@ -252,12 +252,12 @@ class Transaction(Idempotent):
             self._bump_wanted = True
 
     def batch_settled(self, error: ErrorCode | None) -> None:
-        """A batch came to its end: one that failed spoils the transaction."""
+        """Handle the end of a batch: a failed one makes the transaction abortable."""
         if error is not None and self.state in (_S.IN_TRANSACTION, _S.COMMITTING):
             self._spoil(error)
 
     def _spoil(self, error: ErrorCode) -> None:
-        """Only `abort` leads on. What was never sent fails now, or a commit would wait for it (`Sender.runOnce`)."""
+        """Make the transaction abortable, and fail unsent batches, for which a commit would wait (`Sender.runOnce`)."""
         self.error = error
         self._become(_S.ABORTABLE_ERROR)
         self._host.call_at(self._loop.now_us, self._give_up_unsent)
@@ -304,7 +304,7 @@ class Transaction(Idempotent):
         if self._good(error, None):
             self._began = True
             self._added |= dict.fromkeys(partitions)
-            if self._wanted:  # wanted since the request was made
+            if self._wanted:  # added since the request was made
                 self._add_wanted(None)
             self._on_ready()
 
@@ -330,7 +330,7 @@ class Transaction(Idempotent):
             done(self.error)
 
     def _end(self, *, committed: bool, done: Done) -> None:
-        """EndTxn, unless the coordinator knows nothing of the transaction."""
+        """Send EndTxn, unless the coordinator does not know the transaction."""
         if not self._began:
             self._ended(done)
             return
@@ -344,7 +344,7 @@ class Transaction(Idempotent):
         self._push(lambda: EndTxnRequest(self.transactional_id, self.producer_id, self.epoch, committed), ended)
 
     def _ended(self, done: Done) -> None:
-        """The transaction is over; after a batch of unknown fate a new epoch is asked for first (KIP-360)."""
+        """End the transaction; after a batch of unknown fate request a new epoch first (KIP-360)."""
         if self._bump_wanted:
             self._become(_S.INITIALIZING)
             self._on_ready_once.append(lambda: done(None))
@@ -354,7 +354,7 @@ class Transaction(Idempotent):
         done(None)
 
     def _good(self, error: ErrorCode, done: Done | None) -> bool:
-        """Sort an answer's error: fatal ones end the producer, others spoil the transaction."""
+        """Classify the error of an answer: a fatal one ends the producer, another makes the transaction abortable."""
         if not error:
             return True
         if error in _FATAL:
@@ -418,6 +418,8 @@ class Transaction(Idempotent):
             self._try_in(self._waits.next_us())
             return
         if error in _AGAIN:
+            # Without a partition yet, `AddPartitionsToTxnHandler` retries after 20 ms: the last transaction is about
+            # to end (KAFKA-5482).
             first = error is ErrorCode.CONCURRENT_TRANSACTIONS and not self._began and self.open
             self._try_in(_ADD_PARTITIONS_AGAIN_US if first else self._waits.next_us())
             return
@@ -429,7 +431,7 @@ class Transaction(Idempotent):
 
 
 def _error_of(answer: Any) -> ErrorCode:
-    """The error of any answer of these; the first, of those with one per partition."""
+    """Return the error of an answer; the first one, if it has one per partition."""
     results = getattr(answer, "results", None)
     if results is not None:
         return next((code for _, code in results if code), ErrorCode.NONE)

@@ -1,8 +1,8 @@
-"""A producer's connections: one per broker and purpose, with the waits before a lost one is opened again.
+"""A producer's connections, one per broker and purpose, and the waits before a reconnect.
 
-"produce" carries batches, "data" metadata and what any broker can answer, "coordinator" the transaction's requests. The
-wait before the next connection doubles from reconnect.backoff.ms up to reconnect.backoff.max.ms, each ±20 %, until an
-answer comes over it (`ClusterConnectionStates`, KIP-144).
+"produce" carries batches, "data" metadata and requests for any broker, "coordinator" those of transactions. The wait
+before a reconnect doubles from reconnect.backoff.ms up to reconnect.backoff.max.ms, each ±20 %, until a broker answers
+(`ClusterConnectionStates`, KIP-144).
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ ANY, PRODUCE, COORDINATOR = "data", "produce", "coordinator"
 
 
 class Waits:
-    """Growing waits: `base_ms` doubling up to `most_ms`, each ±20 %, as `ExponentialBackoff`."""
+    """Waits that double from `base_ms` up to `most_ms`, each ±20 %, as `ExponentialBackoff`."""
 
     __slots__ = ("_attempts", "_base_us", "_most_us", "_stream")
 
@@ -39,16 +39,16 @@ class Waits:
         self._attempts = 0
 
     def reset(self) -> None:
-        """Begin again with the shortest wait."""
+        """Restart at the shortest wait."""
         self._attempts = 0
 
     def next_us(self) -> int:
-        """The wait before the next attempt."""
+        """Return the wait before the next attempt, in microseconds."""
         self._attempts += 1
         return self.of_attempt(self._attempts)
 
     def of_attempt(self, attempt: int) -> int:
-        """The wait after attempt number `attempt`, from 1."""
+        """Return the wait after attempt number `attempt`, from 1."""
         if not self._base_us:
             return 0
         doubled = min(self._base_us << min(attempt - 1, _MOST_DOUBLINGS), self._most_us)
@@ -72,7 +72,7 @@ class Wires:
         self._any = stream.below(len(transport.bootstrap))
 
     def wait_us(self, node: int, purpose: str) -> int:
-        """How long until a broker may be connected to; 0 for now, or when there is a connection."""
+        """Return the wait until a broker may be connected to; 0 for now, and for an open connection."""
         link = self._open.get((node, purpose))
         if link is not None and link.open:
             return 0
@@ -80,7 +80,7 @@ class Wires:
         return 0 if waits is None else max(waits[1] - self._loop.now_us, 0)
 
     def connection(self, node: int, purpose: str) -> Connection:
-        """The open connection to a broker for a purpose; a new one when there is none."""
+        """Return the open connection to a broker for a purpose, or a new one."""
         link = self._open.get((node, purpose))
         if link is None or not link.open:
             link = self._transport.connect(self._host.name, self._settings.client_id, node, purpose)
@@ -88,7 +88,7 @@ class Wires:
         return link
 
     def any_node(self) -> int:
-        """A broker that may be asked now; -1 when every one has to be waited for."""
+        """Return a broker that may be used now; -1 if there is none."""
         brokers = self._transport.bootstrap
         for step in range(len(brokers)):
             node = brokers[(self._any + step) % len(brokers)]
@@ -98,7 +98,7 @@ class Wires:
         return -1
 
     def ask(self, node: int, purpose: str, request: Request, on_done: Done) -> None:
-        """Send one request and hand its outcome on, minding the connection's fortune."""
+        """Send a request, record the outcome for the reconnect backoff, and pass it on."""
 
         def done(outcome: Outcome) -> None:
             self.record_outcome(node, purpose, outcome)
@@ -117,7 +117,7 @@ class Wires:
         self.connection(node, purpose).send(request, done, timeout_us)
 
     def record_outcome(self, node: int, purpose: str, outcome: Outcome) -> None:
-        """An answer came over a connection, or it was lost: reconnecting waits longer each time."""
+        """Restart or extend the reconnect backoff after an outcome."""
         key = (node, purpose)
         if not isinstance(outcome, Disconnected):
             self._waits.pop(key, None)
@@ -126,7 +126,7 @@ class Wires:
         if link is not None and link.open:
             return
         waits, until_us = self._waits.get(key) or (self._new_waits(key), 0)
-        if until_us <= self._loop.now_us:  # several requests fail with one connection
+        if until_us <= self._loop.now_us:  # several requests may fail with one connection
             self._waits[key] = (waits, self._loop.now_us + waits.next_us())
         if purpose == ANY:
             self._any += 1
@@ -137,7 +137,7 @@ class Wires:
         return Waits(settings.reconnect_backoff_ms, settings.reconnect_backoff_max_ms, stream)
 
     def close(self) -> None:
-        """Close them all; what is in flight is not answered any more."""
+        """Close all connections; requests in flight get no outcome."""
         for link in self._open.values():
             if link.open:
                 link.close()

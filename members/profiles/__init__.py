@@ -1,16 +1,16 @@
-"""Client libraries as data: what each of them does differently from the Java consumer of today.
+"""Client libraries as data: the differences of each from the newest Java consumer.
 
-A profile says how one library of one age behaves: its defaults, the request versions it speaks, where its heartbeats
-are sent from, whether a poll limit exists, what it sends as rebalance timeout, whether it leaves on close, and single
-rows of the reaction tables. A simulated consumer asks the profile and nothing else; no module tests for a name.
+A profile describes one library of one age: defaults, request versions, how it sends heartbeats, its poll limit and
+rebalance timeout, whether it leaves on close, and its own rows of the reaction tables. A simulated consumer reads the
+profile only; no module tests for a library's name.
 
 Where to read:
 
-    java, librdkafka, python, others    the rows: what a profile has otherwise than the one it begins with
-    versions                            the request versions of each
-    profile, row_types, pace            what there is to say of a library
-    reactions, exceptions               what it does about errors
-    defects                             what single releases did wrong
+    java, librdkafka, python, others    the rows: differences of each profile from its base
+    versions                            request versions
+    profile, row_types, pace            the fields of a profile
+    reactions, exceptions               reactions to errors; names of exceptions
+    defects                             defects of single releases
 
 Sources: user-needs reference, section 4.5 (defaults read in the libraries' sources); classic-protocol reference,
 sections 4.1 and 5 (request versions); KIP-62 (heartbeats leave `poll`), KIP-394 (JoinGroup v4), KIP-345 (static
@@ -37,7 +37,7 @@ _ALIASES = {
     "librdkafka": "librdkafka-2.x",
     "kafka-python": "kafka-python-2.x",
 }
-#: The release that a profile by its own name is, where defects of its age are rows of `defects.py`.
+#: The release that a profile stands for under its own name, where that has rows in `defects.py`.
 _RELEASE_OF = {
     "java-0.9": "0.9.0.1",
     "java-0.10": "0.10.2.2",
@@ -53,7 +53,7 @@ _RELEASE_OF = {
 
 
 def _made(name: str) -> ClientProfile:
-    """The profile of a row, made from the one it begins with."""
+    """Make the profile of a row from its base."""
     if not name:
         return _NEWEST_JAVA
     base, title, changes = _ROWS[name]
@@ -68,9 +68,9 @@ def _of_its_age(profile: ClientProfile) -> ClientProfile:
     return profile.with_defects(defects_of(profile.name.rsplit("-", 1)[0], version, version))
 
 
-#: Profiles as they are written, for releases that have defects of their own.
+#: Profiles without the defects of their releases.
 WITHOUT_DEFECTS: Mapping[str, ClientProfile] = {name: _made(name) for name in VERSIONS}
 _BY_NAME = {name: _of_its_age(profile) for name, profile in WITHOUT_DEFECTS.items()}
 
-#: Every profile by name and by alias (`java` is `java-3.9`, the default of a scenario).
+#: Profiles by name and by alias (`java` is `java-3.9`, the default of a scenario).
 PROFILES: Mapping[str, ClientProfile] = _BY_NAME | {alias: _BY_NAME[name] for alias, name in _ALIASES.items()}

@@ -1,10 +1,10 @@
-"""Defects of old client releases: who had each, what it changes in a client, and what a group sees of it.
+"""Defects of old client releases: which releases have each, and its effect on client and group.
 
-A release has the defects of the rows here that cover it (`simulated` in `scenarios/language/clients.py`);
-`defects: [KAFKA-12983]` on a member adds one by name to any client. docs/defects.md lists them with their releases.
+A release has the defects whose rows cover it (`simulated` in `scenarios/language/clients.py`); `defects:
+[KAFKA-12983]` on a member adds one to any client. docs/defects.md lists them with their releases.
 
-Sources: the fixing commits in the libraries' repositories. Of Java, the affected releases are those whose tags lack
-the commit; of the others, those that the changelog of the fix names.
+Sources: the fixing commits in the libraries' repositories. The affected releases of Java are those whose tags lack the
+commit; those of other libraries are named in the changelog of the fix.
 """
 
 from __future__ import annotations
@@ -23,54 +23,54 @@ Version = tuple[int, ...]
 
 
 class Defect(StrEnum):
-    """The defects that parts of a client ask its profile for; the others are reactions."""
+    """Defects that parts of a client check in its profile; all others are reactions."""
 
-    #: A leader compares topics with what they were at the end of its rebalance, not when it assigned.
+    #: The leader compares topics with those at the end of its rebalance, not with those it assigned by.
     KAFKA_3117 = "KAFKA-3117"
-    KAFKA_5154 = "KAFKA-5154"  #: a SyncGroup whose connection breaks is not tried again: the rebalance counts as over
-    KAFKA_6362 = "KAFKA-6362"  #: an auto-commit without a coordinator waits for one and does not look for it
+    KAFKA_5154 = "KAFKA-5154"  #: a broken connection under SyncGroup ends the rebalance as if it had succeeded
+    KAFKA_6362 = "KAFKA-6362"  #: an auto-commit without a coordinator waits for one, but does not look it up
     KAFKA_7126 = "KAFKA-7126"  #: a pattern's topics are not matched again before a JoinGroup
-    #: An assignment of topics that are not subscribed to any more is thrown at the application.
+    #: An assignment with unsubscribed topics is thrown from poll.
     KAFKA_7961 = "KAFKA-7961"
-    #: A membership lost in the middle of a rebalance is not followed by the callback for lost partitions.
+    #: A membership lost during a rebalance does not lose its partitions.
     KAFKA_12983 = "KAFKA-12983"
-    KAFKA_12984 = "KAFKA-12984"  #: a cooperative-sticky subscription does not say of which generation its claims are
-    KAFKA_13214 = "KAFKA-13214"  #: a retriable failure of JoinGroup or SyncGroup costs the member id
-    KAFKA_14024 = "KAFKA-14024"  #: every turn of poll starts the commit before a rebalance again; no answer ends it
-    KAFKA_14196 = "KAFKA-14196"  #: records are delivered while the commit before a rebalance is under way
-    KAFKA_20778 = "KAFKA-20778"  #: with client.rack set, a replica that is away is a rack that is gone: a rebalance
-    #: What an eager sticky member owned is cleared before it is written into its JoinGroup.
+    KAFKA_12984 = "KAFKA-12984"  #: a cooperative-sticky subscription has no generation for its claims
+    KAFKA_13214 = "KAFKA-13214"  #: a retriable failure of JoinGroup or SyncGroup resets the member id
+    KAFKA_14024 = "KAFKA-14024"  #: each turn of poll restarts the commit before a rebalance; no answer ends it
+    KAFKA_14196 = "KAFKA-14196"  #: records are returned while the commit before a rebalance is in flight
+    KAFKA_20778 = "KAFKA-20778"  #: with client.rack, an offline replica counts as a lost rack, and rebalances
+    #: An eager sticky member clears its partitions before it writes them into JoinGroup.
     FRANZ_GO_DCFCACB5 = "franz-go-dcfcacb5"
     KAFKAJS_1361 = "kafkajs-1361"  #: a member without partitions sends no heartbeats
-    #: Assignors are offered in the library's order, not in that of the configuration.
+    #: Assignors are offered in the library's order, not in the configured one.
     LIBRDKAFKA_3818 = "librdkafka-3818"
-    SARAMA_1462 = "sarama-1462"  #: a leader does not notice that a topic has more partitions
-    #: Heartbeats end with the answer that announces a rebalance, and not with the next JoinGroup.
+    SARAMA_1462 = "sarama-1462"  #: a leader does not notice new partitions of a topic
+    #: Heartbeats end with the answer that announces a rebalance, not with the next JoinGroup.
     SARAMA_1608 = "sarama-1608"
 
 
 @frozen
 class Affected:
-    """Releases of one library: from `first` on, older than `fixed`."""
+    """Releases of one library, from `first` to before `fixed`."""
 
     library: str
     first: str
     fixed: str
 
     def covers(self, low: Version, high: Version) -> bool:
-        """Whether every release from `low` to `high` is one of them."""
+        """Whether every release from `low` to `high` is affected."""
         return version_of(self.first) <= low and high < version_of(self.fixed)
 
 
 def _affected(text: str) -> tuple[Affected, ...]:
-    """Read `java 2.4 until 2.7.2, java 2.8 until 2.8.1`."""
+    """Parse `java 2.4 until 2.7.2, java 2.8 until 2.8.1`."""
     words = (one.split() for one in text.split(", "))
     return tuple(Affected(library, first, fixed) for library, first, _, fixed in words)
 
 
 @frozen
 class ClientDefect:
-    """A defect of clients: its name, its releases, its effect in a sentence, and the reactions that it changes."""
+    """A client defect: name, releases, effect in a sentence, and the reactions that it changes."""
 
     name: str
     affected: tuple[Affected, ...] = field(converter=_affected)
@@ -79,7 +79,7 @@ class ClientDefect:
 
 
 def version_of(text: str) -> Version:
-    """`2.8.1` as (2, 8, 1)."""
+    """Parse `2.8.1` into (2, 8, 1)."""
     return tuple(int(part) for part in text.split("."))
 
 
@@ -198,12 +198,12 @@ _ALL = (
     ),
 )
 
-#: Every defect of clients by name.
+#: Client defects by name.
 CLIENT_DEFECTS: Mapping[str, ClientDefect] = {defect.name: defect for defect in _ALL}
 
 
 def client_defect(name: str) -> ClientDefect:
-    """Return a defect by name. Raises ValueError, naming the nearest, for a name that no client's defect has."""
+    """Return a defect by name. Raises ValueError for an unknown name, with the nearest one."""
     found = CLIENT_DEFECTS.get(name)
     if found is None:
         near = get_close_matches(name.casefold(), [one.casefold() for one in CLIENT_DEFECTS], 1, 0.8)
@@ -214,7 +214,7 @@ def client_defect(name: str) -> ClientDefect:
 
 
 def defects_of(library: str, low: Version, high: Version) -> tuple[str, ...]:
-    """The defects that every release of a library from `low` to `high` has."""
+    """Return the defects that every release of a library from `low` to `high` has."""
     return tuple(
         defect.name
         for defect in _ALL

@@ -1,4 +1,4 @@
-"""How Kafka's exceptions are called."""
+"""Names of Kafka's exceptions."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from functools import cache
 
 from groupsim.protocol.errors import ErrorCode
 
-# Where Kafka's exception is not called like its error (`Errors.java`).
+# Exceptions whose name does not follow from their error code (`Errors.java`).
 _NAMES = {
     ErrorCode.UNKNOWN_SERVER_ERROR: "UnknownServerException",
     ErrorCode.CORRUPT_MESSAGE: "CorruptRecordException",
@@ -34,7 +34,7 @@ _NAMES = {
 
 @cache
 def exception_name(error: ErrorCode) -> str:
-    """The simple name of the Java exception of an error code, as it stands in a rejoin reason."""
+    """Return the simple name of the Java exception of an error code, as in a rejoin reason."""
     if error in _NAMES:
         return _NAMES[error]
     return "".join(part.capitalize() for part in error.name.split("_")) + "Exception"

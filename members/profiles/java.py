@@ -1,6 +1,6 @@
-"""Kafka's own Java consumer, from the oldest age to the newest: what each does otherwise than the one it names.
+"""Kafka's Java consumer by age, oldest first: the differences of each profile from its base.
 
-Real clients of 2.8.2, 3.1.2, 3.2.3, 3.3.1, 3.5.2, 3.7.2, 3.9.1 and 4.4.0 were asked the same (docs/twins.md).
+The real clients 2.8.2, 3.1.2, 3.2.3, 3.3.1, 3.5.2, 3.7.2, 3.9.1 and 4.4.0 behaved the same (docs/twins.md).
 """
 
 from __future__ import annotations
@@ -50,14 +50,14 @@ ROWS: Final[Mapping[str, ProfileRow]] = {
             "heartbeats": {"while_syncing": False, "restart_when_found": True},
             "callbacks": {"lost": False, "before_first_join": True, "on_leaving": False},
             "retries": {"joins_without_pause": False},
-            "parked": {},  # JoinGroup waits for request.timeout.ms (KAFKA-7050)
+            "parked": {},  # JoinGroup has request.timeout.ms, 305 s, up to 1.x (KAFKA-7050)
             "reactions": JAVA_UNTIL_2_3,
         },
     ),
     "java-2.0": (
         "java-2.3",
         "Apache Kafka Java consumer 2.0 and 2.1: request.timeout.ms is 30 s (KIP-266)",
-        {"heartbeats": {"restart_when_found": True}},  # 2.0 alone; 2.1 restarts the session alone
+        {"heartbeats": {"restart_when_found": True}},  # 2.0 only; 2.1 restarts the session timer alone
     ),
     "java-2.2": (
         "java-2.3",

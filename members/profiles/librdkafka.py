@@ -1,6 +1,6 @@
-"""librdkafka, under which half of all Kafka clients run: C, C++, Python, Go, .NET, Node, Rust, PHP, Ruby.
+"""librdkafka, the base of half of all Kafka clients: C, C++, Python, Go, .NET, Node, Rust, PHP, Ruby.
 
-A row: the profile that it begins with (empty: the newest Java consumer), its title, and what it changes.
+A row: the base profile (empty: the newest Java consumer), its title, and the differences.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from groupsim.members.profiles.profile import (
 from groupsim.members.profiles.reactions import LIBRDKAFKA
 from groupsim.protocol.messages.group import Api
 
-# Epochs are committed since 2.1, backoffs grow since 2.3 (KIP-580).
+# Commits have epochs since 2.1, backoffs grow since 2.3 (KIP-580).
 ROWS: Final[Mapping[str, ProfileRow]] = {
     "librdkafka-1.x": (
         "librdkafka-2.x",
@@ -41,8 +41,8 @@ ROWS: Final[Mapping[str, ProfileRow]] = {
         "librdkafka 1.7 to 2.0",
         {"subscription": {"version": 1}, "retries": {"exponential": False}, "commits": {"epochs": False}},
     ),
-    # librdkafka hands out one message per poll and looks at max.poll.interval.ms twice a second
-    # (confluent-kafka-python #552: left 55 ms after the limit, heartbeats going on).
+    # librdkafka returns one message per poll, and checks max.poll.interval.ms twice a second
+    # (confluent-kafka-python #552: the member left 55 ms after the limit, with heartbeats flowing).
     "librdkafka-2.x": (
         "",
         "librdkafka 2.1 to 2.x (C, C++, Python, Go, .NET, Rust bindings), classic protocol",
@@ -59,7 +59,7 @@ ROWS: Final[Mapping[str, ProfileRow]] = {
             "error_loop": ErrorLoop(
                 OnError.RETRY, "hands the error out like a message and joins again by itself", 0, 0
             ),
-            # rdkafka_request.c: JoinGroup regardless of socket.timeout.ms, SyncGroup not longer than that
+            # rdkafka_request.c: JoinGroup ignores socket.timeout.ms, SyncGroup has it as its upper bound
             "parked": {
                 Api.JOIN_GROUP: ParkedTimeout(ParkedBase.REBALANCE, 3_000),
                 Api.SYNC_GROUP: ParkedTimeout(ParkedBase.SESSION, 3_000, RequestBound.AT_MOST),

@@ -1,6 +1,6 @@
-"""Libraries in Erlang, JavaScript, Go and Ruby. Shapes of behaviour come from the public threads named at each.
+"""Libraries in Erlang, JavaScript, Go and Ruby. The public threads named at each describe its behaviour.
 
-A row: the profile that it begins with (empty: the newest Java consumer), its title, and what it changes.
+A row: the base profile (empty: the newest Java consumer), its title, and the differences.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Api
 
 ROWS: Final[Mapping[str, ProfileRow]] = {
-    # JoinGroup v0 until #465; heartbeats every 5 s; a second between attempts (kaffe #92, brod #379).
+    # JoinGroup v0 until #465; heartbeats every 5 s; one second between attempts (kaffe #92, brod #379).
     "brod": (
         "",
         "brod (Erlang), before it sent a rebalance timeout (#465)",
@@ -94,7 +94,7 @@ ROWS: Final[Mapping[str, ProfileRow]] = {
             ),
         },
     ),
-    # No watch on partitions before 1.24.1.
+    # No watch on new partitions before 1.24.1 (#1462).
     "sarama-1.33": (
         "sarama",
         "sarama 1.19 to 1.33 (Go): JoinGroup v1, no static members",
@@ -115,7 +115,7 @@ ROWS: Final[Mapping[str, ProfileRow]] = {
             "positions": {"one_by_one": True},
             "rebalance_timeout": RebalanceTimeout.OWN,
             "poll_limit": {"enforced": False},
-            "parked": {},  # broker.go: every answer has Net.ReadTimeout; then the connection is closed
+            "parked": {},  # broker.go: after Net.ReadTimeout without an answer the connection is closed
             "reports": {"unanswered": True},
             "error_loop": ErrorLoop(
                 OnError.RETRY_ALL, "returns it from `Consume`, and the usual loop calls that again", 0, 0
@@ -157,7 +157,7 @@ ROWS: Final[Mapping[str, ProfileRow]] = {
                 250,
                 5_000,
             ),
-            # client.go, connTimeouter: RequestTimeoutOverhead (10 s) on top of JoinGroup's; SyncGroup has that of
+            # client.go, connTimeouter: JoinGroup has RequestTimeoutOverhead (10 s) on top; SyncGroup the timeout of
             # the join
             "parked": {
                 Api.JOIN_GROUP: ParkedTimeout(ParkedBase.REBALANCE, 10_000),
@@ -174,8 +174,8 @@ ROWS: Final[Mapping[str, ProfileRow]] = {
             ),
         },
     ),
-    # A socket timeout shorter than the broker's hold: the client gives up its JoinGroup and starts again (ruby-kafka
-    # #941); heartbeats between batches, so work after the join starves them (ruby-kafka #767).
+    # A socket timeout shorter than the broker parks JoinGroup: the client abandons it and joins again (ruby-kafka
+    # #941). Heartbeats between batches only, so work after the join starves them (ruby-kafka #767).
     "ruby-kafka": (
         "",
         "ruby-kafka 0.7 to 1.5",

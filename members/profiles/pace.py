@@ -1,11 +1,11 @@
-"""The pace of a library: what of the group it sees to by itself, and what waits for the application's `poll`.
+"""Threads and timing of a library: what it does by itself, and what waits for the application's `poll`.
 
-    Pace         Java since 0.10.1 (KIP-62): a thread sends heartbeats; rebalances and commits are `poll`'s
-    MainThread   librdkafka: a thread of its own sees to everything but callbacks, and looks around now and then
-    AsyncTask    aiokafka, franz-go: a task of its own does everything, callbacks as well
-    PollOnly     Java 0.9, kafka-python 1.3, kafkajs, ruby-kafka: nothing happens outside `poll`
+    Pace         Java since 0.10.1 (KIP-62): a thread sends heartbeats; `poll` rebalances and commits
+    MainThread   librdkafka: its main thread does everything except callbacks, with periodic checks
+    AsyncTask    aiokafka, franz-go: a task of the library does everything, with the callbacks
+    PollOnly     Java 0.9, kafka-python 1.3, kafkajs, ruby-kafka: all work is done in `poll`
 
-A profile has one of them as its `pace`. Each is a value: the state of a run is in the parts of a client, which ask.
+The `pace` of a profile is one of them. It has no state; the parts of a client call it.
 Sources: `AbstractCoordinator.HeartbeatThread`; `rdkafka_cgrp.c`, `rdkafka.c` (`rd_kafka_thread_main`);
 `aiokafka/consumer/group_coordinator.py` (`_coordination_routine`).
 """
@@ -21,60 +21,60 @@ from groupsim.eventloop.units import MS_US
 
 @frozen
 class Pace:
-    """As in the Java client: `poll` rebalances and commits, a thread of the library sends heartbeats."""
+    """Java: `poll` rebalances and commits, a thread of the library sends heartbeats."""
 
-    #: Heartbeats go out while the application is away from `poll`.
+    #: Heartbeats are sent while the application is away from `poll`.
     heartbeats_in_background: ClassVar[bool] = True
-    #: A task of the library's own rebalances, calls back and commits, whether the application polls or not.
+    #: A task of the library rebalances, calls back and commits, even while the application does not poll.
     rebalances_in_task: ClassVar[bool] = False
-    #: A rebalance goes on while the application is away, as far as the next callback.
+    #: A rebalance advances while the application is away, up to the next callback.
     rebalances_up_to_callbacks: ClassVar[bool] = False
-    #: `poll` sees to a rebalance, and to a lost coordinator, before commits at intervals and positions.
+    #: `poll` handles a rebalance, and a lost coordinator, before interval commits and positions.
     poll_begins_with_group: ClassVar[bool] = True
-    #: The library looks for a lost coordinator by itself, and keeps to one it doubts until another is named.
+    #: The library looks a lost coordinator up by itself, and keeps one in doubt until another is named.
     keeps_coordinator: ClassVar[bool] = False
-    #: After an error that is fatal the client does nothing any more.
+    #: After a fatal error the client does nothing any more.
     ends_with_fatal_error: ClassVar[bool] = False
-    #: Of positions only those are committed of which the application was given records; before a rebalance when the
-    #: revoked callback has returned.
+    #: Only positions of partitions whose records were delivered are committed; before a rebalance, when the revoked
+    #: callback has returned.
     commits_delivered_only: ClassVar[bool] = False
-    #: One heartbeat is in flight at a time, and only with one is the poll limit looked at; a member that has left by it
-    #: joins again when polled, its own pace kept.
+    #: One heartbeat is in flight at a time, and the poll limit is checked with each; a member that left by the limit
+    #: joins again when polled, on the schedule of the library's checks.
     heartbeats_in_turn: ClassVar[bool] = False
-    #: Every JoinGroup that is tried again waits for retry.backoff.ms first, but for the one with a given member id.
+    #: Every repeated JoinGroup waits for retry.backoff.ms, except after MEMBER_ID_REQUIRED.
     joins_after_pause: ClassVar[bool] = False
-    #: So often a request that may pass is sent again by itself, within the generation.
+    #: How often a retriable request is repeated by itself, within its generation.
     retries: int = 0
 
     @property
     def heartbeats_between_batches(self) -> bool:
-        """Whether heartbeats that are owed go out between the batches of one poll, too."""
+        """Whether overdue heartbeats are also sent between the batches of one poll."""
         return False
 
     def timeout_ms(self, timeout_ms: int) -> int:
-        """When a request without an answer is given up."""
+        """Return when a request without an answer times out."""
         return timeout_ms
 
     def heartbeat_ms(self, interval_ms: int) -> int:
-        """The time between two heartbeats."""
+        """Return the interval between two heartbeats."""
         return interval_ms
 
     def heartbeat_timeout_us(self, request_timeout_us: int, session_ms: int) -> int:
-        """How long a heartbeat waits for its answer."""
+        """Return the timeout of a heartbeat."""
         return request_timeout_us
 
     def next_join_us(self, started_us: int, now_us: int, tried_us: int, delay_ms: int) -> int:
-        """When the next JoinGroup may go out, after one that was sent at `tried_us` and failed."""
+        """Return when the next JoinGroup may be sent, after one at `tried_us` failed."""
         return now_us + delay_ms * MS_US
 
     def ask_us(self, started_us: int, now_us: int) -> int | None:
-        """When the coordinator is asked for again, after a question that came to nothing; None: after the backoff."""
+        """Return when a failed look-up of the coordinator is repeated; None: after the backoff."""
         return None
 
 
 @frozen
 class PollOnly(Pace):
-    """Heartbeats, too, go out from within `poll` alone."""
+    """Heartbeats, too, are sent in `poll` only."""
 
     heartbeats_in_background: ClassVar[bool] = False
 
@@ -87,14 +87,14 @@ class PollOnly(Pace):
 
 @frozen
 class AsyncTask(Pace):
-    """A task of the library's own does everything of the group."""
+    """A task of the library does all group work."""
 
     rebalances_in_task: ClassVar[bool] = True
 
 
 @frozen
 class TaskWithHeartbeats(AsyncTask):
-    """The same, with a second task that sends heartbeats (aiokafka)."""
+    """The same, with a second task for heartbeats (aiokafka)."""
 
     heartbeats_in_turn: ClassVar[bool] = True
     joins_after_pause: ClassVar[bool] = True
@@ -102,7 +102,7 @@ class TaskWithHeartbeats(AsyncTask):
 
 @frozen
 class MainThread(Pace):
-    """A thread of the library's own sees to the group, and looks around now and then. Times are milliseconds."""
+    """A main thread does the group work, at periodic checks. Times are milliseconds."""
 
     rebalances_up_to_callbacks: ClassVar[bool] = True
     poll_begins_with_group: ClassVar[bool] = False
@@ -110,11 +110,11 @@ class MainThread(Pace):
     ends_with_fatal_error: ClassVar[bool] = True
     commits_delivered_only: ClassVar[bool] = True
 
-    looks_ms: int = 1_000  #: it looks around at least so often, counted from the start of the process
-    heartbeat_step_ms: int = 500  #: heartbeats go out when it looks, in a group twice a second
-    rejoin_ms: int = 2_000  #: between a JoinGroup that was refused and the look at which the next one goes out
-    asks_ms: int = 500  #: between a question for the coordinator and the look at which the next one goes out
-    timeout_step_ms: int = 1_000  #: it looks for requests that have timed out so often
+    looks_ms: int = 1_000  #: period of the checks, from the start of the process
+    heartbeat_step_ms: int = 500  #: period of the checks for heartbeats, in a group
+    rejoin_ms: int = 2_000  #: wait after a refused JoinGroup; the next one follows at the first check after it
+    asks_ms: int = 500  #: wait after FindCoordinator; the next one follows at the first check after it
+    timeout_step_ms: int = 1_000  #: period of the checks for timed-out requests
     retries: int = 2
 
     def timeout_ms(self, timeout_ms: int) -> int:
@@ -133,18 +133,18 @@ class MainThread(Pace):
         return self.look_us(started_us, now_us + self.asks_ms * MS_US)
 
     def look_us(self, started_us: int, at_us: int) -> int:
-        """The first look around at `at_us` or later, of a process that started then."""
+        """Return the first check at `at_us` or later, for a process started at `started_us`."""
         return started_us + _stepped(at_us - started_us, self.looks_ms * MS_US)
 
     def heartbeat_wait_us(self, started_us: int, now_us: int, due_us: int) -> int:
-        """From an assignment until it looks and a heartbeat is due."""
+        """Return the wait from an assignment to the first check at which a heartbeat is due."""
         if due_us <= now_us:
             return 0
         in_turn = _stepped(due_us - now_us, self.heartbeat_step_ms * MS_US)
         return min(in_turn, self.look_us(started_us, due_us) - now_us)
 
     def after_late_us(self, started_us: int, now_us: int, interval_us: int) -> int:
-        """From a heartbeat that had waited for the coordinator to the first look at which the next one is due."""
+        """Return the wait from a late heartbeat to the first check at which the next one is due."""
         return started_us + _stepped(now_us - started_us + interval_us, self.heartbeat_step_ms * MS_US) - now_us
 
 

@@ -1,7 +1,7 @@
-"""What a client library's profile says: the answers to everything that libraries do differently.
+"""The profile of a client library: all its differences from other libraries.
 
-A simulated consumer asks the profile and nothing else; no module tests for a name. What differs by subject is in the
-rows of a profile (`row_types.py`), what differs in time and threads in its pace (`pace.py`).
+A simulated consumer reads the profile only; no module tests for a library's name. Differences by subject are in the
+rows of a profile (`row_types.py`), those of threads and timing in its pace (`pace.py`).
 """
 
 from __future__ import annotations
@@ -35,15 +35,15 @@ from groupsim.protocol.messages.group import Api
 
 
 class OnError(StrEnum):
-    """What the application does with an exception out of poll."""
+    """The application's reaction to an exception out of poll."""
 
     STOP = "stop"  # the process ends: consumer closed, error reported
     RETRY = "retry"  # log it, wait `error_pause`, poll again (as Spring's container), but end when fenced
-    RETRY_ALL = "retry-all"  # poll again whatever it was: one that was fenced joins again under its instance id
+    RETRY_ALL = "retry-all"  # poll again in any case: a fenced member joins again under its instance id
 
 
 class RebalanceTimeout(StrEnum):
-    """What a library sends as rebalance timeout."""
+    """The rebalance timeout that a library sends."""
 
     MAX_POLL = "max.poll.interval.ms"
     SESSION = "session.timeout.ms"
@@ -60,7 +60,7 @@ class RequestBound(StrEnum):
 
 
 class ParkedBase(StrEnum):
-    """The timeout that a library begins with for a request that may be parked."""
+    """The base of a library's timeout for a request that may be parked."""
 
     REBALANCE = "its rebalance timeout"
     SESSION = "session.timeout.ms"
@@ -69,7 +69,7 @@ class ParkedBase(StrEnum):
 
 @frozen
 class ParkedTimeout:
-    """How long a library waits for the answer to a request that the coordinator may park: a base and a slack."""
+    """A library's timeout for a request that the coordinator may park: a base and a slack."""
 
     base: ParkedBase
     slack_ms: int = 0
@@ -78,9 +78,9 @@ class ParkedTimeout:
 
 @frozen
 class ErrorLoop:
-    """What the usual application of a library does after an exception out of poll: the default of `on-error`.
+    """Reaction of a library's usual application to an exception out of poll: the default of `on-error`.
 
-    The pause doubles with each failure in a row, up to the longest one; `because` says where that comes from.
+    The pause doubles with each failure in a row, up to the longest one; `because` explains the policy.
     """
 
     policy: OnError
@@ -89,12 +89,12 @@ class ErrorLoop:
     longest_pause_ms: int = 1_000
 
     def pause_us(self, failures: int) -> int:
-        """The wait before the next poll after so many failures in a row."""
+        """Return the wait before the next poll after so many failures in a row."""
         longer = min(failures - 1, 32)
         return min(self.first_pause_ms << longer, self.longest_pause_ms) * MS_US
 
 
-#: `poll` throws, and an application without a handler of its own ends.
+#: `poll` throws, and an application without a handler ends.
 ENDS = ErrorLoop(OnError.STOP, "throws it out of `poll()`, or of what it calls that")
 #: The Java consumer since 2.0 (KIP-266, KAFKA-7050): max(request.timeout.ms, rebalance timeout + 5 s).
 JAVA_PARKED: Mapping[Api, ParkedTimeout] = {
@@ -104,7 +104,7 @@ JAVA_PARKED: Mapping[Api, ParkedTimeout] = {
 
 @frozen
 class SettingName:
-    """A library's own name for one of Kafka's keys; its numbers times `factor` are Kafka's (seconds: 1000)."""
+    """A library's own name for one of Kafka's keys; a value times `factor` is Kafka's (seconds: 1000)."""
 
     key: str
     factor: int = 1
@@ -118,10 +118,10 @@ class ClientProfile:
     title: str
     client_id: str
     defaults: Mapping[str, object]
-    versions: Mapping[Api, int]  #: the newest version of each API that it speaks
-    pace: Pace = HEARTBEAT_THREAD  #: what it sees to by itself, and what waits for `poll`
+    versions: Mapping[Api, int]  #: the newest version that it supports, by API
+    pace: Pace = HEARTBEAT_THREAD  #: threads and timing
     rebalance_timeout: RebalanceTimeout = RebalanceTimeout.MAX_POLL
-    #: Timeouts of requests that a coordinator may park; a request without an entry has request.timeout.ms.
+    #: Timeouts of requests that a coordinator may park; others have request.timeout.ms.
     parked: Mapping[Api, ParkedTimeout] = JAVA_PARKED
     subscription: SubscriptionRow = Factory(SubscriptionRow)
     leader: LeaderRow = Factory(LeaderRow)
@@ -138,17 +138,17 @@ class ClientProfile:
     setting_names: Mapping[str, SettingName] = {}
     error_loop: ErrorLoop = ENDS
     defects: frozenset[Defect] = frozenset()
-    #: The release that was asked for, where it is not the profile's name: logs have its words.
+    #: The requested release, where it is not the profile's name: logs have its words.
     release: str = ""
 
     def reaction(self, api: Api, error: ErrorCode) -> Reaction:
-        """What this library does when `api` is answered with `error`."""
+        """Return this library's reaction to `error` in an answer to `api`."""
         return self.reactions.get(api, {}).get(error) or JAVA[api].get(error, OTHERWISE[api])
 
     def but(self, **changes: object) -> ClientProfile:
-        """Return the profile with other values: `but(leaving={"on_close": False})` changes one field of a row.
+        """Return the profile with changes: `but(leaving={"on_close": False})` changes one field of a row.
 
-        Raises TypeError for a field that there is not.
+        Raises TypeError for an unknown field.
         """
         values = {name: self._changed(name, value) for name, value in changes.items()}
         return evolve(self, **values)  # type: ignore[arg-type]
@@ -159,7 +159,7 @@ class ClientProfile:
         return evolve(before, **value) if is_part else value  # type: ignore[arg-type]
 
     def with_defects(self, names: Iterable[str]) -> ClientProfile:
-        """Return the profile with defects by name. Raises ValueError for a name that no client's defect has."""
+        """Return the profile with defects by name. Raises ValueError for an unknown name."""
         profile = self
         for name in names:
             found = client_defect(name)
@@ -169,17 +169,17 @@ class ClientProfile:
         return profile
 
 
-#: A profile as a row of a table: the name of the profile that it differs from, its title, what differs.
+#: A row of a table of profiles: name of the base profile, title, differences.
 ProfileRow: TypeAlias = tuple[str, str, Mapping[str, object]]
 
 
 def defaults_of(text: str) -> dict[str, object]:
-    """Read a library's defaults, in Kafka's names: `session.timeout.ms=45_000 isolation.level=read_committed`."""
+    """Parse a library's defaults, in Kafka's names: `session.timeout.ms=45_000 isolation.level=read_committed`."""
     pairs = (pair.split("=") for pair in text.split())
     return {key: int(value) if value[0].isdigit() else value for key, value in pairs}
 
 
 def setting_names(text: str) -> dict[str, SettingName]:
-    """Read a library's names: `clientId=client.id`, or `socket_timeout=request.timeout.ms*1000` with a factor."""
+    """Parse a library's names: `clientId=client.id`, or `socket_timeout=request.timeout.ms*1000` with a factor."""
     names = (re.split("[=*]", name) for name in text.split())
     return {own: SettingName(key, *map(int, factor)) for own, key, *factor in names}

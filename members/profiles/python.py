@@ -1,10 +1,9 @@
-"""The libraries that are written in Python: kafka-python of three ages, and aiokafka, which began as a copy of it.
+"""Libraries in Python: kafka-python of several ages, and aiokafka, which began as a copy of it.
 
-kafka-python is a translation of the Java client of 0.9 and 0.10, and has kept what that did: no callback when a
-consumer closes, none of its own for what was lost. What it does about errors was read in its source, and seen
-(docs/twins.md).
+kafka-python is a translation of the Java client of 0.9 and 0.10, and has kept its behaviour: no callback on close, none
+for lost partitions (KIP-429). Its source, and the library itself, show its reactions to errors (docs/twins.md).
 
-A row: the profile that it begins with (empty: the newest Java consumer), its title, and what it changes.
+A row: the base profile (empty: the newest Java consumer), its title, and the differences.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ _KEYS = (
     "max.partition.fetch.bytes", "isolation.level",
 )
 # fmt: on
-#: The Python libraries' names: Kafka's with underscores.
+#: Names of settings in the Python libraries: Kafka's with underscores.
 _UNDERSCORED = {key.replace(".", "_"): SettingName(key) for key in _KEYS}
 
 ROWS: Final[Mapping[str, ProfileRow]] = {
@@ -58,7 +57,8 @@ ROWS: Final[Mapping[str, ProfileRow]] = {
         "kafka-python 1.4.0 to 1.4.6: group requests and fetches share a connection",
         {"client_id": "kafka-python-1.4.6", "coordinator": {"shared_connection": True, "connects_first": False}},
     ),
-    # Requests of the group have a connection of their own since 1.4.7; which has to be made before it is sent to.
+    # Since 1.4.7 group requests have their own connection, which must be made before a request is sent
+    # (dpkp/kafka-python#1822).
     "kafka-python-2.x": (
         "kafka-python-1.3",
         "kafka-python 1.4.7 to 2.2",
@@ -88,7 +88,7 @@ ROWS: Final[Mapping[str, ProfileRow]] = {
             "reactions": KAFKA_PYTHON,
         },
     ),
-    # Rewritten: its connections are awaited, its callbacks are those of KIP-429, and it can cooperate.
+    # A rewrite: it awaits its connections, has the callbacks of KIP-429, and can cooperate.
     "kafka-python-3.x": (
         "kafka-python-2.3",
         "kafka-python 3.x: cooperative-sticky, callbacks as in Java",
@@ -108,7 +108,7 @@ ROWS: Final[Mapping[str, ProfileRow]] = {
     ),
     "aiokafka": (
         "",
-        "aiokafka 0.7 to 0.14: rebalances while nobody polls; rebalance timeout = session timeout unless set",
+        "aiokafka 0.7 to 0.14: rebalances without poll; rebalance timeout = session timeout unless set",
         {
             "client_id": "aiokafka-0.12.0",
             "defaults": defaults_of(

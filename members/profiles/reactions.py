@@ -1,8 +1,8 @@
-"""What a client does about an error code: tables, one per API.
+"""Reactions of clients to error codes: tables, one per API.
 
-The default tables are the Java consumer's (`AbstractCoordinator`, `ConsumerCoordinator`; classic-protocol reference,
-sections 4.5, 4.6 and 4.10). A profile overrides single rows (`ClientProfile.reactions`). An error without a row gets
-the table's `OTHERWISE`.
+The default tables are those of the Java consumer (`AbstractCoordinator`, `ConsumerCoordinator`; classic-protocol
+reference, sections 4.5, 4.6 and 4.10). A profile overrides single rows (`ClientProfile.reactions`). An error without a
+row gets the API's reaction in `OTHERWISE`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from groupsim.protocol.messages.group import Api
 
 
 class Reaction(StrEnum):
-    """One way to treat an error; what it means for each API is in the module that handles that API."""
+    """One reaction to an error; the module of each API implements it."""
 
     RETRY = "retry after backoff"
     REDISCOVER = "coordinator unknown, retry after backoff"
@@ -105,21 +105,21 @@ JAVA: Mapping[Api, Table] = {
     Api.FIND_COORDINATOR: FIND_COORDINATOR,
 }
 
-# What older Java clients do otherwise. Up to 3.1 ILLEGAL_GENERATION costs the member id as well (KAFKA-13419), up to
-# 2.3 so does a commit in a rebalance (KAFKA-8487); the old id lingers until its session is over. 0.9 keeps it, but for
-# the sync.
+# Older Java clients. Up to 3.1 ILLEGAL_GENERATION resets the member id as well (KAFKA-13419), and up to 2.3 so does a
+# commit during a rebalance (KAFKA-8487); the old id stays in the group until its session ends. 0.9 keeps its id, except
+# after SyncGroup.
 FORGETS_ID: Table = {_E.ILLEGAL_GENERATION: Reaction.RESET_MEMBER}
 _FORGETS_IN_A_REBALANCE: Table = {**FORGETS_ID, _E.REBALANCE_IN_PROGRESS: Reaction.RESET_MEMBER}
 JAVA_UNTIL_0_10_0: Mapping[Api, Table] = {Api.SYNC_GROUP: FORGETS_ID}
 JAVA_UNTIL_2_3 = {Api.SYNC_GROUP: FORGETS_ID, Api.HEARTBEAT: FORGETS_ID, Api.OFFSET_COMMIT: _FORGETS_IN_A_REBALANCE}
 JAVA_UNTIL_3_1 = {**JAVA_UNTIL_2_3, Api.OFFSET_COMMIT: FORGETS_ID}
 
-# 3.3 alone takes a SyncGroup that came too late for the loss of its generation (KAFKA-13891): what it owns counts for
-# nothing in the next round, so more is revoked than need be (KAFKA-14016).
+# 3.3 treats REBALANCE_IN_PROGRESS for SyncGroup as a lost generation (KAFKA-13891): its claims do not count in the next
+# round, so more is revoked than necessary (KAFKA-14016).
 JAVA_3_3: Mapping[Api, Table] = {Api.SYNC_GROUP: {_E.REBALANCE_IN_PROGRESS: Reaction.RESET_GENERATION}}
 
-# kafka-python throws only what it does not call retriable; after the others its thread waits for retry.backoff.ms
-# (`coordinator/base.py`). Up to 2.2 a commit in a rebalance costs the member id.
+# kafka-python throws only errors that it does not call retriable; after others its thread waits for retry.backoff.ms
+# (`coordinator/base.py`). Up to 2.2 a commit during a rebalance resets the member id.
 KAFKA_PYTHON: Mapping[Api, Table] = {
     Api.JOIN_GROUP: {_E.ILLEGAL_GENERATION: Reaction.REJOIN},
     Api.SYNC_GROUP: {**FORGETS_ID, _E.COORDINATOR_LOAD_IN_PROGRESS: Reaction.RETRY},
@@ -138,16 +138,16 @@ KAFKA_PYTHON_UNTIL_2_2 = {
     Api.OFFSET_FETCH: {**KAFKA_PYTHON[Api.OFFSET_FETCH], _E.UNSTABLE_OFFSET_COMMIT: Reaction.THROW},
 }
 
-# aiokafka's application is told of what has no row in its code (`group_coordinator.py`), COORDINATOR_LOAD_IN_PROGRESS
-# from SyncGroup and Heartbeat among it; the task that heartbeats ends with that.
+# aiokafka throws errors that its code does not list (`group_coordinator.py`), COORDINATOR_LOAD_IN_PROGRESS from
+# SyncGroup and Heartbeat among them; such an error also ends its heartbeat task.
 _UNEXPECTED_OF_HEARTBEATS = (
     _E.COORDINATOR_LOAD_IN_PROGRESS,
     _E.FENCED_INSTANCE_ID,
     _E.GROUP_AUTHORIZATION_FAILED,
     _E.UNKNOWN_SERVER_ERROR,
 )
-# It asks for committed offsets with v3, and reads the errors of partitions only: to one of the whole group, which has
-# its own field since v2, it finds no offset committed.
+# It requests committed offsets in v3, but reads the errors of partitions only. An error of the whole group, which has
+# its own field since v2, counts as no committed offset.
 _UNREAD_OF_OFFSETS = (
     _E.COORDINATOR_LOAD_IN_PROGRESS,
     _E.COORDINATOR_NOT_AVAILABLE,
@@ -170,8 +170,8 @@ AIOKAFKA: Mapping[Api, Table] = {
     },
 }
 
-# sarama waits for Rebalance.Retry.Backoff after what may pass. A heartbeat that is refused ends the session, and the
-# next JoinGroup still has the old member id (`consumer_group.go`, `consumer_group_session.go`).
+# sarama waits for Rebalance.Retry.Backoff after a retriable error. A refused heartbeat ends the session, and the next
+# JoinGroup still has the old member id (`consumer_group.go`, `consumer_group_session.go`).
 SARAMA: Mapping[Api, Table] = {
     Api.JOIN_GROUP: {_E.ILLEGAL_GENERATION: Reaction.RESET_MEMBER, _E.REBALANCE_IN_PROGRESS: Reaction.RETRY},
     Api.SYNC_GROUP: {
@@ -182,10 +182,10 @@ SARAMA: Mapping[Api, Table] = {
     Api.HEARTBEAT: {_E.UNKNOWN_MEMBER_ID: Reaction.RESET_GENERATION},
 }
 
-# franz-go as well: it joins with the old member id, and forgets it when that is refused (`consumer_group.go`).
+# franz-go, too, joins with the old member id, and resets it when that is refused (`consumer_group.go`).
 FRANZ_GO: Mapping[Api, Table] = {Api.HEARTBEAT: {_E.UNKNOWN_MEMBER_ID: Reaction.RESET_GENERATION}}
 
-# librdkafka tells the application of an answer that it has no use for; it sends again what may pass (`MainThread`).
+# librdkafka reports unusable answers to the application, and repeats retriable requests (`MainThread.retries`).
 LIBRDKAFKA: Mapping[Api, Table] = {
     Api.JOIN_GROUP: {_E.ILLEGAL_GENERATION: Reaction.RESET_GENERATION, _E.REBALANCE_IN_PROGRESS: Reaction.THROW},
     Api.SYNC_GROUP: {_E.COORDINATOR_LOAD_IN_PROGRESS: Reaction.RETRY},
@@ -205,13 +205,13 @@ OTHERWISE: Mapping[Api, Reaction] = {
 
 
 def exception_of(api: Api, error: ErrorCode) -> str:
-    """The simple name of what the Java client throws: an error it does not expect of an API is a KafkaException."""
+    """Return the exception that the Java client throws: KafkaException for an error it does not expect of the API."""
     expected = error in JAVA[api] and (api, error) not in _UNEXPECTED
     return exception_name(error) if expected or api is Api.FIND_COORDINATOR else "KafkaException"
 
 
 def thrown_by(api: Api, error: ErrorCode) -> str:
-    """The same for JoinGroup and SyncGroup: what others see to themselves has no exception of its own (KAFKA-10870)."""
+    """Return the exception of JoinGroup or SyncGroup; errors that Java handles itself have none (KAFKA-10870)."""
     known = JAVA[api].get(error)
     return exception_of(api, error) if known in (None, Reaction.THROW, Reaction.FATAL) else "KafkaException"
 

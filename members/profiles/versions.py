@@ -1,9 +1,9 @@
-"""The newest version of each API that a client library speaks, one row for each profile.
+"""The newest version of each API that a client library supports, one row for each profile.
 
-Of Java they are the `validVersions` of the messages in the sources of 2.8.2, 3.1.2, 3.2.3, 3.3.2, 3.5.2, 3.7.1 and
-4.4.0; JoinGroup and SyncGroup of 0.10 as 0.10.2.2 sent them (tests/twins/old_scenes.py), its others as its
-Protocol.java has them. Of librdkafka they are what 1.7.0, 1.8.2, 1.9.0 and 2.0.2 sent; of the others what their
-sources name (of sarama `consumer_group.go` and `offset_manager.go`).
+Sources. Java: the `validVersions` of the messages in 2.8.2, 3.1.2, 3.2.3, 3.3.2, 3.5.2, 3.7.1 and 4.4.0; for 0.10
+JoinGroup and SyncGroup as 0.10.2.2 sent them (tests/twins/old_scenes.py), its others as in its Protocol.java.
+librdkafka: as 1.7.0, 1.8.2, 1.9.0 and 2.0.2 sent them. Others: their sources (of sarama `consumer_group.go` and
+`offset_manager.go`).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _APIS: Final = (
     Api.OFFSET_FOR_LEADER_EPOCH,
 )
 # fmt: off
-#: By profile, in the order of `_APIS`; a row without the last one is of a library that does not send it.
+#: By profile, in the order of `_APIS`; a row without the last one belongs to a library that does not send it.
 _ROWS: Final[Mapping[str, tuple[int, ...]]] = {
     #                  join sync beat leave commit committed find metadata fetch offsets epochs
     "java-0.9":         (0, 0, 0, 0, 2, 1, 0, 0, 1, 0),

@@ -1,7 +1,7 @@
-"""Range and roundrobin of 0.8: every consumer works out its own share, from what it has read, and asks nobody.
+"""Range and roundrobin of 0.8: each consumer computes its own share from the nodes it has read.
 
-Given the same view, the shares fit together. Given different views they overlap or leave gaps: then claims collide, or
-partitions stay without a consumer until somebody looks again.
+Shares of equal views are complete and disjoint. Shares of different views overlap or leave gaps: claims collide, or
+partitions have no consumer until the next rebalance.
 
 Source: Kafka 0.8.2, `PartitionAssignor`.
 """
@@ -18,7 +18,7 @@ from groupsim.protocol.messages.group import TopicPartition
 
 @frozen
 class View:
-    """What one consumer has read: partitions by topic, and the sorted streams that want each topic."""
+    """The nodes that one consumer has read: partitions by topic, and the sorted streams of each topic."""
 
     stream: str
     topics: tuple[str, ...]
@@ -27,13 +27,13 @@ class View:
 
 
 class CannotDecide(Exception):
-    """The view does not allow a decision; the attempt has failed."""
+    """The view allows no decision; the attempt has failed."""
 
 
 def range_share(view: View) -> tuple[TopicPartition, ...]:
-    """A run of each topic's partitions; the first streams get one more where it does not come out even.
+    """Return a range of each topic's partitions; the first streams get one more if the division has a remainder.
 
-    Raises CannotDecide when the stream itself is missing among a topic's.
+    Raises CannotDecide when the topic's streams lack this one.
     """
     share: list[TopicPartition] = []
     for topic in view.topics:
@@ -48,9 +48,9 @@ def range_share(view: View) -> tuple[TopicPartition, ...]:
 
 
 def roundrobin_share(view: View) -> tuple[TopicPartition, ...]:
-    """All partitions of all topics in turn, ordered by Java's hash of their names.
+    """Return every n-th partition of all topics, in the order of Java's hash of their names.
 
-    Raises CannotDecide when not all want the same topics.
+    Raises CannotDecide when streams want different topics.
     """
     wanted = list(dict.fromkeys(view.streams.values()))
     if len(wanted) != 1:

@@ -1,20 +1,20 @@
-"""Kafka 0.8's high-level consumer: registers, watches the others, decides alone, claims what it takes for its own.
+"""Kafka 0.8's high-level consumer: it registers, watches the others, decides alone, and claims its partitions.
 
-Every member does the same, at every change of membership or topics, and nobody waits for anybody:
+Every member does the same at every change of membership or topics, without waiting for the others:
 
-    stop fetching, drop what is fetched, commit, remove one's claims
-    read who is there and what there is, work out one's own share
-    claim it partition by partition; one that is claimed still: remove the claims made, wait, begin again
+    stop fetching, drop fetched records, commit, remove the own claims
+    read members and topics, compute the own share
+    claim it partition by partition; after a collision remove the own claims, wait, and start again
 
-What follows from that is not modelled, it happens. *Herd effect*: one change wakes everybody, and everybody stops.
-*Split brain*: members read at different times and claim what others still hold, until they have read the same or have
-run out of tries. And a process that stood still for longer than its session goes on with partitions that others own
-by then, until it hears of its end.
+The known problems follow from that. *Herd effect*: one change stops all members. *Split brain*: members read at
+different times and claim partitions that others hold, until they have read the same or are out of retries. A process
+that was paused for longer than its session continues with partitions that others own by then, until it learns of the
+expiry.
 
-Threads of the original are stories here: the application's (`streams.py`), the auto-committer, the watcher that
-carries out rebalances, and ZooKeeper's events, in which a new session registers and rebalances by itself. One lock
-keeps rebalances apart. A rebalance that fails for good at the start ends the process; later ones leave a consumer that
-is registered, owns nothing, and keeps others from what it could have.
+Each thread of the original is a task: the application's (`streams.py`), the auto-committer, the watcher that
+rebalances, and ZooKeeper's event thread, in which a new session registers and rebalances. A lock serializes
+rebalances. A first rebalance that fails ends the process; a later one leaves a consumer that is registered and owns
+nothing, while its share stays unclaimed.
 
 Source: Kafka 0.8.2, `ZookeeperConsumerConnector`.
 """
@@ -50,13 +50,13 @@ CONSUMING: Final = "CONSUMING"
 
 
 def consumer_id(member: Member) -> str:
-    """group_host-timestamp-uuid8: unique for each life of a process, and the order in which ranges are dealt."""
+    """Return group_host-timestamp-uuid8, unique for each process; its order is that of the ranges."""
     draws = member.stream_factory("consumer-id")()
     return f"{member.group}_{member.host.name}-{member.now_us // MS_US}-{draws.below(1 << 32):08x}"
 
 
 class Connector:
-    """One life of a consumer. `run` is the application's thread."""
+    """One process of a consumer. `run` is the application's thread."""
 
     def __init__(
         self,
@@ -82,11 +82,11 @@ class Connector:
         self._lock = Lock(loop)
         self._triggered = loop.event()
         self._why = ""
-        self._lost = False  # the session has expired: what is owned is not given back but gone
+        self._lost = False  # the session has expired: partitions are lost, not revoked
         self.state = UNREGISTERED
         member.generation = Generation(NO_GENERATION, self._id)
 
-    # -- the stories --------------------------------------------------------------------------------------------
+    # -- tasks --------------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
         """Consume until closing. Raises ClientFailure."""
@@ -112,7 +112,7 @@ class Connector:
             await watches.subscribe_data(f"{TOPICS}/{topic}", self._topics_changed)
 
     async def _watch(self) -> None:
-        """Rebalance when something has changed; several changes meanwhile are one."""
+        """Rebalance after a change; several changes in the meantime cause one rebalance."""
         while True:
             await self._triggered.wait()
             self._triggered.clear()
@@ -143,7 +143,7 @@ class Connector:
     # -- registration -------------------------------------------------------------------------------------------
 
     def _connection(self, connected: bool, reason: str) -> None:
-        """The session tells of its connections."""
+        """Emit changes of the session's connection."""
         member = self._member
         if connected:
             member.emit(Kind.COORDINATOR_FOUND, payload={"node": ZOOKEEPER_NODE}, reason=reason)
@@ -154,7 +154,7 @@ class Connector:
             self._become(UNREGISTERED, reason)
 
     async def _register(self, reason: str) -> None:
-        """Make the consumer's node; one of the session before may be there still, until that has expired."""
+        """Create the consumer's node, once that of an earlier session has expired."""
         path = self._paths.consumer(self._id)
         while True:
             data = self._registration.written(self._member.now_us // MS_US)
@@ -165,9 +165,9 @@ class Connector:
         self._become(REGISTERED, reason)
 
     async def _new_session(self) -> None:
-        """All nodes of this consumer are gone: forget what was owned, register again, rebalance.
+        """Start again after an expired session deleted all nodes: register and rebalance.
 
-        What was consumed since the last commit is not committed any more: it is nobody's to commit.
+        Records consumed since the last commit are not committed: their partitions may have another owner.
         """
         self._offsets.registry = {}
         try:
@@ -185,7 +185,7 @@ class Connector:
     # -- rebalance ----------------------------------------------------------------------------------------------
 
     async def _rebalance(self, why: str) -> None:
-        """Try until it succeeds. Raises ClientFailure after the last try."""
+        """Rebalance, with retries. Raises ClientFailure after the last attempt."""
         settings, member = self._settings, self._member
         async with self._lock:
             if member.closing:
@@ -205,7 +205,7 @@ class Connector:
         raise ClientFailure("ConsumerRebalanceFailedException", f"{self._id} can't rebalance after {tries} retries")
 
     async def _try(self) -> None:
-        """One attempt. Raises CannotDecide when it fails."""
+        """Run one attempt. Raises CannotDecide when it fails."""
         await self._reader.brokers()
         await self._reader.registration(self._id)
         if not await self._reader.brokers():
@@ -220,7 +220,7 @@ class Connector:
         self._start_fetchers(offsets)
 
     async def _close_fetchers(self) -> None:
-        """Nothing is fetched or delivered any more; what was delivered is committed, if it is this consumer's."""
+        """Stop fetching and delivery, and commit delivered records of partitions still registered."""
         self._streams.clear()
         self._member.ownership.release_all("lost" if self._lost else "revoked")
         self._lost = False
@@ -232,7 +232,7 @@ class Connector:
             await remove(self.session, self._paths.owner(partition))
 
     async def _claim(self, share: tuple[TopicPartition, ...]) -> None:
-        """Claim every partition of the share, or none: where one is claimed already, the claims made are removed.
+        """Claim every partition of the share, or none: after a collision the claims are removed.
 
         Raises CannotDecide.
         """
@@ -255,10 +255,10 @@ class Connector:
         self._fetcher.begin(offsets)
         member.wake.set()
 
-    # -- the end ------------------------------------------------------------------------------------------------
+    # -- end of the process -------------------------------------------------------------------------------------
 
     async def shut_down(self) -> None:
-        """Stop fetching, commit, end the session: its nodes go at once, and the others rebalance."""
+        """Stop fetching, commit, and end the session: its nodes are deleted at once, and the others rebalance."""
         async with self._lock:
             self._streams.clear()
             self._member.ownership.release_all("closed")
@@ -269,7 +269,7 @@ class Connector:
         self._member.links.close()
 
     def drop(self) -> None:
-        """The process dies: ZooKeeper is not told."""
+        """Close the connection of a process that dies; ZooKeeper waits for its session to expire."""
         self.session.drop()
 
 

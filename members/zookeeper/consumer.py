@@ -1,4 +1,4 @@
-"""The process of 0.8's high-level consumer, as scenarios hold it: what `Consumer` is for its successors."""
+"""The process of 0.8's high-level consumer, with the interface of `Consumer`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PURPOSE = "zookeeper"
 
 
 class ZookeeperConsumer(Consumer):
-    """One process. Its settings are `ZookeeperSettings`; the transport reaches ZooKeeper as node 2181."""
+    """One process. Its settings are `ZookeeperSettings`; ZooKeeper is node 2181 of the transport."""
 
     _connector: Connector | None = None
 
@@ -41,7 +41,7 @@ class ZookeeperConsumer(Consumer):
 
     @property
     def heartbeats(self) -> int:
-        """Pings that ZooKeeper has answered."""
+        """Number of pings that ZooKeeper has answered."""
         connector = self._connector
         return self._quiet_before + (0 if connector is None else connector.session.pings)
 
@@ -49,7 +49,7 @@ class ZookeeperConsumer(Consumer):
         return PullFromZookeeper(member) if self._data is None else LightFromZookeeper(member, self._data)
 
     def _membership_of(self, member: Member, ownership: Ownership) -> Membership:
-        """Its rebalances are the connector's: no JoinGroup is ever due."""
+        """Make a membership that never joins: the connector rebalances."""
         made = ClassicMembership(member, ownership)
         made.rebalance.rejoin_needed = False
         return made
@@ -89,7 +89,7 @@ class ZookeeperConsumer(Consumer):
         return Connector(member, settings, registration, cast(FromZookeeper, member.fetcher), connect)
 
     def crash(self, reason: str = "killed") -> None:
-        """Kill the process: its session lives on until ZooKeeper has waited for it in vain."""
+        """Kill the process; its session lasts until ZooKeeper lets it expire."""
         if self._member is not None and self._connector is not None:
             self._connector.drop()
         super().crash(reason)
@@ -100,10 +100,10 @@ class ZookeeperConsumer(Consumer):
         self._quiet_before += pings
         self._connector = None
 
-    # -- what 0.8 could not do ----------------------------------------------------------------------------------
+    # -- calls that 0.8 did not have ----------------------------------------------------------------------------
 
     def assign(self, partitions: Iterable[str | TopicPartition]) -> None:
-        """The high-level consumer only ever takes part in its group. Raises ValueError."""
+        """Raise ValueError: the high-level consumer always joins its group."""
         self._cannot("choose its partitions")
 
     def _apply_subscription(self) -> None:
@@ -111,11 +111,11 @@ class ZookeeperConsumer(Consumer):
             self._cannot("change its subscription: message streams are created once")
 
     def enforce_rebalance(self, reason: str = "") -> None:
-        """There was no such call. Raises ValueError."""
+        """Raise ValueError: 0.8 had no such call."""
         self._cannot("ask for a rebalance")
 
     def block_heartbeats(self, us: int | str) -> None:
-        """Its session is ZooKeeper's. Raises ValueError."""
+        """Raise ValueError: the session is ZooKeeper's."""
         self._cannot("starve a heartbeat thread that it does not have")
 
     def _cannot(self, what: str) -> NoReturn:

@@ -1,4 +1,4 @@
-"""Records for 0.8's consumer: as for its successors, but where it begins ZooKeeper says, not a coordinator."""
+"""Records for 0.8's consumer: as for later ones, but ZooKeeper has the first offsets, not a coordinator."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from groupsim.protocol.messages.group import FetchedOffset, TopicPartition
 
 
 class LightFromZookeeper(LightFetcher):
-    """From a stand-in for the topics' data."""
+    """Records on the light cluster."""
 
     __slots__ = ()
 
     def look_up(self) -> None:
-        """No coordinator is asked."""
+        """Do nothing: there is no coordinator."""
 
     def begin(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Begin at these offsets; where one is -1, as auto.offset.reset says."""
+        """Begin at these offsets; -1 means by auto.offset.reset."""
         self._start(tuple(FetchedOffset(partition, offset) for partition, offset in offsets.items()))
 
 
 class PullFromZookeeper(PullFetcher):
-    """From the partitions' leaders."""
+    """Records from the partitions' leaders."""
 
     __slots__ = ()
 
     def look_up(self) -> None:
-        """No coordinator is asked."""
+        """Do nothing: there is no coordinator."""
 
     def begin(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Begin at these offsets; where one is -1, as auto.offset.reset says."""
+        """Begin at these offsets; -1 means by auto.offset.reset."""
         self._start(tuple(FetchedOffset(partition, offset) for partition, offset in offsets.items()))
 
 

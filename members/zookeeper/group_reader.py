@@ -1,7 +1,7 @@
-"""What one consumer reads before it decides, and what it concludes.
+"""The nodes that one consumer reads before it computes its share.
 
-It reads node by node while others go on writing, so no two consumers need see the same. Who reads a consumer's
-registration that goes away in between has read in vain, and tries again.
+It reads node by node while others write, so two consumers may read different states. An attempt fails when a consumer's
+registration disappears meanwhile.
 
 Source: Kafka 0.8.2, `AssignmentContext`, `ZkUtils.getConsumersPerTopic`, `getPartitionsForTopics`, `getCluster`.
 """
@@ -17,7 +17,7 @@ from groupsim.protocol.messages.zookeeper import GetChildren
 
 
 class GroupReader:
-    """Reads what a consumer has to know."""
+    """Reads the nodes of a group."""
 
     def __init__(self, session: ZooKeeperSession, paths: GroupPaths, consumer: str) -> None:
         self._session = session
@@ -25,26 +25,26 @@ class GroupReader:
         self._consumer = consumer
 
     async def brokers(self) -> int:
-        """How many brokers there are; each one's node is read, as 0.8 does."""
+        """Return the number of brokers; as in 0.8 each one's node is read."""
         names = await self.children(BROKER_IDS)
         for name in names:
             await read(self._session, f"{BROKER_IDS}/{name}")
         return len(names)
 
     async def children(self, path: str) -> tuple[str, ...]:
-        """The names of a node's children; none where there is no node."""
+        """Return the names of a node's children; none without the node."""
         watch = self._session.watches.is_subscribed(path)
         return (await self._session.ask(GetChildren(path, watch))).children
 
     async def registration(self, consumer: str) -> Registration:
-        """What a consumer has registered. Raises CannotDecide when it is gone."""
+        """Return a consumer's registration. Raises CannotDecide when it is gone."""
         text = await read(self._session, self._paths.consumer(consumer))
         if text is None:
             raise CannotDecide(f"the node of consumer {consumer} is gone")
         return Registration.read(text)
 
     async def view(self) -> View:
-        """Everything the share depends on. Raises CannotDecide."""
+        """Read everything that the share depends on. Raises CannotDecide."""
         known = await self.children(TOPICS)
         topics = (await self.registration(self._consumer)).resolved(known)
         partitions: dict[str, tuple[int, ...]] = {}
@@ -59,5 +59,5 @@ class GroupReader:
         return View(stream_of(self._consumer), topics, partitions, sorted_streams)
 
     async def share(self, strategy: str) -> tuple[TopicPartition, ...]:
-        """This consumer's partitions, as it sees it. Raises CannotDecide."""
+        """Compute this consumer's partitions from its view. Raises CannotDecide."""
         return SHARES[strategy](await self.view())

@@ -1,7 +1,7 @@
-"""Which clients a scenario may name: the profiles of the group protocol's clients, and the ancestor without one.
+"""The clients that a scenario may name: the profiles of the group protocol, and 0.8's consumer without a coordinator.
 
-Code that makes a consumer asks here, and need not know which of them it is. The ancestor is imported when a profile
-asks for it: few runs have one, and it is twenty modules.
+Code that makes a consumer calls these functions for either kind. The modules of 0.8's consumer are imported at their
+first use, because few runs need them.
 """
 
 from __future__ import annotations
@@ -22,28 +22,28 @@ if TYPE_CHECKING:
     from groupsim.eventloop.interface import EventLoop
     from groupsim.members.interfaces import Data, Transport
 
-#: Of the profile only what concerns records is of use: the versions of Metadata, Fetch and ListOffsets.
+#: Only the versions of Metadata, Fetch and ListOffsets in this profile have an effect.
 ZOOKEEPER_0_8 = WITHOUT_DEFECTS["java-0.9"].but(
     name="zookeeper-0.8",
-    title="Apache Kafka 0.8 high-level consumer: no coordinator, everybody decides alone through ZooKeeper",
+    title="Apache Kafka 0.8 high-level consumer: no coordinator, each member decides alone through ZooKeeper",
     client_id="{group}",
     versions={**WITHOUT_DEFECTS["java-0.9"].versions, Api.FETCH: 0},
     pace=HEARTBEAT_THREAD,
 )
 
-#: Every client by name and by alias.
+#: The clients by name and by alias.
 CLIENTS: Mapping[str, ClientProfile] = {**PROFILES, ZOOKEEPER_0_8.name: ZOOKEEPER_0_8}
 
 
 def uses_zookeeper(profile: ClientProfile) -> bool:
-    """Whether a client needs ZooKeeper, and nothing of a group coordinator."""
+    """Whether a client needs ZooKeeper, and no group coordinator."""
     return profile.name == ZOOKEEPER_0_8.name
 
 
 def client_settings(
     profile: ClientProfile, properties: Mapping[str, object], *, pulls: bool = False
 ) -> tuple[ConsumerSettings, tuple[Note, ...]]:
-    """Resolve properties as this client understands them. Raises SettingError for impossible values."""
+    """Resolve properties by the client's own rules. Raises SettingError for impossible values."""
     if not uses_zookeeper(profile):
         return settings_from(profile, properties, pulls=pulls)
     from groupsim.members.zookeeper.settings import zookeeper_settings
@@ -63,7 +63,7 @@ def consumer_for(
     plugin_errors: PluginErrors = PluginErrors.STOP,
     assignors: Callable[[ConsumerSettings], Sequence[Assignor]] = resolve_assignors,
 ) -> Consumer:
-    """The process of a client: a `Consumer`, or its ancestor. `assignors` makes other ones than its settings name."""
+    """Make the process of a client. `assignors` replaces the assignors of its settings."""
     kind: type[Consumer] = Consumer
     if uses_zookeeper(profile):
         from groupsim.members.zookeeper.consumer import ZookeeperConsumer as kind

@@ -1,4 +1,4 @@
-"""A lock for stories: one at a time, the others wait in the order they came."""
+"""A lock for tasks, first come, first served."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 class Lock:
-    """`async with lock:`."""
+    """An asynchronous context manager: `async with lock:`."""
 
     def __init__(self, loop: EventLoop) -> None:
         self._loop = loop
@@ -28,6 +28,6 @@ class Lock:
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
         if self._waiting:
-            self._waiting.pop(0).set()  # still held: it goes from hand to hand
+            self._waiting.pop(0).set()  # the next task holds it without a gap
         else:
             self._held = False

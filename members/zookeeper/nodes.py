@@ -1,4 +1,4 @@
-"""Small things done to znodes, each of several requests that may be answered by another's doing in between.
+"""Operations on nodes, each of several requests between which other clients may change the node.
 
 Source: Kafka 0.8.2, `ZkUtils.createEphemeralPathExpectConflict`, `updatePersistentPath`, `deletePath`.
 """
@@ -10,7 +10,7 @@ from groupsim.protocol.messages.zookeeper import Create, Delete, GetData, SetDat
 
 
 async def create(session: ZooKeeperSession, path: str, data: str, *, ephemeral: bool = False) -> ZkAnswer:
-    """Make a node, and the persistent nodes above it where they are missing."""
+    """Create a node, and missing persistent nodes above it."""
     answer = await session.ask(Create(path, data, ephemeral))
     if answer.error is not ZkError.NO_NODE:
         return answer
@@ -21,9 +21,9 @@ async def create(session: ZooKeeperSession, path: str, data: str, *, ephemeral: 
 
 
 async def claim(session: ZooKeeperSession, path: str, data: str) -> str | None:
-    """Make an ephemeral node; returns None when it is ours, else what another has written there.
+    """Create an ephemeral node; return None if it is this client's, else its data.
 
-    A node that holds what we meant to write was made by an attempt of ours whose answer was lost.
+    A node with the same data was created by an earlier attempt whose answer was lost.
     """
     answer = await create(session, path, data, ephemeral=True)
     if answer.error is ZkError.OK:
@@ -35,7 +35,7 @@ async def claim(session: ZooKeeperSession, path: str, data: str) -> str | None:
 
 
 async def write(session: ZooKeeperSession, path: str, data: str) -> None:
-    """Set a persistent node's data, whatever stood there; make it where it is missing."""
+    """Set the data of a persistent node; create it if it is missing."""
     answer = await session.ask(SetData(path, data))
     if answer.error is ZkError.NO_NODE:
         made = await create(session, path, data)
@@ -44,11 +44,11 @@ async def write(session: ZooKeeperSession, path: str, data: str) -> None:
 
 
 async def remove(session: ZooKeeperSession, path: str) -> None:
-    """Delete a node, whoever made it; one that is gone is no trouble."""
+    """Delete a node; a missing one is no error."""
     await session.ask(Delete(path))
 
 
 async def read(session: ZooKeeperSession, path: str) -> str | None:
-    """A node's data; None where there is none."""
+    """Return a node's data; None without the node."""
     answer = await session.ask(GetData(path, watch=session.watches.is_subscribed(path)))
     return answer.data if answer.error is ZkError.OK else None

@@ -1,7 +1,7 @@
-"""Offsets in ZooKeeper: what has been handed to the application, written now and then, by whoever believes to own it.
+"""Offsets in ZooKeeper: those of delivered records, written periodically.
 
-Nothing guards them: there is no generation to fence a consumer that has lost its partitions, so a late one overwrites
-what the new owner has committed. An offset counts as consumed when its record is handed out, before it is processed.
+There is no generation to fence a consumer that has lost its partitions, so its late commit overwrites that of the new
+owner. An offset counts as consumed when its record is delivered, before it is processed.
 
 Source: Kafka 0.8.2, `ZookeeperConsumerConnector.commitOffsets`, `commitOffsetToZooKeeper`, `PartitionTopicInfo`.
 """
@@ -19,7 +19,7 @@ from groupsim.protocol.messages.group import NO_OFFSET, TopicPartition
 
 
 class Consumed:
-    """How far one partition has been handed out."""
+    """Offset up to which one partition has been delivered."""
 
     __slots__ = ("offset",)
 
@@ -35,11 +35,11 @@ class Offsets:
         self._session = session
         self._paths = paths
         self._written: dict[TopicPartition, int] = {}
-        #: What the consumer believes to own, and how far it is.
+        #: The partitions that the consumer considers its own, with their offsets.
         self.registry: dict[TopicPartition, Consumed] = {}
 
     async def look_up(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """The committed offsets; -1 where there is none."""
+        """Return the committed offsets; -1 where there is none."""
         found: dict[TopicPartition, int] = {}
         for partition in partitions:
             text = await read(self._session, self._paths.offset(partition))
@@ -47,13 +47,13 @@ class Offsets:
         return found
 
     def begin(self, offsets: dict[TopicPartition, int]) -> dict[TopicPartition, Consumed]:
-        """Own these from now on; what was just read need not be written."""
+        """Register these partitions; offsets that were just read are not written again."""
         self._written.update(offsets)
         self.registry = {partition: Consumed(offset) for partition, offset in offsets.items()}
         return self.registry
 
     async def commit(self, *, auto: bool) -> None:
-        """Write what has moved since it was last written or read."""
+        """Write the offsets that have changed since they were last written or read."""
         done: dict[str, int] = {}
         for partition, consumed in list(self.registry.items()):
             offset = consumed.offset

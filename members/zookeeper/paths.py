@@ -1,8 +1,8 @@
-"""What the consumers of a group write to ZooKeeper, and where.
+"""The nodes of a consumer group in ZooKeeper.
 
-    /consumers/<group>/ids/<consumer>                    ephemeral: what the consumer subscribes to
+    /consumers/<group>/ids/<consumer>                    ephemeral: the consumer's subscription
     /consumers/<group>/owners/<topic>/<partition>        ephemeral: the stream that has claimed the partition
-    /consumers/<group>/offsets/<topic>/<partition>       persistent: the offset to go on at
+    /consumers/<group>/offsets/<topic>/<partition>       persistent: the committed offset
 
 Source: Kafka 0.8.2, `ZKGroupDirs`, `ZKGroupTopicDirs`, `TopicCount`, `ZkUtils`.
 """
@@ -31,31 +31,31 @@ class GroupPaths:
 
     @property
     def ids(self) -> str:
-        """Where its consumers register."""
+        """The parent of its consumers' registrations."""
         return f"/consumers/{self.group}/ids"
 
     def consumer(self, consumer: str) -> str:
-        """The registration of one consumer."""
+        """Return the path of a consumer's registration."""
         return f"{self.ids}/{consumer}"
 
     def owner(self, partition: TopicPartition) -> str:
-        """The claim on a partition."""
+        """Return the path of the claim on a partition."""
         return f"/consumers/{self.group}/owners/{partition.topic}/{partition.partition}"
 
     def offset(self, partition: TopicPartition) -> str:
-        """The committed offset of a partition."""
+        """Return the path of a partition's committed offset."""
         return f"/consumers/{self.group}/offsets/{partition.topic}/{partition.partition}"
 
 
 @frozen
 class Registration:
-    """What a consumer subscribes to, by name or by pattern, each with one stream."""
+    """A consumer's subscription, by names or by pattern, with one stream for each."""
 
     topics: tuple[str, ...] = ()
     pattern: str | None = None
 
     def written(self, at_ms: int) -> str:
-        """As it stands in the consumer's node."""
+        """Return the content of the consumer's node."""
         names = self.topics if self.pattern is None else (self.pattern,)
         content = {
             "pattern": STATIC if self.pattern is None else WHITE_LIST,
@@ -67,13 +67,13 @@ class Registration:
 
     @classmethod
     def read(cls, text: str) -> Registration:
-        """What stands in a consumer's node."""
+        """Parse the content of a consumer's node."""
         content = json.loads(text)
         names = tuple(content["subscription"])
         return cls(names) if content["pattern"] == STATIC else cls(pattern=names[0])
 
     def resolved(self, known: Iterable[str]) -> tuple[str, ...]:
-        """The topics it comes to, given those there are; a name stands also for a topic there is not."""
+        """Return the topics among the known ones; a subscription by name includes unknown topics."""
         if self.pattern is None:
             return self.topics
         matches = re.compile(self.pattern).fullmatch
@@ -81,10 +81,10 @@ class Registration:
 
 
 def partitions_in(text: str) -> tuple[int, ...]:
-    """The partitions that a topic's node lists, in order."""
+    """Return the partitions in a topic's node, in order."""
     return tuple(sorted(int(number) for number in json.loads(text)["partitions"]))
 
 
 def stream_of(consumer: str, number: int = 0) -> str:
-    """The id of one of a consumer's streams, which is what claims say."""
+    """Return the id of a consumer's stream, which is the content of its claims."""
     return f"{consumer}-{number}"

@@ -1,13 +1,12 @@
-"""One process's session with ZooKeeper, as ZooKeeper's own client and zkclient around it keep it.
+"""One process's session with ZooKeeper, as ZooKeeper's client and zkclient keep it.
 
-* Pings go out when nothing else has for a third of the session timeout. When nothing has come for two thirds, the
-  client gives the connection up and connects again, after a wait of up to a second drawn by lot.
-* Whether the session has expired only the server knows. The client learns of it when it is connected again: until then
-  it believes to hold what it held. Then a new session begins, and whoever asked is told (`on_new_session`).
-* A request whose connection is lost, or whose session has expired, is sent again on the next one, for ever. Whether the
-  first had been carried out nobody knows; callers have to be ready for NODE_EXISTS and NO_NODE that they brought about
-  themselves.
-* Watches, and who is told when they fire, are `watching.py`'s.
+* A ping is sent after a third of the session timeout without a request. After two thirds without an answer the client
+  closes the connection, and reconnects after a random wait of up to a second.
+* Only the server knows whether the session has expired. The client learns it when it reconnects; until then it keeps
+  what it owned. Then a new session begins, and `on_new_session` is called.
+* A request whose connection is lost, or whose session has expired, is sent again on the next one, without end. The
+  first attempt may have been carried out: callers must accept NODE_EXISTS and NO_NODE that they caused themselves.
+* Watches and their listeners are in `watches.py`.
 
         start ──> CONNECTING ──> CONNECTED ──> (lost) ──> CONNECTING ──> CONNECTED …
                       ^                                        │ the session has expired
@@ -38,22 +37,22 @@ if TYPE_CHECKING:
     from groupsim.eventloop.interface import Event, EventLoop, Host
 
 EXPIRED: Final = "the ZooKeeper session has expired"
-_RECONNECT_MS: Final = 1_000  # the longest wait before a reconnect
+_RECONNECT_MS: Final = 1_000  # upper bound of the wait before a reconnect
 _OF_THE_WAY: Final = (ZkError.CONNECTION_LOSS, ZkError.SESSION_EXPIRED)
-_NEVER_US: Final = 1 << 50  # requests have no timeout of their own: the connection has
+_NEVER_US: Final = 1 << 50  # only the connection has a timeout, not a request
 
 
 class SessionLink(Connection, Protocol):
-    """A connection over which the other side may speak unasked."""
+    """A connection over which the other side sends events without a request."""
 
     def listen(self, on_event: Callable[[WatchEvent], None], on_lost: Callable[[Disconnected], None]) -> None:
-        """Say who is told of events, and who when the connection is lost."""
+        """Set the callbacks for events, and for the loss of the connection."""
 
 
 class ZooKeeperSession:
-    """The session of one process, over all its connections and successors.
+    """The session of one process, over all its connections, and its successors.
 
-    `on_change` is told of connections that come (True) and go (False), with the reason.
+    `on_change` is called when a connection is made (True) and lost (False), with the reason.
     """
 
     def __init__(
@@ -82,21 +81,21 @@ class ZooKeeperSession:
         self.watches = Watches(loop, self.ask)
         self.pings = 0
 
-    # -- life ---------------------------------------------------------------------------------------------------
+    # -- start and end ------------------------------------------------------------------------------------------
 
     @property
     def session(self) -> int:
-        """The session's number; 0 before the first."""
+        """The session id; 0 before the first one."""
         return self._session
 
     def start(self) -> None:
-        """Connect, and begin to listen."""
+        """Connect, and start the task that calls listeners."""
         self._host.start_soon(self.watches.run, name=f"zookeeper events of {self._host.name}")
         self._open(None)
         self._host.call_at(self._loop.now_us + self._timeout_us // 3, self._look)
 
     async def close(self) -> None:
-        """End the session, so that its ephemeral nodes go at once; waits for the answer while there is a connection."""
+        """End the session, so that its ephemeral nodes are deleted at once; wait for the answer while connected."""
         link = self._link
         self._closing = True
         if link is not None and self._connected.is_set():
@@ -104,7 +103,7 @@ class ZooKeeperSession:
         self.drop()
 
     def drop(self) -> None:
-        """Close the connection without a word to ZooKeeper."""
+        """Close the connection without ending the session."""
         self._closing = True
         link, self._link = self._link, None
         if link is not None:
@@ -136,7 +135,7 @@ class ZooKeeperSession:
         self._connected.set()
 
     def _expired(self, link: SessionLink) -> None:
-        """The session is gone, and with it its nodes and watches: a new one begins at once."""
+        """Begin a new session at once: nodes and watches of the expired one are gone."""
         self._on_change(False, EXPIRED)
         self._session = 0
         link.close()
@@ -154,10 +153,10 @@ class ZooKeeperSession:
         wait_us = self._draws.below(_RECONNECT_MS) * MS_US
         self._host.call_at(self._loop.now_us + wait_us, self._open)
 
-    # -- signs of life ------------------------------------------------------------------------------------------
+    # -- pings --------------------------------------------------------------------------------------------------
 
     def _look(self, _: Any) -> None:
-        """Ping when nothing has been sent for a third of the timeout; give up when nothing has come for two thirds."""
+        """Ping after a third of the timeout without a request; disconnect after two thirds without an answer."""
         if self._closing:
             return
         now, link = self._loop.now_us, self._link
@@ -193,7 +192,7 @@ class ZooKeeperSession:
     # -- requests -----------------------------------------------------------------------------------------------
 
     async def ask(self, request: ZkRequest) -> ZkAnswer:
-        """Send until there is an answer that is neither about the connection nor about the session."""
+        """Send until an answer arrives that is an error of neither connection nor session."""
         while True:
             await self._connected.wait()
             link = self._link
@@ -209,7 +208,7 @@ class ZooKeeperSession:
                 self._lost(link, "a request failed")
 
     async def _send(self, link: SessionLink, request: ZkRequest) -> ZkAnswer | None:
-        """One attempt; None when its fate is unknown."""
+        """Send once; None without an answer."""
         waiting = _Waiting(self._loop.event())
         self._in_flight.append(waiting)
         self._sent_us = self._loop.now_us
@@ -222,14 +221,14 @@ class ZooKeeperSession:
         return waiting.answer
 
     def _give_up(self) -> None:
-        """Whoever waits for an answer waits no more."""
+        """Wake the requests that wait for an answer, without one."""
         waiting, self._in_flight = self._in_flight, []
         for one in waiting:
             one.done.set()
 
 
 class _Waiting:
-    """A request in flight, and whoever waits for its answer."""
+    """A request in flight, and its answer."""
 
     __slots__ = ("answer", "done")
 

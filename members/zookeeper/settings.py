@@ -1,4 +1,4 @@
-"""The settings of 0.8's high-level consumer, by their own names.
+"""Settings of 0.8's high-level consumer, by their own names.
 
 Source: Kafka 0.8.2, `ConsumerConfig`, `ZKConfig`.
 """
@@ -57,7 +57,7 @@ KEYS: Mapping[str, ClientKey] = {
 
 @frozen
 class ZookeeperSettings(ConsumerSettings):
-    """The settings, resolved. What 0.8 has in common with its successors stands in the fields it inherits."""
+    """The resolved settings. Inherited fields hold those that 0.8 shares with later consumers."""
 
     zookeeper_session_timeout_ms: int = 6_000
     rebalance_max_retries: int = 4
@@ -67,7 +67,7 @@ class ZookeeperSettings(ConsumerSettings):
 
     @property
     def shown(self) -> tuple[tuple[str, str], ...]:
-        """What a reader of a run wants to know, by the names of 0.8."""
+        """The settings to show with a run, by the names of 0.8."""
         return (
             ("zookeeper.session.timeout.ms", str(self.zookeeper_session_timeout_ms)),
             ("rebalance.max.retries", str(self.rebalance_max_retries)),
@@ -80,7 +80,7 @@ class ZookeeperSettings(ConsumerSettings):
 def zookeeper_settings(
     profile: ClientProfile, properties: Mapping[str, object], *, pulls: bool = False
 ) -> tuple[ZookeeperSettings, tuple[Note, ...]]:
-    """Resolve `properties`; a note for every key without effect, a warning for one 0.8 does not have.
+    """Resolve `properties`; a note for every key without effect, a warning for one that 0.8 lacks.
 
     Raises SettingError for impossible values.
     """
@@ -127,11 +127,11 @@ def _unknown(name: str) -> Note:
 
 
 def _as_today(values: Mapping[str, Any]) -> dict[str, object]:
-    """What the parts that 0.8 shares with later consumers here are told, in the later names."""
+    """Return the settings of shared parts under their later names."""
     return {
         "group.id": values["group.id"],
         "client.id": values["client.id"] or values["group.id"],
-        "enable.auto.commit": False,  # the commits of later consumers; 0.8's own are `auto_commit`
+        "enable.auto.commit": False,  # commits of later consumers; those of 0.8 are `auto_commit`
         "auto.commit.interval.ms": values["auto.commit.interval.ms"],
         "auto.offset.reset": {"smallest": "earliest", "largest": "latest"}[values["auto.offset.reset"]],
         "max.partition.fetch.bytes": values["fetch.message.max.bytes"],

@@ -1,8 +1,8 @@
-"""The application's side: it iterates over its stream, one record after the other.
+"""The application's side of 0.8's consumer: it iterates over its stream, record by record.
 
-A rebalance takes away what has been fetched, and what the iterator has in hand, before anybody else may own it; the
-record that is being processed is finished all the same. A process that does not know that its session is over takes
-nothing away: it goes on with what it has, and with what its fetchers bring.
+A rebalance drops fetched records, and those of the iterator, before another consumer may own them; the record in
+processing is finished. A process that does not know of its expired session drops nothing: it continues with its
+records, and with those that its fetchers bring.
 
 Source: Kafka 0.8.2, `ConsumerIterator`, `KafkaStream.clear`.
 """
@@ -20,24 +20,24 @@ from groupsim.protocol.messages.group import TopicPartition
 
 
 class Streams:
-    """The records of one process, and the handler that works on them."""
+    """The records of one process, and their handler."""
 
     def __init__(self, member: Member) -> None:
         self._member = member
         self._cleared = 0
         self._draws: Stream | None = None
-        #: What the fetchers bring records of, and how far each has been handed out.
+        #: The fetched partitions, with the offsets up to which they are delivered.
         self.fetching: dict[TopicPartition, Consumed] = {}
 
     def clear(self) -> None:
-        """Drop what is fetched and in hand."""
+        """Drop fetched records, and those of the iterator."""
         self._cleared += 1
         self.fetching = {}
 
     async def next_batch(self) -> bool:
-        """Hand out and process what is there; waits while nothing is. False when it was cut short, or on closing.
+        """Deliver and process fetched records; wait if there are none. False after `clear`, or on closing.
 
-        Raises ClientFailure when there is no position to begin at.
+        Raises ClientFailure without a position to begin at.
         """
         member = self._member
         member.wake.clear()
@@ -66,7 +66,7 @@ class Streams:
         return True
 
     def _pieces(self, found: Fetched) -> Iterator[Fetched]:
-        """One record at a time, unless the application takes no time for any."""
+        """Split a range into single records, unless processing takes no time."""
         if not self._member.behaviour.processing:
             yield found
             return

@@ -1,10 +1,10 @@
-"""Watches, and who is told when they fire.
+"""Watches, and the listeners that they call.
 
-A watch fires once. Who subscribes to a path has it left again before it is told, by a read made for that; so nothing
-goes unnoticed for long, but two changes in quick succession are told as one. After a reconnect all watches are left
-again, and what was missed fires then. After an expiry nothing is left of them, so everybody is told, to be safe.
+A watch fires once. A read sets the watch of a subscribed path again before its listener is called, so no change stays
+unnoticed, but two quick changes cause one call. After a reconnect all watches are set again, and missed changes fire
+then. After an expiry no watch is left, so all listeners are called.
 
-Listeners are told one after the other, in one story: one that takes its time holds up the rest.
+One task calls the listeners one after the other: a slow one delays the rest.
 
 Source: zkclient 0.3, `ZkClient.processDataOrChildChange`, `fireChildChangedEvents`, `ZkEventThread`.
 """
@@ -48,27 +48,27 @@ class Watches:
     # -- listeners ----------------------------------------------------------------------------------------------
 
     async def subscribe_children(self, path: str, listener: Listener) -> None:
-        """Have `listener` told when a child of `path` comes or goes, from now on."""
+        """Call `listener` when a child of `path` is created or deleted, from now on."""
         self._of_children[path] = listener
         await self._look_at_children(path)
 
     async def subscribe_data(self, path: str, listener: Listener) -> None:
-        """Have `listener` told when the data of `path` change, from now on."""
+        """Call `listener` when the data of `path` change, from now on."""
         self._of_data[path] = listener
         await self._ask(Exists(path, watch=True))
 
     def is_subscribed(self, path: str) -> bool:
-        """Whether somebody listens to a path: its reads leave watches then."""
+        """Whether a path has a listener: its reads set watches then."""
         return path in self._of_children or path in self._of_data
 
     async def run(self) -> None:
-        """Tell listeners, one after the other, for ever."""
+        """Call listeners one after the other, without end."""
         while True:
             listener = await self._queue.get()
             await listener()
 
     def restart(self, first: Listener) -> None:
-        """A new session has no watches: `first` is told of it, then everybody."""
+        """Forget the watches of an expired session, and call `first`, then all listeners."""
         for watched in (self._data, self._exists, self._children):
             watched.clear()
         self._queue.put(first)
@@ -80,7 +80,7 @@ class Watches:
     # -- watches ------------------------------------------------------------------------------------------------
 
     def record(self, request: ZkRequest, answer: ZkAnswer) -> None:
-        """Remember the watch that a read has left."""
+        """Record the watch that a read has set."""
         if isinstance(request, GetChildren) and request.watch and answer.error is ZkError.OK:
             self._children[request.path] = None
         elif isinstance(request, GetData | Exists) and request.watch:
@@ -90,13 +90,13 @@ class Watches:
                 self._exists[request.path] = None
 
     def to_restore(self, zxid: int) -> SetWatches | None:
-        """What leaves them all again on a new connection; None when there are none."""
+        """Return the request that sets all watches on a new connection; None without any."""
         if not (self._data or self._exists or self._children):
             return None
         return SetWatches(zxid, tuple(self._data), tuple(self._exists), tuple(self._children))
 
     def fired(self, event: WatchEvent) -> None:
-        """A watch has fired, and is gone."""
+        """Remove a watch that has fired, and call its listeners."""
         path = event.path
         of_children = event.type is EventType.CHILDREN_CHANGED
         if of_children or event.type is EventType.DELETED:
