@@ -59,10 +59,7 @@ class CoordinatorClient:
 
     @property
     def known(self) -> bool:
-        """Whether a coordinator is known with an open connection; a broken one is marked unknown here.
-
-        As in `AbstractCoordinator.checkAndGetCoordinator`, which calls `markCoordinatorUnknown` while it is read.
-        """
+        """Whether a coordinator is known; marks one with a broken connection unknown (`checkAndGetCoordinator`)."""
         link = self.link
         if link is None:
             return False
@@ -86,8 +83,6 @@ class CoordinatorClient:
 
     def lost(self, reason: str, *, later: bool = False) -> None:
         """Mark the coordinator unknown after an answer, a disconnect or the session timeout; requests in flight fail.
-
-        `AbstractCoordinator.markCoordinatorUnknown` disconnects as well, unless the library keeps such connections.
 
         `later`: the application's thread waits for its backoff before the look-up. The connection is closed only then
         (`ConsumerNetworkClient.disconnectAsync`), so reconnect.backoff.ms does not make the coordinator unavailable.

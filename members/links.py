@@ -191,8 +191,6 @@ class Links:
 
 
 class _Reconnect:
-    """The wait before the next connection to one broker."""
-
     __slots__ = ("backoff", "not_before_us")
 
     def __init__(self, backoff: Backoff) -> None:
@@ -201,8 +199,6 @@ class _Reconnect:
 
 
 class _Pending:
-    """A request in flight."""
-
     __slots__ = ("_link", "_links", "_on_done", "_request", "_sent_us", "correlation")
 
     def __init__(self, links: Links, link: Connection, request: Request, on_done: Done, sent_us: int) -> None:

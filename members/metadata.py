@@ -167,7 +167,6 @@ class MetadataView:
             waiting(None)
 
     def _has_all(self) -> bool:
-        """Whether the metadata have every wanted topic."""
         for name in self.wanted:
             topic = self.topics.get(name)
             if topic is None or topic.error:

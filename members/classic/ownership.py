@@ -139,10 +139,7 @@ class Ownership:
             self._blame(assignor, problem)
 
     def assignor_named(self, name: str) -> Assignor:
-        """Return the assignor that the group selected. Raises ClientFailure for an unconfigured one.
-
-        `ConsumerCoordinator.onJoinComplete` throws IllegalStateException before any callback; the next poll repeats it.
-        """
+        """Return the assignor that the group selected. Raises ClientFailure, as `onJoinComplete` throws, without it."""
         try:
             return self._assignors[name]
         except KeyError:

@@ -267,10 +267,7 @@ class MemberRebalance:
         return True
 
     def _prepare(self) -> bool:
-        """Give up partitions once the auto-commit has ended.
-
-        Each turn of `poll` restarted the commit in 3.2.0 (KAFKA-14024).
-        """
+        """Give up partitions once the auto-commit has ended; 3.2.0 restarted it with each poll (KAFKA-14024)."""
         member = self._member
         begun = member.commits.restart_before_rebalance()
         if member.commits.holds_join() and not begun:

@@ -23,10 +23,7 @@ class TopicsReady:
         self._warned = False
 
     def are_known(self, *, first: bool) -> bool:
-        """Whether the topics are known; a pattern subscriber refreshes metadata `first` in each rebalance.
-
-        `ConsumerCoordinator.poll` does so to avoid a join with outdated topics; before 2.0.1 Java did not (KAFKA-7126).
-        """
+        """Whether the topics are known; a pattern subscriber refreshes them `first` in a rebalance (KAFKA-7126)."""
         member = self._member
         if not (member.subscription.by_pattern or member.profile.reports.consumer_errors):
             return True  # the usual case

@@ -129,10 +129,7 @@ class Attempt:
         return CommitResult("CommitFailedException")
 
     def _fenced(self, error: ErrorCode) -> CommitResult:
-        """Return the fatal result; every later poll throws, unless a commitSync waits for it.
-
-        As in `ConsumerCoordinator.maybeThrowFencedInstanceException`; librdkafka ends with any fatal error.
-        """
+        """Return the fatal result; without a commitSync every poll throws (`maybeThrowFencedInstanceException`)."""
         member = self._member
         is_done = member.pace.ends_with_fatal_error
         if is_done:
@@ -156,7 +153,6 @@ class Attempt:
             member.host.call_at(member.commits.in_order(member.now_us + member.backoff(BACKOFF).next_us()), self.go)
 
     def _failed(self, result: CommitResult, code: ErrorCode | None = None) -> None:
-        """Emit a failed commit, and return its result."""
         error = code.name if code else result.error
         self._member.emit(Kind.COMMIT_FAILED, error=error, reason=result.error, payload=self._payload())
         self._on_result(result)

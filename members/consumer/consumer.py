@@ -420,9 +420,7 @@ class Consumer:
             self._poll_loop.block(as_us(us))
 
     def block_heartbeats(self, us: int | str) -> None:
-        """Keep the library's heartbeat thread from running for so many microseconds, or "30s".
-
-        The application continues.
+        """Keep the library's heartbeat thread, but not the application, from running for so long (µs, or "30s").
 
         Raises ValueError for a library without such a thread.
         """

@@ -63,7 +63,6 @@ def _add(runs: list[Run], batch: Batch, from_offset: int) -> None:
 
 
 def _extend(runs: list[Run], base: int, end: int, epoch: int) -> None:
-    """Append a range, or extend the last one."""
     if runs:
         last = runs[-1]
         if last.end == base and last.epoch == epoch:

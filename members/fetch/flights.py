@@ -167,7 +167,6 @@ class Flights:
     def _request(
         self, asked: tuple[FetchPartition, ...], *, renewed: bool = False, pushes: Pushed | None = None
     ) -> FetchRequest:
-        """Return a Fetch of these partitions with the member's settings."""
         return FetchRequest(
             self._max_wait_ms,
             self._min_bytes,

@@ -257,7 +257,6 @@ class Fetcher(ABC):
             self._member.emit(_POSITION_SET, topic=topic, partition=number, reason=reason, payload={"offset": offset})
 
     def _pause(self) -> None:
-        """Wait for retry.backoff.ms before the next fetch or look-up."""
         self._wait(self._member.settings.retry_backoff_ms * MS_US)
 
     def _pause_longer(self) -> None:

@@ -70,7 +70,6 @@ class Pushes(Flights):
     def _take_off(
         self, node: int, link: Pushing, states: list[PartitionState], asked: tuple[FetchPartition, ...]
     ) -> tuple[Flight, FetchRequest]:
-        """Return a flight and its request for these partitions."""
         flight = Flight(node, link, states, None, self._member.loop.now_us)
         flight.asked = asked
         for state in states:

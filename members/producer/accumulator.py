@@ -332,10 +332,7 @@ class PartitionQueue:
         self.ready_us = min(share.due_us + (0 if self.flush else self.linger_us), share.full_us)
 
     def _must_wait(self, head: ProducerBatch) -> bool:
-        """Whether a retry has to wait for earlier batches in flight, to arrive in order.
-
-        As in `RecordAccumulator.shouldStopDrainBatchesForPartition`.
-        """
+        """Whether a retry waits for earlier batches in flight (`shouldStopDrainBatchesForPartition`)."""
         if not self.in_order or head.sequence == NO_SEQUENCE:
             return False
         return any(_before(batch.sequence, head.sequence) for batch in self.in_flight)

@@ -105,6 +105,5 @@ class ExactlyOnce:
 
 
 def _offsets(records: Sequence[Fetched]) -> tuple[OffsetInTxn, ...]:
-    """Return the position after the last record of each partition."""
     ends = {found.partition: found.base + found.count for found in records}
     return tuple(OffsetInTxn(partition, offset) for partition, offset in ends.items())

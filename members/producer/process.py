@@ -169,7 +169,6 @@ class Process:
         raise KeyError(f"producer {self.host.name} has no load for topic {topic!r}; it has: {known}")
 
     def _change(self, source: Shared | Flow, change: Callable[[], None]) -> None:
-        """Change a load, after its records so far are batched."""
         queues, now = self.queues.get(source.load.topic, []), self.loop.now_us
         if queues:
             for queue in queues:
@@ -258,7 +257,6 @@ class Process:
     # --- waits in `send` -------------------------------------------------------------------------------------
 
     def _hold(self, since_us: int) -> None:
-        """Let the application wait in `send`."""
         if self._held_us >= NEVER:
             self._held_us = since_us
             self.host.call_at(since_us + self.settings.max_block_ms * MS_US, self._blocked_too_long, since_us)
@@ -352,7 +350,6 @@ class Process:
     # --- calls by the parts ----------------------------------------------------------------------------------
 
     def _ready(self) -> None:
-        """Send what waited for the producer id."""
         self.sender.turn_all()
 
     def leaders_moved(self) -> None:

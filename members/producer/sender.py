@@ -66,8 +66,6 @@ class Peer:
 
 
 class _Flight:
-    """One request in flight."""
-
     __slots__ = ("batches", "correlation", "peer", "sender")
 
     def __init__(self, sender: Sender, peer: Peer, batches: list[ProducerBatch]) -> None:

@@ -165,7 +165,6 @@ class Flow:
         return fits
 
     def _plan(self, now_us: int) -> None:
-        """Compute the time of the next check."""
         due = self._instants.due_us
         if due >= NEVER or not self.rate:
             self.next_us = due

@@ -143,7 +143,6 @@ class Connector:
     # -- registration -------------------------------------------------------------------------------------------
 
     def _connection(self, connected: bool, reason: str) -> None:
-        """Emit changes of the session's connection."""
         member = self._member
         if connected:
             member.emit(Kind.COORDINATOR_FOUND, payload={"node": ZOOKEEPER_NODE}, reason=reason)

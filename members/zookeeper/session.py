@@ -228,8 +228,6 @@ class ZooKeeperSession:
 
 
 class _Waiting:
-    """A request in flight, and its answer."""
-
     __slots__ = ("answer", "done")
 
     def __init__(self, done: Event) -> None:
