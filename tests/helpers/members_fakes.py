@@ -406,11 +406,11 @@ class Bench:
         consumer = self.consumer
         return consumer.state == "STABLE" and len(consumer.positions) == len(consumer.assignment) > 0
 
-    def told(self, kind: Kind) -> list[TraceEvent]:
+    def emitted(self, kind: Kind) -> list[TraceEvent]:
         return [event for event in self.events if event.kind is kind]
 
     def reasons(self, kind: Kind) -> list[str | None]:
-        return [event.reason for event in self.told(kind)]
+        return [event.reason for event in self.emitted(kind)]
 
     def shape(self, *kinds: Kind) -> list[str]:
         """The events of some kinds, in order, as `kind` or `kind:reason`."""

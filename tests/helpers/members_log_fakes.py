@@ -194,7 +194,7 @@ class LogBrokers(ScriptedBroker):
         super().__init__(loop, topics)
         self.logs: dict[TopicPartition, FakeLog] = defaultdict(FakeLog)
         self.leaders: dict[TopicPartition, LeaderIs] = {}
-        self.told: dict[TopicPartition, LeaderIs] = {}  # what Metadata says, where that is not the truth
+        self.named_leaders: dict[TopicPartition, LeaderIs] = {}  # leaders in Metadata that differ from the real ones
         self.prefers: dict[TopicPartition, int] = {}  # the replica that a leader sends consumers to
         self.down: set[int] = set()
         self.names_leader = True
@@ -309,7 +309,7 @@ class LogBrokers(ScriptedBroker):
 
     def _partition(self, topic: str, info: PartitionInfo) -> PartitionInfo:
         partition = TopicPartition(topic, info.partition)
-        leader = self.told.get(partition, self.leader(partition))
+        leader = self.named_leaders.get(partition, self.leader(partition))
         return evolve(info, leader=leader.leader, leader_epoch=leader.epoch, replicas=NODES, isr=NODES)
 
     def _list_offsets(self, request: Any) -> Response:
@@ -360,7 +360,7 @@ class PullBench(Bench):
         """What poll returned: partition, first offset, count."""
         return [
             (event.partition, event.payload["base"], event.payload["count"])
-            for event in self.told(Kind.RECORDS_DELIVERED)
+            for event in self.emitted(Kind.RECORDS_DELIVERED)
         ]
 
     def offsets(self, partition: int = 0) -> list[int]:

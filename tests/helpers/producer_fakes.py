@@ -132,7 +132,7 @@ class ProducerBench:
     async def run_for(self, seconds: float) -> None:
         await self.loop.sleep(round(seconds * SECOND))
 
-    def told(self, kind: Kind) -> list[TraceEvent]:
+    def emitted(self, kind: Kind) -> list[TraceEvent]:
         return [event for event in self.events if event.kind is kind]
 
     def requests(self) -> list[Any]:
@@ -144,8 +144,8 @@ class ProducerBench:
         return [entry for request in self.requests() for entry in request.batches]
 
     def counted(self, kind: Kind) -> int:
-        """Records told of by events of a kind."""
-        return sum(event.payload["count"] for event in self.told(kind) if event.payload)
+        """Return the number of records in events of a kind."""
+        return sum(event.payload["count"] for event in self.emitted(kind) if event.payload)
 
 
 def steady(rate: float, topic: str = "t", **more: Any) -> Load:

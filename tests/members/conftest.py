@@ -1,4 +1,4 @@
-"""One consumer, a scripted broker, virtual time: `on_bench` in every test of the room."""
+"""One consumer, a scripted broker and virtual time: `on_bench` in every test of this folder."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from groupsim.eventloop.virtual import run_virtual
 from tests.helpers.members_fakes import Bench
 from tests.helpers.members_log_fakes import PullBench
 
-Story = Callable[[Any], Awaitable[None]]
+Body = Callable[[Any], Awaitable[None]]
 
 
 def _runner(bench: Callable[..., Any]) -> Callable[..., None]:
-    def run(story: Story, *, level: Any = NORMAL, seed: int = 0, **options: Any) -> None:
+    def run(body: Body, *, level: Any = NORMAL, seed: int = 0, **options: Any) -> None:
         async def main(loop: Any) -> None:
-            await story(bench(loop, **options))
+            await body(bench(loop, **options))
 
         run_virtual(main, seed=seed, trace=Trace(level))
 
@@ -27,7 +27,7 @@ def _runner(bench: Callable[..., Any]) -> Callable[..., None]:
 
 @pytest.fixture
 def on_bench() -> Callable[..., None]:
-    """Run an async story with a bench in virtual time: `on_bench(story, profile=…, properties=…)`."""
+    """Run an async test body with a bench in virtual time: `on_bench(body, profile=…, properties=…)`."""
     return _runner(Bench)
 
 

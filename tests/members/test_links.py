@@ -1,4 +1,4 @@
-"""Connections: how long a client waits before it connects again (reconnect.backoff.ms), and what it asks meanwhile."""
+"""Connections: the waits before a reconnect (reconnect.backoff.ms), and the requests meanwhile."""
 
 from __future__ import annotations
 
@@ -18,60 +18,60 @@ QUIET = {"enable.auto.commit": "false"}
 def test_reconnecting_waits_longer_and_longer(on_bench):
     """A broker that refuses is tried after 50 ms, doubling up to 1 s, each ± 20 %."""
 
-    async def story(bench):
+    async def body(bench):
         bench.net.bootstrap = (0,)
         bench.net.refuses = bench.net.unreachable = True
         bench.consumer.start()
         await bench.run_for(20)
-        tried = list(dict.fromkeys(event.t_us for event in bench.told(Kind.REQUEST_FAILED)))
+        tried = list(dict.fromkeys(event.t_us for event in bench.emitted(Kind.REQUEST_FAILED)))
         waits = [round((b - a) / 1_000) for a, b in pairwise(tried)]
         assert min(waits[-8:]) >= 750
         assert len(tried) < 40
 
-    on_bench(story, properties=QUIET | {"retry.backoff.ms": 1, "retry.backoff.max.ms": 1})
+    on_bench(body, properties=QUIET | {"retry.backoff.ms": 1, "retry.backoff.max.ms": 1})
 
 
 NODES = (0, 1, 2, 3, 4)
 
 
 def _asked(on_bench, seed, *, refuses):
-    """Which brokers a consumer that starts connects to without a coordinator, in order."""
+    """Return the brokers that a starting consumer connects to without a coordinator, in order."""
     nodes = []
 
-    async def story(bench):
+    async def body(bench):
         bench.net.bootstrap = NODES
         bench.net.refuses = bench.net.unreachable = refuses
         bench.consumer.start()
         await bench.run_for(20)
         nodes.extend(link.node for link in bench.net.connections if link.purpose == SHARED)
 
-    on_bench(story, seed=seed, properties=QUIET | {"reconnect.backoff.ms": 10_000, "reconnect.backoff.max.ms": 10_000})
+    on_bench(body, seed=seed, properties=QUIET | {"reconnect.backoff.ms": 10_000, "reconnect.backoff.max.ms": 10_000})
     return nodes
 
 
 def test_the_coordinator_is_asked_for_at_a_broker_drawn_by_lot(on_bench):
-    """One connection is enough while it holds; which broker it is to is another one for another process."""
+    """One connection is enough while it is open; each process draws its own broker."""
     asked = [_asked(on_bench, seed, refuses=False) for seed in range(12)]
     assert {len(nodes) for nodes in asked} == {1}
     assert len({nodes[0] for nodes in asked}) >= 3
 
 
 def test_a_broker_that_cannot_be_reached_is_followed_by_the_next(on_bench):
-    """From the one drawn on, each of them once, before the first is tried again."""
+    """After the first broker the others are tried once each, before the first is tried again."""
     for seed in range(4):
         first, *_ = nodes = _asked(on_bench, seed, refuses=True)
         assert nodes[: len(NODES)] == [(first + step) % len(NODES) for step in range(len(NODES))]
 
 
 def test_an_answer_ends_the_waiting(on_bench):
-    """Once a broker has answered again, the next loss waits for the shortest time again."""
+    """After an answer the next loss has the shortest wait again."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         for _ in range(3):
-            before = len(bench.told(Kind.COORDINATOR_LOST))
+            before = len(bench.emitted(Kind.COORDINATOR_LOST))
             bench.broker.reply(Api.HEARTBEAT, DROP)
-            await bench.loop.until(lambda seen=before: len(bench.told(Kind.COORDINATOR_LOST)) > seen, 5 * SECOND)
+            await bench.loop.until(lambda seen=before: len(bench.emitted(Kind.COORDINATOR_LOST)) > seen, 5 * SECOND)
             lost, beats = bench.loop.now_us, len(bench.broker.all(Api.HEARTBEAT))
             await bench.loop.until(lambda seen=beats: len(bench.broker.all(Api.HEARTBEAT)) > seen, 5 * SECOND)
             assert 39_000 <= bench.loop.now_us - lost <= 75_000
@@ -79,13 +79,13 @@ def test_an_answer_ends_the_waiting(on_bench):
             await bench.run_for(4)
 
     often = {"retry.backoff.ms": 10, "retry.backoff.max.ms": 10}
-    on_bench(story, properties={"auto.commit.interval.ms": 1_000, **often})
+    on_bench(body, properties={"auto.commit.interval.ms": 1_000, **often})
 
 
 def test_a_coordinator_not_to_be_connected_to_yet_is_looked_up_again(on_bench):
-    """While the named coordinator has to be waited for longer than retry.backoff.ms, it counts as unavailable."""
+    """A coordinator whose reconnect backoff is longer than retry.backoff.ms counts as unavailable."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         bench.net.refuses = True
 
@@ -99,13 +99,13 @@ def test_a_coordinator_not_to_be_connected_to_yet_is_looked_up_again(on_bench):
         reasons = bench.reasons(Kind.COORDINATOR_LOST)
         assert "coordinator unavailable" in reasons
 
-    on_bench(story, properties=QUIET)
+    on_bench(body, properties=QUIET)
 
 
 def test_a_lost_connection_makes_metadata_old(on_bench):
-    """A broker that goes away makes the client ask for metadata: a leader then sees new partitions at once."""
+    """A broker that disappears makes the client refresh metadata: a leader then sees new partitions at once."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         await bench.run_for(1)
         bench.broker.topics["t"] = 6
@@ -113,29 +113,29 @@ def test_a_lost_connection_makes_metadata_old(on_bench):
         await bench.run_for(4)
         assert len(bench.consumer.assignment) == 6
 
-    on_bench(story, properties=QUIET)
+    on_bench(body, properties=QUIET)
 
 
 def test_not_coordinator_does_not_make_metadata_old(on_bench):
-    """A disconnect the client asked for itself says nothing about brokers: no Metadata request."""
+    """A disconnect by the client itself sends no Metadata request."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         await bench.run_for(1)
         asked = len(bench.broker.all(Api.METADATA))
         bench.broker.reply(Api.HEARTBEAT, ErrorCode.NOT_COORDINATOR)
         await bench.run_for(6)
-        assert len(bench.told(Kind.COORDINATOR_FOUND)) == 3
+        assert len(bench.emitted(Kind.COORDINATOR_FOUND)) == 3
         assert len(bench.broker.all(Api.METADATA)) == asked
 
-    on_bench(story, properties=QUIET)
+    on_bench(body, properties=QUIET)
 
 
 @pytest.mark.parametrize(("profile", "metadata_first"), [("java", True), ("kafka-python-2.3", False)])
 def test_a_look_up_that_came_to_nothing_waits_for_metadata_before_the_next(on_bench, profile, metadata_first):
-    """In `poll` Java asks for metadata after the backoff, and for the coordinator when that is there."""
+    """In `poll` Java refreshes metadata after the backoff, and looks the coordinator up afterwards."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.reply(Api.FIND_COORDINATOR, *[ErrorCode.COORDINATOR_NOT_AVAILABLE] * 2)
         await bench.stable()
         looked = bench.broker.times(Api.FIND_COORDINATOR)
@@ -144,13 +144,13 @@ def test_a_look_up_that_came_to_nothing_waits_for_metadata_before_the_next(on_be
         answered = [at + 2 * LATENCY_US for at in asked[1:]]
         assert (answered == looked[1:]) is metadata_first
 
-    on_bench(story, profile=profile, properties={"retry.backoff.ms": 200})
+    on_bench(body, profile=profile, properties={"retry.backoff.ms": 200})
 
 
 def test_a_look_up_for_an_application_that_is_away_waits_for_no_metadata(on_bench):
-    """The heartbeat's thread asks again after the backoff, with metadata or without."""
+    """The heartbeat thread repeats the look-up after the backoff, with or without metadata."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         bench.consumer.block_poll("9s")
         bench.broker.reply(Api.HEARTBEAT, ErrorCode.NOT_COORDINATOR)
@@ -159,4 +159,4 @@ def test_a_look_up_for_an_application_that_is_away_waits_for_no_metadata(on_benc
         await bench.run_for(6)
         assert len(bench.broker.times(Api.FIND_COORDINATOR)) == 3
 
-    on_bench(story)
+    on_bench(body)

@@ -1,4 +1,4 @@
-"""What a member knows of topics, and when it rejoins for them (section 4.9)."""
+"""A member's metadata of topics, and the rejoins they cause (section 4.9)."""
 
 from __future__ import annotations
 
@@ -12,40 +12,40 @@ QUICK = {"metadata.max.age.ms": 10_000}
 
 
 def test_a_leader_notices_new_partitions_at_its_next_refresh(on_bench):
-    """More partitions: the leader rejoins, at most metadata.max.age.ms later, and assigns them."""
+    """With more partitions the leader rejoins within metadata.max.age.ms, and assigns them."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         bench.broker.topics["t"] = 6
         await bench.run_for(9)
         assert len(bench.consumer.assignment) == 4
         await bench.run_for(2)
         assert len(bench.consumer.assignment) == 6
-        rejoin = bench.told(Kind.REJOIN_REQUESTED)[-1]
+        rejoin = bench.emitted(Kind.REJOIN_REQUESTED)[-1]
         assert rejoin.reason == "cached metadata has changed"
         before, now = rejoin.payload["before"], rejoin.payload["now"]
         assert (before["topics"], now["topics"]) == ({"t": [[]] * 4}, {"t": [[]] * 6})
         assert before["version"] < now["version"]
 
-    on_bench(story, properties=QUICK)
+    on_bench(body, properties=QUICK)
 
 
 def test_the_default_view_is_five_minutes_old(on_bench):
     """Metadata is refreshed every 300 s by default."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         await bench.run_for(1_000)
         first, *others = bench.broker.times(Api.METADATA)
         assert [at - first for at in others] == [300_001_000 * n for n in (1, 2, 3)]
 
-    on_bench(story)
+    on_bench(body)
 
 
 def test_a_follower_does_not_care(on_bench):
     """Only the leader watches partition counts."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.follow(parts(0))
         await bench.stable()
         joined = len(bench.broker.all(Api.JOIN_GROUP))
@@ -53,13 +53,13 @@ def test_a_follower_does_not_care(on_bench):
         await bench.run_for(60)
         assert len(bench.broker.all(Api.JOIN_GROUP)) == joined
 
-    on_bench(story, properties=QUICK)
+    on_bench(body, properties=QUICK)
 
 
 def test_a_leader_that_follows_now_does_not_care(on_bench):
-    """Who led the generation before, and does not lead this one, has nothing left to compare partition counts with."""
+    """A leader of the last generation that leads no more has no partition counts to compare."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         bench.broker.follow(parts(0))
         bench.broker.rebalance()
@@ -70,13 +70,13 @@ def test_a_leader_that_follows_now_does_not_care(on_bench):
         await bench.run_for(60)
         assert len(bench.broker.all(Api.JOIN_GROUP)) == joined
 
-    on_bench(story, properties=QUICK)
+    on_bench(body, properties=QUICK)
 
 
 def test_a_topic_created_later_is_found_within_a_second(on_bench):
-    """A subscribed topic that does not exist is asked for again and again, with growing backoff up to 1 s."""
+    """A missing topic is requested again with growing backoff up to 1 s."""
 
-    async def story(bench):
+    async def body(bench):
         bench.consumer.start()
         await bench.run_for(30)
         assert (bench.consumer.state, bench.consumer.assignment) == ("STABLE", ())
@@ -84,39 +84,39 @@ def test_a_topic_created_later_is_found_within_a_second(on_bench):
         await bench.run_for(1.5)
         assert bench.consumer.assignment == parts(0, 1)
 
-    on_bench(story, topics={})
+    on_bench(body, topics={})
 
 
 def test_a_deleted_topic_makes_the_leader_rejoin(on_bench):
-    """When a topic disappears the leader rejoins and nobody is given its partitions any more."""
+    """When a topic disappears the leader rejoins, and no member gets its partitions any more."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         del bench.broker.topics["u"]
         await bench.run_for(12)
         assert bench.consumer.assignment == parts(0)
 
-    on_bench(story, topics={"t": 1, "u": 1}, subscribe={"topics": ["t", "u"]}, properties=QUICK)
+    on_bench(body, topics={"t": 1, "u": 1}, subscribe={"topics": ["t", "u"]}, properties=QUICK)
 
 
 def test_a_pattern_takes_whole_names_and_no_internal_topics(on_bench):
-    """A pattern has to match the whole topic name, and internal topics are left out."""
+    """A pattern must match the whole topic name, and internal topics are excluded."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         assert subscription_of(bench.broker.last(Api.JOIN_GROUP)).topics == ("orders.a", "orders.b")
 
     topics = {"orders.a": 1, "orders.b": 1, "old-orders.c": 1, "__consumer_offsets": 50}
-    on_bench(story, topics=topics, subscribe={"pattern": r".?.?orders\..*"})
+    on_bench(body, topics=topics, subscribe={"pattern": r".?.?orders\..*"})
 
 
 @pytest.mark.parametrize(
     ("leads", "reason"), [(True, "cached metadata has changed"), (False, "subscription has changed")]
 )
 def test_a_pattern_finds_a_new_topic(on_bench, leads, reason):
-    """Every member matches its own pattern anew; the leader notices by its snapshot, a follower by its subscription."""
+    """Every member matches its own pattern; the leader compares its snapshot, a follower its subscription."""
 
-    async def story(bench):
+    async def body(bench):
         if not leads:
             bench.broker.follow(parts(0, topic="orders.a"))
         await bench.stable()
@@ -125,32 +125,32 @@ def test_a_pattern_finds_a_new_topic(on_bench, leads, reason):
         assert subscription_of(bench.broker.last(Api.JOIN_GROUP)).topics == ("orders.a", "orders.b")
         assert bench.reasons(Kind.REJOIN_REQUESTED)[1:] == [reason]
 
-    on_bench(story, topics={"orders.a": 1}, subscribe={"pattern": r"orders\..*"}, properties=QUICK)
+    on_bench(body, topics={"orders.a": 1}, subscribe={"pattern": r"orders\..*"}, properties=QUICK)
 
 
 def test_a_pattern_subscriber_looks_before_it_rejoins(on_bench):
-    """Before each rebalance a pattern subscriber fetches metadata, so that it does not join with an old list."""
+    """A pattern subscriber fetches metadata before each rebalance, and does not join with outdated topics."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         bench.broker.topics["orders.b"] = 1
         bench.broker.rebalance()
         await bench.run_for(4)
         assert subscription_of(bench.broker.last(Api.JOIN_GROUP)).topics == ("orders.a", "orders.b")
 
-    on_bench(story, topics={"orders.a": 1}, subscribe={"pattern": r"orders\..*"})
+    on_bench(body, topics={"orders.a": 1}, subscribe={"pattern": r"orders\..*"})
 
 
 def test_metadata_is_asked_elsewhere_when_a_broker_is_gone(on_bench):
-    """A metadata request that fails is repeated at another broker."""
+    """A failed metadata request is repeated at another broker."""
 
-    async def story(bench):
+    async def body(bench):
         bench.net.refuses = bench.net.unreachable = True
         bench.consumer.start()
         await bench.run_for(1)
         bench.net.refuses = bench.net.unreachable = False
         await bench.stable()
-        asked = {event.payload["to"] for event in bench.told(Kind.REQUEST_SENT) if event.api == "Metadata"}
+        asked = {event.payload["to"] for event in bench.emitted(Kind.REQUEST_SENT) if event.api == "Metadata"}
         assert asked == {0, 1}
 
-    on_bench(story)
+    on_bench(body)

@@ -1,4 +1,4 @@
-"""Settings as people paste them: Kafka's keys, other libraries' names, secrets, mistakes."""
+"""Pasted settings: Kafka's keys, other libraries' names, secrets, mistakes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ GROUP = {"group.id": "g"}
 
 
 def resolve(profile="java", **changes):
-    """Settings and notes of a profile with some properties; `a__b` stands for `a.b`."""
+    """Return settings and notes of a profile with properties; `a__b` stands for `a.b`."""
     properties = GROUP | {key.replace("__", "."): value for key, value in changes.items()}
     return settings_from(PROFILES[profile], properties)
 
@@ -39,7 +39,7 @@ def resolve(profile="java", **changes):
     ],
 )
 def test_defaults_are_the_librarys_own(profile, session, heartbeat, rebalance, assignors):
-    """Without properties every library has the defaults that its source has."""
+    """Without properties every library has the defaults of its source."""
     settings, notes = resolve(profile)
     assert notes == ()
     assert (settings.session_timeout_ms, settings.heartbeat_interval_ms) == (session, heartbeat)
@@ -47,13 +47,13 @@ def test_defaults_are_the_librarys_own(profile, session, heartbeat, rebalance, a
 
 
 def test_every_setting_with_an_effect_has_a_type_and_every_other_a_note():
-    """The table is complete: a key either has an effect or says why it has none."""
+    """Every key of the table has an effect, or a note that explains why not."""
     assert all(key.effect or key.note for key in CONSUMER_KEYS.values())
     assert len(CONSUMER_KEYS) > 120
 
 
 def test_milliseconds_may_be_written_as_durations():
-    """An integer is milliseconds, as in Kafka; text with a unit is read as a duration."""
+    """An integer is milliseconds, as in Kafka; text with a unit is a duration."""
     settings, _ = resolve(session__timeout__ms="30s", heartbeat__interval__ms="1000", max__poll__interval__ms=60_000)
     assert (settings.session_timeout_ms, settings.heartbeat_interval_ms) == (30_000, 1_000)
     assert settings.max_poll_interval_ms == 60_000
@@ -80,21 +80,21 @@ def test_keys_without_effect_are_accepted_with_a_note():
 
 
 def test_secrets_are_neither_read_nor_kept():
-    """Values of sasl.* and ssl.* reach neither settings nor notes, known keys or not."""
+    """Values of sasl.* and ssl.* are in neither settings nor notes, for known and unknown keys."""
     settings, notes = resolve(sasl__jaas__config="password=hunter2", ssl__key__password="hunter2", sasl__new="hunter2")
     assert len(notes) == 3
     assert "hunter2" not in repr(settings) + repr(notes)
 
 
 def test_an_unknown_key_warns_with_the_nearest_name():
-    """A misspelt key does not stop a run, but is not silent either."""
+    """A misspelt key does not end a run, but gets a warning."""
     _, [note] = resolve(session__timout__ms=1)
     assert note.level == "warning"
     assert "did you mean session.timeout.ms?" in note.message
 
 
 def test_a_librarys_own_names_and_units_are_understood():
-    """Settings may be written in the user's library's names; brod's are seconds."""
+    """Settings may have the library's own names; brod's are in seconds."""
     brod, _ = resolve("brod", session_timeout_seconds=10, heartbeat_rate_seconds=2)
     assert (brod.session_timeout_ms, brod.heartbeat_interval_ms) == (10_000, 2_000)
     python, _ = resolve("kafka-python-2.x", session_timeout_ms=20_000)
@@ -131,8 +131,8 @@ def test_impossible_values_are_refused(key, value, words):
     assert caught.value.key == key
 
 
-def test_settings_that_do_nothing_with_a_library_are_said():
-    """A poll limit means nothing to a library without one; a rebalance timeout nothing to Java."""
+def test_settings_without_effect_in_a_library_get_a_note():
+    """A poll limit has no effect in a library without one, nor a rebalance timeout in Java."""
     _, notes = resolve("sarama", max__poll__interval__ms=60_000)
     assert [note.key for note in notes] == ["max.poll.interval.ms"]
     settings, notes = resolve("java", rebalance__timeout__ms=60_000)
@@ -141,13 +141,13 @@ def test_settings_that_do_nothing_with_a_library_are_said():
 
 
 def test_a_heartbeat_interval_above_a_third_of_the_session_warns():
-    """Kafka's own advice: at most a third."""
+    """A heartbeat interval above a third of the session timeout gets a warning, as Kafka advises."""
     _, [note] = resolve(session__timeout__ms=10_000, heartbeat__interval__ms=4_000)
     assert (note.level, note.key) == ("warning", "heartbeat.interval.ms")
 
 
 def test_client_ids_look_like_the_librarys():
-    """Java's default client id has the group in it, a static member's the instance id; librdkafka's is rdkafka."""
+    """Java's default client id has the group, and a static member's instance id; librdkafka's is rdkafka."""
     assert resolve()[0].client_id == "consumer-g-1"
     assert resolve(group__instance__id="i1")[0].client_id == "consumer-g-i1"
     assert resolve("librdkafka-2.x")[0].client_id == "rdkafka"
@@ -158,13 +158,13 @@ def test_client_ids_look_like_the_librarys():
 
 
 def pulling(profile="java", **changes):
-    """As `resolve`, for a consumer that pulls."""
+    """Return the same for a consumer that pulls."""
     properties = GROUP | {key.replace("__", "."): value for key, value in changes.items()}
     return settings_from(PROFILES[profile], properties, pulls=True)
 
 
 def test_settings_of_fetches_have_an_effect_where_consumers_pull():
-    """On the light cluster they are noted, with values nobody looks at; where consumers pull they are read."""
+    """Fetch settings get notes on the light cluster, and are parsed where consumers pull."""
     settings, notes = pulling(fetch__min__bytes="1000", isolation__level="read_committed")
     assert (settings.fetch_min_bytes, settings.isolation_level, notes) == (1_000, "read_committed", ())
     settings, notes = resolve(fetch__min__bytes="many")
@@ -187,7 +187,7 @@ def test_settings_of_fetches_have_an_effect_where_consumers_pull():
     ],
 )
 def test_defaults_of_fetches_are_the_librarys_own(profile, wait_ms, min_bytes, most_each, isolation):
-    """Each library waits as long, and asks for as much, as its own documentation says."""
+    """Each library has the fetch defaults of its own documentation."""
     settings, _ = pulling(profile)
     assert (settings.fetch_max_wait_ms, settings.fetch_min_bytes) == (wait_ms, min_bytes)
     assert (settings.max_partition_fetch_bytes, settings.isolation_level) == (most_each, isolation)
@@ -208,13 +208,13 @@ def test_a_reset_by_duration_is_read_in_java_4(text, ms):
 
 @pytest.mark.parametrize(("profile", "value"), [("java-3.9", "PT1H"), ("java-4.x", "1 hour"), ("java-4.x", "PT")])
 def test_a_reset_by_duration_that_cannot_be_is_refused(profile, value):
-    """Older clients know no such policy, and what is no duration is named."""
+    """Older clients lack this policy, and text that is no duration is refused by name."""
     with pytest.raises(SettingError, match=r"auto\.offset\.reset"):
         pulling(profile, auto__offset__reset=f"by_duration:{value}")
 
 
 def test_settings_that_differ_in_their_client_id_alone_are_those_of_each(monkeypatch):
-    """Whether they are resolved or taken over from another member's, settings and notes come out the same."""
+    """Settings and notes are equal, whether resolved or taken from another member's."""
     changes = {"session__timeout__ms": "45s", "fetch__min__bytes": 7, "group__instance__id": "i"}
     for profile in ("java", "librdkafka-2.x", "franz-go", "brod"):
         resolve(profile, client__id="first", **changes)
@@ -227,13 +227,13 @@ def test_settings_that_differ_in_their_client_id_alone_are_those_of_each(monkeyp
 
 
 def test_settings_of_another_member_are_not_taken_over_where_a_second_name_says_the_client_id():
-    """The later of the two names counts, for each member."""
+    """The later of two names for a key counts, for each member."""
     for first in ("a", "b"):
         assert resolve("kafkajs", client__id=first, clientId="a")[0].client_id == "a"
 
 
 def test_what_is_taken_over_holds_no_secrets(monkeypatch):
-    """Nor do secrets keep members apart: no value of theirs changes anything."""
+    """Secrets do not distinguish members: their values change nothing."""
     kept = {}
     monkeypatch.setattr("groupsim.members.settings._KEPT", kept)
     for number in range(2):
@@ -243,7 +243,7 @@ def test_what_is_taken_over_holds_no_secrets(monkeypatch):
 
 
 def test_settings_taken_over_belong_to_one_library_and_one_way_of_fetching():
-    """What a library does not say, or only reads where it pulls, is not that of another that was given the same."""
+    """Settings are not shared between libraries or sources of records with equal properties."""
     fetches = {"group.id": "g", "client.id": "c", "fetch.min.bytes": 7}
     (_, noted), (_, read) = (settings_from(JAVA, fetches, pulls=pulls) for pulls in (False, True))
     assert [note.key for note in noted] == ["fetch.min.bytes"]
@@ -254,7 +254,7 @@ def test_settings_taken_over_belong_to_one_library_and_one_way_of_fetching():
 
 
 def test_a_value_that_equals_another_is_not_taken_for_it():
-    """1 is no true, though they are equal: what was found for one does not hold for the other."""
+    """1 and true are equal but different values: their results are not shared."""
     assert resolve(client__id="a", enable__auto__commit=True)[0].enable_auto_commit
     with pytest.raises(SettingError, match="neither true nor false"):
         resolve(client__id="b", enable__auto__commit=1)

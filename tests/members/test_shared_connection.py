@@ -21,7 +21,7 @@ SECOND = 1_000_000
 
 @pytest.mark.parametrize(("shared", "least_us", "most_us"), [(True, 3 * SECOND, 5 * SECOND), (False, 0, 50_000)])
 def test_a_heartbeat_on_a_shared_connection_waits_behind_a_fetch(shared: bool, least_us: int, most_us: int) -> None:
-    """The broker answers a connection's requests in order, so that the parked Fetch holds up the heartbeat."""
+    """The broker answers a connection's requests in order, so the parked Fetch delays the heartbeat."""
     trace, sink = Trace(Level.FULL), MemorySink()
     trace.subscribe(sink)
     profile = PROFILES["kafka-python-2.x"].but(coordinator={"shared_connection": shared})

@@ -1,4 +1,4 @@
-"""Answers to a JoinGroup or SyncGroup that was given up meanwhile."""
+"""Answers to a JoinGroup or SyncGroup that was abandoned meanwhile."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from tests.helpers.members_fakes import HOLD, parts
 
 
 def test_unsubscribing_while_the_first_join_is_under_way_forgets_it(on_bench):
-    """The answer to a JoinGroup given up is ignored; subscribing again starts from nothing."""
+    """The answer to an abandoned JoinGroup is ignored; a new subscription starts without a membership."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.reply(Api.JOIN_GROUP, HOLD)
         bench.consumer.start()
         await bench.run_for(1)
@@ -25,14 +25,12 @@ def test_unsubscribing_while_the_first_join_is_under_way_forgets_it(on_bench):
         await bench.stable()
         assert bench.consumer.member_id == "m1"
 
-    on_bench(story)
+    on_bench(body)
 
 
 @pytest.mark.parametrize("api", [Api.JOIN_GROUP, Api.SYNC_GROUP])
 def test_an_answer_to_a_request_given_up_by_unsubscribing_is_ignored(on_bench, api):
-    """The application unsubscribes and subscribes while the answer is outstanding: it comes for the former membership,
-    and changes nothing of the one that is asked for now.
-    """
+    """An answer for the former membership changes nothing after the application unsubscribed and subscribed again."""
     late = {
         Api.JOIN_GROUP: JoinGroupResponse(
             generation_id=99, protocol_type="consumer", protocol_name="range", leader="x", member_id="m1"
@@ -40,7 +38,7 @@ def test_an_answer_to_a_request_given_up_by_unsubscribing_is_ignored(on_bench, a
         Api.SYNC_GROUP: SyncGroupResponse(E.UNKNOWN_MEMBER_ID),
     }
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.follow(parts(0))
         bench.broker.reply(api, *([None] if api is Api.JOIN_GROUP else []), HOLD)
         bench.consumer.start()
@@ -58,4 +56,4 @@ def test_an_answer_to_a_request_given_up_by_unsubscribing_is_ignored(on_bench, a
         assert bench.consumer.generation != 99
         assert len(bench.broker.held) == 1
 
-    on_bench(story)
+    on_bench(body)

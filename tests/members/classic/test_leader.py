@@ -1,4 +1,4 @@
-"""The leader's assignor: built in, the user's own, and the user's own mistakes."""
+"""The leader's assignor: built-in ones, the user's own, and its defects."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ class OnlyCooperative(Mine):
     protocols = frozenset({RebalanceProtocol.COOPERATIVE})
 
 
-def test_the_leader_tells_what_it_computed(on_bench):
-    """The trace has assignor, counts and the whole assignment."""
+def test_the_trace_has_the_leaders_assignment(on_bench):
+    """The trace has the assignor, counts and the whole assignment."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
-        [computed] = bench.told(Kind.ASSIGNMENT_COMPUTED)
+        [computed] = bench.emitted(Kind.ASSIGNMENT_COMPUTED)
         assert computed.payload["assignor"] == "range"
         assert computed.payload["counts"] == {"m1": 4}
         assert computed.payload["assignment"]["m1"] == ["t-0", "t-1", "t-2", "t-3"]
 
-    on_bench(story)
+    on_bench(body)
 
 
 def test_an_assignor_that_raises_when_told_costs_no_partitions(on_bench):
-    """As Java: the assignment is taken over and called back, and then the exception comes out of poll."""
+    """As in Java the assignment is adopted and called back before the exception is thrown from poll."""
 
     class Forgetful(Mine):
         def on_assignment(self, partitions, generation):
@@ -62,26 +62,26 @@ def test_an_assignor_that_raises_when_told_costs_no_partitions(on_bench):
             if len(self.got) == 1:
                 raise ValueError("no room")
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         assert bench.consumer.assignment == parts(0, 1, 2, 3)
         assert bench.reasons(Kind.CALLBACK_BEGUN)[-1] == "assigned"
-        assert any("no room" in event.reason for event in bench.told(Kind.WARNING))
+        assert any("no room" in event.reason for event in bench.emitted(Kind.WARNING))
 
     retries = Behaviour(on_error=OnError.RETRY)
-    on_bench(story, assignors=lambda settings: (Forgetful(),), plugin_errors=PluginErrors.AS_KAFKA, behaviour=retries)
+    on_bench(body, assignors=lambda settings: (Forgetful(),), plugin_errors=PluginErrors.AS_KAFKA, behaviour=retries)
 
 
-def test_a_users_own_assignor_runs_and_is_told(on_bench):
-    """A custom assignor's result is sent, and every member's assignor learns what it got."""
+def test_a_users_own_assignor_runs_and_gets_its_assignment(on_bench):
+    """The result of a custom assignor is sent, and every member's assignor gets its assignment."""
     mine = Mine()
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         assert bench.consumer.assignment == parts(0, 1, 2, 3)
         assert mine.got == [(parts(0, 1, 2, 3), 1)]
 
-    on_bench(story, assignors=lambda settings: (mine,))
+    on_bench(body, assignors=lambda settings: (mine,))
 
 
 @pytest.mark.parametrize(
@@ -90,18 +90,18 @@ def test_a_users_own_assignor_runs_and_is_told(on_bench):
         (Mine(error=KeyError("oops")), "raised KeyError"),
         (Mine(result={"m1": ()}), "GroupAssignment"),
         (Mine(result=GroupAssignment({"m1": parts(0, 0)})), "twice"),
-        (Mine(result=GroupAssignment({"m1": (), "nobody": ()})), "no member"),
+        (Mine(result=GroupAssignment({"m1": (), "absent": ()})), "no member"),
         (Mine(result=GroupAssignment({"m1": parts(99)})), "does not exist"),
     ],
 )
 def test_a_defective_assignor_ends_the_run_with_its_file_and_line(on_bench, assignor, words):
-    """By default a plug-in that raises or returns nonsense stops the run and is told where it is wrong."""
+    """By default a defective plug-in ends the run, and the error names the place of the defect."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
 
     with pytest.raises(PluginError) as caught:
-        on_bench(story, assignors=lambda settings: (assignor,))
+        on_bench(body, assignors=lambda settings: (assignor,))
     assert caught.value.assignor == "mine"
     assert words in caught.value.problem
     assert "test_leader.py:" in caught.value.where
@@ -111,35 +111,35 @@ def test_a_defective_assignor_ends_the_run_with_its_file_and_line(on_bench, assi
 def test_as_kafka_a_raising_assignor_is_thrown_from_poll(on_bench):
     """With plugin-errors as-kafka the exception ends the process, not the run."""
 
-    async def story(bench):
+    async def body(bench):
         bench.consumer.start()
         await bench.consumer.ended()
         assert "raised KeyError" in bench.consumer.failed.reason
-        assert len(bench.told(Kind.PLUGIN_ERROR)) == 1
+        assert len(bench.emitted(Kind.PLUGIN_ERROR)) == 1
 
     on_bench(
-        story,
+        body,
         assignors=lambda settings: (Mine(error=KeyError("oops")),),
         plugin_errors=PluginErrors.AS_KAFKA,
     )
 
 
 def test_as_kafka_nonsense_is_sent_all_the_same(on_bench):
-    """The Java client does not look at what an assignor returns; the trace says so."""
+    """The Java client does not check an assignor's result; the trace records the defect."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
-        assert "twice" in bench.told(Kind.PLUGIN_ERROR)[0].reason
+        assert "twice" in bench.emitted(Kind.PLUGIN_ERROR)[0].reason
         assert set(bench.consumer.assignment) == set(parts(0))
 
     nonsense = GroupAssignment({"m1": parts(0, 0)})
-    on_bench(story, assignors=lambda settings: (Mine(result=nonsense),), plugin_errors=PluginErrors.AS_KAFKA)
+    on_bench(body, assignors=lambda settings: (Mine(result=nonsense),), plugin_errors=PluginErrors.AS_KAFKA)
 
 
 def test_as_kafka_a_cooperative_violation_is_thrown(on_bench):
-    """The one check of the Java client: a custom cooperative assignor must not move a partition in one round."""
+    """The Java client checks only that a custom cooperative assignor moves no partition in one round."""
 
-    async def story(bench):
+    async def body(bench):
         def join(request):
             other = encode_subscription(Subscription(("t",), owned=parts(3), generation=1))
             mine = request.protocols[0].metadata
@@ -154,13 +154,13 @@ def test_as_kafka_a_cooperative_violation_is_thrown(on_bench):
         assert "one round" in bench.consumer.failed.reason
 
     result = GroupAssignment({"m1": parts(0, 1, 2, 3), "m9": ()})
-    on_bench(story, assignors=lambda settings: (Cooperative(result=result),), plugin_errors=PluginErrors.AS_KAFKA)
+    on_bench(body, assignors=lambda settings: (Cooperative(result=result),), plugin_errors=PluginErrors.AS_KAFKA)
 
 
 def test_the_leader_asks_for_topics_that_only_others_subscribe_to(on_bench):
-    """With mixed subscriptions the leader fetches metadata of the whole group's topics before it assigns."""
+    """With mixed subscriptions the leader fetches metadata of all the group's topics before it assigns."""
 
-    async def story(bench):
+    async def body(bench):
         def join(request):
             other = encode_subscription(Subscription(("u",)))
             members = (JoinMember("m1", None, request.protocols[0].metadata), JoinMember("m9", None, other))
@@ -170,44 +170,44 @@ def test_the_leader_asks_for_topics_that_only_others_subscribe_to(on_bench):
 
         bench.broker.reply(Api.JOIN_GROUP, None, join)
         await bench.stable()
-        [computed] = bench.told(Kind.ASSIGNMENT_COMPUTED)
+        [computed] = bench.emitted(Kind.ASSIGNMENT_COMPUTED)
         assert computed.payload["counts"] == {"m1": 4, "m9": 2}
 
-    on_bench(story, topics={"t": 4, "u": 2})
+    on_bench(body, topics={"t": 4, "u": 2})
 
 
 def test_assignors_without_a_common_protocol_are_refused(on_bench):
-    """No rebalance protocol that all assignors support: a configuration error before anything runs."""
+    """Assignors without a common rebalance protocol are a configuration error, before anything runs."""
 
-    async def story(bench):
+    async def body(bench):
         raise AssertionError("not reached")
 
     with pytest.raises(SettingError, match="no common rebalance protocol"):
-        on_bench(story, assignors=lambda settings: (RoundRobinAssignor(), OnlyCooperative()))
+        on_bench(body, assignors=lambda settings: (RoundRobinAssignor(), OnlyCooperative()))
 
 
 def test_each_process_of_a_consumer_has_assignors_of_its_own(on_bench):
-    """A restarted application has forgotten what its assignor knew; no more are made than there are processes."""
+    """A restarted process has new assignors without state, and each process has its own."""
     made = []
 
     def assignors(settings):
         made.append(Mine())
         return made[-1:]
 
-    async def story(bench):
+    async def body(bench):
         for processes in (1, 2, 3):
             await bench.stable()
             assert [len(mine.got) for mine in made] == [1] * processes
             bench.consumer.crash()
             await bench.run_for(50)
 
-    on_bench(story, assignors=assignors)
+    on_bench(body, assignors=assignors)
 
 
 def test_an_assignor_that_the_client_does_not_have_is_thrown_and_nothing_is_called_back(on_bench):
-    """A defect of the coordinator: each poll meets the same assignment again, takes nothing of it, and heartbeats."""
+    """After an unconfigured assignor each poll throws again, adopts nothing, and heartbeats continue."""
 
-    def chosen_by_nobody(request):
+    def unconfigured(request):
         return JoinGroupResponse(
             generation_id=2,
             protocol_type="consumer",
@@ -216,9 +216,9 @@ def test_an_assignor_that_the_client_does_not_have_is_thrown_and_nothing_is_call
             member_id=request.member_id,
         )
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
-        bench.broker.reply(Api.JOIN_GROUP, chosen_by_nobody)
+        bench.broker.reply(Api.JOIN_GROUP, unconfigured)
         bench.broker.follow(parts(0))
         bench.broker.rebalance()
         await bench.run_for(3.5)
@@ -231,4 +231,4 @@ def test_an_assignor_that_the_client_does_not_have_is_thrown_and_nothing_is_call
         assert bench.consumer.assignment == ()
         assert bench.broker.last(Api.HEARTBEAT).generation_id == 2
 
-    on_bench(story, behaviour=Behaviour(on_error=OnError.RETRY))
+    on_bench(body, behaviour=Behaviour(on_error=OnError.RETRY))

@@ -22,7 +22,7 @@ E = ErrorCode
 
 
 def identity(bench: MembershipBench) -> tuple[int, str]:
-    """Generation and member id as the client knows them."""
+    """Return generation and member id of the client."""
     return bench.member.generation.id, bench.member.generation.member_id
 
 
@@ -30,7 +30,7 @@ def identity(bench: MembershipBench) -> tuple[int, str]:
 
 
 def test_a_member_goes_through_the_states_of_a_rebalance():
-    """UNJOINED until JoinGroup goes out, PREPARING until it is answered, COMPLETING until SyncGroup is, then STABLE."""
+    """UNJOINED until JoinGroup is sent, PREPARING until its answer, COMPLETING until that of SyncGroup, then STABLE."""
     bench = MembershipBench()
     states = [bench.member.state]
     bench.find_coordinator()
@@ -45,7 +45,7 @@ def test_a_member_goes_through_the_states_of_a_rebalance():
 
 
 def test_heartbeats_flow_from_the_answer_to_join_group_on():
-    """One goes out an interval after it, in COMPLETING_REBALANCE, too (KAFKA-10122), and every interval from there."""
+    """Heartbeats follow the JoinGroup answer at each interval, in COMPLETING_REBALANCE, too (KAFKA-10122)."""
     bench = MembershipBench()
     bench.find_coordinator()
     bench.advance_ms(10_000)
@@ -61,7 +61,7 @@ def test_heartbeats_flow_from_the_answer_to_join_group_on():
 
 
 def test_a_member_that_joins_again_sends_no_heartbeats_until_it_is_answered():
-    """PREPARING_REBALANCE disables the heartbeat thread: a parked JoinGroup keeps the session alive by itself."""
+    """PREPARING_REBALANCE disables the heartbeat thread: the parked JoinGroup keeps the session alive."""
     bench = MembershipBench()
     bench.stable()
     bench.membership.request_rejoin("a test")
@@ -74,13 +74,13 @@ def test_a_member_that_joins_again_sends_no_heartbeats_until_it_is_answered():
 
 
 def test_the_first_join_group_says_nothing_of_the_past():
-    """Member id and reason are empty, the subscription has topics, no partitions and no generation."""
+    """The first JoinGroup has neither member id nor reason; its subscription has topics only."""
     bench = MembershipBench()
     bench.find_coordinator()
     asked = bench.asked(Api.JOIN_GROUP)
-    told = decode_subscription(asked.protocols[0].metadata)
+    sent = decode_subscription(asked.protocols[0].metadata)
     assert (asked.member_id, asked.reason, asked.group_instance_id) == ("", "", None)
-    assert (told.topics, told.owned, told.generation) == (("t",), (), None)
+    assert (sent.topics, sent.owned, sent.generation) == (("t",), (), None)
     assert [offer.name for offer in asked.protocols] == ["range", "cooperative-sticky"]
 
 
@@ -96,7 +96,7 @@ JOIN_ERRORS = [
 
 @pytest.mark.parametrize(("error", "member_id", "known", "wait_ms", "reason"), JOIN_ERRORS)
 def test_what_an_error_of_join_group_leads_to(error, member_id, known, wait_ms, reason):
-    """Whether the member id survives, whether the coordinator is looked for, and when the next JoinGroup goes out."""
+    """Each JoinGroup error has its own effects on member id, coordinator, and the time of the next JoinGroup."""
     bench = MembershipBench()
     bench.stable()
     bench.membership.request_rejoin("a test")
@@ -133,7 +133,7 @@ def test_a_given_member_id_is_joined_with_at_once():
 
 
 def given(member_id: str) -> JoinGroupResponse:
-    """The answer that names the id to join with."""
+    """Return the answer with the id to join with."""
     return JoinGroupResponse(E.MEMBER_ID_REQUIRED, member_id=member_id)
 
 
@@ -148,7 +148,7 @@ def given(member_id: str) -> JoinGroupResponse:
     ],
 )
 def test_errors_of_join_group_that_poll_throws(error, name):
-    """The application sees them; a later poll tries again."""
+    """Poll throws these errors; a later poll joins again."""
     bench = MembershipBench()
     bench.find_coordinator()
     bench.error(Api.JOIN_GROUP, error)
@@ -160,7 +160,7 @@ def test_errors_of_join_group_that_poll_throws(error, name):
 
 
 def test_a_broken_connection_keeps_the_member_id():
-    """A JoinGroup without an answer is sent again under the same id, once the coordinator has been found again."""
+    """A JoinGroup without an answer is repeated with the same id once the coordinator is found."""
     bench = MembershipBench()
     bench.stable()
     bench.membership.request_rejoin("a test")
@@ -175,7 +175,7 @@ def test_a_broken_connection_keeps_the_member_id():
 
 
 def test_join_group_is_waited_for_longer_than_the_rebalance_timeout():
-    """max(request.timeout.ms, rebalance timeout + 5 s): 305 s by default (KAFKA-7050)."""
+    """JoinGroup times out after max(request.timeout.ms, rebalance timeout + 5 s), by default 305 s (KAFKA-7050)."""
     bench = MembershipBench()
     bench.find_coordinator()
     bench.advance_ms(304_999)
@@ -196,7 +196,7 @@ SYNC_ERRORS = [
 
 @pytest.mark.parametrize(("error", "after", "callbacks"), SYNC_ERRORS)
 def test_what_an_error_of_sync_group_leads_to(error, after, callbacks):
-    """A cooperative member joins again at once; what it owned is lost where generation or member id is."""
+    """A cooperative member joins again at once; it loses its partitions with generation or member id."""
     bench = MembershipBench(properties=COOPERATIVE)
     bench.stable()
     bench.membership.request_rejoin("a test")
@@ -211,7 +211,7 @@ def test_what_an_error_of_sync_group_leads_to(error, after, callbacks):
 
 
 def test_a_coordinator_that_moved_while_syncing_means_a_new_join_group():
-    """After NOT_COORDINATOR the member joins again at the next coordinator, not only syncs again."""
+    """After NOT_COORDINATOR the member sends JoinGroup, not SyncGroup, to the next coordinator."""
     bench = MembershipBench()
     bench.find_coordinator()
     bench.joined()
@@ -225,7 +225,7 @@ def test_a_coordinator_that_moved_while_syncing_means_a_new_join_group():
 
 @pytest.mark.parametrize("error", [E.COORDINATOR_LOAD_IN_PROGRESS, E.GROUP_AUTHORIZATION_FAILED, E.FENCED_INSTANCE_ID])
 def test_errors_of_sync_group_that_poll_throws(error):
-    """Nothing but a retriable membership error is hidden from the application."""
+    """Poll throws every error that is neither retriable nor about the membership."""
     bench = MembershipBench()
     bench.find_coordinator()
     bench.joined()
@@ -235,7 +235,7 @@ def test_errors_of_sync_group_that_poll_throws(error):
 
 
 def test_a_leader_sends_everybodys_assignment():
-    """Who leads runs the assignor, and its SyncGroup carries an assignment for each member; a follower's is empty."""
+    """The leader runs the assignor, and its SyncGroup has an assignment for each member; a follower's is empty."""
     leader, follower = MembershipBench(), MembershipBench()
     for bench, leads in ((leader, True), (follower, False)):
         bench.find_coordinator()
@@ -260,7 +260,7 @@ HEARTBEAT_ERRORS = [
 
 @pytest.mark.parametrize(("error", "after", "rejoins", "known"), HEARTBEAT_ERRORS)
 def test_what_an_error_of_a_heartbeat_leads_to(error, after, rejoins, known):
-    """A membership that the coordinator does not know any more is forgotten; all else is kept."""
+    """A heartbeat answer that denies the membership resets it; other errors keep it."""
     bench = MembershipBench()
     bench.stable()
     bench.advance_ms(3_000)
@@ -271,7 +271,7 @@ def test_what_an_error_of_a_heartbeat_leads_to(error, after, rejoins, known):
 
 
 def test_a_fenced_member_throws_at_the_next_poll():
-    """FENCED_INSTANCE_ID from a heartbeat is fatal, and the application sees it when it polls."""
+    """FENCED_INSTANCE_ID for a heartbeat is fatal, and the next poll throws it."""
     bench = MembershipBench(properties=STATIC)
     bench.stable()
     bench.advance_ms(3_000)
@@ -282,7 +282,7 @@ def test_a_fenced_member_throws_at_the_next_poll():
 
 
 def test_an_error_for_an_older_generation_is_ignored():
-    """The heartbeat of generation 1 says nothing about generation 2."""
+    """An error for a heartbeat of generation 1 does not affect generation 2."""
     bench = MembershipBench()
     bench.stable()
     bench.advance_ms(3_000)
@@ -294,7 +294,7 @@ def test_an_error_for_an_older_generation_is_ignored():
 
 
 def test_a_failed_heartbeat_is_sent_again_after_the_backoff():
-    """100 ms ± 20 % after the first failure, not a whole interval."""
+    """The first failure is followed by a wait of 100 ms ± 20 %, not of an interval."""
     bench = MembershipBench()
     bench.stable()
     bench.advance_ms(3_000)
@@ -306,7 +306,7 @@ def test_a_failed_heartbeat_is_sent_again_after_the_backoff():
 
 
 def test_a_session_without_answers_makes_the_client_look_for_its_coordinator():
-    """After session.timeout.ms the coordinator is unknown; generation and member id stay: the broker alone decides."""
+    """After session.timeout.ms the coordinator is unknown; the membership stays, because only the broker decides."""
     bench = MembershipBench(properties={"request.timeout.ms": 60_000})
     bench.stable()
     bench.advance_ms(44_999)
@@ -322,7 +322,7 @@ def test_a_session_without_answers_makes_the_client_look_for_its_coordinator():
 
 @pytest.mark.parametrize(("properties", "leaves"), [({}, 1), (STATIC, 0)])
 def test_the_poll_limit_ends_the_membership(properties, leaves):
-    """After max.poll.interval.ms away from poll a dynamic member leaves, a static one forgets its id without a word."""
+    """After max.poll.interval.ms without poll a dynamic member leaves; a static one only resets its id."""
     bench = MembershipBench(properties={"max.poll.interval.ms": 10_000, **properties})
     bench.stable()
     bench.leave_poll()
@@ -340,7 +340,7 @@ def test_the_poll_limit_ends_the_membership(properties, leaves):
 
 
 def test_an_application_that_waits_inside_poll_keeps_its_membership():
-    """The limit counts time away from poll alone."""
+    """The poll limit counts only the time away from poll."""
     bench = MembershipBench(properties={"max.poll.interval.ms": 10_000})
     bench.stable()
     for _ in range(7):
@@ -350,7 +350,7 @@ def test_an_application_that_waits_inside_poll_keeps_its_membership():
 
 
 def test_a_pending_member_leaves_under_the_id_it_was_given():
-    """An id that the coordinator has handed out is left, too, though there is no generation yet."""
+    """A pending member id is left, too, without a generation."""
     bench = MembershipBench()
     bench.find_coordinator()
     bench.answer(given("m9"))
@@ -381,7 +381,7 @@ COOPERATIVE_CALLBACKS = [
     [({}, *row) for row in EAGER_CALLBACKS] + [(COOPERATIVE, *row) for row in COOPERATIVE_CALLBACKS],
 )
 def test_the_callbacks_of_a_rebalance(properties, before, after, callbacks):
-    """Eager: everything is revoked and assigned anew; cooperative: what goes is revoked, what comes is assigned."""
+    """Eager members revoke and assign all partitions; cooperative ones revoke and assign only the difference."""
     bench = MembershipBench(properties=properties)
     bench.stable(*before)
     done = len(bench.callbacks)
@@ -394,7 +394,7 @@ def test_the_callbacks_of_a_rebalance(properties, before, after, callbacks):
 
 
 def test_a_cooperative_member_joins_again_when_it_has_given_something_up():
-    """The second rebalance is what moves a partition (KIP-429)."""
+    """The second rebalance moves a partition (KIP-429)."""
     bench = MembershipBench(properties=COOPERATIVE)
     bench.stable(0, 1)
     bench.membership.request_rejoin("a test")
@@ -406,7 +406,7 @@ def test_a_cooperative_member_joins_again_when_it_has_given_something_up():
 
 
 def test_a_callback_that_takes_time_holds_the_join_up():
-    """User code is the one thing that poll waits for: the JoinGroup goes out when the revoked callback has returned."""
+    """Poll waits for user code only: JoinGroup is sent when the revoked callback has returned."""
     bench = MembershipBench(behaviour=Behaviour(on_revoked="7s"))
     bench.find_coordinator()
     bench.advance_ms(7_000)
@@ -423,7 +423,7 @@ def test_a_callback_that_takes_time_holds_the_join_up():
 
 
 def test_an_assignment_of_topics_not_subscribed_to_is_refused():
-    """No callback runs, and the member joins again."""
+    """The member joins again without a callback."""
     bench = MembershipBench()
     bench.find_coordinator()
     bench.joined()
@@ -435,7 +435,7 @@ def test_an_assignment_of_topics_not_subscribed_to_is_refused():
 
 
 def test_a_leader_joins_again_when_a_topic_grows():
-    """It alone watches the group's topics: new metadata with another number of partitions is a rebalance."""
+    """Only the leader watches the group's topics: another number of partitions is a rebalance."""
     bench = MembershipBench()
     bench.find_coordinator()
     bench.joined(leads=True)
@@ -448,7 +448,7 @@ def test_a_leader_joins_again_when_a_topic_grows():
 
 
 def test_a_follower_does_not_watch_partitions():
-    """The same metadata lead to nothing there."""
+    """The same metadata change nothing at a follower."""
     bench = MembershipBench()
     bench.stable()
     bench.advance_ms(300_000)

@@ -1,4 +1,4 @@
-"""How long each library waits for a parked JoinGroup or SyncGroup, and what it does when it has given one up."""
+"""Each library's timeout of a parked JoinGroup or SyncGroup, and its reaction to the timeout."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ OWN_MINUTE = {"rebalance.timeout.ms": "60s"}
 
 
 def waited_us(bench, api):
-    """The time between the first request of a kind that failed and its failure."""
-    failed = next(event for event in bench.told(Kind.REQUEST_FAILED) if event.api == api.title)
+    """Return the time from the first failed request of a kind to its failure."""
+    failed = next(event for event in bench.emitted(Kind.REQUEST_FAILED) if event.api == api.title)
     sent = [at - LATENCY_US for at in bench.broker.times(api) if at - LATENCY_US < failed.t_us]
     return failed.t_us - sent[-1]
 
@@ -44,15 +44,15 @@ def waited_us(bench, api):
     ],
 )
 def test_a_parked_join_is_given_up_as_the_library_does(on_bench, profile, properties, seconds):
-    """After its request timeout, or after its rebalance timeout and a slack."""
+    """JoinGroup times out after the request timeout, or after the rebalance timeout and a slack."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.reply(Api.JOIN_GROUP, *[HOLD] * 9)
         bench.consumer.start()
         await bench.run_for(seconds + 1.5)  # librdkafka looks once a second
         assert 0 <= waited_us(bench, Api.JOIN_GROUP) - seconds * SECOND <= SECOND
 
-    on_bench(story, profile=profile, properties=properties)
+    on_bench(body, profile=profile, properties=properties)
 
 
 @pytest.mark.parametrize(
@@ -67,21 +67,21 @@ def test_a_parked_join_is_given_up_as_the_library_does(on_bench, profile, proper
     ],
 )
 def test_a_parked_sync_is_given_up_as_the_library_does(on_bench, profile, properties, seconds):
-    """Most libraries wait for their request timeout; franz-go as long as for its JoinGroup."""
+    """SyncGroup has the request timeout in most libraries; in franz-go that of its JoinGroup."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.reply(Api.SYNC_GROUP, *[HOLD] * 9)
         bench.consumer.start()
         await bench.run_for(seconds + 1.5)
         assert 0 <= waited_us(bench, Api.SYNC_GROUP) - seconds * SECOND <= SECOND
 
-    on_bench(story, profile=profile, properties=properties)
+    on_bench(body, profile=profile, properties=properties)
 
 
 def test_sarama_joins_again_at_once_with_the_same_member_id(on_bench):
-    """Consume returns `i/o timeout`, the connection is closed, and the usual loop calls Consume again."""
+    """sarama's Consume returns `i/o timeout`, the connection is closed, and the usual loop calls Consume again."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.reply(Api.JOIN_GROUP, None, *[HOLD] * 3)
         bench.consumer.start()
         await bench.run_for(30)
@@ -91,45 +91,45 @@ def test_sarama_joins_again_at_once_with_the_same_member_id(on_bench):
         assert bench.consumer.state == "STABLE"
         assert bench.reasons(Kind.WARNING)[0] == "poll threw i/o timeout: no answer to JoinGroup; polling again"
 
-    on_bench(story, profile="sarama", properties={"Net.ReadTimeout": "7s"})
+    on_bench(body, profile="sarama", properties={"Net.ReadTimeout": "7s"})
 
 
 def test_an_application_that_panics_ends_with_saramas_error(on_bench):
     """`on-error: stop` is the loop of sarama's own example, which panics."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.reply(Api.JOIN_GROUP, HOLD)
         bench.consumer.start()
         await bench.consumer.ended()
         assert bench.consumer.failed.error == "i/o timeout"
 
-    on_bench(story, profile="sarama", behaviour=Behaviour(on_error=OnError.STOP))
+    on_bench(body, profile="sarama", behaviour=Behaviour(on_error=OnError.STOP))
 
 
 def test_sarama_keeps_its_old_member_id_after_a_refused_heartbeat(on_bench):
-    """Its next JoinGroup is answered UNKNOWN_MEMBER_ID, and the one after that has no id."""
+    """The next JoinGroup is answered UNKNOWN_MEMBER_ID, and the one after it has no id."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         bench.broker.reply(Api.HEARTBEAT, ErrorCode.UNKNOWN_MEMBER_ID)
         bench.broker.reply(Api.JOIN_GROUP, ErrorCode.UNKNOWN_MEMBER_ID)
         await bench.run_for(5)
         assert [request.member_id for request in bench.broker.all(Api.JOIN_GROUP)][2:4] == ["m1", ""]
 
-    on_bench(story, profile="sarama")
+    on_bench(body, profile="sarama")
 
 
 def test_sarama_waits_two_seconds_after_a_round_that_began_again(on_bench):
-    """REBALANCE_IN_PROGRESS from SyncGroup is retried after Rebalance.Retry.Backoff, without a heartbeat meanwhile."""
+    """After REBALANCE_IN_PROGRESS SyncGroup is retried after Rebalance.Retry.Backoff, without a heartbeat."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.reply(Api.SYNC_GROUP, ErrorCode.REBALANCE_IN_PROGRESS)
         bench.consumer.start()
         await bench.run_for(5)
         refused = bench.broker.times(Api.SYNC_GROUP)[0] + LATENCY_US
         assert bench.broker.times(Api.JOIN_GROUP)[-1] - LATENCY_US - refused == 2 * SECOND
 
-    on_bench(story, profile="sarama")
+    on_bench(body, profile="sarama")
 
 
 @pytest.mark.parametrize(
@@ -137,43 +137,43 @@ def test_sarama_waits_two_seconds_after_a_round_that_began_again(on_bench):
     [("franz-go", [250, 500, 1_000, 2_000, 4_000, 5_000, 5_000]), ("brod", [1_000] * 7)],
 )
 def test_the_usual_application_polls_again_after_its_librarys_pause(on_bench, profile, pauses):
-    """A JoinGroup that is refused is thrown out of poll; by default the application goes on as its library does."""
+    """A refused JoinGroup is thrown from poll; by default the application continues as is usual for its library."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.reply(Api.JOIN_GROUP, *[ErrorCode.GROUP_MAX_SIZE_REACHED] * 8)
         bench.consumer.start()
         await bench.run_for(40)
-        threw = [event.t_us for event in bench.told(Kind.WARNING) if event.reason.startswith("poll threw")]
+        threw = [event.t_us for event in bench.emitted(Kind.WARNING) if event.reason.startswith("poll threw")]
         assert len(threw) == 8
         waits = [(later - sooner) // MS for sooner, later in pairwise(threw)]
         assert all(pause <= wait <= 2 * pause + 100 for wait, pause in zip(waits, pauses, strict=True)), waits
         assert bench.consumer.state == "STABLE"
 
-    on_bench(story, profile=profile)
+    on_bench(body, profile=profile)
 
 
 @pytest.mark.parametrize("profile", ["java-4.x", "aiokafka", "kafka-python-3.x", "kafkajs"])
 def test_other_applications_end_with_the_error(on_bench, profile):
-    """Where the library throws, an application without a handler ends."""
+    """An application without a handler ends where the library throws."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.reply(Api.JOIN_GROUP, ErrorCode.GROUP_MAX_SIZE_REACHED)
         bench.consumer.start()
         await bench.consumer.ended()
         assert "MAX_SIZE" in bench.consumer.failed.error.upper() or "MaxSize" in bench.consumer.failed.error
 
-    on_bench(story, profile=profile)
+    on_bench(body, profile=profile)
 
 
 def test_franz_go_waits_before_it_joins_again_after_a_refused_heartbeat(on_bench):
     """The session ends with an error, and the group's goroutine backs off for 250 ms."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         bench.broker.reply(Api.HEARTBEAT, ErrorCode.UNKNOWN_MEMBER_ID)
         joined = len(bench.broker.all(Api.JOIN_GROUP))
         await bench.run_for(4)
-        refused = bench.told(Kind.GENERATION_RESET)[-1].t_us
+        refused = bench.emitted(Kind.GENERATION_RESET)[-1].t_us
         assert bench.broker.times(Api.JOIN_GROUP)[joined] - LATENCY_US - refused == 250 * MS
 
-    on_bench(story, profile="franz-go")
+    on_bench(body, profile="franz-go")

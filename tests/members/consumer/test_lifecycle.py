@@ -1,4 +1,4 @@
-"""Starting, closing, crashing, pausing and restarting a consumer process."""
+"""Start, close, crash, pause and restart of a consumer process."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from tests.helpers.members_fakes import HOLD, SECOND, parts
 STATIC = {"group.instance.id": "i1"}
 
 
-def test_a_clean_close_tells_its_story(on_bench):
-    """Close: last commit, revoked callback, LeaveGroup, then the process has stopped."""
+def test_a_clean_close_commits_revokes_and_leaves(on_bench):
+    """A close runs the last commit, the revoked callback and LeaveGroup, then the process has stopped."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         await bench.consumer.close()
         kinds = (Kind.CALLBACK_BEGUN, Kind.PARTITION_RELEASED, Kind.GENERATION_RESET, Kind.PROCESS_STOPPED)
@@ -28,13 +28,13 @@ def test_a_clean_close_tells_its_story(on_bench):
             "process.stopped:closed",
         ]
 
-    on_bench(story)
+    on_bench(body)
 
 
 def test_a_closed_process_does_nothing_more(on_bench):
-    """After the close no timer of the process goes off: no request for an hour."""
+    """No timer of a closed process fires: no request for an hour."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         await bench.consumer.close()
         asked = len(bench.broker.asked)
@@ -42,13 +42,13 @@ def test_a_closed_process_does_nothing_more(on_bench):
         assert len(bench.broker.asked) == asked
         assert bench.consumer.state == "STOPPED"
 
-    on_bench(story)
+    on_bench(body)
 
 
 def test_closing_lets_the_handler_finish_its_batch(on_bench):
-    """A process told to close finishes the records it has in hand, commits them, and then leaves."""
+    """A process that closes finishes its current records, commits them, and then leaves."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         bench.data.append(parts(0)[0], 1)
         await bench.run_for(1)
@@ -57,7 +57,7 @@ def test_closing_lets_the_handler_finish_its_batch(on_bench):
         assert 8 * SECOND < bench.loop.now_us - begun < 10 * SECOND
         assert bench.broker.committed[parts(0)[0]] == 1
 
-    on_bench(story, behaviour=Behaviour(processing=parse_distribution("10s")))
+    on_bench(body, behaviour=Behaviour(processing=parse_distribution("10s")))
 
 
 @pytest.mark.parametrize(
@@ -71,37 +71,37 @@ def test_closing_lets_the_handler_finish_its_batch(on_bench):
     ],
 )
 def test_who_leaves_on_close(on_bench, properties, leave, leaves, revokes):
-    """Dynamic members leave, static ones stay; CloseOptions and internal.leave.group.on.close say otherwise.
+    """Dynamic members leave and static ones stay, unless CloseOptions or internal.leave.group.on.close differ.
 
-    The internal setting alone keeps the callback away.
+    Only the internal setting suppresses the callback.
     """
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         await bench.consumer.close(leave)
         assert len(bench.broker.all(Api.LEAVE_GROUP)) == leaves
         assert ("revoked" in bench.reasons(Kind.CALLBACK_BEGUN)) is revokes
 
-    on_bench(story, properties=properties)
+    on_bench(body, properties=properties)
 
 
 def test_a_pending_member_leaves_too(on_bench):
-    """A client that closes while its join is parked leaves with the id it was given."""
+    """A client that closes while its join is parked leaves with its pending id."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.reply(Api.JOIN_GROUP, None, HOLD)
         bench.consumer.start()
         await bench.run_for(1)
         await bench.consumer.close()
         assert bench.broker.last(Api.LEAVE_GROUP).members[0].member_id == "m1"
 
-    on_bench(story)
+    on_bench(body)
 
 
 def test_closing_before_the_coordinator_is_known_leaves_nothing(on_bench):
-    """Without a coordinator there is nobody to leave; the close ends at once."""
+    """A close without a coordinator sends no LeaveGroup, and ends at once."""
 
-    async def story(bench):
+    async def body(bench):
         bench.net.unreachable = True
         bench.consumer.start()
         await bench.run_for(1)
@@ -109,26 +109,26 @@ def test_closing_before_the_coordinator_is_known_leaves_nothing(on_bench):
         await bench.consumer.close()
         assert bench.loop.now_us == begun
 
-    on_bench(story)
+    on_bench(body)
 
 
 def test_a_leave_without_an_answer_ends_after_the_request_timeout(on_bench):
     """close waits at most request.timeout.ms for the answer to LeaveGroup."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         bench.broker.reply(Api.LEAVE_GROUP, HOLD)
         begun = bench.loop.now_us
         await bench.consumer.close()
         assert 30 * SECOND <= bench.loop.now_us - begun <= 30.1 * SECOND
 
-    on_bench(story)
+    on_bench(body)
 
 
 def test_a_crash_says_nothing_to_anyone(on_bench):
-    """A killed process sends no commit and no LeaveGroup, calls nothing back, and owns nothing any more."""
+    """A killed process sends neither commit nor LeaveGroup, runs no callback, and owns nothing afterwards."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         asked = len(bench.broker.asked)
         bench.consumer.crash()
@@ -138,40 +138,40 @@ def test_a_crash_says_nothing_to_anyone(on_bench):
         assert bench.reasons(Kind.CALLBACK_BEGUN) == ["assigned"]
         assert (bench.consumer.state, bench.consumer.assignment) == ("CRASHED", ())
 
-    on_bench(story)
+    on_bench(body)
 
 
 def test_a_restarted_process_remembers_nothing(on_bench):
-    """The next process on the host joins as a new member and begins at what was committed."""
+    """The next process on the host joins as a new member and begins at the committed offsets."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         bench.consumer.crash()
         await bench.run_for(1)
         await bench.stable()
         assert bench.consumer.member_id == "m2"
-        assert len(bench.told(Kind.PROCESS_STARTED)) == 2
+        assert len(bench.emitted(Kind.PROCESS_STARTED)) == 2
 
-    on_bench(story)
+    on_bench(body)
 
 
 def test_a_static_member_restarts_under_its_instance_id(on_bench):
     """A static member joins with its instance id and no member id, without the handshake."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         await bench.consumer.close()
         await bench.stable()
         requests = bench.broker.all(Api.JOIN_GROUP)
         assert [(request.member_id, request.group_instance_id) for request in requests] == [("", "i1")] * 2
 
-    on_bench(story, properties=STATIC)
+    on_bench(body, properties=STATIC)
 
 
 def test_a_paused_process_catches_up(on_bench):
-    """During a pause nothing is sent; after it the heartbeat that was due goes out at once."""
+    """A paused process sends nothing; afterwards the overdue heartbeat is sent at once."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         await bench.run_for(1)
         begun = bench.loop.now_us
@@ -179,16 +179,16 @@ def test_a_paused_process_catches_up(on_bench):
         await bench.run_for(30)
         beats = [at - begun for at in bench.broker.times(Api.HEARTBEAT)]
         assert beats[0] == 20 * SECOND + 500
-        assert [event.payload for event in bench.told(Kind.PROCESS_PAUSED)] == [{"pause_us": 20 * SECOND}]
-        assert bench.told(Kind.PROCESS_RESUMED)[0].t_us - begun == 20 * SECOND
+        assert [event.payload for event in bench.emitted(Kind.PROCESS_PAUSED)] == [{"pause_us": 20 * SECOND}]
+        assert bench.emitted(Kind.PROCESS_RESUMED)[0].t_us - begun == 20 * SECOND
 
-    on_bench(story)
+    on_bench(body)
 
 
 def test_a_crash_during_a_pause_is_final(on_bench):
-    """A process killed while it stands still is not brought back by the end of the pause."""
+    """The end of a pause does not revive a process that was killed meanwhile."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         bench.consumer.pause(20 * SECOND)
         await bench.run_for(5)
@@ -198,42 +198,42 @@ def test_a_crash_during_a_pause_is_final(on_bench):
         bench.consumer.pause(60 * SECOND)
         await bench.run_for(30)
         assert bench.consumer.host.paused
-        assert bench.told(Kind.PROCESS_RESUMED) == []
+        assert bench.emitted(Kind.PROCESS_RESUMED) == []
 
-    on_bench(story)
+    on_bench(body)
 
 
 def test_a_failed_process_leaves_like_a_closed_one(on_bench):
-    """An application that gives up closes its consumer: partitions are given up and the group is left."""
+    """An application that ends closes its consumer: partitions are given up, and the member leaves."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         bench.broker.reply(Api.JOIN_GROUP, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
         bench.broker.rebalance()
         await bench.consumer.ended()
         assert bench.consumer.state == "FAILED"
         assert len(bench.broker.all(Api.LEAVE_GROUP)) == 1
-        assert bench.told(Kind.PROCESS_STOPPED) == []
+        assert bench.emitted(Kind.PROCESS_STOPPED) == []
 
-    on_bench(story)
+    on_bench(body)
 
 
 def test_starting_twice_is_refused(on_bench):
-    """One host runs one process of a consumer at a time."""
+    """A host runs one process of a consumer at a time."""
 
-    async def story(bench):
+    async def body(bench):
         bench.consumer.start()
         with pytest.raises(RuntimeError, match="runs already"):
             bench.consumer.start()
 
-    on_bench(story)
+    on_bench(body)
 
 
 def test_the_trace_changes_nothing(on_bench):
-    """The same story with the trace off asks the same requests at the same times."""
+    """The same run without a trace sends the same requests at the same times."""
     asked = []
 
-    async def story(bench):
+    async def body(bench):
         bench.consumer.start()
         bench.loop.host("c1")
         await bench.run_for(5)
@@ -244,7 +244,7 @@ def test_the_trace_changes_nothing(on_bench):
         asked.append(bench.broker.asked)
 
     for level in (0, 1, 2):
-        on_bench(story, level=level, behaviour=Behaviour(processing=parse_distribution("uniform(1ms, 9ms)")))
+        on_bench(body, level=level, behaviour=Behaviour(processing=parse_distribution("uniform(1ms, 9ms)")))
     assert asked[0] == asked[1] == asked[2]
 
 
@@ -259,44 +259,44 @@ def manual(bench):
 
 
 def test_a_consumer_with_assigned_partitions_joins_no_group(on_bench):
-    """assign(): no JoinGroup, no heartbeats, no callbacks; committed offsets are fetched, records delivered."""
+    """assign() sends no JoinGroup and no heartbeat and runs no callback; offsets are fetched, records delivered."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.committed[parts(0)[0]] = 3
         bench.data.ends[parts(0)[0]] = 5
         manual(bench)
         await bench.run_for(20)
-        assert [event.payload for event in bench.told(Kind.RECORDS_DELIVERED)] == [{"base": 3, "count": 2}]
+        assert [event.payload for event in bench.emitted(Kind.RECORDS_DELIVERED)] == [{"base": 3, "count": 2}]
         asked = {request.API for _, request in bench.broker.asked}
         assert asked == {Api.METADATA, Api.FIND_COORDINATOR, Api.OFFSET_FETCH, Api.OFFSET_COMMIT}
-        assert bench.told(Kind.CALLBACK_BEGUN) == []
+        assert bench.emitted(Kind.CALLBACK_BEGUN) == []
         await bench.consumer.close()
         assert bench.consumer.state == "STOPPED"
         assert bench.broker.all(Api.LEAVE_GROUP) == []
 
-    on_bench(story)
+    on_bench(body)
 
 
 def test_assigning_again_keeps_what_is_in_both(on_bench):
-    """What is not named any more is let go, what is new is looked up; the rest goes on where it was."""
+    """A new assign() releases unnamed partitions, looks new ones up, and leaves the others at their position."""
 
-    async def story(bench):
+    async def body(bench):
         manual(bench)
         await bench.run_for(1)
         bench.consumer.assign(parts(1, 2))
         await bench.run_for(1)
-        released = [(event.partition, event.reason) for event in bench.told(Kind.PARTITION_RELEASED)]
+        released = [(event.partition, event.reason) for event in bench.emitted(Kind.PARTITION_RELEASED)]
         assert released == [(0, "unassigned")]
-        assert [event.partition for event in bench.told(Kind.PARTITION_OWNED)] == [0, 1, 2]
+        assert [event.partition for event in bench.emitted(Kind.PARTITION_OWNED)] == [0, 1, 2]
         assert [request.partitions for request in bench.broker.all(Api.OFFSET_FETCH)] == [parts(0, 1), parts(2)]
 
-    on_bench(story)
+    on_bench(body)
 
 
 def test_it_commits_without_generation_member_and_instance_id(on_bench):
-    """Its commits carry generation -1 and no ids, the instance id included; the last one is sent at close."""
+    """Commits have generation -1 and no ids, not even the instance id; the last one is sent on close."""
 
-    async def story(bench):
+    async def body(bench):
         manual(bench)
         bench.data.ends[parts(0)[0]] = 5
         await bench.run_for(1)
@@ -305,13 +305,13 @@ def test_it_commits_without_generation_member_and_instance_id(on_bench):
         assert (commit.generation_id, commit.member_id, commit.group_instance_id) == (-1, "", None)
         assert bench.broker.committed[parts(0)[0]] == 5
 
-    on_bench(story, properties={"group.instance.id": "i1"})
+    on_bench(body, properties={"group.instance.id": "i1"})
 
 
 def test_assigning_beside_a_subscription_is_refused(on_bench):
-    """Topics, pattern and partitions exclude each other until unsubscribe, which lets them go."""
+    """Topics, pattern and partitions exclude each other until unsubscribe, which releases them."""
 
-    async def story(bench):
+    async def body(bench):
         with pytest.raises(RuntimeError, match="mutually exclusive"):
             bench.consumer.assign(parts(0))
         manual(bench)
@@ -321,6 +321,6 @@ def test_assigning_beside_a_subscription_is_refused(on_bench):
         bench.consumer.unsubscribe()
         await bench.run_for(1)
         assert bench.consumer.assignment == ()
-        assert {event.reason for event in bench.told(Kind.PARTITION_RELEASED)} == {"unassigned"}
+        assert {event.reason for event in bench.emitted(Kind.PARTITION_RELEASED)} == {"unassigned"}
 
-    on_bench(story)
+    on_bench(body)

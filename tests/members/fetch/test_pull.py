@@ -1,4 +1,4 @@
-"""A consumer that pulls: positions, fetches under way, and what polls return."""
+"""A pulling consumer: positions, fetches in flight, and the records of polls."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ both_ways = pytest.mark.parametrize("renewing", [False, True], ids=["long-polls"
 
 @both_ways
 def test_records_are_pulled_from_the_leaders(on_pull_bench, renewing):
-    """Each leader is sent one fetch for the partitions it leads, and what it has is delivered once."""
+    """Each leader gets one Fetch for its partitions, and its records are delivered once."""
 
-    async def story(bench):
+    async def body(bench):
         for number, partition in enumerate(parts(0, 1, 2, 3)):
             bench.broker.produce(partition, 10 + number)
         await bench.stable()
@@ -38,26 +38,25 @@ def test_records_are_pulled_from_the_leaders(on_pull_bench, renewing):
         await bench.run_for(1)
         assert bench.offsets(0) == list(range(15))
 
-    on_pull_bench(story, renewing=renewing)
+    on_pull_bench(body, renewing=renewing)
 
 
 def test_an_empty_partition_is_asked_for_twice_a_second(on_pull_bench):
-    """A long poll that brings nothing is answered after fetch.max.wait.ms and sent again: no spinning."""
+    """A long poll without records is answered after fetch.max.wait.ms and sent again, without spinning."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         before = len(bench.broker.fetches())
         await bench.run_for(10)
         assert 19 <= len(bench.broker.fetches()) - before <= 20
 
-    on_pull_bench(story, topics={"t": 1})
+    on_pull_bench(body, topics={"t": 1})
 
 
 def test_brod_rests_for_a_second_after_an_empty_answer(on_pull_bench):
-    """It asks for no bytes at least, so an empty partition is answered at once: its sleep_timeout keeps it from
-    spinning."""
+    """A client with min_bytes 0 gets an answer at once from an empty partition; its sleep_timeout avoids spinning."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         await bench.run_for(2)
         before = len(bench.broker.fetches())
@@ -67,30 +66,30 @@ def test_brod_rests_for_a_second_after_an_empty_answer(on_pull_bench):
         await bench.run_for(2)
         assert bench.offsets(0) == list(range(5))
 
-    on_pull_bench(story, topics={"t": 1}, profile="brod")
+    on_pull_bench(body, topics={"t": 1}, profile="brod")
 
 
 def test_a_quiet_long_poll_costs_nothing_where_it_can_be_left_out(on_pull_bench):
-    """A connection that renews carries one fetch, which waits without a timer; a full trace lists them all."""
+    """A connection that renews carries one Fetch without a timer; a full trace lists every long poll."""
 
     def quiet(*, noisy):
-        async def story(bench):
+        async def body(bench):
             await bench.stable()
             await bench.run_for(1)
             before = len(bench.broker.fetches())
             await bench.run_for(10)
             assert (len(bench.broker.fetches()) - before > 18) == noisy
 
-        return story
+        return body
 
     on_pull_bench(quiet(noisy=False), topics={"t": 1}, renewing=True)
     on_pull_bench(quiet(noisy=True), topics={"t": 1}, renewing=True, level=FULL)
 
 
 def test_a_fetch_says_what_the_settings_say(on_pull_bench):
-    """fetch.min.bytes and its neighbours stand in every request; a fetch for many bytes has to have its timer."""
+    """Every request has fetch.min.bytes and the other fetch settings; a Fetch for many bytes keeps its timer."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         await bench.run_for(0.1)
         fetch = bench.broker.fetches()[-1]
@@ -107,26 +106,26 @@ def test_a_fetch_says_what_the_settings_say(on_pull_bench):
         "isolation.level": "read_committed",
         "client.rack": "a",
     }
-    on_pull_bench(story, topics={"t": 1}, properties=properties, renewing=True)
+    on_pull_bench(body, topics={"t": 1}, properties=properties, renewing=True)
 
 
 def test_few_bytes_wait_for_the_end_of_the_long_poll(on_pull_bench):
-    """Less than fetch.min.bytes is handed out when fetch.max.wait.ms is over."""
+    """Fewer bytes than fetch.min.bytes are returned after fetch.max.wait.ms."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         bench.broker.produce(T0, 1)
         at = bench.loop.now_us
         await bench.loop.until(lambda: bench.delivered, 2 * SECOND)
         assert 100 * MS < bench.loop.now_us - at <= 501 * MS
 
-    on_pull_bench(story, topics={"t": 1}, properties={"fetch.min.bytes": 1_000})
+    on_pull_bench(body, topics={"t": 1}, properties={"fetch.min.bytes": 1_000})
 
 
 def test_a_poll_empties_one_partition_before_the_next(on_pull_bench):
-    """max.poll.records at a time, the rest of a fetched piece first, then the next partition's."""
+    """A poll returns max.poll.records, first from the rest of a piece, then from the next partition."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.produce(T0, 25)
         bench.broker.produce(TopicPartition("t", 3), 5)
         await bench.stable()
@@ -134,13 +133,13 @@ def test_a_poll_empties_one_partition_before_the_next(on_pull_bench):
         assert bench.delivered == [(0, 0, 10), (0, 10, 10), (0, 20, 5), (3, 0, 5)]
 
     behaviour = Behaviour(processing=parse_distribution("1ms"))
-    on_pull_bench(story, properties={"max.poll.records": 10}, behaviour=behaviour)
+    on_pull_bench(body, properties={"max.poll.records": 10}, behaviour=behaviour)
 
 
 def test_a_partition_is_not_fetched_while_something_of_it_is_buffered(on_pull_bench):
-    """The next fetch of a partition goes out when a poll has come to the end of what is there."""
+    """The next fetch of a partition is sent when a poll has returned its buffered records."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.produce(T0, 30)
         await bench.stable()
         await bench.loop.until(lambda: len(bench.delivered) == 3, 5 * SECOND)
@@ -149,28 +148,28 @@ def test_a_partition_is_not_fetched_while_something_of_it_is_buffered(on_pull_be
         assert bench.broker.fetches()[1].partitions[0].fetch_offset == 30
 
     behaviour = Behaviour(processing=parse_distribution("10ms"))
-    on_pull_bench(story, topics={"t": 1}, properties={"max.poll.records": 10}, behaviour=behaviour)
+    on_pull_bench(body, topics={"t": 1}, properties={"max.poll.records": 10}, behaviour=behaviour)
 
 
 def test_the_next_records_travel_while_the_application_works(on_pull_bench):
-    """A fetch is under way during the processing of what the one before has brought."""
+    """A fetch is in flight while the records of the last one are processed."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         bench.broker.produce(T0, 1)
         await bench.run_for(0.1)
         bench.broker.produce(T0, 1)
         await bench.loop.until(lambda: len(bench.delivered) == 2, 10 * SECOND)
-        first = bench.told(Kind.RECORDS_PROCESSED)[0]
-        assert bench.told(Kind.RECORDS_DELIVERED)[1].t_us == first.t_us
+        first = bench.emitted(Kind.RECORDS_PROCESSED)[0]
+        assert bench.emitted(Kind.RECORDS_DELIVERED)[1].t_us == first.t_us
 
-    on_pull_bench(story, topics={"t": 1}, behaviour=Behaviour(processing=parse_distribution("2s")))
+    on_pull_bench(body, topics={"t": 1}, behaviour=Behaviour(processing=parse_distribution("2s")))
 
 
 def test_a_new_process_goes_on_from_the_last_commit(on_pull_bench):
-    """After a crash what was not committed is delivered again, and nothing is left out."""
+    """After a crash uncommitted records are delivered again, and none is left out."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.produce(T0, 10)
         await bench.stable()
         await bench.run_for(6)  # the auto-commit of position 10
@@ -181,13 +180,13 @@ def test_a_new_process_goes_on_from_the_last_commit(on_pull_bench):
         await bench.run_for(1)
         assert bench.offsets() == [*range(15), *range(10, 15)]
 
-    on_pull_bench(story, topics={"t": 1})
+    on_pull_bench(body, topics={"t": 1})
 
 
 def test_what_is_fetched_of_a_revoked_partition_is_dropped(on_pull_bench):
-    """Records that come after a revocation, or wait in the buffer then, are never delivered."""
+    """Records that arrive after a revocation, or are buffered then, are never delivered."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.follow(parts(0, 3))
         await bench.stable()
         bench.broker.produce(T0, 1)
@@ -198,13 +197,13 @@ def test_what_is_fetched_of_a_revoked_partition_is_dropped(on_pull_bench):
         await bench.run_for(20)
         assert bench.offsets(0) == [0]
 
-    on_pull_bench(story, behaviour=Behaviour(processing=parse_distribution("6s")))
+    on_pull_bench(body, behaviour=Behaviour(processing=parse_distribution("6s")))
 
 
 def test_what_arrives_while_the_last_commit_is_under_way_is_not_delivered(on_pull_bench):
-    """From the commit before an eager rebalance on nothing is delivered, or it would come again (KAFKA-14196)."""
+    """No record is delivered from the commit before an eager rebalance on, or it would come again (KAFKA-14196)."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.follow(parts(0))
         await bench.stable()
         bench.broker.produce(T0, 1)
@@ -216,14 +215,14 @@ def test_what_arrives_while_the_last_commit_is_under_way_is_not_delivered(on_pul
         await bench.run_for(2)
         assert bench.offsets(0) == [0]
 
-    on_pull_bench(story)
+    on_pull_bench(body)
 
 
 @both_ways
 def test_a_partition_joins_a_fetch_under_way_at_the_end_of_its_long_poll(on_pull_bench, renewing):
-    """One fetch per broker: a partition that comes while it waits is asked for when it has come back."""
+    """A broker gets one Fetch at a time: a partition added meanwhile is requested after the answer."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.follow(parts(0))
         await bench.stable()
         await bench.run_for(2)
@@ -231,10 +230,10 @@ def test_a_partition_joins_a_fetch_under_way_at_the_end_of_its_long_poll(on_pull
         bench.broker.follow(parts(0, 3))
         bench.broker.rebalance()
         await bench.loop.until(lambda: bench.offsets(3), 10 * SECOND)
-        asked = bench.told(Kind.PARTITION_OWNED)[-1].t_us
+        asked = bench.emitted(Kind.PARTITION_OWNED)[-1].t_us
         assert 0 < bench.loop.now_us - asked < 1_100 * MS  # ListOffsets and Fetch may each wait for a long poll
 
-    on_pull_bench(story, renewing=renewing, properties={"partition.assignment.strategy": "cooperative-sticky"})
+    on_pull_bench(body, renewing=renewing, properties={"partition.assignment.strategy": "cooperative-sticky"})
 
 
 # --- offsets to begin at ------------------------------------------------------------------------------------------
@@ -242,94 +241,94 @@ def test_a_partition_joins_a_fetch_under_way_at_the_end_of_its_long_poll(on_pull
 
 @pytest.mark.parametrize(("policy", "begin"), [("earliest", 5), ("latest", 20)])
 def test_the_reset_policy_is_asked_of_the_leader(on_pull_bench, policy, begin):
-    """Without a committed offset the leader's ends of the log decide (ListOffsets); with one they do not."""
+    """ListOffsets to the leader decides the position only without a committed offset."""
 
-    async def story(bench):
+    async def body(bench):
         for partition in parts(0, 1):
             bench.broker.logs[partition].start = 5
             bench.broker.produce(partition, 15)
         bench.broker.committed[T0] = 7
         await bench.stable()
-        found = {event.partition: (event.payload["offset"], event.reason) for event in bench.told(Kind.POSITION_SET)}
+        found = {event.partition: (event.payload["offset"], event.reason) for event in bench.emitted(Kind.POSITION_SET)}
         assert found == {0: (7, "committed"), 1: (begin, "reset")}
 
-    on_pull_bench(story, topics={"t": 2}, properties={"auto.offset.reset": policy})
+    on_pull_bench(body, topics={"t": 2}, properties={"auto.offset.reset": policy})
 
 
 @pytest.mark.parametrize(("age_ms", "begin"), [(3_600_000, 10), (1_000, 15)])
 def test_a_reset_by_duration_begins_at_the_first_record_so_young(on_pull_bench, age_ms, begin):
-    """by_duration asks by time, and begins at the end when nothing is so young (KIP-1106)."""
+    """by_duration requests an offset by time, and begins at the log end without a record so young (KIP-1106)."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.append(
             T0, counted(10, timestamp_ms=EPOCH_MS - 7_200_000), counted(5, timestamp_ms=EPOCH_MS - 60_000)
         )
         await bench.stable()
-        assert bench.told(Kind.POSITION_SET)[0].payload == {"offset": begin}
+        assert bench.emitted(Kind.POSITION_SET)[0].payload == {"offset": begin}
 
     policy = f"by_duration:PT{age_ms // 1_000}S"
-    on_pull_bench(story, topics={"t": 1}, profile="java-4.x", properties={"auto.offset.reset": policy})
+    on_pull_bench(body, topics={"t": 1}, profile="java-4.x", properties={"auto.offset.reset": policy})
 
 
 def test_read_committed_begins_at_the_last_stable_offset(on_pull_bench):
-    """`latest` under read_committed is where open transactions begin."""
+    """`latest` under read_committed is the start of open transactions."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.produce(T0, 10)
         bench.broker.logs[T0].stable = 4
         await bench.stable()
         assert bench.consumer.positions[T0] == 4
 
     properties = {"auto.offset.reset": "latest", "isolation.level": "read_committed"}
-    on_pull_bench(story, topics={"t": 1}, properties=properties)
+    on_pull_bench(body, topics={"t": 1}, properties=properties)
 
 
 def test_without_a_policy_a_missing_offset_is_thrown(on_pull_bench):
-    """auto.offset.reset=none: NoOffsetForPartitionException out of poll."""
+    """auto.offset.reset=none: poll throws NoOffsetForPartitionException."""
 
-    async def story(bench):
+    async def body(bench):
         bench.consumer.start()
         await bench.consumer.ended()
         assert bench.consumer.failed.error == "NoOffsetForPartitionException"
 
-    on_pull_bench(story, properties={"auto.offset.reset": "none"})
+    on_pull_bench(body, properties={"auto.offset.reset": "none"})
 
 
 def test_a_refused_look_up_is_repeated_with_fresh_metadata(on_pull_bench):
-    """ListOffsets at a broker that leads no more: metadata is refreshed, the leader asked after retry.backoff.ms."""
+    """ListOffsets to an old leader refreshes metadata; the new one is asked after retry.backoff.ms."""
 
-    async def story(bench):
-        bench.broker.told[T0] = LeaderIs(2, 0)
-        bench.loop.call_at(300 * MS, lambda _: bench.broker.told.clear())
+    async def body(bench):
+        bench.broker.named_leaders[T0] = LeaderIs(2, 0)
+        bench.loop.call_at(300 * MS, lambda _: bench.broker.named_leaders.clear())
         bench.broker.produce(T0, 3)
         await bench.stable()
         await bench.run_for(1)
         assert bench.offsets() == [0, 1, 2]
         assert len(bench.broker.all(Api.LIST_OFFSETS)) > 1
 
-    on_pull_bench(story, topics={"t": 1})
+    on_pull_bench(body, topics={"t": 1})
 
 
 # --- what batches hold --------------------------------------------------------------------------------------------
 
 
 def test_a_batch_that_begins_before_the_position_is_delivered_from_there(on_pull_bench):
-    """Brokers hand out whole batches; what is before the position is skipped."""
+    """Brokers return whole batches; records before the position are skipped."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.produce(T0, 10)
         bench.broker.committed[T0] = 6
         await bench.stable()
         await bench.run_for(1)
         assert bench.delivered == [(0, 6, 4)]
 
-    on_pull_bench(story, topics={"t": 1})
+    on_pull_bench(body, topics={"t": 1})
 
 
 def test_what_compaction_has_left_is_delivered_with_its_gaps(on_pull_bench):
-    """Only records that are there are delivered, and the position goes on behind the batch."""
+    """Only existing records are delivered, and the position moves past the batch."""
 
-    async def story(bench):
+    async def body(bench):
         left = with_records(LogRecord(0, b"a", b"1"), LogRecord(1, b"b", b"2"), LogRecord(5, b"c", b"3"), count=8)
         bench.broker.append(T0, left)
         await bench.stable()
@@ -337,20 +336,20 @@ def test_what_compaction_has_left_is_delivered_with_its_gaps(on_pull_bench):
         assert bench.delivered == [(0, 0, 2), (0, 5, 1)]
         assert bench.consumer.positions[T0] == 8
 
-    on_pull_bench(story, topics={"t": 1})
+    on_pull_bench(body, topics={"t": 1})
 
 
 def test_records_with_a_content_are_shown(on_pull_bench):
-    """`on_record` sees every record that poll returns, with its key and value."""
+    """`on_record` is called for every record that poll returns, with key and value."""
     seen = []
 
-    async def story(bench):
+    async def body(bench):
         bench.consumer.on_record = lambda *what: seen.append((what[0], what[1], what[3].key, what[3].value))
         bench.broker.append(T0, with_records(LogRecord(0, b"a", b"1"), LogRecord(1, b"b", None)), counted(2))
         await bench.stable()
         await bench.run_for(1)
 
-    on_pull_bench(story, topics={"t": 1}, properties={"max.poll.records": 1})
+    on_pull_bench(body, topics={"t": 1}, properties={"max.poll.records": 1})
     assert seen == [(T0, 0, b"a", b"1"), (T0, 1, b"b", None)]
 
 
@@ -359,9 +358,9 @@ def test_records_with_a_content_are_shown(on_pull_bench):
     [("read_uncommitted", [0, 1, 2, 3, 4, 6, 7]), ("read_committed", [0, 1, 6, 7])],
 )
 def test_aborted_transactions_are_skipped_under_read_committed(on_pull_bench, level, offsets):
-    """Markers are never delivered; the records of aborted transactions only when nobody asked for committed ones."""
+    """Markers are never delivered; records of aborted transactions only under read_uncommitted."""
 
-    async def story(bench):
+    async def body(bench):
         mine = {"producer_id": 7, "attributes": TRANSACTIONAL}
         bench.broker.append(T0, counted(2), counted(3, **mine), marker(7, commit=False))
         bench.broker.append(T0, counted(2, **mine), marker(7, commit=True))
@@ -371,13 +370,13 @@ def test_aborted_transactions_are_skipped_under_read_committed(on_pull_bench, le
         assert bench.offsets() == offsets
         assert bench.consumer.positions[T0] == 9
 
-    on_pull_bench(story, topics={"t": 1}, properties={"isolation.level": level})
+    on_pull_bench(body, topics={"t": 1}, properties={"isolation.level": level})
 
 
 def test_a_commit_of_finished_records_goes_behind_the_marker(on_pull_bench):
-    """A position, and what an application commits when it has finished everything, is behind what was skipped."""
+    """The position, and the commit of an application that has finished all records, are past skipped offsets."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.append(T0, counted(2, producer_id=7, attributes=TRANSACTIONAL), marker(7, commit=True))
         await bench.stable()
         await bench.run_for(1)
@@ -386,19 +385,19 @@ def test_a_commit_of_finished_records_goes_behind_the_marker(on_pull_bench):
         assert bench.broker.committed[T0] == 3
         assert bench.broker.committed_epochs[T0] == 0
 
-    on_pull_bench(story, topics={"t": 1}, behaviour=Behaviour(commit=CommitPolicy.SYNC_AFTER_BATCH))
+    on_pull_bench(body, topics={"t": 1}, behaviour=Behaviour(commit=CommitPolicy.SYNC_AFTER_BATCH))
 
 
 def test_a_consumer_of_internal_topics_matches_them_if_it_may(on_pull_bench):
-    """A pattern leaves `__consumer_offsets` out unless exclude.internal.topics=false; by name it can always be had."""
+    """A pattern excludes `__consumer_offsets` unless exclude.internal.topics=false; a name never does."""
     internal = {"__consumer_offsets": 1, "t": 1}
 
     def subscribed_to(*topics):
-        async def story(bench):
+        async def body(bench):
             await bench.stable()
             assert sorted({partition.topic for partition in bench.consumer.assignment}) == sorted(topics)
 
-        return story
+        return body
 
     by_pattern = {"pattern": ".*"}
     on_pull_bench(subscribed_to("t"), topics=internal, subscribe=by_pattern)
@@ -411,9 +410,9 @@ def test_a_consumer_of_internal_topics_matches_them_if_it_may(on_pull_bench):
 
 
 def test_stale_answers_are_not_delivered(on_pull_bench):
-    """An answer to a fetch from another offset than the position is thrown away."""
+    """An answer to a fetch from another offset than the position is dropped."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.produce(T0, 4)
         old = PartitionData(T0, batches=(counted(4).placed(0, 0),))
         bench.broker.committed[T0] = 4
@@ -422,15 +421,15 @@ def test_stale_answers_are_not_delivered(on_pull_bench):
         await bench.run_for(1)
         assert bench.delivered == []
 
-    on_pull_bench(story, topics={"t": 1})
+    on_pull_bench(body, topics={"t": 1})
 
 
 @both_ways
 def test_the_same_seed_gives_the_same_trace(on_pull_bench, renewing):
-    """Two runs with records, a rebalance and a new leader are the same, event by event."""
+    """Two runs with records, a rebalance and a new leader are equal, event by event."""
     traces = []
 
-    async def story(bench):
+    async def body(bench):
         for step in range(40):
             bench.loop.call_at(step * 237 * MS, lambda _, step=step: bench.broker.produce(parts(step % 4)[0], 3))
         bench.loop.call_at(5 * SECOND, lambda _: bench.broker.elect(T0, 2))
@@ -441,5 +440,5 @@ def test_the_same_seed_gives_the_same_trace(on_pull_bench, renewing):
         traces.append(bench.events)
 
     for _ in range(2):
-        on_pull_bench(story, renewing=renewing)
+        on_pull_bench(body, renewing=renewing)
     assert traces[0] == traces[1]

@@ -1,4 +1,4 @@
-"""A consumer that pulls, when brokers refuse, die, move leaderships or have lost records."""
+"""A pulling consumer when brokers refuse, die, move leaderships or have lost records."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ both_ways = pytest.mark.parametrize("renewing", [False, True], ids=["long-polls"
 
 
 def refused(error, **fields):
-    """A Fetch answer that refuses t-0."""
+    """Return a Fetch answer that refuses t-0."""
     return FetchResponse(partitions=(PartitionData(T0, error, **fields),))
 
 
@@ -38,9 +38,9 @@ def refused(error, **fields):
     ],
 )
 def test_a_refusal_is_answered_with_metadata_and_another_fetch(on_pull_bench, error, asks_metadata):
-    """A refused partition is fetched again soon; most refusals mean that metadata is old."""
+    """A refused partition is soon fetched again; most refusals refresh metadata."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         await bench.run_for(0.2)
         asked = len(bench.broker.all(Api.METADATA))
@@ -52,26 +52,26 @@ def test_a_refusal_is_answered_with_metadata_and_another_fetch(on_pull_bench, er
         assert bench.offsets() == [0, 1]
         assert (len(bench.broker.all(Api.METADATA)) > asked) == asks_metadata
 
-    on_pull_bench(story, topics={"t": 1})
+    on_pull_bench(body, topics={"t": 1})
 
 
 def test_refusals_in_a_row_slow_down(on_pull_bench):
-    """A broker that refuses for long is asked at most every retry.backoff.ms."""
+    """A broker that keeps refusing is asked at most every retry.backoff.ms."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.reply(Api.FETCH, *[refused(E.UNKNOWN_SERVER_ERROR)] * 200)
         await bench.stable()
         await bench.run_for(1)
         assert 10 < len(bench.broker.fetches()) < 25
 
-    on_pull_bench(story, topics={"t": 1})
+    on_pull_bench(body, topics={"t": 1})
 
 
 @both_ways
 def test_a_new_leader_is_found_through_metadata(on_pull_bench, renewing):
-    """The fetch that waits at the old leader is refused; the position is checked with the new one and goes on there."""
+    """The old leader refuses the waiting fetch; the new one validates the position, and the fetch goes on there."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.names_leader = False
         bench.broker.produce(T0, 5)
         await bench.stable()
@@ -83,34 +83,34 @@ def test_a_new_leader_is_found_through_metadata(on_pull_bench, renewing):
         assert [entry.leader_epoch for entry in bench.broker.last(Api.OFFSET_FOR_LEADER_EPOCH).partitions] == [0]
         assert bench.broker.fetches(1)[-1].partitions[0].current_leader_epoch == 1
 
-    on_pull_bench(story, topics={"t": 1}, renewing=renewing)
+    on_pull_bench(body, topics={"t": 1}, renewing=renewing)
 
 
 @pytest.mark.parametrize(("profile", "quick"), [("java-3.9", True), ("java-2.8", False)])
 def test_a_refusal_that_names_the_leader_saves_waiting_for_metadata(on_pull_bench, profile, quick):
-    """KIP-951, from Java 3.7 on: the consumer goes to the named leader at once; older ones wait for metadata."""
+    """Since Java 3.7 the consumer uses the named leader at once (KIP-951); older ones wait for metadata."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.produce(T0, 5)
         await bench.stable()
         await bench.run_for(3)
-        bench.broker.told[T0] = LeaderIs(0, 0)  # the brokers asked for metadata know nothing of it yet
+        bench.broker.named_leaders[T0] = LeaderIs(0, 0)  # the brokers asked for metadata know nothing of it yet
         bench.broker.elect(T0, 1)
         bench.broker.produce(T0, 5)
         await bench.run_for(0.05)
         assert (len(bench.offsets()) == 10) == quick
 
-    on_pull_bench(story, topics={"t": 1}, profile=profile)
+    on_pull_bench(body, topics={"t": 1}, profile=profile)
 
 
 def test_metadata_of_the_past_is_not_believed(on_pull_bench):
-    """An answer that names an older leader epoch than the one known changes nothing (KIP-320)."""
+    """An answer with an older leader epoch than the known one changes nothing (KIP-320)."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.elect(T0, 1)
         await bench.stable()
         await bench.run_for(1)
-        bench.broker.told[T0] = LeaderIs(0, 0)
+        bench.broker.named_leaders[T0] = LeaderIs(0, 0)
         bench.consumer._member.metadata.refresh()
         await bench.run_for(1)
         bench.broker.produce(T0, 3)
@@ -118,14 +118,14 @@ def test_metadata_of_the_past_is_not_believed(on_pull_bench):
         assert bench.offsets() == [0, 1, 2]
         assert not bench.broker.fetches(0)
 
-    on_pull_bench(story, topics={"t": 1})
+    on_pull_bench(body, topics={"t": 1})
 
 
 @both_ways
 def test_a_dead_leader_is_left_for_the_next(on_pull_bench, renewing):
-    """A connection that breaks under a waiting fetch is noticed at once; metadata then names who leads."""
+    """A connection that breaks under a waiting fetch is noticed at once; metadata then name the leader."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.produce(T0, 2)
         await bench.stable()
         await bench.run_for(2)
@@ -139,40 +139,40 @@ def test_a_dead_leader_is_left_for_the_next(on_pull_bench, renewing):
         await bench.run_for(3)
         assert bench.offsets() == [0, 1, 2, 3]
 
-    on_pull_bench(story, topics={"t": 1}, renewing=renewing)
+    on_pull_bench(body, topics={"t": 1}, renewing=renewing)
 
 
 # --- positions that are void --------------------------------------------------------------------------------------
 
 
 def test_an_offset_out_of_range_is_reset(on_pull_bench):
-    """The log was deleted up to beyond the position: auto.offset.reset decides where to go on."""
+    """The log was deleted beyond the position: auto.offset.reset decides the new one."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.committed[T0] = 3
         bench.broker.logs[T0].start = 10
         bench.broker.produce(T0, 5)
         await bench.stable()
         await bench.run_for(1)
         assert bench.offsets() == list(range(10, 15))
-        reasons = [(event.reason, event.payload["offset"]) for event in bench.told(Kind.POSITION_SET)]
+        reasons = [(event.reason, event.payload["offset"]) for event in bench.emitted(Kind.POSITION_SET)]
         assert reasons == [("committed", 3), ("reset", 10)]
         assert any("out of range" in reason for reason in bench.reasons(Kind.WARNING))
 
-    on_pull_bench(story, topics={"t": 1})
+    on_pull_bench(body, topics={"t": 1})
 
 
 def test_an_offset_out_of_range_without_a_policy_is_thrown(on_pull_bench):
-    """auto.offset.reset=none: OffsetOutOfRangeException out of poll."""
+    """auto.offset.reset=none: poll throws OffsetOutOfRangeException."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.committed[T0] = 3
         bench.broker.logs[T0].start = 10
         bench.consumer.start()
         await bench.consumer.ended()
         assert bench.consumer.failed.error == "OffsetOutOfRangeException"
 
-    on_pull_bench(story, topics={"t": 1}, properties={"auto.offset.reset": "none"})
+    on_pull_bench(body, topics={"t": 1}, properties={"auto.offset.reset": "none"})
 
 
 @pytest.mark.parametrize(
@@ -184,44 +184,44 @@ def test_an_offset_out_of_range_without_a_policy_is_thrown(on_pull_bench):
     ],
 )
 def test_other_refusals_are_thrown(on_pull_bench, error, name):
-    """What a fetch cannot get over comes out of poll."""
+    """Poll throws an error that the fetch cannot handle."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.reply(Api.FETCH, refused(error))
         bench.consumer.start()
         await bench.consumer.ended()
         assert bench.consumer.failed.error == name
 
-    on_pull_bench(story, topics={"t": 1})
+    on_pull_bench(body, topics={"t": 1})
 
 
 def lose_records(bench, partition, keep):
-    """An unclean election: the new leader's log ends at `keep`, and other records follow there."""
+    """An unclean election: the new leader's log ends at `keep`, and other records follow."""
     bench.broker.logs[partition].cut(keep)
     bench.broker.elect(partition, 1)
     bench.broker.produce(partition, 1)
 
 
 def test_a_truncated_log_sends_the_consumer_back_to_where_it_parted(on_pull_bench):
-    """A new leader whose log ends before the position: consumption goes on where the logs part (KIP-320)."""
+    """With a new leader whose log ends before the position, consumption continues where the logs diverge (KIP-320)."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.append(T0, counted(4), counted(6))
         await bench.stable()
         await bench.run_for(1)
         lose_records(bench, T0, keep=4)
         await bench.run_for(2)
         assert bench.offsets() == [*range(10), 4]
-        assert bench.told(Kind.POSITION_SET)[-1].reason == "truncated"
+        assert bench.emitted(Kind.POSITION_SET)[-1].reason == "truncated"
         assert any("Truncation detected" in reason for reason in bench.reasons(Kind.WARNING))
 
-    on_pull_bench(story, topics={"t": 1})
+    on_pull_bench(body, topics={"t": 1})
 
 
 def test_truncation_without_a_policy_is_thrown(on_pull_bench):
-    """auto.offset.reset=none: LogTruncationException out of poll."""
+    """auto.offset.reset=none: poll throws LogTruncationException."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.append(T0, counted(4), counted(6))
         bench.broker.committed[T0] = 0
         await bench.stable()
@@ -230,13 +230,13 @@ def test_truncation_without_a_policy_is_thrown(on_pull_bench):
         await bench.consumer.ended()
         assert bench.consumer.failed.error == "LogTruncationException"
 
-    on_pull_bench(story, topics={"t": 1}, properties={"auto.offset.reset": "none"})
+    on_pull_bench(body, topics={"t": 1}, properties={"auto.offset.reset": "none"})
 
 
 def test_a_committed_offset_is_checked_with_its_epoch(on_pull_bench):
-    """A commit remembers the leader epoch; a later process finds out that the records before it are gone."""
+    """A commit has the leader epoch; a later process detects that the records before it are gone."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.append(T0, counted(4), counted(6))
         await bench.stable()
         await bench.run_for(6)
@@ -247,13 +247,13 @@ def test_a_committed_offset_is_checked_with_its_epoch(on_pull_bench):
         await bench.run_for(1)
         assert bench.offsets()[10:] == [4]
 
-    on_pull_bench(story, topics={"t": 1})
+    on_pull_bench(body, topics={"t": 1})
 
 
 def test_old_clients_do_not_notice_truncation(on_pull_bench):
-    """Without OffsetForLeaderEpoch a position beyond the new log's end is out of range: back to the policy's offset."""
+    """Without OffsetForLeaderEpoch a position beyond the new log's end is out of range, and reset by the policy."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.append(T0, counted(4), counted(6))
         await bench.stable()
         await bench.run_for(1)
@@ -262,7 +262,7 @@ def test_old_clients_do_not_notice_truncation(on_pull_bench):
         assert not bench.broker.all(Api.OFFSET_FOR_LEADER_EPOCH)
         assert bench.offsets() == [*range(10), *range(5)]
 
-    on_pull_bench(story, topics={"t": 1}, profile="sarama", properties={"max.poll.records": 100})
+    on_pull_bench(body, topics={"t": 1}, profile="sarama", properties={"max.poll.records": 100})
 
 
 # --- the closest replica ------------------------------------------------------------------------------------------
@@ -270,9 +270,9 @@ def test_old_clients_do_not_notice_truncation(on_pull_bench):
 
 @both_ways
 def test_a_consumer_reads_from_the_replica_it_is_sent_to(on_pull_bench, renewing):
-    """A leader names a replica in the consumer's rack; after metadata.max.age.ms it asks anew (KIP-392)."""
+    """The leader names a replica in the consumer's rack, and is asked again after metadata.max.age.ms (KIP-392)."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.prefers[T0] = 2
         bench.broker.produce(T0, 5)
         await bench.stable()
@@ -284,13 +284,13 @@ def test_a_consumer_reads_from_the_replica_it_is_sent_to(on_pull_bench, renewing
         assert len(bench.broker.fetches(0)) == 2
 
     properties = {"client.rack": "a", "metadata.max.age.ms": 10_000}
-    on_pull_bench(story, topics={"t": 1}, properties=properties, renewing=renewing)
+    on_pull_bench(body, topics={"t": 1}, properties=properties, renewing=renewing)
 
 
 def test_a_follower_that_is_behind_sends_the_consumer_back_to_the_leader(on_pull_bench):
     """OFFSET_OUT_OF_RANGE from a follower clears the preference and moves no position."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.prefers[T0] = 2
         bench.broker.produce(T0, 5)
         sent = PartitionData(T0, preferred_read_replica=2)
@@ -298,10 +298,10 @@ def test_a_follower_that_is_behind_sends_the_consumer_back_to_the_leader(on_pull
         await bench.stable()
         await bench.run_for(1)
         assert bench.offsets() == list(range(5))
-        assert len(bench.told(Kind.POSITION_SET)) == 1
+        assert len(bench.emitted(Kind.POSITION_SET)) == 1
         assert len(bench.broker.fetches(0)) == 2
 
-    on_pull_bench(story, topics={"t": 1}, properties={"client.rack": "a"})
+    on_pull_bench(body, topics={"t": 1}, properties={"client.rack": "a"})
 
 
 # --- others ask, too ----------------------------------------------------------------------------------------------
@@ -309,9 +309,9 @@ def test_a_follower_that_is_behind_sends_the_consumer_back_to_the_leader(on_pull
 
 @both_ways
 def test_a_metadata_request_does_not_wait_long_behind_a_fetch(on_pull_bench, renewing):
-    """Where every broker has a fetch of this consumer in its hands, a question waits for one long poll at most."""
+    """Where every broker has a Fetch of this consumer, another request waits for one long poll at most."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         await bench.run_for(2)
         asked = bench.loop.now_us
@@ -320,13 +320,13 @@ def test_a_metadata_request_does_not_wait_long_behind_a_fetch(on_pull_bench, ren
         await bench.loop.until(lambda: bench.consumer._member.metadata.version > version, 10 * SECOND)
         assert bench.loop.now_us - asked <= 500 * MS + 4 * LATENCY_US
 
-    on_pull_bench(story, renewing=renewing)
+    on_pull_bench(body, renewing=renewing)
 
 
 def test_a_failure_that_is_shrugged_off_does_not_stop_the_others(on_pull_bench):
-    """One partition whose fetch is thrown leaves the others flowing."""
+    """A partition whose fetch is thrown does not stop the others."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.reply(Api.FETCH, refused(E.CORRUPT_MESSAGE))
         for partition in parts(0, 1):
             bench.broker.produce(partition, 3)
@@ -335,13 +335,13 @@ def test_a_failure_that_is_shrugged_off_does_not_stop_the_others(on_pull_bench):
         assert (bench.offsets(0), bench.offsets(1)) == ([0, 1, 2], [0, 1, 2])
 
     behaviour = Behaviour(on_error=OnError.RETRY, processing=parse_distribution("1ms"))
-    on_pull_bench(story, topics={"t": 2}, behaviour=behaviour)
+    on_pull_bench(body, topics={"t": 2}, behaviour=behaviour)
 
 
-def test_leadership_is_told_with_its_group_metadata(on_pull_bench):
-    """What a transactional producer needs of a consumer: its membership, and positions with leader epochs."""
+def test_positions_and_membership_for_a_transactional_producer(on_pull_bench):
+    """A transactional producer gets the consumer's membership, and positions with leader epochs."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.produce(T0, 3)
         await bench.stable()
         await bench.run_for(1)
@@ -349,4 +349,4 @@ def test_leadership_is_told_with_its_group_metadata(on_pull_bench):
         assert (member.group, *member.joined[:2], member.settings.group_instance_id) == ("g", 1, "m1", None)
         assert (member.fetcher.positions, member.fetcher.leader_epoch(T0)) == ({T0: 3}, 0)
 
-    on_pull_bench(story, topics={"t": 1})
+    on_pull_bench(body, topics={"t": 1})

@@ -1,4 +1,4 @@
-"""What of a fetch is delivered: batches into runs of records; and what is believed about leaders."""
+"""Records of a fetch: from batches to ranges; and the leaders that a client believes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BROKERS = ((0, "b0"), (1, "b1"))
 
 
 def placed(*batches, epoch=0):
-    """Batches one after the other, as a log has them."""
+    """Return consecutive batches, as in a log."""
     found, at = [], 0
     for batch in batches:
         found.append(batch.placed(at, epoch))
@@ -26,24 +26,24 @@ def placed(*batches, epoch=0):
 
 
 def test_batches_of_one_epoch_make_one_run():
-    """Consecutive records are one range, however many batches brought them."""
+    """Consecutive records are one range, over any number of batches."""
     found = records_in(PartitionData(T0, batches=placed(counted(3), counted(4))), 0)
     assert found == ([Run(0, 7, 0)], 7, 0)
 
 
 def test_another_leader_epoch_begins_another_run():
-    """So that the position always knows the epoch of the record before it."""
+    """A range ends at a new leader epoch, so the position always has the epoch of its last record."""
     first, second = counted(3).placed(0, 1), counted(4).placed(3, 2)
     assert records_in(PartitionData(T0, batches=(first, second)), 0) == ([Run(0, 3, 1), Run(3, 7, 2)], 7, 2)
 
 
 def test_a_fetch_that_found_nothing_moves_nothing():
-    """No batches: no records, and the position stays."""
+    """Without batches there are no records, and the position stays."""
     assert records_in(PartitionData(T0), 5) == ([], 5, -1)
 
 
 def test_only_an_aborted_producers_records_are_skipped():
-    """Transactions of two producers in one fetch: one aborted, one committed, each up to its own marker."""
+    """Two transactions in one fetch, one aborted and one committed, end at their own markers."""
     one, two = {"producer_id": 1, "attributes": TRANSACTIONAL}, {"producer_id": 2, "attributes": TRANSACTIONAL}
     batches = placed(
         counted(1, **one), counted(1, **two), marker(1, commit=False), counted(1, **one), counted(1, **two)
@@ -54,7 +54,7 @@ def test_only_an_aborted_producers_records_are_skipped():
 
 @st.composite
 def logs(draw):
-    """Batches, counted or with records of which some are gone, and the offsets of what is left."""
+    """Generate batches, counted or with gaps, and the remaining offsets."""
     batches, left, at = [], [], 0
     for count in draw(st.lists(st.integers(1, 6), max_size=6)):
         here = sorted(draw(st.sets(st.integers(0, count - 1))))
@@ -70,7 +70,7 @@ def logs(draw):
 
 @given(logs(), st.integers(0, 40))
 def test_runs_hold_exactly_the_records_from_the_position_on(log, position):
-    """Every record that is there from the position on stands in one run, in order, and nothing else does."""
+    """Every existing record from the position on is in exactly one range, in order, and nothing else is."""
     batches, left, end = log
     found = records_in(PartitionData(T0, batches=batches), position)
     offsets = [offset for run in found.runs for offset in range(run.base, run.end)]
@@ -80,7 +80,7 @@ def test_runs_hold_exactly_the_records_from_the_position_on(log, position):
 
 @given(logs(), st.integers(0, 40), st.integers(0, 40))
 def test_contents_are_those_of_the_range(log, base, end):
-    """What is shown of a range are its records with a content, under their own offsets."""
+    """The contents of a range are its records with content, at their own offsets."""
     batches, left, _ = log
     shown = [offset for offset, _, _ in contents(batches, base, end)]
     counts = {b.base_offset + step for b in batches if b.records is None for step in range(b.count)}
@@ -91,12 +91,12 @@ def test_contents_are_those_of_the_range(log, base, end):
 
 
 def metadata(leader, epoch, brokers=BROKERS):
-    """A response that names the leader of t-0."""
+    """Return a response that names the leader of t-0."""
     return MetadataResponse(brokers, (TopicInfo("t", partitions=(PartitionInfo(0, leader, leader_epoch=epoch),)),))
 
 
 def test_an_older_epoch_is_not_believed():
-    """What a broker that lags behind says changes nothing."""
+    """Metadata of a broker that lags behind change nothing."""
     leaders = Leaders()
     leaders.learn(metadata(0, 5))
     leaders.learn(metadata(1, 4))
@@ -104,7 +104,7 @@ def test_an_older_epoch_is_not_believed():
 
 
 def test_a_hint_counts_when_it_is_newer_and_its_broker_known():
-    """The leader that a refusing broker names is taken over if the epoch is newer (KIP-951)."""
+    """A leader named by a refusing broker is applied if its epoch is newer (KIP-951)."""
     leaders = Leaders()
     leaders.learn(metadata(0, 5))
     assert not leaders.hint(T0, LeaderIs(1, 5))
@@ -115,7 +115,7 @@ def test_a_hint_counts_when_it_is_newer_and_its_broker_known():
 
 
 def test_an_epoch_met_elsewhere_makes_what_is_known_old():
-    """A committed offset of a newer epoch: nobody is to be asked until metadata is as new."""
+    """A committed offset with a newer epoch leaves the partition without a leader until metadata are as new."""
     leaders = Leaders()
     leaders.learn(metadata(0, 5))
     assert not leaders.is_outdated(T0, 5)
@@ -126,8 +126,8 @@ def test_an_epoch_met_elsewhere_makes_what_is_known_old():
     assert leaders.of(T0) == LeaderIs(1, 6)
 
 
-def test_a_topic_made_anew_begins_with_epoch_0():
-    """When metadata did not know a topic for a while, its epochs are forgotten."""
+def test_a_recreated_topic_begins_with_epoch_0():
+    """A topic that metadata lacked for a while starts without known epochs."""
     leaders = Leaders()
     leaders.learn(metadata(0, 5))
     leaders.learn(MetadataResponse(BROKERS, ()))
@@ -136,8 +136,8 @@ def test_a_topic_made_anew_begins_with_epoch_0():
     assert leaders.of(T0) == LeaderIs(1, 0)
 
 
-def test_a_leader_that_is_down_is_nobody():
-    """A partition whose leader is no live broker has to be asked about again."""
+def test_a_leader_that_is_down_is_no_leader():
+    """A partition whose leader is no live broker counts as without a leader."""
     leaders = Leaders()
     assert not leaders.learn(metadata(1, 0, brokers=BROKERS[:1]))
     assert leaders.of(T0).leader == -1

@@ -1,4 +1,4 @@
-"""One producer, three brokers, virtual time: `on_producer` in every test of this folder."""
+"""One producer, three brokers and virtual time: `on_producer` in every test of this folder."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from groupsim.eventloop.trace.trace import NORMAL, Trace
 from groupsim.eventloop.virtual import run_virtual
 from tests.helpers.producer_fakes import ProducerBench
 
-Story = Callable[[ProducerBench], Awaitable[None]]
+Body = Callable[[ProducerBench], Awaitable[None]]
 
 
 @pytest.fixture
 def on_producer() -> Callable[..., ProducerBench]:
-    """Run an async story with a bench in virtual time: `on_producer(story, loads=…, properties=…)`."""
+    """Run an async test body with a bench in virtual time: `on_producer(body, loads=…, properties=…)`."""
 
-    def run(story: Story, *, level: Any = NORMAL, seed: int = 0, **options: Any) -> ProducerBench:
+    def run(body: Body, *, level: Any = NORMAL, seed: int = 0, **options: Any) -> ProducerBench:
         made: list[ProducerBench] = []
 
         async def main(loop: Any) -> None:
             made.append(ProducerBench(loop, **options))
-            await story(made[0])
+            await body(made[0])
 
         run_virtual(main, seed=seed, trace=Trace(level))
         return made[0]

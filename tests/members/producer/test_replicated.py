@@ -24,7 +24,7 @@ EVENTS = list[TraceEvent]
 def run(
     trouble: Callable[[Cluster], None], properties: dict[str, object], *, seed: int = 1, rate: int = 200
 ) -> tuple[Cluster, Producer, EVENTS]:
-    """Produce for 20 s to 6 partitions on 3 replicas, trouble after 5 s; then close and wait for the followers."""
+    """Produce for 20 s to 6 partitions on 3 replicas, with a fault after 5 s; close, and wait for the followers."""
     made: list[Any] = []
     events: EVENTS = []
 
@@ -48,12 +48,12 @@ def run(
 
 
 def in_the_logs(cluster: Cluster) -> int:
-    """Records in the leaders' logs."""
+    """Return the number of records in the leaders' logs."""
     return sum(cluster.log("t", number).high_watermark for number in range(6))
 
 
 def test_without_trouble_everything_arrives_once() -> None:
-    """20 s at 200 records/s are 4,000 records, acknowledged and replicated."""
+    """4,000 records (20 s at 200/s) are acknowledged and replicated."""
     cluster, producer, _ = run(lambda cluster: None, {})
     assert in_the_logs(cluster) == producer.counts["acknowledged"] == 4_000
     assert producer.counts["failed"] == 0
@@ -61,7 +61,7 @@ def test_without_trouble_everything_arrives_once() -> None:
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
 def test_an_idempotent_producer_survives_a_dead_leader(seed: int) -> None:
-    """acks=all, idempotent: a broker dies, its partitions move, every record is there once and none failed."""
+    """With acks=all and idempotence a dead broker loses and duplicates no record, and none fails."""
     cluster, producer, events = run(lambda cluster: cluster.crash_broker(1), {}, seed=seed)
     assert any(event.kind is Kind.PARTITION_LEADER and event.t_us > 5 * SECOND for event in events)
     assert producer.counts["failed"] == 0
@@ -69,13 +69,13 @@ def test_an_idempotent_producer_survives_a_dead_leader(seed: int) -> None:
 
 
 def test_the_same_seed_gives_the_same_trace_with_trouble() -> None:
-    """Two runs of one seed with a crash tell the same events."""
+    """Two runs of one seed with a crash emit the same events."""
     runs = [run(lambda cluster: cluster.crash_broker(2), {}, seed=5)[2] for _ in range(2)]
     assert runs[0] == runs[1]
 
 
 def test_acks_1_loses_what_only_the_leader_had() -> None:
-    """acks=1 and a lost machine: what was acknowledged may be missing afterwards, but nothing hangs."""
+    """With acks=1 a lost machine may lose acknowledged records, but nothing hangs."""
 
     def lose(cluster: Cluster) -> None:
         cluster.crash_broker(1, machine=True)
@@ -86,6 +86,6 @@ def test_acks_1_loses_what_only_the_leader_had() -> None:
 
 
 def test_acks_0_goes_on() -> None:
-    """acks=0: nothing is waited for, and connections stay usable."""
+    """acks=0 waits for no answer, and connections stay usable."""
     cluster, producer, _ = run(lambda cluster: None, {"acks": "0"})
     assert producer.counts["acknowledged"] == in_the_logs(cluster) == 4_000

@@ -1,4 +1,4 @@
-"""A producer's properties, and the partition of a key."""
+"""A producer's properties, the partition of a key, sizes and loads."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ _MURMUR2 = {
 
 @pytest.mark.parametrize("key", _MURMUR2)
 def test_murmur2_is_kafkas(key: bytes) -> None:
-    """The hash of Kafka's own test vectors."""
+    """murmur2 gives the hashes of Kafka's own test vectors."""
     assert murmur2(key) == _MURMUR2[key]
     assert partition_for_key(key, 12) == (_MURMUR2[key] & 0x7FFFFFFF) % 12
 
 
 def test_to_positive_clears_the_sign_bit() -> None:
-    """toPositive is no absolute value: -1 becomes the largest int."""
+    """toPositive is not the absolute value: -1 becomes the largest int."""
     assert to_positive(-1) == 2**31 - 1
     assert to_positive(-(2**31)) == 0
 
@@ -49,7 +49,7 @@ def test_defaults_follow_the_release() -> None:
 
 
 def test_a_pasted_file_is_read_as_it_is() -> None:
-    """Keys without effect get a note, secrets are not kept, a misspelt key is named with the nearest."""
+    """Keys without effect get a note, secrets are not stored, a misspelt key gets the nearest name."""
     settings, notes = producer_settings_from(
         {
             "bootstrap.servers": "b:9092",
@@ -61,12 +61,12 @@ def test_a_pasted_file_is_read_as_it_is() -> None:
         }
     )
     assert (settings.linger_ms, settings.buffer_memory, settings.acks) == (20, 8_589_934_592, -1)
-    told = {note.key: (note.level, note.message) for note in notes}
-    assert told["linger.msec"] == (
+    by_key = {note.key: (note.level, note.message) for note in notes}
+    assert by_key["linger.msec"] == (
         "warning",
         "linger.msec is no producer setting known to Kafka; did you mean linger.ms?",
     )
-    assert told["bootstrap.servers"][0] == "note"
+    assert by_key["bootstrap.servers"][0] == "note"
     assert "secret" not in str(notes) + str(settings)
 
 
@@ -90,21 +90,21 @@ def test_a_pasted_file_is_read_as_it_is() -> None:
     ],
 )
 def test_impossible_settings_are_refused(properties: dict[str, object], key: str) -> None:
-    """The error names the key that has to change."""
+    """The error names the key to change."""
     with pytest.raises(SettingError) as caught:
         producer_settings_from(properties)
     assert caught.value.key == key
 
 
 def test_idempotence_by_default_gives_way_with_a_warning() -> None:
-    """acks=1 without a word about idempotence switches it off, and says so."""
+    """acks=1 without enable.idempotence switches idempotence off, with a warning."""
     settings, notes = producer_settings_from({"acks": "1"})
     assert not settings.idempotence
     assert [(note.level, note.key) for note in notes] == [("warning", "acks")]
 
 
 def test_a_large_linger_raises_the_delivery_timeout() -> None:
-    """delivery.timeout.ms left at its default is raised to linger.ms + request.timeout.ms."""
+    """A default delivery.timeout.ms is raised to linger.ms + request.timeout.ms."""
     settings, notes = producer_settings_from({"linger.ms": 200_000})
     assert settings.delivery_timeout_ms == 230_000
     assert notes[0].key == "delivery.timeout.ms"
@@ -113,20 +113,20 @@ def test_a_large_linger_raises_the_delivery_timeout() -> None:
 @pytest.mark.parametrize("value", [0, 1, 50, 63, 100, 8_000])
 @pytest.mark.parametrize("count", [1, 63, 64, 65, 9_000])
 def test_sizes_agree_with_the_codecs(count: int, value: int) -> None:
-    """The size of equal records is the one that the batch codec counts."""
+    """The size of equal records equals that of the batch codec."""
     assert batch_bytes(count, -1, value) == counted_size(count, value)
 
 
 @pytest.mark.parametrize("value", [0, 100, 5_000, 50_000])
 def test_capacity_is_what_fits(value: int) -> None:
-    """As many records as batch.size takes, and one when not even that fits."""
+    """A batch has as many records as batch.size allows, and at least one."""
     fits = capacity(16_384, -1, value)
     assert batch_bytes(fits + 1, -1, value) > 16_384
     assert fits == 1 or batch_bytes(fits, -1, value) <= 16_384
 
 
 def test_zipf_is_exact_integers() -> None:
-    """Weights fall as 1 / rank^s; an exponent of 0 makes all alike."""
+    """Weights fall as 1 / rank^s; exponent 0 makes them equal."""
     sums = zipf(4, "1")
     weights = [sums[0], *(after - before for before, after in pairwise(sums))]
     assert weights == [10**12, 5 * 10**11, 333_333_333_333, 25 * 10**10]
@@ -147,6 +147,6 @@ def test_zipf_is_exact_integers() -> None:
     ],
 )
 def test_impossible_loads_are_refused(make: Any) -> None:
-    """A load that cannot be is refused when it is made."""
+    """An impossible load is refused when it is made."""
     with pytest.raises(ValueError, match=r"\d|tombstones"):
         make()

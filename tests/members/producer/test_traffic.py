@@ -1,4 +1,4 @@
-"""Log ends as arithmetic."""
+"""Log ends by arithmetic."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ times = st.integers(0, 10**10)
 
 
 def ends(traffic: Traffic, now_us: int) -> list[int]:
-    """The log ends of all partitions."""
+    """Return the log ends of all partitions."""
     return [traffic.end(p, now_us) for p in range(traffic.partitions)]
 
 
@@ -32,14 +32,14 @@ def test_equal_partitions_are_filled_in_turn() -> None:
 
 
 def test_fractions_of_a_rate_are_exact() -> None:
-    """A tenth of a record per second is exactly six a minute, whichever way it is written."""
+    """A tenth of a record per second equals six a minute, in any notation."""
     for rate in (0.1, "0.1"):
         assert Traffic([1], as_rate(rate), 0).end(0, 60_000_000) == 6
 
 
 @given(weights, rates, times, times)
 def test_log_ends_never_shrink(shares: list[int], rate: int, one: int, other: int) -> None:
-    """Later is never less."""
+    """Log ends never decrease."""
     traffic = Traffic(shares, rate, 0)
     early, late = sorted((one, other))
     assert all(a <= b for a, b in zip(ends(traffic, early), ends(traffic, late), strict=True))
@@ -49,7 +49,7 @@ def test_log_ends_never_shrink(shares: list[int], rate: int, one: int, other: in
 def test_due_is_the_first_instant_at_which_the_record_is_there(
     shares: list[int], rate: int, since: int, partition: int, offset: int
 ) -> None:
-    """At the due time the log end is beyond the offset, a microsecond before it is not."""
+    """The log end passes the offset at the due time, and not a microsecond before."""
     traffic = Traffic(shares, rate, since)
     p = partition % len(shares)
     due = traffic.due_us(p, offset)
@@ -64,7 +64,7 @@ def test_due_is_the_first_instant_at_which_the_record_is_there(
 def test_changing_the_rate_to_itself_changes_nothing(
     shares: list[int], rate: int, steps: list[int], after: int
 ) -> None:
-    """However often the arithmetic is moved up to now, no record is lost or doubled."""
+    """Any number of changes loses and doubles no record."""
     untouched, settled = Traffic(shares, rate, 0), Traffic(shares, rate, 0)
     for step in sorted(steps):
         settled.set_rate(rate, step)
@@ -74,7 +74,7 @@ def test_changing_the_rate_to_itself_changes_nothing(
 
 @given(weights, rates, st.integers(0, 10**6), times)
 def test_burst_adds_exactly_its_records(shares: list[int], rate: int, records: int, now: int) -> None:
-    """A burst is shared out by weight and nothing of it is lost."""
+    """A burst is distributed by weight, and loses no record."""
     traffic, plain = Traffic(shares, rate, 0), Traffic(shares, rate, 0)
     traffic.burst(records, now)
     assert sum(ends(traffic, now)) == sum(ends(plain, now)) + records
@@ -84,7 +84,7 @@ def test_burst_adds_exactly_its_records(shares: list[int], rate: int, records: i
 def test_new_partitions_start_empty_and_take_their_share(
     shares: list[int], rate: int, more: list[int], now: int, after: int
 ) -> None:
-    """Adding partitions keeps the old log ends and the topic's whole rate, to within a record a partition."""
+    """New partitions keep the old log ends and the topic's rate, to within a record per partition."""
     traffic = Traffic(shares, rate, 0)
     before = ends(traffic, now)
     traffic.grow(more, now)
@@ -94,7 +94,7 @@ def test_new_partitions_start_empty_and_take_their_share(
 
 
 def test_stopped_topic_has_no_next_record() -> None:
-    """At rate 0 nothing more is due, but what is there stays readable."""
+    """At rate 0 nothing more is due, but existing records stay readable."""
     traffic = Traffic([1], as_rate(10), 0)
     traffic.set_rate(0, 1_000_000)
     assert traffic.end(0, 9_000_000) == 10
@@ -103,7 +103,7 @@ def test_stopped_topic_has_no_next_record() -> None:
 
 
 def test_nonsense_is_refused() -> None:
-    """Negative rates and weights that are all 0 are errors."""
+    """Negative rates, and weights that are all 0, are errors."""
     with pytest.raises(ValueError, match="not negative"):
         as_rate(-1)
     with pytest.raises(ValueError, match="not all 0"):

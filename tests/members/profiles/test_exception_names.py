@@ -1,4 +1,4 @@
-"""How the exceptions of Kafka's Java client are called."""
+"""Names of the exceptions of Kafka's Java client."""
 
 from __future__ import annotations
 
@@ -21,5 +21,5 @@ from groupsim.protocol.errors import ErrorCode as E
     ],
 )
 def test_an_exception_is_called_as_kafka_calls_it(error: E, name: str) -> None:
-    """After its error as a rule, and otherwise where `Errors.java` says so: an operator greps for the name."""
+    """An exception is named after its error, except in the cases of `Errors.java`: an operator greps for the name."""
     assert exception_name(error) == name

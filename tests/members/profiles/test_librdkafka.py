@@ -1,4 +1,4 @@
-"""What librdkafka does otherwise than Java's client, as its profile says it (docs/twins.md)."""
+"""Differences of librdkafka from Java's client, as its profile has them (docs/twins.md)."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ POLLS_ON = Behaviour(on_error=OnError.RETRY_ALL)
 
 @pytest.mark.parametrize(("now", "due", "wait"), [(300, 300, 0), (300, 900, 700), (600, 1_400, 1_000), (50, 60, 500)])
 def test_a_heartbeat_goes_out_at_the_first_look_when_it_is_due(now, due, wait):
-    """It looks around every second of the process, and twice a second from the assignment on."""
+    """Return when the main thread checks: every second of the process, and twice a second from the assignment on."""
     assert MainThread().heartbeat_wait_us(0, now * MS, due * MS) == wait * MS
 
 
 def test_the_first_heartbeat_comes_with_the_assignment(on_bench):
-    """The next ones follow at looks, an interval or more apart, whichever generation they are in."""
+    """Later heartbeats follow at checks, an interval or more apart, across generations."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         bench.broker.rebalance()
         await bench.run_for(4)
@@ -43,13 +43,13 @@ def test_the_first_heartbeat_comes_with_the_assignment(on_bench):
         assert beats[0] - joined < 5 * MS
         assert {round((later - sooner) / SECOND) for sooner, later in pairwise(beats)} == {1}
 
-    on_bench(story, profile=PROFILE, properties=SETTINGS)
+    on_bench(body, profile=PROFILE, properties=SETTINGS)
 
 
 def test_a_join_that_was_refused_is_tried_again_after_seconds(on_bench):
-    """At the first second of the process that is two seconds later or more."""
+    """JoinGroup is repeated at the first second of the process that is two seconds later or more."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.reply(Api.JOIN_GROUP, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS, ErrorCode.UNKNOWN_SERVER_ERROR)
         bench.consumer.start()
         await bench.run_for(8)
@@ -57,13 +57,13 @@ def test_a_join_that_was_refused_is_tried_again_after_seconds(on_bench):
         assert 2 * SECOND <= second - first <= 3 * SECOND
         assert third - second == 2 * SECOND
 
-    on_bench(story, profile=PROFILE, behaviour=POLLS_ON)
+    on_bench(body, profile=PROFILE, behaviour=POLLS_ON)
 
 
 def test_a_sync_that_may_pass_is_sent_again_twice_in_its_generation(on_bench):
-    """A loading coordinator is asked three times; then a JoinGroup follows, as Java's does at once."""
+    """A loading coordinator gets SyncGroup three times, then JoinGroup; Java sends JoinGroup at once."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.reply(Api.SYNC_GROUP, *[ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 3)
         bench.consumer.start()
         await bench.run_for(6)
@@ -71,13 +71,13 @@ def test_a_sync_that_may_pass_is_sent_again_twice_in_its_generation(on_bench):
         assert len([at for at in syncs if at < joins[-1]]) == 3
         assert len({sync.generation_id for sync in bench.broker.all(Api.SYNC_GROUP)[:3]}) == 1
 
-    on_bench(story, profile=PROFILE, behaviour=POLLS_ON)
+    on_bench(body, profile=PROFILE, behaviour=POLLS_ON)
 
 
 def test_a_sync_whose_connection_broke_is_sent_again_when_the_coordinator_is_found(on_bench):
-    """The same request in the same generation, over a new connection."""
+    """The same request is sent in the same generation, over a new connection."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.reply(Api.SYNC_GROUP, DROP)
         bench.consumer.start()
         await bench.run_for(6)
@@ -87,26 +87,26 @@ def test_a_sync_whose_connection_broke_is_sent_again_when_the_coordinator_is_fou
         assert first == second
         assert lost < found < lost + 50 * MS < sent  # it waits for its backoff all the same
 
-    on_bench(story, profile=PROFILE, behaviour=POLLS_ON)
+    on_bench(body, profile=PROFILE, behaviour=POLLS_ON)
 
 
-def test_a_refused_look_up_of_the_coordinator_is_told_and_asked_again(on_bench):
-    """Java throws out of poll, and asks again when the application polls."""
+def test_a_refused_look_up_of_the_coordinator_is_reported_and_repeated(on_bench):
+    """librdkafka reports the error and repeats the look-up; Java throws, and repeats it when polled."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.reply(Api.FIND_COORDINATOR, ErrorCode.GROUP_AUTHORIZATION_FAILED)
         await bench.stable()
         assert len(bench.broker.times(Api.FIND_COORDINATOR)) == 2
-        (told,) = bench.reasons(Kind.WARNING)
-        assert "GROUP_AUTHORIZATION_FAILED" in str(told)
+        (warning,) = bench.reasons(Kind.WARNING)
+        assert "GROUP_AUTHORIZATION_FAILED" in str(warning)
 
-    on_bench(story, profile=PROFILE, behaviour=POLLS_ON)
+    on_bench(body, profile=PROFILE, behaviour=POLLS_ON)
 
 
 def test_a_coordinator_that_is_doubted_is_kept_until_another_is_named(on_bench):
-    """NOT_COORDINATOR: it asks who coordinates, and its connection goes on."""
+    """After NOT_COORDINATOR it looks the coordinator up, and its connection continues."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         asked = len(bench.broker.times(Api.FIND_COORDINATOR))
         bench.broker.reply(Api.HEARTBEAT, ErrorCode.NOT_COORDINATOR)
@@ -114,13 +114,13 @@ def test_a_coordinator_that_is_doubted_is_kept_until_another_is_named(on_bench):
         assert len(bench.broker.times(Api.FIND_COORDINATOR)) == asked + 1
         assert len([link for link in bench.net.connections if link.purpose == "coordinator"]) == 1
 
-    on_bench(story, profile=PROFILE)
+    on_bench(body, profile=PROFILE)
 
 
 def test_a_coordinator_that_is_doubted_is_given_up_when_there_is_none(on_bench):
-    """Whoever is asked knows no coordinator: the connection to the doubted one is closed."""
+    """When no broker knows the coordinator, the connection to the one in doubt is closed."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         bench.broker.reply(Api.HEARTBEAT, ErrorCode.NOT_COORDINATOR)
         bench.broker.reply(Api.FIND_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
@@ -129,13 +129,13 @@ def test_a_coordinator_that_is_doubted_is_given_up_when_there_is_none(on_bench):
         links = [link for link in bench.net.connections if link.purpose == "coordinator"]
         assert [link.open for link in links] == [False, True]
 
-    on_bench(story, profile=PROFILE)
+    on_bench(body, profile=PROFILE)
 
 
 def test_a_fenced_one_does_nothing_any_more(on_bench):
-    """Every poll throws, there are neither heartbeats nor joins, and its close says nothing to anybody."""
+    """Every poll throws, there are neither heartbeats nor joins, and the close sends nothing."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         bench.broker.reply(Api.HEARTBEAT, ErrorCode.NONE, ErrorCode.FENCED_INSTANCE_ID)
         await bench.run_for(20)
@@ -144,16 +144,16 @@ def test_a_fenced_one_does_nothing_any_more(on_bench):
         assert len(bench.broker.times(Api.JOIN_GROUP)) == 1
         assert max(bench.broker.times(Api.HEARTBEAT)) == fenced
         assert bench.reasons(Kind.CALLBACK_BEGUN) == ["assigned"]
-        assert len([told for told in bench.reasons(Kind.WARNING) if "FencedInstanceId" in str(told)]) > 5
+        assert len([warning for warning in bench.reasons(Kind.WARNING) if "FencedInstanceId" in str(warning)]) > 5
 
-    on_bench(story, profile=PROFILE, behaviour=POLLS_ON, properties={"group.instance.id": "i"})
+    on_bench(body, profile=PROFILE, behaviour=POLLS_ON, properties={"group.instance.id": "i"})
 
 
 @pytest.mark.parametrize(("profile", "asked"), [("java-4.x", 2), (PROFILE, 1)])
 def test_committed_offsets_that_were_refused_are_not_asked_for_again(on_bench, profile, asked):
-    """The application is told, and the partition stands still until it is assigned anew."""
+    """The error is reported, and the partition stands still until it is assigned again."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.reply(Api.OFFSET_FETCH, ErrorCode.UNKNOWN_SERVER_ERROR)
         bench.consumer.start()
         await bench.run_for(20)
@@ -162,25 +162,25 @@ def test_committed_offsets_that_were_refused_are_not_asked_for_again(on_bench, p
         await bench.run_for(10)
         assert len(bench.broker.times(Api.OFFSET_FETCH)) == asked + 1
 
-    on_bench(story, profile=profile, behaviour=POLLS_ON)
+    on_bench(body, profile=profile, behaviour=POLLS_ON)
 
 
 def test_a_static_member_leaves_when_it_unsubscribes(on_bench):
-    """It stays when it closes, as every static member does."""
+    """A static member stays when it closes."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         bench.consumer.unsubscribe()
         await bench.run_for(1)
         assert len(bench.broker.times(Api.LEAVE_GROUP)) == 1
 
-    on_bench(story, profile=PROFILE, properties={"group.instance.id": "i"})
+    on_bench(body, profile=PROFILE, properties={"group.instance.id": "i"})
 
 
 def test_a_cooperative_member_claims_what_it_had_in_its_user_data(on_bench):
-    """Even when it has lost its member id, and owns nothing; the generation, too, is told on."""
+    """The claims and their generation are sent even without member id and partitions."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         had = parts(*sorted(partition.partition for partition in bench.consumer.assignment))
         bench.broker.reply(Api.HEARTBEAT, ErrorCode.UNKNOWN_MEMBER_ID)
@@ -191,11 +191,11 @@ def test_a_cooperative_member_claims_what_it_had_in_its_user_data(on_bench):
         assert last.generation == 1
         assert len(last.user_data) == 4 + 2 + len("t") + 4 + 4 * len(had) + 4
 
-    on_bench(story, profile=PROFILE, properties={"partition.assignment.strategy": "cooperative-sticky"})
+    on_bench(body, profile=PROFILE, properties={"partition.assignment.strategy": "cooperative-sticky"})
 
 
 async def test_it_commits_again_when_it_closes_and_never_what_nobody_was_given(sim):
-    """What was committed long ago is committed at the end once more; a partition without records is not at all."""
+    """Offsets are committed once more at the end; a partition without delivered records is not committed."""
     sim.topic("orders", 1, rate=10)
     sim.topic("quiet", 1)
     member = sim.member("c1", client=PROFILE, topics=["orders", "quiet"], properties=AUTO)
@@ -211,9 +211,9 @@ async def test_it_commits_again_when_it_closes_and_never_what_nobody_was_given(s
 
 
 def test_a_cooperative_member_commits_what_it_gives_up_when_it_does(on_bench):
-    """Nothing is committed before a join; what was revoked is, in the new generation, before it joins once more."""
+    """Nothing is committed before a join; revoked partitions are, in the new generation, before the next join."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.follow(parts(0, 1, 2, 3))
         await bench.stable()
         for partition in parts(2, 3):
@@ -223,16 +223,16 @@ def test_a_cooperative_member_commits_what_it_gives_up_when_it_does(on_bench):
         bench.broker.rebalance()
         await bench.run_for(4)
         asked = [request for _, request in bench.broker.asked if request.API in (Api.JOIN_GROUP, Api.OFFSET_COMMIT)]
-        *_, told, commit, again = asked
-        assert (told.API, again.API) == (Api.JOIN_GROUP, Api.JOIN_GROUP)
+        *_, first, commit, again = asked
+        assert (first.API, again.API) == (Api.JOIN_GROUP, Api.JOIN_GROUP)
         assert [(entry.partition, entry.offset) for entry in commit.offsets] == [(parts(3)[0], 5)]
         assert commit.generation_id == 2
 
-    on_bench(story, profile=PROFILE, properties={**SETTINGS, **COOPERATIVE})
+    on_bench(body, profile=PROFILE, properties={**SETTINGS, **COOPERATIVE})
 
 
-async def test_the_poll_limit_is_told_and_the_application_goes_on(sim):
-    """MAX_POLL_EXCEEDED comes among the records: no exception, and the next poll joins again."""
+async def test_the_poll_limit_is_reported_and_the_application_continues(sim):
+    """MAX_POLL_EXCEEDED is reported among the records: no exception, and the next poll joins again."""
     sim.topic("orders", 2)
     limits = {"max.poll.interval.ms": 6_000, "session.timeout.ms": 6_000}
     member = sim.member("c1", client=PROFILE, properties=limits)
@@ -247,7 +247,7 @@ async def test_the_poll_limit_is_told_and_the_application_goes_on(sim):
 
 @pytest.mark.parametrize("profile", ["java-4.x", PROFILE])
 async def test_a_rebalance_behind_its_back_does_not_prolong_the_poll_limit(sim, profile):
-    """What counts is the last poll (`rk_ts_last_poll`); Java's client joins nothing while it is away."""
+    """The last poll counts (`rk_ts_last_poll`); Java's client does not join while the application is away."""
     sim.topic("orders", 4)
     settings = {"max.poll.interval.ms": 20_000, "session.timeout.ms": 6_000}
     settings["partition.assignment.strategy"] = "cooperative-sticky"
@@ -263,7 +263,7 @@ async def test_a_rebalance_behind_its_back_does_not_prolong_the_poll_limit(sim, 
 
 
 async def test_a_pattern_that_matches_nothing_is_told_and_joined_for_later(sim):
-    """It does not join an empty subscription, as Java does; it joins when there is a topic."""
+    """librdkafka joins when there is a topic; Java joins with an empty subscription."""
     member = sim.member("c1", client=PROFILE, pattern="ord.*", properties={"metadata.max.age.ms": 5_000})
     await sim.run_for("12s")
     assert sim.find("request.sent", api="JoinGroup") == []
@@ -274,21 +274,22 @@ async def test_a_pattern_that_matches_nothing_is_told_and_joined_for_later(sim):
 
 
 def test_a_member_without_an_answer_for_a_session_takes_itself_for_expelled(on_bench):
-    """Its partitions are lost, and it joins without its member id; Java only looks for the coordinator."""
+    """Partitions are lost, and the join has no member id; Java only looks the coordinator up."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         bench.broker.reply(Api.HEARTBEAT, *[HOLD] * 9)
         await bench.run_for(20)
         assert bench.reasons(Kind.CALLBACK_BEGUN)[:2] == ["assigned", "lost"]
         assert "" in [join.member_id for join in bench.broker.all(Api.JOIN_GROUP)[2:]]
 
-    on_bench(story, profile=PROFILE, properties=SETTINGS)
+    on_bench(body, profile=PROFILE, properties=SETTINGS)
 
 
 async def test_the_session_runs_out_while_no_broker_is_reachable(sim):
-    """SESSTMOUT comes session.timeout.ms after the last answer, not when the broker is back; the partitions are called
-    back as lost at once. Real librdkafka 2.16.1: 6,002 ms, `broker -1, last error was Success`.
+    """SESSTMOUT comes session.timeout.ms after the last answer, not when the broker is back; partitions are lost then.
+
+    Real librdkafka 2.16.1: 6,002 ms, `broker -1, last error was Success`.
     """
     sim.topic("orders", 2)
     member = sim.member("c1", client=PROFILE, properties={"session.timeout.ms": 6_000, "heartbeat.interval.ms": 1_000})
@@ -307,7 +308,7 @@ async def test_the_session_runs_out_while_no_broker_is_reachable(sim):
 
 @pytest.mark.parametrize(("profile", "waits"), [("java-4.x", True), (PROFILE, False)])
 async def test_a_cooperative_member_joins_and_syncs_while_its_application_is_away(sim, profile, waits):
-    """A slow application delays a rebalance of Java's client, and only the callbacks of librdkafka."""
+    """A slow application delays the whole rebalance of Java's client, but only the callbacks of librdkafka."""
     sim.topic("orders", 4)
     settings = {"partition.assignment.strategy": "cooperative-sticky"}
     first = sim.member("c1", client=profile, properties=settings)
@@ -323,38 +324,38 @@ async def test_a_cooperative_member_joins_and_syncs_while_its_application_is_awa
 
 
 def test_a_heartbeat_that_may_pass_is_sent_again_twice_until_one_is_answered(on_bench):
-    """Beside those in their turn, which are a second apart; after an answer that is well there are two again."""
+    """Two repetitions are sent besides the regular heartbeats, a second apart; a success allows two more."""
     refused = [ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 6
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         bench.broker.reply(Api.HEARTBEAT, *refused, ErrorCode.NONE, *refused)
         await bench.run_for(15)
         gaps = [later - sooner for sooner, later in pairwise(bench.broker.times(Api.HEARTBEAT))]
         assert len([gap for gap in gaps if gap < 600 * MS]) == 4
 
-    on_bench(story, profile=PROFILE, properties=SETTINGS)
+    on_bench(body, profile=PROFILE, properties=SETTINGS)
 
 
 @pytest.mark.parametrize("level", [NORMAL, FULL], ids=["normal", "full"])
 def test_a_heartbeat_that_is_sent_again_is_traced_where_heartbeats_are(on_bench, level):
-    """The one beside those in their turn, too: all of them or none."""
+    """The trace lists the repeated heartbeats, too: all of them or none."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         bench.broker.reply(Api.HEARTBEAT, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         await bench.run_for(5)
-        told = [event.t_us for event in bench.told(Kind.REQUEST_SENT) if event.api == "Heartbeat"]
+        sent = [event.t_us for event in bench.emitted(Kind.REQUEST_SENT) if event.api == "Heartbeat"]
         arrived = [at - LATENCY_US for at in bench.broker.times(Api.HEARTBEAT)]
-        assert told == (arrived if level is FULL else [])
+        assert sent == (arrived if level is FULL else [])
 
-    on_bench(story, profile=PROFILE, properties=SETTINGS, level=level)
+    on_bench(body, profile=PROFILE, properties=SETTINGS, level=level)
 
 
 def test_a_commit_that_may_pass_is_sent_again_twice(on_bench):
-    """After backoffs; a third failure is the application's affair."""
+    """Repetitions follow after backoffs; a third failure is reported."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         bench.broker.reply(Api.OFFSET_COMMIT, *[ErrorCode.COORDINATOR_LOAD_IN_PROGRESS] * 3)
         bench.data.append(parts(0)[0], 1)
@@ -362,15 +363,15 @@ def test_a_commit_that_may_pass_is_sent_again_twice(on_bench):
         tries = bench.broker.times(Api.OFFSET_COMMIT)
         assert len(tries) == 3
         assert all(later - sooner >= 80 * MS for sooner, later in pairwise(tries))
-        assert len(bench.told(Kind.COMMIT_FAILED)) == 1
+        assert len(bench.emitted(Kind.COMMIT_FAILED)) == 1
 
-    on_bench(story, profile=PROFILE, properties={**AUTO, "auto.commit.interval.ms": 1_000})
+    on_bench(body, profile=PROFILE, properties={**AUTO, "auto.commit.interval.ms": 1_000})
 
 
 def test_it_commits_what_was_given_out_before_it_joins_again(on_bench):
-    """An eager member that gives everything up in a sound group commits it, long before the interval is over."""
+    """An eager member commits partitions that it revokes in a sound group, long before the interval ends."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         bench.data.append(parts(0)[0], 3)
         await bench.run_for(1)
@@ -380,13 +381,13 @@ def test_it_commits_what_was_given_out_before_it_joins_again(on_bench):
         assert {entry.partition.partition: entry.offset for entry in commit.offsets} == {0: 3}
         assert bench.broker.times(Api.OFFSET_COMMIT)[0] < bench.broker.times(Api.JOIN_GROUP)[-1]
 
-    on_bench(story, profile=PROFILE, properties={**AUTO, "auto.commit.interval.ms": 3_600_000})
+    on_bench(body, profile=PROFILE, properties={**AUTO, "auto.commit.interval.ms": 3_600_000})
 
 
 def test_where_a_kept_partition_began_is_known_after_a_rebalance(on_bench):
-    """Nothing was given out of it, so it is not committed: not before the next rebalance, and not at the end."""
+    """A partition without delivered records is not committed, neither before a rebalance nor at the end."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.follow(parts(0))
         bench.broker.committed[parts(0)[0]] = 5
         await bench.stable()
@@ -398,25 +399,25 @@ def test_where_a_kept_partition_began_is_known_after_a_rebalance(on_bench):
         assert bench.broker.all(Api.OFFSET_COMMIT) == []
 
     cooperative = {"partition.assignment.strategy": "cooperative-sticky"}
-    on_bench(story, profile=PROFILE, properties={**AUTO, **cooperative})
+    on_bench(body, profile=PROFILE, properties={**AUTO, **cooperative})
 
 
 @pytest.mark.parametrize(("profile", "quotas"), [("java-4.x", True), (PROFILE, False)])
 def test_its_sticky_assignor_has_no_quotas(on_bench, profile, quotas):
-    """Equal subscriptions are balanced as unequal ones are; Java has had another way for these since Kafka 2.6."""
+    """Equal subscriptions are balanced like unequal ones; Java treats them differently since 2.6."""
     assignor = CooperativeStickyAssignor()
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         assert assignor.has_quotas is quotas
 
-    on_bench(story, profile=profile, assignors=lambda settings: [assignor])
+    on_bench(body, profile=profile, assignors=lambda settings: [assignor])
 
 
 def test_one_heartbeat_is_in_flight_at_a_time(on_bench):
-    """While one has no answer the next ones are left out; Java's client sends them all the same."""
+    """No heartbeat is sent while one is unanswered; Java sends the next one anyway."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         bench.broker.reply(Api.HEARTBEAT, HOLD)
         await bench.run_for(1.5)
@@ -424,24 +425,24 @@ def test_one_heartbeat_is_in_flight_at_a_time(on_bench):
         await bench.run_for(3)
         assert len(bench.broker.times(Api.HEARTBEAT)) == before
 
-    on_bench(story, profile=PROFILE, properties=SETTINGS)
+    on_bench(body, profile=PROFILE, properties=SETTINGS)
 
 
 def test_a_coordinator_that_refuses_committed_offsets_is_doubted(on_bench):
-    """The application is told, and somebody is asked who coordinates."""
+    """The error is reported, and a broker is asked for the coordinator."""
 
-    async def story(bench):
+    async def body(bench):
         bench.broker.reply(Api.OFFSET_FETCH, ErrorCode.NOT_COORDINATOR)
         bench.consumer.start()
         await bench.run_for(5)
         assert len(bench.broker.times(Api.FIND_COORDINATOR)) == 2
         assert len(bench.broker.times(Api.OFFSET_FETCH)) == 1
 
-    on_bench(story, profile=PROFILE, behaviour=POLLS_ON)
+    on_bench(body, profile=PROFILE, behaviour=POLLS_ON)
 
 
 async def test_one_that_was_fenced_by_a_commit_commits_nothing_when_it_closes(sim):
-    """Though its generation is sound as far as it knows, it does nothing any more."""
+    """A fenced client does nothing on close, though its generation is valid as far as it knows."""
     sim.topic("orders", 1, rate=10)
     sim.inject(AnswerError(Match(api=Api.OFFSET_COMMIT), ErrorCode.FENCED_INSTANCE_ID))
     settings = {**AUTO, "group.instance.id": "i"}

@@ -1,4 +1,4 @@
-"""Client profiles: data, complete, and true to the request versions of their age."""
+"""Client profiles: complete data, with the request versions of their age."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NAMES = sorted(PROFILES)
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_profile_speaks_versions_that_exist(name):
-    """Every profile names a version of each API it sends, and the baseline broker could agree on one with it."""
+    """Every profile has a version of each API it sends that the baseline broker supports."""
     versions = PROFILES[name].versions
     assert set(versions) - {Api.OFFSET_FOR_LEADER_EPOCH} == {*GROUP_APIS, *DATA_APIS}
     assert all(client_version(api, versions[api], BASELINE) == versions[api] for api in GROUP_APIS if versions[api] > 1)
@@ -39,7 +39,7 @@ def test_a_profile_speaks_versions_that_exist(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_profile_fetches_in_versions_that_exist(name):
-    """What a profile fetches with was understood by some broker of its age."""
+    """Some broker of its age supports the profile's Fetch version."""
     versions = PROFILES[name].versions
     releases = ("0.9.0", "0.11.0", "2.8", "3.7", BASELINE)
     for api in (*DATA_APIS, Api.OFFSET_FOR_LEADER_EPOCH):
@@ -50,7 +50,7 @@ def test_a_profile_fetches_in_versions_that_exist(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_profile_sends_what_its_join_can_carry(name):
-    """JoinGroup v0 has no rebalance timeout: exactly such profiles send none."""
+    """Exactly the profiles with JoinGroup v0 send no rebalance timeout."""
     profile = PROFILES[name]
     unsent = profile.rebalance_timeout is RebalanceTimeout.UNSENT
     assert unsent == (profile.versions[Api.JOIN_GROUP] == 0)
@@ -58,7 +58,7 @@ def test_a_profile_sends_what_its_join_can_carry(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_value_of_a_profile_is_of_the_type_that_its_field_names(name):
-    """Rows of the table are made of mappings, which the type checker does not look into."""
+    """Rows of the table have only known fields, which the type checker cannot see in mappings."""
     profile = PROFILES[name]
     rows = [getattr(profile, field.name) for field in fields(ClientProfile) if str(field.type).endswith("Row")]
     assert len(rows) > 10
@@ -69,7 +69,7 @@ def test_every_value_of_a_profile_is_of_the_type_that_its_field_names(name):
 
 
 def test_a_profile_with_other_values_keeps_the_rest():
-    """`but` changes one field of a row, and refuses a name that no field has."""
+    """`but` changes one field of a row, and refuses an unknown name."""
     java = PROFILES["java"]
     stays = java.but(leaving={"on_close": False})
     assert stays == evolve(java, leaving=evolve(java.leaving, on_close=False))
@@ -81,7 +81,7 @@ def test_a_profile_with_other_values_keeps_the_rest():
 
 @pytest.mark.parametrize("name", NAMES)
 def test_only_profiles_with_a_thread_enforce_the_poll_limit(name):
-    """max.poll.interval.ms needs somebody who looks while the application works (KIP-62)."""
+    """Only a library with a background thread has a max.poll.interval.ms (KIP-62)."""
     profile = PROFILES[name]
     assert not profile.poll_limit.enforced or profile.pace.heartbeats_in_background
 
@@ -106,26 +106,26 @@ def test_only_profiles_with_a_thread_enforce_the_poll_limit(name):
     ],
 )
 def test_reactions_are_javas_unless_a_profile_says_otherwise(name, api, error, reaction):
-    """A profile overrides single rows of the tables; the rest is the Java consumer's."""
+    """A profile overrides single rows of the tables; the others are the Java consumer's."""
     assert PROFILES[name].reaction(api, error) is reaction
 
 
 def test_every_api_with_a_table_has_a_row_for_the_rest():
-    """No error is without a reaction."""
+    """Every error has a reaction."""
     assert set(JAVA) == set(OTHERWISE)
 
 
 def test_aliases_stand_for_an_age():
-    """`java` is the 3.x client, and each family's bare name is one of its profiles."""
+    """`java` is the 3.x client, and each family's plain name is one of its profiles."""
     assert PROFILES["java"].name == "java-3.9"
     assert PROFILES["java-2.x"].name == "java-2.8"
     assert PROFILES["librdkafka"].name == "librdkafka-2.x"
 
 
 def test_librdkafka_says_no_generation_and_no_user_data_with_an_eager_assignor(on_bench):
-    """Its subscription under range is the same in every round, so that joining again alone moves nothing."""
+    """Its subscription under range is equal in every round, so a rejoin alone moves nothing."""
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         bench.broker.rebalance()
         await bench.run_for(5)
@@ -133,21 +133,21 @@ def test_librdkafka_says_no_generation_and_no_user_data_with_an_eager_assignor(o
         assert (last.generation, last.user_data, last.owned) == (None, b"", ())
         assert first == last
 
-    on_bench(story, profile="librdkafka")
+    on_bench(body, profile="librdkafka")
 
 
 def test_a_profile_of_the_same_name_agrees_on_versions_of_its_own(on_bench, monkeypatch):
-    """What one library and the brokers have agreed on is kept, and is not what its namesake talks in."""
+    """Negotiated versions are shared by profile, not by name."""
     spoken = []
 
-    async def story(bench):
+    async def body(bench):
         await bench.stable()
         spoken.append(bench.broker.last(Api.JOIN_GROUP).version)
 
-    on_bench(story)
+    on_bench(body)
     older = {**PROFILES["java"].versions, Api.JOIN_GROUP: 5}
     monkeypatch.setitem(PROFILES, "java", evolve(PROFILES["java"], versions=older))
-    on_bench(story)
+    on_bench(body)
     monkeypatch.undo()
-    on_bench(story)
+    on_bench(body)
     assert spoken == [PROFILES["java"].versions[Api.JOIN_GROUP], 5, PROFILES["java"].versions[Api.JOIN_GROUP]]

@@ -1,4 +1,4 @@
-"""Consumers of 0.8 on a cluster with a ZooKeeper beside it."""
+"""Consumers of 0.8 on a cluster with ZooKeeper."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ SECOND = 1_000_000
 
 
 class Bench:
-    """Topic `t` with six partitions that gets records; consumers of group g are made by `consumer`."""
+    """Topic `t` with six partitions and records; `consumer` makes consumers of group g."""
 
     def __init__(self, loop: Any, partitions: int = 6, rate: int = 60) -> None:
         self.loop = loop
@@ -35,7 +35,7 @@ class Bench:
         self.cluster.watch(lambda image: write_topics(self.zookeeper, self.cluster.brokers[0].metadata))
 
     def consumer(self, host: str, properties: Mapping[str, object] | None = None, **behaviour: Any) -> Any:
-        """A consumer that subscribes to `t` and has been started; behaviour as in scenarios."""
+        """Start a consumer that subscribes to `t`; its behaviour as in scenarios."""
         settings, _ = client_settings(ZOOKEEPER_0_8, {"group.id": "g", **(properties or {})})
         drawn = {name: parse_distribution(value) if type(value) is str else value for name, value in behaviour.items()}
         cluster = self.cluster
@@ -47,29 +47,29 @@ class Bench:
         return made
 
     async def until(self, seconds: float) -> None:
-        """Let time pass until so many seconds after the start."""
+        """Run until so many seconds after the start."""
         await self.loop.sleep(int(seconds * SECOND) - self.loop.now_us)
 
     def kinds(self, kind: str, host: str | None = None) -> list[Any]:
-        """The events of a kind, of one host or of all."""
+        """Return the events of a kind, of one host or of all."""
         return [e for e in self.events if e.kind.value == kind and host in (None, e.host)]
 
     def data(self, path: str) -> str | None:
-        """What stands in a znode; None where there is none."""
+        """Return the data of a node; None without it."""
         node = self.zookeeper.tree.find(path)
         return None if node is None else node.data
 
 
 @pytest.fixture
 def on_bench() -> Callable[..., Any]:
-    """Run an async story with a bench in virtual time; returns the bench."""
+    """Run an async test body with a bench in virtual time; return the bench."""
 
-    def run(story: Callable[[Bench], Awaitable[None]], *, seed: int = 0, **options: Any) -> Bench:
+    def run(body: Callable[[Bench], Awaitable[None]], *, seed: int = 0, **options: Any) -> Bench:
         benches: list[Bench] = []
 
         async def main(loop: Any) -> None:
             benches.append(Bench(loop, **options))
-            await story(benches[0])
+            await body(benches[0])
 
         run_virtual(main, seed=seed, trace=Trace())
         return benches[0]

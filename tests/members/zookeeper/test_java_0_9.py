@@ -25,7 +25,7 @@ groups:
 
 @pytest.fixture
 def run() -> Callable[..., Run]:
-    """Run the file with a client and a processing time of `a`'s records."""
+    """Run the scenario with a client and a processing time of `a`'s records."""
 
     def ran(client: str = "java-0.9", slow: str = "1ms", broker: str = "0.9.0") -> Run:
         text = (FILE % {"client": client, "slow": slow}).replace('"0.9.0"', f'"{broker}"')
@@ -35,12 +35,12 @@ def run() -> Callable[..., Run]:
 
 
 def of(run: Run, kind: str, **columns: Any) -> list[Any]:
-    """Events of a kind whose columns are these."""
+    """Return events of a kind with these values."""
     return [e for e in run.events if e.kind.value == kind and all(getattr(e, k) == v for k, v in columns.items())]
 
 
 def test_a_first_join_is_answered_with_a_member_id_at_once(run: Callable[..., Run]) -> None:
-    """No MEMBER_ID_REQUIRED, no initial delay: the first member is a group of one within milliseconds."""
+    """Without MEMBER_ID_REQUIRED and initial delay the first member is stable within milliseconds."""
     ran = run()
     assert not of(ran, "member.pending")
     assert not of(ran, "response.sent", error="MEMBER_ID_REQUIRED")
@@ -49,7 +49,7 @@ def test_a_first_join_is_answered_with_a_member_id_at_once(run: Callable[..., Ru
 
 
 def test_join_carries_no_rebalance_timeout(run: Callable[..., Run]) -> None:
-    """JoinGroup v0: the broker takes the session timeout for it."""
+    """With JoinGroup v0 the broker takes the session timeout as the rebalance timeout."""
     ran = run()
     sent = of(ran, "request.sent", api="JoinGroup")
     assert {e.payload["version"] for e in sent} == {0}
@@ -57,12 +57,12 @@ def test_join_carries_no_rebalance_timeout(run: Callable[..., Run]) -> None:
 
 
 def test_a_slow_handler_loses_its_session(run: Callable[..., Run]) -> None:
-    """Heartbeats go out from poll only: a batch that takes longer than the session costs the membership."""
+    """Heartbeats are sent from poll only: a batch longer than the session costs the membership."""
     removed = of(run(slow="8s"), "member.removed", reason="session-expired")
     assert removed
     assert not of(run("java-0.11", slow="8s", broker="0.11"), "member.removed", reason="session-expired")
 
 
 def test_there_is_no_poll_limit(run: Callable[..., Run]) -> None:
-    """max.poll.interval.ms came with KIP-62: nobody leaves for being slow."""
+    """Before KIP-62 there is no max.poll.interval.ms: no slow member leaves."""
     assert not of(run(slow="8s"), "poll.expired")

@@ -12,7 +12,7 @@ from groupsim.members.zookeeper.settings import ZookeeperSettings
 
 
 def settings(**properties: Any) -> tuple[ZookeeperSettings, list[tuple[str, str, str]]]:
-    """Settings and notes; dots are written as underscores."""
+    """Return settings and notes; underscores stand for dots."""
     given = {name.replace("_", "."): value for name, value in properties.items()}
     found, notes = client_settings(ZOOKEEPER_0_8, {"group.id": "g", **given})
     assert isinstance(found, ZookeeperSettings)
@@ -20,7 +20,7 @@ def settings(**properties: Any) -> tuple[ZookeeperSettings, list[tuple[str, str,
 
 
 def test_the_defaults_are_those_of_0_8() -> None:
-    """Session 6 s, four tries, two seconds between, commits every minute, range, from the end."""
+    """Session 6 s, four attempts two seconds apart, commits every minute, range, from the end."""
     found, notes = settings()
     assert (found.zookeeper_session_timeout_ms, found.rebalance_max_retries, found.rebalance_backoff_ms) == (
         6_000,
@@ -38,14 +38,14 @@ def test_the_backoff_follows_the_sync_time() -> None:
 
 
 def test_smallest_and_largest_are_earliest_and_latest() -> None:
-    """The reset policy had other names; today's are refused."""
+    """The reset policies have 0.8's names; later ones are refused."""
     assert settings(auto_offset_reset="smallest")[0].auto_offset_reset == "earliest"
     with pytest.raises(SettingError, match="smallest"):
         settings(auto_offset_reset="earliest")
 
 
 def test_keys_of_later_consumers_are_warned_of() -> None:
-    """A key that came later says so, a misspelt one names the nearest, one without effect is noted."""
+    """A later key, a misspelt one and one without effect each get their own note."""
     _, notes = settings(session_timeout_ms=6_000, zookeeper_session_timeout="6s", zookeeper_connect="zk:2181")
     assert [(level, key) for level, key, _ in notes] == [
         ("warning", "session.timeout.ms"),
@@ -57,16 +57,16 @@ def test_keys_of_later_consumers_are_warned_of() -> None:
 
 
 def test_what_changed_is_named_by_0_8s_names() -> None:
-    """The trace of a start says what differs from the defaults."""
+    """The trace of a start has the settings that differ from the defaults."""
     assert dict(settings(auto_commit_enable="false")[0].changed) == {"group.id": "g", "auto.commit.enable": False}
 
 
 def test_a_group_is_needed() -> None:
-    """No group, no consumer."""
+    """A consumer without a group is refused."""
     with pytest.raises(SettingError, match=r"group\.id"):
         client_settings(ZOOKEEPER_0_8, {})
 
 
 def test_only_0_8_needs_zookeeper() -> None:
-    """Among all clients there is one."""
+    """Exactly one client uses ZooKeeper."""
     assert [name for name, profile in CLIENTS.items() if uses_zookeeper(profile)] == ["zookeeper-0.8"]
