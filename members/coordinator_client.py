@@ -85,7 +85,7 @@ class CoordinatorClient:
         """Mark the coordinator unknown after an answer, a disconnect or the session timeout; requests in flight fail.
 
         `later`: the application's thread waits for its backoff before the look-up. The connection is closed only then
-        (`ConsumerNetworkClient.disconnectAsync`), so reconnect.backoff.ms does not make the coordinator unavailable.
+        (`ConsumerNetworkClient.disconnectAsync`), so reconnect.backoff.ms starts then, and delays the next connection.
         """
         link = self.link
         if link is None:
