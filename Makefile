@@ -107,11 +107,11 @@ conformance-walk: $(VENV)/.dev  ## random walks on a real Kafka broker and on th
 
 interop: $(VENV)/.dev  ## real clients in front of groupsim serve; GROUPSIM_INTEROP_PEER=kafka: of a real broker
 	@peer=$${GROUPSIM_INTEROP_PEER:-groupsim}; rm -rf .build/interop/$$peer; \
-	$(BIN)/python -m pytest -q -n $(JOBS) -m interop tests/interop; status=$$?; \
+	$(BIN)/python -m pytest -q -n $(JOBS) -m interop tests/interop tests/assignors/server; status=$$?; \
 	$(BIN)/python tools/interop_table.py --peer $$peer && exit $$status
 
 interop-short: $(VENV)/.dev  ## of these, what CI runs at every commit
-	@$(BIN)/python -m pytest -q -n $(JOBS) -m interop_short tests/interop tests/twins
+	@$(BIN)/python -m pytest -q -n $(JOBS) -m interop_short tests/interop tests/twins tests/assignors/server
 
 peer-suites: $(VENV)/.dev  ## group tests of franz-go, sarama, librdkafka and others (PEER_SUITES="sarama --write")
 	@$(BIN)/python -m tests.peer_suites $(PEER_SUITES)

@@ -5,6 +5,7 @@ Where to read:
     base                                   the interface, steps, errors and orders that all of them share
     registry                               from a name to an assignor
     range, range_racks, roundrobin         Kafka's simple ones; `sticky/` has the other two
+    server                                 the assignors of the coordinator, for groups of the consumer protocol
     rack_first                             an example of a custom one
     validate, error_location               running one for a group; the place of an error in a user's code
     partition_slices                       the result type of range and roundrobin

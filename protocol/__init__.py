@@ -28,5 +28,6 @@ follow from `String.hashCode` and the iteration order of `HashMap`. `javahash` i
     record_fields      the fields of Kafka's messages as bytes, classic and flexible
     patterns           regular expressions in RE2/J's dialect, matched by google-re2
     javahash           Java's hashes and iteration orders
+    topic_ids          the hash, the order and the maps of topic ids
     scalahash          the order of Scala's maps, which brokers up to 3.9 used
 """

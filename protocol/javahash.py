@@ -19,7 +19,7 @@ section 1; classic-protocol reference, sections 2.2 and 3.1.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, MutableMapping, ValuesView
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, MutableMapping, ValuesView
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -129,6 +129,8 @@ class JavaHashMap(MutableMapping[K, V]):
     """
 
     __slots__ = ("_capacity", "_chains", "_order", "_spreads", "_values")
+    #: The hash of a key, folded; a map with keys of another type replaces it (`topic_ids.TopicIdMap`).
+    _spread_of: Callable[[Any], int] = staticmethod(_spread)
 
     def __init__(
         self, entries: Mapping[K, V] | Iterable[tuple[K, V]] = (), *, capacity: int = _INITIAL_CAPACITY
@@ -193,7 +195,7 @@ class JavaHashMap(MutableMapping[K, V]):
         return twin
 
     def _make_room(self, key: K) -> None:
-        spread = self._spreads[key] = _spread(key)
+        spread = self._spreads[key] = self._spread_of(key)
         self._order = None
         if self._chains:
             bucket = spread & (self._capacity - 1)
@@ -238,5 +240,9 @@ def java_set_order(keys: Iterable[K]) -> list[K]:
 
 def java_copied_order(keys: Collection[K]) -> list[K]:
     """The keys in the order in which `new HashSet<>(keys)` yields them: its table has room for all from the start."""
-    room = max(_INITIAL_CAPACITY, 1 << (4 * len(keys) // 3).bit_length())
-    return list(JavaHashMap(((key, None) for key in keys), capacity=room))
+    return list(JavaHashMap(((key, None) for key in keys), capacity=first_capacity(len(keys))))
+
+
+def first_capacity(size: int) -> int:
+    """Return the number of buckets of a `HashSet` that is made as a copy of so many keys."""
+    return max(_INITIAL_CAPACITY, 1 << (4 * size // 3).bit_length())

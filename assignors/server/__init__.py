@@ -1,0 +1,13 @@
+"""The assignors of the group coordinator, for groups of the consumer protocol (KIP-848): `uniform` and `range`.
+
+The broker computes the target of every member; no member is a leader. An assignor here gets topic ids, the members'
+subscriptions, and the present target.
+
+Where to read:
+
+    interface        begin here: what an assignor gets and returns
+    range            contiguous ranges, computed from scratch
+    uniform          the choice between the next two
+    homogeneous      every member subscribes to the same topics
+    heterogeneous    members subscribe to different topics; `balancer` chooses the members that give and get partitions
+"""

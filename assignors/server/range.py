@@ -1,0 +1,55 @@
+"""`range` of the group coordinator: each topic cut into contiguous ranges, computed from scratch at every target.
+
+Static members come first, by instance id, then dynamic ones by member id. Of n partitions over m subscribers of a
+topic the first n mod m get one more. The present target does not matter: a join may move most partitions.
+
+Source: `org.apache.kafka.coordinator.group.assignor.RangeAssignor`; consumer-protocol reference, 1.11.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from groupsim.assignors.server.interface import (
+    ServerAssignor,
+    ServerGroup,
+    ServerMember,
+    Target,
+    Topics,
+    partition_count,
+)
+from groupsim.protocol.javahash import java_string_key
+
+
+class ServerRange(ServerAssignor):
+    """Kafka's `range` for groups of the consumer protocol."""
+
+    name = "range"
+
+    def assign(self, group: ServerGroup, topics: Topics) -> Mapping[str, Target]:
+        """Cut every topic among its subscribers."""
+        members = sorted(group.members, key=_order)
+        subscribers: dict[str, int] = {}
+        for member in members:
+            for topic in member.topics:
+                subscribers[topic] = subscribers.get(topic, 0) + 1
+        counts = {topic: partition_count(topics, topic) for topic in subscribers}
+        following = dict.fromkeys(subscribers, 0)  # the number of subscribers that have their range
+        targets: dict[str, Target] = {}
+        for member in members:
+            target = {}
+            for topic in member.topics:
+                at = following[topic]
+                following[topic] = at + 1
+                least, extra = divmod(counts[topic], subscribers[topic])
+                begin = at * least + min(at, extra)
+                end = begin + least + (at < extra)
+                if begin < end:
+                    target[topic] = tuple(range(begin, end))
+            targets[member.member_id] = target
+        return targets
+
+
+def _order(member: ServerMember) -> tuple[bool, bytes]:
+    named = member.instance_id
+    return named is None, java_string_key(member.member_id if named is None else named)
