@@ -78,7 +78,7 @@ class ActiveFaults:
             trace.cause = before
         self._number += 1
         now = stage.loop.now_us
-        for_us = getattr(requested.deed, "for_", None)
+        for_us = getattr(requested.action, "for_", None)
         until = now + for_us if for_us is not None else None
         fault = LiveFault(f"f{self._number}", dict(data), stage.begun, now, until)
         self._faults[fault.id] = fault

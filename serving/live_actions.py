@@ -12,7 +12,7 @@ from attrs import frozen
 
 from groupsim.cluster.network import faults as net
 from groupsim.scenarios.language.keys import key
-from groupsim.scenarios.language.registry import Deed, deeds
+from groupsim.scenarios.language.registry import StepAction, step_actions
 from groupsim.scenarios.language.targets import Broker, TheGroup
 from groupsim.scenarios.steps.faults import OnMessages
 
@@ -39,7 +39,7 @@ class HoldResponse(OnMessages):
 
 
 @frozen(kw_only=True)
-class FreezeBroker(Deed):
+class FreezeBroker(StepAction):
     """Stop a whole broker, as SIGSTOP does, until `thaw-broker`. The fault of this name does it for a duration."""
 
     NAME = "freeze-broker"
@@ -55,7 +55,7 @@ class FreezeBroker(Deed):
 
 
 @frozen(kw_only=True)
-class ThawBroker(Deed):
+class ThawBroker(StepAction):
     """Let a frozen broker continue."""
 
     NAME = "thaw-broker"
@@ -70,7 +70,7 @@ class ThawBroker(Deed):
 
 
 @frozen(kw_only=True)
-class ForceRebalance(Deed):
+class ForceRebalance(StepAction):
     """Open a rebalance in the coordinator, like a JoinGroup with changed metadata; heartbeats are answered with it.
 
     Kafka has no such request; an operator gets the effect by `enforceRebalance()` in one of the applications.
@@ -91,7 +91,7 @@ class ForceRebalance(Deed):
 
 
 @frozen(kw_only=True)
-class ForgetGroup(Deed):
+class ForgetGroup(StepAction):
     """Let the coordinator lose a group: members, generation and committed offsets, as if its records had been lost.
 
     Tombstones are written to `__consumer_offsets`. Parked requests are answered NOT_COORDINATOR, old member ids
@@ -116,14 +116,14 @@ def _live(stage: Stage) -> LiveStage:
     return stage
 
 
-def live_actions() -> dict[str, type[Deed]]:
+def live_actions() -> dict[str, type[StepAction]]:
     """Return every available action: those of scenario files, and the live ones."""
-    own: tuple[type[Deed], ...] = (FreezeBroker, ThawBroker, ForceRebalance, ForgetGroup)
-    theirs = {name: cls for name, cls in deeds().items() if not cls.FAULT}
+    own: tuple[type[StepAction], ...] = (FreezeBroker, ThawBroker, ForceRebalance, ForgetGroup)
+    theirs = {name: cls for name, cls in step_actions().items() if not cls.FAULT}
     return {**theirs, **{cls.NAME: cls for cls in own}}
 
 
-def live_faults() -> dict[str, type[Deed]]:
+def live_faults() -> dict[str, type[StepAction]]:
     """Return every available fault: those of scenario files, and the live ones."""
-    theirs = {name: cls for name, cls in deeds().items() if cls.FAULT}
+    theirs = {name: cls for name, cls in step_actions().items() if cls.FAULT}
     return {**theirs, HoldResponse.NAME: HoldResponse}

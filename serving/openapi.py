@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any
 
 from groupsim.scenarios.language.keys import sentence
-from groupsim.scenarios.language.registry import Deed
+from groupsim.scenarios.language.registry import StepAction
 from groupsim.scenarios.loading.schema import SchemaMaker
 from groupsim.scenarios.steps.faults import OnLinks, OnMessages
 from groupsim.serving.live_actions import live_actions, live_faults
@@ -73,7 +73,7 @@ def _one_of(head: str, steps: Data) -> Data:
     }
 
 
-def _step(head: str, name: str, cls: type[Deed], maker: SchemaMaker) -> Data:
+def _step(head: str, name: str, cls: type[StepAction], maker: SchemaMaker) -> Data:
     """Return one action or fault: its own keys, and the filter of its targets."""
     own = maker.mapping(cls)
     properties, needed = dict(own["properties"]), list(own.get("required", []))

@@ -21,13 +21,13 @@ from groupsim.eventloop.interface import EventLoop
 from groupsim.eventloop.trace.events import Kind
 from groupsim.scenarios.language.model import Scenario, Step, TopicSpec
 from groupsim.scenarios.language.problems import suggest
-from groupsim.scenarios.language.registry import Deed
+from groupsim.scenarios.language.registry import StepAction
 from groupsim.scenarios.language.targets import NUMBERED, ROLE, Broker
 from groupsim.scenarios.language.values import Brokers, Rate
 from groupsim.scenarios.plans.clusters import replicated_config
 from groupsim.scenarios.runtime.stage import Stage
 from groupsim.scenarios.runtime.topic_steps import OnTopics
-from groupsim.scenarios.steps.describe_step import deed_data, deed_words
+from groupsim.scenarios.steps.describe_step import action_payload, describe_action
 from groupsim.scenarios.validation.references import Known
 
 _FIRST_BLOCK_MS: Final = 50
@@ -112,13 +112,13 @@ class LiveStage(Stage):
     def _due(self, step: Step) -> None:
         """Run a step of the timeline; one that fails is reported, and the cluster goes on."""
         try:
-            self.carry_out(step.deed)
+            self.carry_out(step.action)
         except (ValueError, LookupError, RuntimeError) as error:
-            if step.deed.FAULT:  # a refused action is reported by itself
-                reason = f"step `{deed_words(step.deed)}` was not carried out: {error}"
+            if step.action.FAULT:  # a refused action is reported by itself
+                reason = f"step `{describe_action(step.action)}` was not carried out: {error}"
                 self.loop.trace.emit(Kind.WARNING, host="scenario", reason=reason)
 
-    def carry_out(self, deed: Deed) -> list[FaultHandle]:
+    def carry_out(self, action: StepAction) -> list[FaultHandle]:
         """Run a step now. Returns the faults of the network that it began.
 
         Raises ValueError, LookupError or RuntimeError when the present state does not allow it.
@@ -127,15 +127,17 @@ class LiveStage(Stage):
         self.begun = []
         trace.cause = 0
         try:
-            if not deed.FAULT:
-                group = getattr(deed, "group", None)
-                seq = trace.emit(Kind.ACTION, group=group, reason=deed_words(deed), payload=deed_data(deed))
+            if not action.FAULT:
+                group = getattr(action, "group", None)
+                seq = trace.emit(
+                    Kind.ACTION, group=group, reason=describe_action(action), payload=action_payload(action)
+                )
                 trace.begin(seq)
-            deed.perform(self)
+            action.perform(self)
             return self.begun
         except (ValueError, LookupError, RuntimeError) as error:
-            if not deed.FAULT:
-                trace.emit(Kind.ACTION_REFUSED, reason=str(error), payload={"action": deed_words(deed)})
+            if not action.FAULT:
+                trace.emit(Kind.ACTION_REFUSED, reason=str(error), payload={"action": describe_action(action)})
             raise
         finally:
             trace.cause = before

@@ -21,7 +21,7 @@ from groupsim.scenarios.language.keys import fields_of, key
 from groupsim.scenarios.language.mistakes import Collector, Several, Wrong, paths_of, problems_of
 from groupsim.scenarios.language.plain_data import Decimalish
 from groupsim.scenarios.language.problems import suggest
-from groupsim.scenarios.language.registry import Deed
+from groupsim.scenarios.language.registry import StepAction
 from groupsim.scenarios.language.structure import structure
 from groupsim.scenarios.language.targets import Broker, Processes
 from groupsim.scenarios.language.values import API_NAMES, ApiName, Positive, quote
@@ -55,7 +55,7 @@ class Aim:
 class RequestedFault:
     """A requested fault: its class, and the filter of its targets."""
 
-    deed: Deed
+    action: StepAction
     aim: Aim
 
 
@@ -70,12 +70,12 @@ def parse(body: bytes) -> dict[str, Any]:
     return data
 
 
-def read_action(data: Mapping[str, Any], stage: LiveStage) -> Deed:
+def read_action(data: Mapping[str, Any], stage: LiveStage) -> StepAction:
     """Return the action of a body. Raises Problem (422) with each wrong key and the nearest known one."""
     cls = _named(data, "do", live_actions(), live_faults(), "/faults")
-    deed: Deed = _checked(data, lambda: structure(_own(data, "do"), cls))
-    _names(data, deed, stage, named=())
-    return deed
+    action: StepAction = _checked(data, lambda: structure(_own(data, "do"), cls))
+    _names(data, action, stage, named=())
+    return action
 
 
 def read_fault(data: Mapping[str, Any], stage: LiveStage) -> RequestedFault:
@@ -89,15 +89,15 @@ def read_fault(data: Mapping[str, Any], stage: LiveStage) -> RequestedFault:
             remedy = suggest(name, [*fields_of(cls), *fields_of(Aim)], "keys here")
             collector.add(Wrong(f"unknown key `{name}`", remedy, below=(name,), at_key=True))
             del own[name]
-        deed = collector.attempt((), structure, own, cls)
+        action = collector.attempt((), structure, own, cls)
         aim = collector.attempt((), structure, aimed, Aim)
         collector.done()
-        return RequestedFault(deed, aim)
+        return RequestedFault(action, aim)
 
     requested: RequestedFault = _checked(data, both)
-    deed = requested.deed
-    named = (deed.to.member,) if isinstance(deed, OnMessages) else tuple(getattr(deed, "member", None) or ())
-    _names(data, deed, stage, named=named)
+    action = requested.action
+    named = (action.to.member,) if isinstance(action, OnMessages) else tuple(getattr(action, "member", None) or ())
+    _names(data, action, stage, named=named)
     return requested
 
 
@@ -105,7 +105,7 @@ def _own(data: Mapping[str, Any], head: str) -> dict[str, Any]:
     return {name: value for name, value in data.items() if name != head}
 
 
-def _parted(data: dict[str, Any], cls: type[Deed]) -> tuple[dict[str, Any], dict[str, Any]]:
+def _parted(data: dict[str, Any], cls: type[StepAction]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return a fault's own keys, and those of the filter; `to` and `member` may be left to the latter."""
     if not issubclass(cls, OnMessages | OnLinks):
         return data, {}
@@ -120,14 +120,14 @@ def _parted(data: dict[str, Any], cls: type[Deed]) -> tuple[dict[str, Any], dict
     return own, aimed
 
 
-def _strange(own: Mapping[str, Any], cls: type[Deed]) -> list[str]:
+def _strange(own: Mapping[str, Any], cls: type[StepAction]) -> list[str]:
     """Return keys that a fault with a filter does not have: the nearest one may be one of the filter's."""
     return [name for name in own if name not in fields_of(cls)] if issubclass(cls, OnMessages | OnLinks) else []
 
 
 def _named(
-    data: Mapping[str, Any], head: str, known: Mapping[str, type[Deed]], others: Mapping[str, Any], there: str
-) -> type[Deed]:
+    data: Mapping[str, Any], head: str, known: Mapping[str, type[StepAction]], others: Mapping[str, Any], there: str
+) -> type[StepAction]:
     """Return the class that a body names."""
     name = data.get(head)
     for timing in ("at", "every"):
@@ -147,13 +147,13 @@ def _named(
     raise _at(data, Wrong(f"{quote(name)} is not known", suggest(str(name), known), below=(head,)))
 
 
-def _names(data: Mapping[str, Any], deed: Deed, stage: LiveStage, named: tuple[str, ...]) -> None:
+def _names(data: Mapping[str, Any], action: StepAction, stage: LiveStage, named: tuple[str, ...]) -> None:
     """Raise Problem for names in a step that nothing has; a group need not exist yet."""
     known = stage.known(named=named)
-    group = getattr(deed, "group", None)
+    group = getattr(action, "group", None)
     if isinstance(group, str):
         known = evolve(known, groups=(*known.groups, group))
-    wrong = [(path, mistake) for path, mistake in wrong_in(deed, known) if not _is_role_of(mistake)]
+    wrong = [(path, mistake) for path, mistake in wrong_in(action, known) if not _is_role_of(mistake)]
     if wrong:
         raise _problem(data, Several(wrong))  # type: ignore[arg-type]
 
@@ -188,18 +188,18 @@ def begin(requested: RequestedFault, stage: LiveStage) -> None:
 
     Raises ValueError or LookupError when its target is unknown now.
     """
-    deed, aim = requested.deed, requested.aim
-    if isinstance(deed, OnMessages):
-        stage.inject(deed.of(_messages(deed, aim, stage)))
-    elif isinstance(deed, OnLinks):
-        for fault in deed.on(_links(deed, aim, stage)):
+    action, aim = requested.action, requested.aim
+    if isinstance(action, OnMessages):
+        stage.inject(action.of(_messages(action, aim, stage)))
+    elif isinstance(action, OnLinks):
+        for fault in action.on(_links(action, aim, stage)):
             stage.inject(fault)
     else:
-        stage.carry_out(deed)
+        stage.carry_out(action)
 
 
-def _messages(deed: OnMessages, aim: Aim, stage: LiveStage) -> net.Match:
-    target = deed.to
+def _messages(action: OnMessages, aim: Aim, stage: LiveStage) -> net.Match:
+    target = action.to
     given = isinstance(aim.api, str) or target.text != "next Heartbeat of all"
     whom = stage.member_with_role(target.member)
     host = None if whom is not None or target.member in ("all", "*") else target.member
@@ -218,10 +218,10 @@ def _messages(deed: OnMessages, aim: Aim, stage: LiveStage) -> net.Match:
     )
 
 
-def _links(deed: OnLinks, aim: Aim, stage: LiveStage) -> list[net.Match]:
-    peer = None if deed.broker is None else stage.broker_host(deed.broker)
-    purpose = deed.connection or CLIENTS
-    targets = Processes((aim.client_id,)) if aim.client_id is not None else deed.member
+def _links(action: OnLinks, aim: Aim, stage: LiveStage) -> list[net.Match]:
+    peer = None if action.broker is None else stage.broker_host(action.broker)
+    purpose = action.connection or CLIENTS
+    targets = Processes((aim.client_id,)) if aim.client_id is not None else action.member
     hosts: dict[str, None] = {}
     for target in targets:
         hosts.update(dict.fromkeys(_hosts(target, stage, by_client_id=aim.client_id is not None)))

@@ -15,7 +15,7 @@ from kept_page import replaced
 from groupsim.coordinator.base.defects import BROKER_DEFECTS, BrokerDefect
 from groupsim.coordinator.base.versions import HISTORY
 from groupsim.members.profiles.defects import CLIENT_DEFECTS, version_of
-from groupsim.scenarios.language.releases import RELEASES, Standing
+from groupsim.scenarios.language.releases import RELEASES, Coverage
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "defects.md"
 ASKED = TARGET.parent.parent / "tests" / "conformance" / "data" / "old" / "defects.json"
@@ -86,8 +86,8 @@ def _releases() -> Iterator[str]:
     yield from ("### Releases of clients", "", "| releases from | run as | |", "| --- | --- | --- |")
     for library, rows in RELEASES.items():
         for row in rows:
-            how = {Standing.COVERED: "", Standing.ALIKE: "not compared: ", Standing.DIFFERS: "refused: "}[row.how]
-            profile = "–" if row.how is Standing.DIFFERS else f"`{row.profile}`"
+            how = {Coverage.COVERED: "", Coverage.ALIKE: "not compared: ", Coverage.DIFFERS: "refused: "}[row.how]
+            profile = "–" if row.how is Coverage.DIFFERS else f"`{row.profile}`"
             yield f"| {library} {row.first} | {profile} | {how}{row.why} |"
 
 

@@ -1,10 +1,10 @@
-"""From what people have to a scenario: `groupsim init` drafts one from manifests and settings.
+"""Draft a scenario from manifests and settings, for `groupsim init`.
 
     draft = draft_of([File("deployment.yaml", text, is_yaml=True)])
     print(draft.text)
 
-`reading.py` reads files, one module for each kind of source; `plan.py` matches what they say; `writing.py` writes the
-scenario, with the place of each value and a question for each guess (`guesses.py`). What comes out is valid.
+`reading.py` reads files, with one module for each kind of source; `plan.py` matches the facts; `writing.py` writes the
+scenario, with the place of each value and a question for each guess (`guesses.py`). The draft is a valid scenario.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _ROUNDS = 10
 
 @frozen
 class DraftedScenario:
-    """A drafted scenario: its text, what it is read as, what was matched, and its questions."""
+    """A drafted scenario: its text, the scenario it parses to, the plan, and its questions."""
 
     text: str
     scenario: Scenario
@@ -37,9 +37,9 @@ class DraftedScenario:
 
 
 def draft_of(files: Sequence[File], only: Sequence[str] = (), profile: str | None = None) -> DraftedScenario:
-    """A valid scenario of what the files say; `only` names workloads, `profile` one of the application's.
+    """Draft a valid scenario from files; `only` names workloads, `profile` one of the application's.
 
-    Raises ScenarioError, with file, document, line and remedy, for what cannot be read or holds nothing of use.
+    Raises ScenarioError, with file, document, line and remedy, for a file that cannot be read or has no relevant fact.
     """
     plan = plan_of(read(files), only, profile)
     text = text_of(plan, [file.name for file in files])
@@ -54,7 +54,7 @@ def draft_of(files: Sequence[File], only: Sequence[str] = (), profile: str | Non
 
 
 def _without(text: str, problems: Sequence[Problem]) -> str:
-    """The draft with each line that the loader refuses as a question: a value can be right elsewhere, and not here."""
+    """Turn each line that the loader refuses into a question; its value may be valid only elsewhere."""
     lines = text.splitlines()
     for problem in problems:
         if problem.severity != ERROR or not problem.place.line:

@@ -1,8 +1,8 @@
-"""The consumer in an application's settings: its group, its topics, Kafka's settings, and Spring's listener.
+"""Read the consumer of an application's settings: its group, its topics, Kafka's settings, and Spring's listener.
 
 Settings are read under Kafka's names by the linter's `spellings`: Spring Boot, other frameworks' prefixes, variables of
-containers. What frameworks have beside Kafka's settings, and how applications usually call a topic or a group, are the
-tables below.
+containers. The tables below have the frameworks' own settings, and the usual names of variables for a
+topic or a group.
 
 Source: Spring Boot, KafkaProperties; Spring for Apache Kafka, ContainerProperties; Spring Cloud Stream, binding
 properties; SmallRye, Kafka connector.
@@ -20,18 +20,18 @@ from groupsim.scenarios.language.properties import is_secret
 from groupsim.scenarios.lint.spellings import kafka_name, respelt
 
 GROUP = "group.id"
-#: What applications call a group, beside what reads as Kafka's group.id.
+#: Usual names of a setting with the group, beside Kafka's group.id.
 _GROUPS = re.compile(
     r"(?:KAFKA_|APP_)?(?:CONSUMER_GROUP|GROUP|CONSUMER_GROUP_NAME|CONSUMERGROUP)"
     r"|spring\.cloud\.stream\.bindings\.[^.]+\.group|spring\.cloud\.stream\.default\.group"
 )
-#: What applications call a topic that they read.
+#: Usual names of a setting with a topic to read.
 _TOPICS = re.compile(
     r"(?:.*[._-])?topics?(?:[._-](?:names?|in|input|source|consumer))?|.*\btopics\.[\w-]+"
     r"|spring\.cloud\.stream\.bindings\.(?:input|[^.]+-in-\d+)\.destination",
     re.IGNORECASE,
 )
-#: Words in a name that say that a topic is written to, or is not the application's.
+#: Parts of a setting's name that mark a topic as written, or as the framework's own.
 _WRITTEN = re.compile(
     r"producer|template|output|[._-]out(?:going)?(?:[._-]|$)|target|sink|dlq|dlt|dead|error|reply|result|admin|streams"
     r"|offsets?|config[._-]storage|status[._-]storage",
@@ -46,24 +46,24 @@ _STREAMS = ("APPLICATION_ID", "application.id", "spring.kafka.streams.applicatio
 
 @frozen
 class Consumer:
-    """A consumer as its settings have it."""
+    """A consumer as its settings describe it."""
 
     name: str = ""
     spring: bool = False
     group: Fact[str] | None = None
     topics: tuple[Fact[str], ...] = ()
-    #: By Kafka's names; values as the client is given them.
+    #: Kafka's names → values as passed to the client.
     settings: Mapping[str, Fact[str]] = field(factory=dict)
-    #: `spring.kafka.listener.*` by the last part, in kebab case.
+    #: `spring.kafka.listener.*`: the last part in kebab case → value.
     listener: Mapping[str, Fact[str]] = field(factory=dict)
-    #: A Kafka Streams application, which is no consumer of this kind.
+    #: The application id of Kafka Streams, whose consumers are not drafted.
     streams: Fact[str] | None = None
 
 
 def consumer_of(facts: Iterable[Fact[str]], env: Mapping[str, Fact[str]]) -> Consumer:
-    """The consumer that settings describe; placeholders are replaced from `env`, then by their defaults."""
+    """Return the consumer that settings describe; placeholders are replaced from `env`, then by their defaults."""
     written = list(facts)
-    known = {**{fact.name: fact for fact in written}, **env}  # Spring fills in a file's own settings, too
+    known = {**{fact.name: fact for fact in written}, **env}  # Spring also fills in a file's own settings
     filled = [Fact(_filled(fact.value, known), fact.place, fact.name) for fact in written]
     by_kafka = {
         key: Fact(value, fact.place, fact.name)
@@ -83,7 +83,7 @@ def consumer_of(facts: Iterable[Fact[str]], env: Mapping[str, Fact[str]]) -> Con
 
 
 def over(upper: Consumer, lower: Consumer) -> Consumer:
-    """Two sources of one application's settings: those of `upper` count where both say something."""
+    """Merge two sources of one application's settings; `upper` takes precedence."""
     return Consumer(
         name=upper.name or lower.name,
         spring=upper.spring or lower.spring,
@@ -96,17 +96,17 @@ def over(upper: Consumer, lower: Consumer) -> Consumer:
 
 
 def mentions_kafka(facts: Iterable[Fact[str]]) -> bool:
-    """Whether settings name Kafka at all, or one of its settings."""
+    """Return whether settings name Kafka, or one of its settings."""
     return any("kafka" in fact.name.lower() or kafka_name(fact.name) is not None for fact in facts)
 
 
 def is_placeholder(text: str) -> bool:
-    """Whether a part of the value is filled in by what no file shows."""
+    """Return whether a part of the value comes from outside the files."""
     return any(mark in text for mark in ("${", "$(", "{{", "@{")) or text == ""
 
 
 def kebab(name: str) -> str:
-    """`SPRING_KAFKA_LISTENER_ACK_MODE` and `spring.kafka.listener.ackMode` as Spring Boot binds them."""
+    """Return a name as Spring Boot binds it: `SPRING_KAFKA_LISTENER_ACK_MODE`, `spring.kafka.listener.ackMode`."""
     if name.isupper():
         return name.lower().replace("_", ".")
     apart = re.sub(r"(?<=[a-z0-9])([A-Z])", r"-\1", name)
@@ -114,7 +114,7 @@ def kebab(name: str) -> str:
 
 
 def _filled(text: str, env: Mapping[str, Fact[str]]) -> str:
-    """Placeholders whose variable is known, replaced; those with a default keep it for `respelt`."""
+    """Replace placeholders with a known variable or a default; others stay."""
 
     def of(match: re.Match[str]) -> str:
         name = match[1]

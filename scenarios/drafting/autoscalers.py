@@ -1,7 +1,7 @@
-"""Autoscalers: Kubernetes' HorizontalPodAutoscaler and KEDA's ScaledObject.
+"""Read autoscalers: Kubernetes' HorizontalPodAutoscaler and KEDA's ScaledObject.
 
-A scenario follows the lag of a group or the CPU of its pods; other metrics are named in a comment. A trigger `kafka`
-of KEDA says which group reads which topic, too.
+A scenario follows the lag of a group or the CPU of its pods; a comment names other metrics. A trigger `kafka`
+of KEDA also names a group and its topic.
 
 Source: Kubernetes API reference, HorizontalPodAutoscaler v1 and v2; KEDA, ScaledObject spec and scaler "Apache Kafka".
 """
@@ -27,9 +27,9 @@ _TIMES = {None: 1, "k": 1_000, "M": 1_000_000}
 
 
 def read_autoscalers(node: Node) -> Iterator[AutoscalerFacts]:
-    """The autoscalers that one manifest declares: one for each trigger `kafka` of a ScaledObject.
+    """Yield the autoscalers that one manifest declares: one for each trigger `kafka` of a ScaledObject.
 
-    Raises ScenarioError for numbers that are none.
+    Raises ScenarioError for invalid numbers.
     """
     if node.data["kind"] == "HorizontalPodAutoscaler":
         yield _hpa(node)
@@ -68,7 +68,7 @@ def _hpa(node: Node) -> AutoscalerFacts:
 
 
 def _utilization(metric: Node) -> Fact[int] | None:
-    """A percentage of what the containers request; v2beta1 has it beside the name."""
+    """Return a percentage of the containers' request; v2beta1 has it beside the name."""
     for source in ("resource", "containerResource"):
         found = metric.number_at(source, "target", "averageUtilization", least=1)
         found = found or metric.number_at(source, "targetAverageUtilization", least=1)
@@ -78,7 +78,7 @@ def _utilization(metric: Node) -> Fact[int] | None:
 
 
 def _lag_of(metric: Node) -> Fact[int] | None:
-    """The target of a metric whose name says that it is a lag."""
+    """Return the target of a metric whose name contains `lag`."""
     name = metric.text("metric", "name") or metric.text("metricName")
     value = metric.text("target", "averageValue") or metric.text("targetAverageValue") or metric.text("target", "value")
     if name is None or value is None or _LAG.search(name.value) is None:
@@ -138,9 +138,9 @@ def _of_kafka(trigger: Node, metadata: Node, base: AutoscalerFacts) -> Autoscale
 
 
 def _target(node: Node) -> str:
-    """The name of what it scales; KEDA 1 called it deploymentName."""
+    """Return the name of the scaled workload; KEDA 1 has it under deploymentName."""
     for key in ("name", "deploymentName"):
         found = node.text("spec", "scaleTargetRef", key)
         if found is not None:
             return found.value
-    raise node.problem("has no `spec.scaleTargetRef.name`", "name the Deployment or StatefulSet that it scales")
+    raise node.problem("has no `spec.scaleTargetRef.name`", "write the name of the Deployment or StatefulSet")

@@ -1,4 +1,4 @@
-"""Topics and brokers: Strimzi's KafkaTopic, Kafka and KafkaNodePool, and StatefulSets that run brokers.
+"""Read topics and brokers: Strimzi's KafkaTopic, Kafka and KafkaNodePool, and StatefulSets that run brokers.
 
 Source: Strimzi, API reference (KafkaTopicSpec, KafkaSpec, KafkaNodePoolSpec); Kafka's container images, which read
 `KAFKA_…` variables as settings of the broker.
@@ -12,7 +12,7 @@ from typing import Any
 from groupsim.scenarios.drafting.facts import BrokerFacts, Fact, Node, Topic, Workload
 
 KINDS = ("KafkaTopic", "Kafka", "KafkaNodePool")
-#: A container with one of these runs a broker, and not a client.
+#: A container with one of these variables runs a broker.
 BROKERS_ONLY = (
     "KAFKA_ADVERTISED_LISTENERS",
     "KAFKA_BROKER_ID",
@@ -27,10 +27,10 @@ _PREFIXES = ("KAFKA_CFG_", "KAFKA_")
 
 
 def read_topic(node: Node) -> Topic:
-    """A KafkaTopic. Raises ScenarioError for numbers that are none."""
+    """Read a KafkaTopic. Raises ScenarioError for invalid numbers."""
     name = node.text("spec", "topicName") or node.text("metadata", "name")
     if name is None:
-        raise node.problem("has no `metadata.name`", "name the topic")
+        raise node.problem("has no `metadata.name`", "write the name of the topic")
     return Topic(
         name=name.value,
         place=node.place,
@@ -41,7 +41,7 @@ def read_topic(node: Node) -> Topic:
 
 
 def read_brokers(node: Node) -> BrokerFacts:
-    """A Kafka resource. Raises ScenarioError for numbers that are none."""
+    """Read a Kafka resource. Raises ScenarioError for invalid numbers."""
     name = node.text("metadata", "name")
     return BrokerFacts(
         name=name.value if name is not None else "",
@@ -54,7 +54,7 @@ def read_brokers(node: Node) -> BrokerFacts:
 
 
 def read_pool(node: Node) -> BrokerFacts | None:
-    """A KafkaNodePool with brokers in it; None for one of controllers. Raises as `read_brokers` does."""
+    """Read a KafkaNodePool of brokers; None for one of controllers. Raises as `read_brokers` does."""
     roles = node.at("spec", "roles")
     if roles is not None and isinstance(roles.data, list) and "broker" not in roles.data:
         return None
@@ -63,7 +63,7 @@ def read_pool(node: Node) -> BrokerFacts | None:
 
 
 def config_at(node: Node, *path: str) -> dict[str, Fact[Any]]:
-    """A mapping of settings by Kafka's names; their values as they are written."""
+    """Return a mapping of settings by Kafka's names, with the values as written."""
     config = node.at(*path)
     if config is None or not isinstance(config.data, dict):
         return {}
@@ -72,12 +72,12 @@ def config_at(node: Node, *path: str) -> dict[str, Fact[Any]]:
 
 
 def runs_brokers(workload: Workload) -> bool:
-    """Whether the pods of a workload are brokers."""
+    """Return whether the pods of a workload are brokers."""
     return any(name in workload.env for name in BROKERS_ONLY)
 
 
 def brokers_of(workload: Workload, known: Iterable[str]) -> BrokerFacts:
-    """The brokers that a workload runs; of its variables those that are settings in `known`."""
+    """Return the brokers that a workload runs, with the variables that are settings in `known`."""
     by_variable = {name.replace(".", "_").upper(): name for name in known}
     config = {}
     for variable, fact in workload.env.items():

@@ -1,6 +1,6 @@
-"""What files say of an application, its topics and its brokers: values with the place where each is written.
+"""Facts of an application, its topics and its brokers: values, each with the place where it is written.
 
-The readers (`workloads.py`, `autoscalers.py`, `clusters.py`, `applications.py`) make these, `plan.py` matches them.
+The readers (`workloads.py`, `autoscalers.py`, `clusters.py`, `applications.py`) return them; `plan.py` matches them.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from groupsim.scenarios.lint.spellings import Line
 
 T = TypeVar("T")
 POD_NAME = "{name}"
-"""What stands for the name of the pod, in a scenario's patterns."""
+"""The placeholder for the name of the pod in a scenario's patterns."""
 
 
 @frozen
 class Fact(Generic[T]):
-    """A value, where it is written, and the key under which it stands there."""
+    """A value, the place where it is written, and its key."""
 
     value: T
     place: Place
@@ -31,35 +31,35 @@ class Fact(Generic[T]):
 
     @property
     def source(self) -> str:
-        """The place in a few words, for a comment: `deployment.yaml:12 spec.replicas`."""
+        """The place for a comment: `deployment.yaml:12 spec.replicas`."""
         file = Path(self.place.file).name
         return f"{file}:{self.place.line} {self.name}" if self.place.line else f"{file} {self.name}"
 
 
 @frozen
 class Workload:
-    """A Deployment or StatefulSet: how many pods, how they are replaced, what their containers are given."""
+    """A Deployment or StatefulSet: its number of pods, its rollout, and its environment."""
 
     kind: str
     name: str
     place: Place
     replicas: Fact[int] | None = None
-    #: Keys of the step `rolling-restart`, with values as a scenario writes them.
+    #: Keys of the step `rolling-restart`, with values as in a scenario.
     rollout: Mapping[str, Fact[str]] = field(factory=dict)
-    #: From the start of the pod to the first readiness probe, and between two probes (s); None without a probe.
+    #: From the start of the pod to the first readiness probe (s), and between two probes; None without a probe.
     first_probe_s: Fact[int] | None = None
     probe_period_s: int = 10
     minimum_ready_s: Fact[int] | None = None
     env: Mapping[str, Fact[str]] = field(factory=dict)
-    #: Variables whose values lie in what no file shows (a Secret, a ConfigMap that is missing).
+    #: Variables whose values no file contains (a Secret, a ConfigMap that is missing).
     unknown: tuple[Fact[str], ...] = ()
-    #: ConfigMaps that its volumes mount.
+    #: ConfigMaps mounted as volumes.
     mounts: frozenset[str] = frozenset()
 
 
 @frozen
 class AutoscalerFacts:
-    """An HPA or a ScaledObject: its target, its bounds, and what it follows."""
+    """An HPA or a ScaledObject: its target, its bounds, and its metrics."""
 
     kind: str
     place: Place
@@ -72,7 +72,7 @@ class AutoscalerFacts:
     group: Fact[str] | None = None
     topic: Fact[str] | None = None
     reset: Fact[str] | None = None
-    #: What it follows beside lag and CPU, or what has no counterpart in a scenario.
+    #: Metrics beside lag and CPU, which have no counterpart in a scenario.
     other: tuple[Fact[str], ...] = ()
 
 
@@ -89,7 +89,7 @@ class Topic:
 
 @frozen
 class BrokerFacts:
-    """The brokers, as a Kafka resource, its node pools or a StatefulSet of brokers declare them."""
+    """The brokers, as declared by a Kafka resource, its node pools or a StatefulSet of brokers."""
 
     name: str
     place: Place
@@ -101,17 +101,17 @@ class BrokerFacts:
 
 @frozen
 class Settings:
-    """A file of an application: its documents, each a list of settings as they are spelt there."""
+    """A file of an application: its documents, each a list of settings as written."""
 
     file: str
     documents: tuple[tuple[Line, ...], ...]
-    #: The ConfigMap that it lies in, if it does.
+    #: The ConfigMap that contains it, if any.
     config_map: str = ""
 
 
 @frozen
 class Found:
-    """Everything that a set of files says."""
+    """All facts of a set of files."""
 
     workloads: tuple[Workload, ...] = ()
     autoscalers: tuple[AutoscalerFacts, ...] = ()
@@ -119,7 +119,7 @@ class Found:
     brokers: tuple[BrokerFacts, ...] = ()
     pools: tuple[BrokerFacts, ...] = ()
     settings: tuple[Settings, ...] = ()
-    #: Documents that say nothing of consumers, topics and brokers, as `Service orders (deployment.yaml:40)`.
+    #: Documents without a fact on consumers, topics and brokers: `Service orders (deployment.yaml:40)`.
     left_out: tuple[str, ...] = ()
 
 
@@ -140,7 +140,7 @@ class Node:
         return here
 
     def at(self, *names: str | int) -> Node | None:
-        """What stands below these keys; None where it does not, or is empty."""
+        """Return the node below these keys; None if it is missing or empty."""
         path = (*self.path, *names)
         if not self.document.holds(path):
             return None
@@ -148,24 +148,24 @@ class Node:
         return None if node.data is None else node
 
     def items(self, *names: str) -> Iterator[Node]:
-        """The items of the list below these keys; none where there is no list."""
+        """Yield the items of the list below these keys; none without a list."""
         node = self.at(*names)
         if node is not None and isinstance(node.data, list):
             yield from (Node(self.document, (*node.path, index), self.number) for index in range(len(node.data)))
 
     def text(self, *names: str | int) -> Fact[str] | None:
-        """The value below these keys as text. Raises ScenarioError for a mapping or a list."""
+        """Return the value below these keys as text. Raises ScenarioError for a mapping or a list."""
         node = self.at(*names)
         if node is None:
             return None
         if isinstance(node.data, dict | list):
-            raise node.problem("holds more than one value", "write one value")
+            raise node.problem("is not a single value", "write one value")
         data = node.data
         text = str(data).lower() if isinstance(data, bool) else str(getattr(data, "text", data))
         return Fact(text, node.place, node.name)
 
     def number_at(self, *names: str | int, least: int = 0) -> Fact[int] | None:
-        """The whole number below these keys. Raises ScenarioError for anything else, and for one below `least`."""
+        """Return the whole number below these keys. Raises ScenarioError for other values and those below `least`."""
         fact = self.text(*names)
         node = self.at(*names)
         if fact is None or node is None:
@@ -173,23 +173,23 @@ class Node:
         text = fact.value.strip()
         if not text.lstrip("-").isdecimal():
             remedy = "render the chart first: `helm template`, `kustomize build`" if "{" in text else "write a number"
-            raise node.problem(f"is `{text}`, and not a whole number", remedy)
+            raise node.problem(f"is `{text}`, not a whole number", remedy)
         if int(text) < least:
             raise node.problem(f"is {text}", f"write {least} or more")
         return Fact(int(text), fact.place, fact.name)
 
     @property
     def name(self) -> str:
-        """The path as a person writes it, without the numbers of list items."""
+        """The path as written, without the numbers of list items."""
         return ".".join(str(part) for part in self.path if isinstance(part, str) and part not in ("items",))
 
     @property
     def place(self) -> Place:
-        """Where the key stands."""
+        """The place of the key."""
         return self.document.at_key(self.path)
 
     def problem(self, message: str, remedy: str) -> ScenarioError:
-        """An error that names file, line and document."""
+        """Return an error with file, line and document."""
         name = f"`{self.name}`" if self.name else f"the {self.data.get('kind', 'document')}"
         text = f"document {self.number}: {name} {message}"
         return ScenarioError([Problem(self.place, text, remedy)])

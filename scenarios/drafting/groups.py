@@ -1,4 +1,4 @@
-"""The part `groups` of a drafted scenario: members, and the settings of their consumers."""
+"""Write the part `groups` of a drafted scenario: members, and the settings of their consumers."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from groupsim.scenarios.language.properties import WITHHELD, is_secret
 from groupsim.scenarios.lint.places import OLD_CONSUMER
 from groupsim.scenarios.lint.spellings import kafka_name
 
-#: Keys that a scenario has words of its own for.
+#: Settings for which a scenario has its own keys.
 _OWN = ("client.id", "group.instance.id")
-#: Settings that every consumer has, and that need no remark.
+#: Settings of every consumer, which need no comment.
 _EXPECTED = ("bootstrap.servers", "key.deserializer", "value.deserializer", "metadata.broker.list")
-#: Settings that are asked about where a Secret or another ConfigMap has them.
+#: Settings that cause a question if a Secret or a missing ConfigMap has their value.
 _ASKED = tuple(name for name, key in CONSUMER_KEYS.items() if key.effect)
-#: Values of the consumer of 0.8, and what took their place.
+#: Values of the consumer of 0.8 → today's values.
 _OLD_VALUES = {("auto.offset.reset", "smallest"): "earliest", ("auto.offset.reset", "largest"): "latest"}
 
 
 def write_groups(sheet: Sheet, groups: Sequence[Group], subscribed: Mapping[str, Sequence[str]]) -> None:
-    """All groups; `subscribed` has the topics of each."""
+    """Write all groups; `subscribed` has the topics of each."""
     sheet.open(0, "groups")
     for group in groups:
         if group.fact is None:
@@ -41,7 +41,7 @@ def write_groups(sheet: Sheet, groups: Sequence[Group], subscribed: Mapping[str,
         sheet.value(2, "subscribe", names(subscribed[group.id]), group.topics[0] if group.topics else "")
         alone = len(group.pods) == 1
         for pods in group.pods:
-            _elsewhere(sheet, pods)
+            _unknown_values(sheet, pods)
         if alone:
             _application(sheet, 2, group.pods[0].consumer, members_of(group.pods[0])[0])
         sheet.open(2, "members")
@@ -50,7 +50,7 @@ def write_groups(sheet: Sheet, groups: Sequence[Group], subscribed: Mapping[str,
 
 
 def members_of(pods: Pods) -> tuple[int, str]:
-    """How many members a workload has, and where that is written."""
+    """Return the number of members of a workload, and its source."""
     workload, concurrency = pods.workload, concurrency_of(pods.consumer)
     times = concurrency.value if concurrency is not None else 1
     if workload is None:
@@ -65,8 +65,8 @@ def members_of(pods: Pods) -> tuple[int, str]:
     return count * times, words + (f", times {concurrency.source}" if concurrency is not None else "")
 
 
-def _elsewhere(sheet: Sheet, pods: Pods) -> None:
-    """Settings whose values lie in what no file shows."""
+def _unknown_values(sheet: Sheet, pods: Pods) -> None:
+    """Ask for settings whose values no file contains."""
     for fact in pods.workload.unknown if pods.workload is not None else ():
         if fact.value.startswith("ConfigMap ") or kafka_name(fact.value) in _ASKED:
             what = f"{fact.value} ({Path(fact.place.file).name}:{fact.place.line})"
@@ -86,7 +86,7 @@ def _members(sheet: Sheet, pods: Pods, *, alone: bool) -> None:
 
 
 def _application(sheet: Sheet, depth: int, consumer: Consumer, count: int) -> None:
-    """What a group, or one member of several kinds, says of its application."""
+    """Write the settings of the application, for a group or for one of several kinds of members."""
     _client(sheet, depth, consumer)
     _identity(sheet, depth, consumer, count)
     _properties(sheet, depth, consumer)
@@ -134,16 +134,16 @@ def _identity(sheet: Sheet, depth: int, consumer: Consumer, count: int) -> None:
 
 
 def _properties(sheet: Sheet, depth: int, consumer: Consumer) -> None:
-    """The settings that have an effect; the others are named."""
-    kept, asked, silent = [], [], []
+    """Write the settings with an effect, and list the others in a comment."""
+    kept, asked, unused = [], [], []
     for name, fact in consumer.settings.items():
         key = CONSUMER_KEYS.get(name)
         if name in _OWN or name in _EXPECTED or is_secret(name) or fact.value == WITHHELD:
             continue
         if key is None:
-            silent += [fact.source] if name in OLD_CONSUMER else []
+            unused += [fact.source] if name in OLD_CONSUMER else []
         elif not (key.effect or key.pull):
-            silent.append(fact.source)
+            unused.append(fact.source)
         elif is_placeholder(fact.value):
             asked.append(f"{name} is filled in from `{fact.value}` ({fact.source}): which value?")
         else:
@@ -156,12 +156,12 @@ def _properties(sheet: Sheet, depth: int, consumer: Consumer) -> None:
         sheet.value(depth + 1, name, value, source)
     for words in asked:
         sheet.question(depth, words)
-    if silent:
-        sheet.note(depth, f"Without effect here: {', '.join(silent)}.")
+    if unused:
+        sheet.note(depth, f"Without effect here: {', '.join(unused)}.")
 
 
 def _checked(name: str, fact: Fact[str], asked: list[str]) -> list[tuple[str, str, Fact[str] | str]]:
-    """A setting as it is written, or under the value that took its place; one that Kafka refuses is asked about."""
+    """Return a setting as written, or with today's value; ask about a value that Kafka refuses."""
     value = _OLD_VALUES.get((name, fact.value), fact.value)
     try:
         parsed = parse_value(CONSUMER_KEYS[name], name, value)

@@ -1,4 +1,4 @@
-"""What the files of a deployment do not say: the question, and the value that stands in until it is answered."""
+"""The questions that the files of a deployment leave open, each with a value to run with until it is answered."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from attrs import frozen
 
 @frozen
 class Guess:
-    """A question, and a value that runs."""
+    """A question, and a valid value."""
 
     question: str
     value: str
 
 
 START_S = 20
-"""The guess of how long a pod takes from its creation to its consumer's first poll: a JVM with its image at hand."""
+"""The default time from the creation of a pod to its consumer's first poll: a JVM with its image on the node."""
 PARTITIONS = 12
 MEMBERS = 3
 BROKERS = 3

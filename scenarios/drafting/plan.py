@@ -1,8 +1,8 @@
-"""Which group has which pods, settings and topics: what the files say, matched.
+"""Match the facts of the files: the pods, settings and topics of each group.
 
-A workload is a consumer when something names its group: its environment, a file of its application, or the trigger of a
-ScaledObject. Where nothing names any group, the workloads that mention Kafka are taken, and the group is a question.
-A file of settings belongs to the workload that mounts it or has its `spring.application.name`, else to every consumer.
+A workload is a consumer if a source names its group: its environment, a file of its application, or the trigger of a
+ScaledObject. If no source names a group, the workloads that mention Kafka are consumers, and the group is a question.
+A file of settings belongs to the workload that mounts it or has its `spring.application.name`, else to every one.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from groupsim.scenarios.lint.documents import variants
 
 PROFILES_ACTIVE = "SPRING_PROFILES_ACTIVE"
 HOSTNAME = "HOSTNAME"
-"""The variable that holds the name of the pod in every container."""
+"""The variable with the name of the pod in every container."""
 
 
 @frozen
 class Pods:
-    """The members of a group that one workload runs; `workload` is None where only settings are known."""
+    """The members of a group that one workload runs; `workload` is None if only settings are known."""
 
     name: str
     consumer: Consumer
@@ -46,7 +46,7 @@ class Pods:
 
 @frozen
 class Group:
-    """A consumer group; `fact` is None where no file names it."""
+    """A consumer group; `fact` is None if no file names it."""
 
     id: str
     fact: Fact[str] | None
@@ -56,20 +56,20 @@ class Group:
 
 @frozen
 class Plan:
-    """What the scenario will hold."""
+    """The contents of the scenario."""
 
     groups: tuple[Group, ...]
     topics: tuple[Topic, ...] = ()
     brokers: BrokerFacts | None = None
-    #: What was read and is not in the scenario, and why.
+    #: Sources that were read and are not in the scenario, with the reason.
     left_out: tuple[str, ...] = ()
     profiles: tuple[str, ...] = field(default=())
 
 
 def plan_of(found: Found, only: Sequence[str] = (), profile: str | None = None) -> Plan:
-    """Match what was found; `only` names workloads, `profile` one of the application's.
+    """Match the facts; `only` names workloads, `profile` one of the application's.
 
-    Raises ScenarioError where nothing is a consumer, a topic or a cluster, and for a name that is none.
+    Raises ScenarioError without any consumer, topic or cluster, and for an unknown name.
     """
     running = [one for one in found.workloads if runs_brokers(one)]
     known = SETTINGS[BrokerProperties]
@@ -79,8 +79,8 @@ def plan_of(found: Found, only: Sequence[str] = (), profile: str | None = None) 
     profiles = _profiles(found.settings)
     if profile is not None and profile not in profiles:
         raise one_problem("--profile", f"no file has a profile `{profile}`", suggest(profile, profiles, "profiles"))
-    named = [one for one in clients if not only or one.name in only]
-    candidates = [_pods(one, found, profile, len(named)) for one in named]
+    selected = [one for one in clients if not only or one.name in only]
+    candidates = [_pods(one, found, profile, len(selected)) for one in selected]
     chosen, left_out = _chosen(candidates)
     if not candidates:
         chosen = list(_without_workloads(found, profile))
@@ -89,28 +89,28 @@ def plan_of(found: Found, only: Sequence[str] = (), profile: str | None = None) 
         raise _nothing(found, left_out)
     groups = groups or (Group("consumers", None, (Pods("consumer", Consumer()),)),)
     others = [f"{name} (nothing in it concerns consumers, topics or brokers)" for name in found.left_out]
-    missed = [f"{one.kind} {one.name} (left out by --workload)" for one in clients if one not in named]
-    return Plan(groups, found.topics, cluster, (*left_out, *missed, *others), profiles)
+    excluded = [f"{one.kind} {one.name} (left out by --workload)" for one in clients if one not in selected]
+    return Plan(groups, found.topics, cluster, (*left_out, *excluded, *others), profiles)
 
 
 def _check_names(only: Sequence[str], clients: Sequence[Workload]) -> None:
     names = [one.name for one in clients]
     for name in only:
         if name not in names:
-            raise one_problem("--workload", f"no Deployment or StatefulSet is called `{name}`", suggest(name, names))
+            raise one_problem("--workload", f"unknown Deployment or StatefulSet `{name}`", suggest(name, names))
 
 
 def _nothing(found: Found, left_out: Sequence[str]) -> Exception:
     seen = ", ".join([*left_out, *found.left_out][:5]) or "no setting of a consumer"
     remedy = "add the file that names the group: an application.yml, a consumer.properties, a ScaledObject"
-    return one_problem("the files", f"hold no consumer, topic or broker: {seen}", remedy)
+    return one_problem("the files", f"have no consumer, topic or broker: {seen}", remedy)
 
 
 # --- one workload ----------------------------------------------------------------------------------------------
 
 
 def _pods(workload: Workload, found: Found, profile: str | None, of: int) -> Pods:
-    """A workload with its settings and its autoscaler."""
+    """Return a workload with its settings and its autoscaler."""
     own = consumer_of(workload.env.values(), workload.env)
     active = workload.env.get(PROFILES_ACTIVE)
     wanted = profile if profile is not None else active.value if active is not None else ""
@@ -137,7 +137,7 @@ def _in_file(settings: Settings, wanted: str, workload: Workload | None) -> Cons
 
 
 def _belongs(settings: Settings, consumer: Consumer, workload: Workload, of: int) -> bool:
-    """Whether a file is this workload's, one of `of`."""
+    """Return whether a file belongs to this workload, one of `of`."""
     if settings.config_map:
         return settings.config_map in workload.mounts or of == 1
     return not consumer.name or of == 1 or consumer.name in workload.name or workload.name in consumer.name
@@ -148,11 +148,11 @@ def _profiles(files: Iterable[Settings]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if name))
 
 
-# --- who is a consumer -----------------------------------------------------------------------------------------
+# --- the consumers ---------------------------------------------------------------------------------------------
 
 
 def _chosen(candidates: Sequence[Pods]) -> tuple[list[Pods], list[str]]:
-    """The consumers among the workloads, and the others with the reason."""
+    """Return the consumers among the workloads, and the others with the reason."""
     streams = [one for one in candidates if one.consumer.streams is not None and one.consumer.group is None]
     clients = [one for one in candidates if one not in streams]
     with_group = [one for one in clients if one.consumer.group is not None]
@@ -169,8 +169,8 @@ def _mentions(pods: Pods) -> bool:
     return bool(pods.consumer.settings.keys() - {"client.id"}) or pods.consumer.spring or mentions_kafka(names)
 
 
-def _says_something(consumer: Consumer) -> bool:
-    """Whether anything in a file concerns a consumer."""
+def _concerns_a_consumer(consumer: Consumer) -> bool:
+    """Return whether settings concern a consumer."""
     return bool(consumer.topics) or consumer.spring or any(name in CONSUMER_KEYS for name in consumer.settings)
 
 
@@ -179,10 +179,10 @@ def _words(pods: Pods) -> str:
 
 
 def _without_workloads(found: Found, profile: str | None) -> Iterator[Pods]:
-    """Members where no file declares pods: of each file of settings, of each ScaledObject that names a group."""
+    """Yield the members without a workload: of each file of settings, of each ScaledObject that names a group."""
     files = [(one, _in_file(one, profile or "", None)) for one in found.settings]
     for settings, consumer in files:
-        if consumer.group is None and (consumer.streams is not None or not _says_something(consumer)):
+        if consumer.group is None and (consumer.streams is not None or not _concerns_a_consumer(consumer)):
             continue
         yield Pods(consumer.name or Path(settings.file).name.split(".")[0], consumer)
     if not files:
@@ -193,7 +193,7 @@ def _without_workloads(found: Found, profile: str | None) -> Iterator[Pods]:
 
 
 def _groups(chosen: Sequence[Pods], topics: Sequence[Topic]) -> Iterator[Group]:
-    """The members by group. Of two files with one group the later counts over the earlier, and they are one member."""
+    """Yield the members by group. Files with the same group are one member; the later file takes precedence."""
     by_id: dict[str, list[Pods]] = {}
     for pods in chosen:
         fact = pods.consumer.group
@@ -217,7 +217,7 @@ def _groups(chosen: Sequence[Pods], topics: Sequence[Topic]) -> Iterator[Group]:
 
 
 def _cluster(resources: Sequence[BrokerFacts], pools: Sequence[BrokerFacts]) -> BrokerFacts | None:
-    """The first cluster; the brokers of its node pools count over its own number."""
+    """Return the first cluster; the sizes of its node pools take precedence over its own."""
     if not resources and not pools:
         return None
     first = resources[0] if resources else evolve(pools[0], count=None)

@@ -1,12 +1,13 @@
-"""From the text of files to what they say: which reader reads which document.
+"""Read the text of files as facts: choose the reader of each document.
 
-Kubernetes manifests    by `kind`; what has none of the kinds below is named and left out
-ConfigMaps              variables for containers, and files of an application inside
+Kubernetes manifests    by `kind`; documents of other kinds are listed and left out
+ConfigMaps              variables of containers, and files of an application in them
 application.yml, .properties, consumer.properties    settings
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
@@ -25,21 +26,33 @@ READS = (
     "Kubernetes manifests (Deployment, StatefulSet, HorizontalPodAutoscaler, ScaledObject, KafkaTopic, Kafka), "
     "Spring Boot's application.yml and .properties, consumer.properties"
 )
-_YAML = (".yaml", ".yml", ".json")
+
 _TEMPLATE = "{{"
+#: The first line of YAML: a document marker, an item, a flow mapping, or a key with a blank or nothing behind its colon.
+_FIRST_LINE = re.compile(r"---|- |[{]|[\w./\"'-]+:(?:\s|$)")
 
 
 @frozen
 class File:
-    """The name of a file, and its text."""
+    """A file: its name, its text, and its format."""
 
     name: str
     text: str
     is_yaml: bool
 
 
+def looks_like_yaml(text: str) -> bool:
+    """Return whether text without a file name is YAML, by its first line that is neither empty nor a comment.
+
+    `key: value` is also a line of a .properties file; as YAML it is the same setting, and an error has its column.
+    """
+    lines = (line for line in text.removeprefix("\ufeff").splitlines() if line.strip() and line.lstrip()[0] not in "#!")
+    first = next(lines, "").strip()
+    return _FIRST_LINE.match(first) is not None
+
+
 def read(files: Sequence[File]) -> Found:
-    """What the files say. Raises ScenarioError, with file, document and line, for what cannot be read."""
+    """Read the facts of files. Raises ScenarioError, with file, document and line, for text that cannot be read."""
     manifests, settings = _Manifests(), []
     for file in files:
         if not file.text.strip():
@@ -78,7 +91,7 @@ def _is_manifest(document: Document) -> bool:
 
 @define
 class _Manifests:
-    """The manifests of all files, until every ConfigMap is known."""
+    """Collects the manifests of all files, because a workload may use a ConfigMap of another file."""
 
     nodes: list[Node] = field(factory=list)
 
@@ -87,12 +100,12 @@ class _Manifests:
             if _is_manifest(document):
                 self.nodes += _flattened(Node(document, (), number))
             else:
-                text = f"document {number}: no manifest: `apiVersion` and `kind` are missing"
-                remedy = "give settings of an application in a file of their own"
+                text = f"document {number}: not a manifest: `apiVersion` and `kind` are missing"
+                remedy = "move settings of an application to a file of their own"
                 raise ScenarioError([Problem(document.at_value(()), text, remedy)])
 
     def found(self, settings: list[Settings]) -> Found:
-        """All that they say, with what the ConfigMaps among them hold."""
+        """Return the facts of all manifests, with the contents of their ConfigMaps."""
         maps = {_name(node): node for node in self.nodes if node.data["kind"] == "ConfigMap"}
         variables = {name: clusters.config_at(node, "data") for name, node in maps.items()}
         of_kind: dict[str, list[Node]] = {}
@@ -121,7 +134,7 @@ def _of(kinds: Sequence[str], of_kind: dict[str, list[Node]]) -> list[Node]:
 
 
 def _flattened(node: Node) -> Iterator[Node]:
-    """A manifest, or those of a List."""
+    """Yield a manifest, or those of a List."""
     if node.data["kind"] == "List":
         for item in node.items("items"):
             if isinstance(item.data, dict) and "kind" in item.data:
@@ -143,18 +156,18 @@ _READERS: dict[str, Callable[[str, str], list[list[Line]]]] = {
 
 
 def _files_of(name: str, node: Node) -> Iterator[Settings]:
-    """The files of an application that a ConfigMap holds, where they say something of Kafka."""
+    """Yield the files of an application that a ConfigMap contains, if they concern Kafka."""
     data = node.at("data")
     for key in data.data if data is not None and isinstance(data.data, dict) else ():
         reader = _READERS.get(Path(key).suffix)
         value = data.at(key) if data is not None and reader is not None else None
         if reader is None or value is None or not isinstance(value.data, str) or not value.data.strip():
             continue
-        begin = value.document.at_value(value.path).line  # `|` stands in this line, the text below it
+        begin = value.document.at_value(value.path).line  # the line of `|`; the text begins in the next one
         try:
             documents = reader(value.data, node.document.file)
         except ScenarioError:
-            continue  # a script, a template: not settings
+            continue  # a script or a template, not settings
         shifted = tuple(tuple((line + begin, key, text) for line, key, text in lines) for lines in documents)
         if mentions_kafka(Fact(text, node.place, spelt) for lines in shifted for _, spelt, text in lines):
             yield Settings(node.document.file, shifted, name)

@@ -1,4 +1,4 @@
-"""A page of YAML with comments: keys and values line by line, questions, and where a value comes from."""
+"""A page of YAML with comments: keys and values line by line, questions, and the sources of values."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ ASK, NOTE = "# ? ", "# "
 
 @frozen
 class Question:
-    """A question of the draft, the line that it stands in, and the line of the guess that it is about, if one is."""
+    """A question of the draft, its line, and its guess, if any."""
 
     line: int
     text: str
@@ -30,42 +30,42 @@ class Question:
 
 @define
 class Sheet:
-    """The lines of a scenario under way; `depth` counts steps of two blanks."""
+    """The lines of a scenario; `depth` counts indents of two blanks."""
 
     lines: list[str] = field(factory=list)
     _asked: set[str] = field(factory=set)
 
     def value(self, depth: int, key: str, value: str, source: Fact[Any] | str = "") -> None:
-        """One key with its value, and in a comment where that comes from."""
+        """Add a key with its value, and a comment with its source."""
         words = source.source if isinstance(source, Fact) else source
         self.lines.append(f"{'  ' * depth}{key}: {value}{f'  # {words}' if words else ''}")
 
     def item(self, depth: int, key: str, value: str) -> None:
-        """The first key of a list's item."""
+        """Add the first key of a list's item."""
         self.lines.append(f"{'  ' * depth}- {key}: {value}")
 
     def open(self, depth: int, key: str, source: Fact[Any] | str = "") -> None:
-        """A key whose value follows in deeper lines."""
+        """Add a key whose value follows in deeper lines."""
         words = source.source if isinstance(source, Fact) else source
         self.lines.append(f"{'  ' * depth}{key}:{f'  # {words}' if words else ''}")
 
     def ask(self, depth: int, name: str, *of: str) -> None:
-        """A question of the table; once, however often its guess stands in."""
+        """Add a question of `GUESSES`, at its first use only."""
         words = GUESSES[name].question.format(*of)
         if words not in self._asked:
             self._asked.add(words)
             self.question(depth, words)
 
     def question(self, depth: int, words: str) -> None:
-        """A question in words of its own."""
+        """Add a question."""
         self._comment(depth, ASK, words)
 
     def note(self, depth: int, words: str) -> None:
-        """A remark."""
+        """Add a comment."""
         self._comment(depth, NOTE, words)
 
     def blank(self) -> None:
-        """An empty line."""
+        """Add an empty line."""
         self.lines.append("")
 
     def _comment(self, depth: int, mark: str, words: str) -> None:
@@ -83,7 +83,7 @@ class Sheet:
 
 
 def scalar(value: object) -> str:
-    """A value as YAML: plain where it stays the same text, in quotes where it would not."""
+    """Write a value as YAML: plain if it stays the same text, else in quotes."""
     if isinstance(value, bool):
         return str(value).lower()
     text = str(getattr(value, "text", value))
@@ -94,9 +94,9 @@ def scalar(value: object) -> str:
 
 
 def questions_of(text: str) -> tuple[Question, ...]:
-    """The questions of a draft; what follows on further lines belongs to them, then comes the guess."""
+    """Return the questions of a draft; further comment lines belong to a question, the next line is its guess."""
     found: list[Question] = []
-    here = False  # whether the line before belongs to a question
+    here = False  # whether the previous line belongs to a question
     for number, line in enumerate(text.splitlines(), 1):
         words = line.strip()
         if words.startswith(ASK):
@@ -111,5 +111,5 @@ def questions_of(text: str) -> tuple[Question, ...]:
 
 
 def names(parts: Iterable[str]) -> str:
-    """A list in YAML's flow style."""
+    """Write a list in YAML's flow style."""
     return "[" + ", ".join(scalar(part) for part in parts) + "]"

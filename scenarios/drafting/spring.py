@@ -1,4 +1,4 @@
-"""What Spring for Apache Kafka adds to a consumer: when it commits, how long it polls, how many consumers a pod has.
+"""Read Spring for Apache Kafka's settings of a consumer: its commits, its polls, and the consumers of a pod.
 
 | setting | default | here |
 | --- | --- | --- |
@@ -6,7 +6,7 @@
 | `listener.ack-mode` | BATCH: after the records of a poll, with commitSync | `commit: sync-after-batch` |
 | `listener.poll-timeout` | 5 s | `poll-timeout` |
 | `listener.idle-between-polls` | 0 | `poll-gap` |
-| `listener.concurrency` | 1 | so many members for each pod |
+| `listener.concurrency` | 1 | as many members for each pod |
 
 Source: Spring for Apache Kafka, ContainerProperties and ConcurrentMessageListenerContainer.
 """
@@ -25,7 +25,7 @@ _LATER = ("MANUAL", "MANUAL_IMMEDIATE")
 
 
 def commit_of(consumer: Consumer) -> tuple[str, str]:
-    """The scenario's `commit`, and why; two empty texts where the client's own auto-commit is on."""
+    """Return the scenario's `commit`, and the reason; two empty texts with the client's auto-commit."""
     auto = consumer.settings.get("enable.auto.commit")
     if auto is not None and auto.value.lower() == "true":
         return "", ""
@@ -42,7 +42,7 @@ def commit_of(consumer: Consumer) -> tuple[str, str]:
 
 
 def polls_of(consumer: Consumer) -> Iterator[tuple[str, str, Fact[str] | str]]:
-    """Keys of the group for `poll`: its timeout, and the time between two of them."""
+    """Yield the group's keys for `poll`: its timeout, and the time between two polls."""
     timeout = consumer.listener.get("poll-timeout")
     text = _duration(timeout) if timeout is not None else None
     yield ("poll-timeout", text, timeout) if text and timeout else ("poll-timeout", POLL_TIMEOUT, "Spring's default")
@@ -52,7 +52,7 @@ def polls_of(consumer: Consumer) -> Iterator[tuple[str, str, Fact[str] | str]]:
 
 
 def concurrency_of(consumer: Consumer) -> Fact[int] | None:
-    """How many consumers each pod runs, where the settings say it."""
+    """Return the number of consumers of each pod, if the settings have it."""
     fact = consumer.listener.get("concurrency")
     if fact is None or not fact.value.strip().isdecimal() or not int(fact.value):
         return None
@@ -60,7 +60,7 @@ def concurrency_of(consumer: Consumer) -> Fact[int] | None:
 
 
 def _duration(fact: Fact[str]) -> str | None:
-    """A duration as Spring Boot reads it, a bare number being milliseconds; None for what is none."""
+    """Read a duration as Spring Boot does, a bare number as milliseconds; None for other texts."""
     text = fact.value.strip().lower().removeprefix("pt")
     text = f"{text}ms" if text.isdecimal() else text
     try:

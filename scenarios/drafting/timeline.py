@@ -1,4 +1,4 @@
-"""The part `timeline` of a drafted scenario: a rollout of each workload, and the autoscalers."""
+"""Write the part `timeline` of a drafted scenario: a rollout of each group, and the autoscalers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from groupsim.scenarios.drafting.spring import concurrency_of
 from groupsim.scenarios.language.values import read_share
 
 BEGIN_S = 120
-"""When the rollout begins: the group is at rest by then."""
+"""When the rollout begins; the group is stable by then."""
 _REST_S = 180
 _LEAST_S, _MOST_S = 480, 7_200
 _WITH_AUTOSCALER_S = 600
@@ -25,7 +25,7 @@ STABILIZATION_S = 300
 
 @frozen
 class Ready:
-    """When a pod counts as ready after its consumer has started: from `least` to `most` seconds."""
+    """The time from a consumer's start until its pod is ready: from `least` to `most` seconds."""
 
     least: int
     most: int
@@ -38,7 +38,7 @@ class Ready:
 
 
 def write_timeline(sheet: Sheet, groups: Sequence[Group]) -> None:
-    """A rollout for each group, and what follows its load."""
+    """Write a rollout for each group, and its autoscalers."""
     sheet.open(0, "timeline")
     for group in groups:
         for pods in group.pods:
@@ -48,7 +48,7 @@ def write_timeline(sheet: Sheet, groups: Sequence[Group]) -> None:
 
 
 def run_for_s(groups: Sequence[Group]) -> int:
-    """How long the run has to be, so that every rollout ends in it and the group comes to rest."""
+    """Return a duration in which every rollout ends and the groups become stable again (s)."""
     ends = [_rollout_s(group.pods[0]) for group in groups]
     end = BEGIN_S + max(ends, default=0) + _REST_S
     scaled = any(pods.autoscaler is not None for group in groups for pods in group.pods)
@@ -57,7 +57,7 @@ def run_for_s(groups: Sequence[Group]) -> int:
 
 
 def _rollout_s(pods: Pods) -> int:
-    """An upper bound of what a rollout takes."""
+    """Return an upper bound of a rollout's duration (s)."""
     count, workload = members_of(pods)[0], pods.workload
     one = START_S + ready_of(workload).most + 30
     if workload is None or workload.rollout["kind"].value == "recreate":
@@ -78,7 +78,7 @@ def _share(fact: Fact[str] | None, count: int, round_up: bool) -> int:
 
 
 def ready_of(workload: Workload | None) -> Ready:
-    """When a pod is available: at a readiness probe after the start, and `minReadySeconds` later."""
+    """Return when a pod is available: at a readiness probe after the start, and `minReadySeconds` later."""
     if workload is None:
         return Ready(0, 0, "")
     least, most, words = 0, 0, []
@@ -115,7 +115,7 @@ def _roll(sheet: Sheet, group: Group) -> None:
 
 
 def _keys(pods: Pods) -> Iterator[tuple[str, str, Fact[str] | str]]:
-    """The keys of the step that the manifest says; absolute numbers count pods, and members are more by concurrency."""
+    """Yield the keys that the manifest sets; absolute numbers count pods, so concurrency multiplies them."""
     concurrency = concurrency_of(pods.consumer)
     times = concurrency.value if concurrency is not None else 1
     for key, fact in (pods.workload.rollout if pods.workload is not None else {}).items():

@@ -1,4 +1,4 @@
-"""Deployments and StatefulSets of Kubernetes: pods, how a rollout replaces them, and their environment.
+"""Read Deployments and StatefulSets of Kubernetes: pods, rollouts, and environments.
 
     spec.replicas                                    members of the group
     spec.strategy, spec.updateStrategy               `kind`, `max-unavailable` and `surge` of a rollout
@@ -31,12 +31,12 @@ ConfigMaps = Mapping[str, Mapping[str, Fact[str]]]
 
 
 def read_workload(node: Node, config_maps: ConfigMaps) -> Workload:
-    """One manifest. Raises ScenarioError for numbers that are none."""
+    """Read one manifest. Raises ScenarioError for invalid numbers."""
     kind = str(node.data["kind"])
     name = node.text("metadata", "name")
     template = node.at("spec", "template", "spec")
     if name is None or template is None:
-        remedy = "the manifest of a Deployment has both"
+        remedy = "write both, as in a Deployment"
         raise node.problem("has no `metadata.name` or no `spec.template.spec`", remedy)
     containers = list(template.items("containers"))
     main = containers[0] if containers else template
@@ -58,7 +58,7 @@ def read_workload(node: Node, config_maps: ConfigMaps) -> Workload:
 
 
 def _rollout(node: Node, template: Node, main: Node, kind: str) -> Iterator[tuple[str, Fact[str]]]:
-    """The keys of the step, as far as the manifest says them."""
+    """Yield the keys of the step that the manifest sets."""
     strategy = node.text("spec", "updateStrategy", "type") or node.text("spec", "strategy", "type")
     if kind == "StatefulSet":
         yield "kind", Fact("statefulset", strategy.place if strategy else node.place, f"kind: {kind}")
@@ -82,7 +82,7 @@ def _rollout(node: Node, template: Node, main: Node, kind: str) -> Iterator[tupl
 
 
 def _pre_stop(container: Node) -> Fact[str] | None:
-    """How long the preStop hook sleeps, where it does nothing else that takes time."""
+    """Return the sleep of the preStop hook, if it only sleeps."""
     seconds = container.number_at("lifecycle", "preStop", "sleep", "seconds")
     if seconds is not None:
         return Fact(f"{seconds.value}s", seconds.place, seconds.name)
@@ -116,7 +116,7 @@ def _mounts(template: Node) -> Iterator[str]:
 
 
 def _environment(containers: list[Node], config_maps: ConfigMaps) -> tuple[dict[str, Fact[str]], tuple[Fact[str], ...]]:
-    """Variables and arguments of all containers, and the variables whose values no file shows."""
+    """Return variables and arguments of all containers, and the variables whose values no file contains."""
     found: dict[str, Fact[str]] = {}
     unknown: list[Fact[str]] = []
     for container in containers:
@@ -142,7 +142,7 @@ def _of_container(container: Node, config_maps: ConfigMaps) -> Iterator[tuple[st
 
 
 def _all_of(source: Node, config_maps: ConfigMaps) -> Iterator[tuple[str, Fact[str | None]]]:
-    """The variables that `envFrom` takes from a ConfigMap; the name of one that no file shows."""
+    """Yield the variables of an `envFrom` ConfigMap, or the name of one that no file contains."""
     name = source.text("configMapRef", "name")
     prefix = source.text("prefix")
     if name is not None and name.value not in config_maps:
@@ -166,7 +166,7 @@ def _value(variable: Node, config_maps: ConfigMaps) -> Fact[str | None]:
 
 
 def _expanded(fact: Fact[str], found: Mapping[str, Fact[str]]) -> Fact[str]:
-    """`$(NAME)` replaced as the kubelet does it, one level deep; what is unknown stays."""
+    """Replace `$(NAME)` as the kubelet does, one level deep; unknown names stay."""
 
     def of(match: re.Match[str]) -> str:
         return found[match[1]].value if match[1] in found else match[0]

@@ -1,6 +1,6 @@
-"""The scenario as text: every value with the place that it comes from, every guess with its question.
+"""Write the scenario: every value with its source, every guess with its question.
 
-A line `# ? …` asks what the files do not say; the value below it is a guess, and runs.
+A line `# ? …` asks for a fact that the files lack; the value below it is a guess, with which the scenario runs.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from groupsim.scenarios.language.problems import Place
 from groupsim.scenarios.language.properties import is_secret
 
 RACKS = ("a", "b", "c")
-"""Stand-ins for the zones over which a cluster with `rack` is spread."""
+"""Names for the zones of a cluster with `rack`."""
 
 
 def text_of(plan: Plan, files: Sequence[str]) -> str:
-    """The whole scenario."""
+    """Return the text of the scenario."""
     sheet = Sheet()
     subscribed = {group.id: _read_by(group, plan) for group in plan.groups}
     _head(sheet, plan, files)
@@ -43,7 +43,7 @@ def text_of(plan: Plan, files: Sequence[str]) -> str:
 
 
 def _read_by(group: Group, plan: Plan) -> tuple[str, ...]:
-    """The topics of a group; where no file names them those that are declared, else one called after the group."""
+    """Return the topics of a group: those it names, else those declared, else one named after the group."""
     named = tuple(topic.value for topic in group.topics)
     return named or tuple(topic.name for topic in plan.topics) or (f"{_as_topic(group.id)}-input",)
 
@@ -107,7 +107,7 @@ def _topics(sheet: Sheet, plan: Plan, subscribed: Mapping[str, Sequence[str]]) -
 
 
 def _readers(topic: str, plan: Plan, subscribed: Mapping[str, Sequence[str]]) -> int:
-    """How many members read a topic."""
+    """Return the number of members that read a topic."""
     readers = (pods for group in plan.groups if topic in subscribed[group.id] for pods in group.pods)
     return sum(members_of(pods)[0] for pods in readers)
 
@@ -125,12 +125,12 @@ def _replicas(sheet: Sheet, topic: Topic | None, brokers: BrokerFacts | None) ->
 
 
 def _config(sheet: Sheet, depth: int, config: Mapping[str, Fact[Any]], known: Iterable[str]) -> None:
-    """Settings by Kafka's names; those without effect are named."""
+    """Write settings by Kafka's names, and list those without effect."""
     kept = {name: fact for name, fact in config.items() if name in known and not is_secret(name)}
     if kept:
         sheet.open(depth, "properties")
     for name, fact in kept.items():
         sheet.value(depth + 1, name, scalar(fact.value), fact)
-    silent = [fact.source for name, fact in config.items() if name not in kept and not name.startswith("KAFKA_")]
-    if silent:
-        sheet.note(depth, f"Without effect here: {', '.join(silent)}.")
+    unused = [fact.source for name, fact in config.items() if name not in kept and not name.startswith("KAFKA_")]
+    if unused:
+        sheet.note(depth, f"Without effect here: {', '.join(unused)}.")

@@ -1,7 +1,7 @@
-"""ACLs in a scenario file, in the words of `kafka-acls`: what is allowed or denied, on what, to whom, from where.
+"""Read ACLs of a scenario file, in the words of `kafka-acls`: allow or deny an operation on a resource.
 
-They hold from the beginning of the run, on brokers with an authorizer (`authorizer.class.name`). Nobody is
-authenticated here, so every client is User:ANONYMOUS; what tells clients apart is the host, which is the name of a
+They hold from the beginning of the run, on brokers with an authorizer (`authorizer.class.name`). No client is
+authenticated, so every client is User:ANONYMOUS; clients differ by the host, which is the name of a
 process.
 
 Sources: `AclCommand`, `StandardAuthorizerData`; KIP-140, KIP-290 (prefixed names).
@@ -35,17 +35,17 @@ class AclSpec:
     """One ACL, or one for each of several operations."""
 
     allow: Names | None = key("Operations that are allowed: Read, `[Read, Describe]`, All.", None)
-    deny: Names | None = key("Operations that are denied, whatever allows them.", None)
-    topic: str | None = key("The topic it is about; `*` is every one.", None)
-    group: str | None = key("The group it is about; `*` is every one.", None)
-    transactional_id: str | None = key("The transactional.id it is about; `*` is every one.", None)
-    cluster: bool = key("It is about the cluster itself.", False)
-    prefixed: bool = key("The name is what names begin with.", False)
-    principal: str = key("Whom it is for; without authentication every client is User:ANONYMOUS.", EVERY_USER)
-    host: str = key("The process it is for, by its name; `*` is every one.", WILDCARD)
+    deny: Names | None = key("Operations that are denied, even if another ACL allows them.", None)
+    topic: str | None = key("The topic; `*` is every topic.", None)
+    group: str | None = key("The group; `*` is every group.", None)
+    transactional_id: str | None = key("The transactional.id; `*` is every one.", None)
+    cluster: bool = key("Whether the resource is the cluster itself.", False)
+    prefixed: bool = key("Whether the name is a prefix of resource names.", False)
+    principal: str = key("The user it holds for; without authentication every client is User:ANONYMOUS.", EVERY_USER)
+    host: str = key("The process it holds for, by name; `*` is every one.", WILDCARD)
 
     def __str__(self) -> str:
-        """`allow Read, Describe of group billing- (prefix) to User:Bob from c-1`."""
+        """Return `allow Read, Describe of group billing- (prefix) to User:Bob from c-1`."""
         verb, words = ("deny", self.deny) if self.allow is None else ("allow", self.allow)
         about = " and ".join(f"{resource.name.lower().replace('_', '-')} {name}" for resource, name in _resources(self))
         prefix = " (prefix)" if self.prefixed else ""
@@ -55,7 +55,7 @@ class AclSpec:
 
 
 def acls_of(specs: Iterable[AclSpec]) -> frozenset[Acl]:
-    """The ACLs of a scenario that `wrong_acls` has nothing against."""
+    """Return the ACLs of a scenario, in which `wrong_acls` finds no mistake."""
     return frozenset(acl for spec in specs for acl in _acls(spec))
 
 
@@ -78,18 +78,18 @@ def _resources(spec: AclSpec) -> list[tuple[Resource, str]]:
     return [(resource, name) for resource, name in named if name is not None]
 
 
-# --- what is wrong with them ----------------------------------------------------------------------------------------
+# --- mistakes ------------------------------------------------------------------------------------------------------
 
 
 def wrong_acls(specs: Iterable[AclSpec]) -> Iterator[tuple[Path_, Wrong]]:
-    """What cannot be, with where in the list it stands."""
+    """Yield the mistakes, each with its place in the list."""
     for index, spec in enumerate(specs):
         for below, wrong in _wrong(spec):
             yield (index, *below), wrong
 
 
 def hosts_of(specs: Iterable[AclSpec]) -> Iterator[tuple[Path_, str]]:
-    """The processes that ACLs name, with where in the list."""
+    """Yield the processes that ACLs name, each with its place in the list."""
     for index, spec in enumerate(specs):
         if spec.host != WILDCARD:
             yield (index, "host"), spec.host
@@ -97,20 +97,20 @@ def hosts_of(specs: Iterable[AclSpec]) -> Iterator[tuple[Path_, str]]:
 
 def _wrong(spec: AclSpec) -> Iterator[tuple[Path_, Wrong]]:
     if (spec.allow is None) == (spec.deny is None):
-        yield (), Wrong("an ACL allows or denies", "write `allow: Read` or `deny: Read`, and another ACL for the other")
+        yield (), Wrong("an ACL allows or denies", "write either `allow: Read` or `deny: Read`")
     resources = _resources(spec)
     if len(resources) != 1:
-        message = f"an ACL is about one resource, this one is about {len(resources) or 'none'}"
+        message = f"an ACL has one resource, this one has {len(resources) or 'none'}"
         yield (), Wrong(message, "write one of `topic`, `group`, `transactional-id` and `cluster: true`")
         return
     yield from _wrong_operations(spec, resources[0][0])
     if spec.cluster and spec.prefixed:
-        yield ("prefixed",), Wrong("the cluster has no name that could begin like this", "leave it out")
+        yield ("prefixed",), Wrong("the cluster has no name, so no prefix", "remove `prefixed`")
     elif any(not name for _, name in resources):
-        yield (), Wrong("an ACL needs the name of its resource", f"write a name, or `{WILDCARD}` for every one")
+        yield (), Wrong("an ACL needs the name of its resource", f"write a name, or `{WILDCARD}` for every resource")
     kind, colon, user = spec.principal.partition(":")
     if not (kind and colon and user):
-        yield ("principal",), Wrong(f"`{spec.principal}` is no principal", "such as User:ANONYMOUS, or User:*")
+        yield ("principal",), Wrong(f"`{spec.principal}` is not a principal", "write User:ANONYMOUS or User:*")
 
 
 def _wrong_operations(spec: AclSpec, resource: Resource) -> Iterator[tuple[Path_, Wrong]]:
@@ -120,10 +120,10 @@ def _wrong_operations(spec: AclSpec, resource: Resource) -> Iterator[tuple[Path_
         for word in words or ():
             operation = _BY_LETTERS.get(word.casefold())
             if operation is None:
-                yield (where,), Wrong(f"there is no operation `{word}`", suggest(word, names, "operations"))
+                yield (where,), Wrong(f"unknown operation `{word}`", suggest(word, names, "operations"))
             elif operation not in can:
                 what = resource.name.lower().replace("_", "-")
-                yield (where,), Wrong(f"`{word}` cannot be done with a {what}", f"choose of {', '.join(names)}")
+                yield (where,), Wrong(f"a {what} has no operation `{word}`", f"operations: {', '.join(names)}")
 
 
 _OF_TRANSACTIONAL_IDS: Final = (Operation.DESCRIBE, Operation.WRITE, Operation.TWO_PHASE_COMMIT)

@@ -1,6 +1,6 @@
-"""Values that only records and their producers have: sizes, skew, and settings of topics and producers.
+"""Read the values of records and producers: sizes, skew, and settings of topics, brokers and producers.
 
-Each is a type of its own beside its row in `VALUE_TYPES`, as everything a file can hold (`values.py`).
+Each is a type with a row in `VALUE_TYPES`, like every value of a file (`values.py`).
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from groupsim.members.producer.load import Sizes
 from groupsim.scenarios.language.values import VALUE_TYPES, Properties, ValueType, quote, read_properties
 
 RecordSize = NewType("RecordSize", Sizes)
-"""Bytes of a record's value: one size, or every size between two."""
+"""Bytes of a record's value: one size, or a range of sizes."""
 Skew = NewType("Skew", str)
 """Zipf's exponent, as decimal text."""
 TopicProperties = NewType("TopicProperties", Mapping[str, object])
@@ -27,7 +27,7 @@ BrokerProperties = NewType("BrokerProperties", Mapping[str, object])
 ProducerProperties = NewType("ProducerProperties", Mapping[str, object])
 """Settings of a producer by Kafka's own names."""
 
-#: The settings that have an effect, by the type of what they are settings of.
+#: The settings that have an effect, by the type of the settings.
 SETTINGS: Mapping[object, tuple[str, ...]] = {
     BrokerProperties: tuple(name for name in KNOWN if name not in ("broker.version", "broker.defects")),
     TopicProperties: (*TOPIC_SETTINGS, *sorted(WITHOUT_EFFECT)),
@@ -40,7 +40,7 @@ _STEEPEST = 10
 
 
 def read_record_size(found: object) -> RecordSize:
-    """`100` or `uniform(100, 300)`, in bytes. Raises ValueError naming the remedy."""
+    """Read `100` or `uniform(100, 300)`, in bytes. Raises ValueError with the remedy."""
     between = _UNIFORM.fullmatch(found) if isinstance(found, str) else None
     if between is not None:
         least, most = int(between[1]), int(between[2])
@@ -49,12 +49,12 @@ def read_record_size(found: object) -> RecordSize:
     else:
         raise ValueError(f"expected bytes such as 100 or uniform(100, 300), found {quote(found)}")
     if not 0 <= least <= most <= LARGEST_RECORD:
-        raise ValueError(f"{quote(found)} is no size of a record; write 0 to {LARGEST_RECORD:,} bytes, the less first")
+        raise ValueError(f"{quote(found)} is not a record size; write 0 to {LARGEST_RECORD:,} bytes, the smaller first")
     return RecordSize(Sizes(least, most))
 
 
 def read_skew(found: object) -> Skew:
-    """Zipf's exponent, such as 1.1. Raises ValueError naming the remedy."""
+    """Read Zipf's exponent, such as 1.1. Raises ValueError with the remedy."""
     try:
         number = Decimal(str(getattr(found, "text", found))) if not isinstance(found, bool) else Decimal(-1)
     except InvalidOperation:

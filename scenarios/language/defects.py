@@ -1,4 +1,4 @@
-"""Defects by name, as scenario files write them: `defects: [KAFKA-9752]` on brokers, groups and members."""
+"""Read defects by name, as scenario files write them: `defects: [KAFKA-9752]` on brokers, groups and members."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ ClientDefects = NewType("ClientDefects", tuple[str, ...])
 
 
 def read_broker_defects(found: object) -> BrokerDefects:
-    """Names of defects of brokers; ValueError, with the remedy, for any other name."""
-    instead = "clients: write it on a group or member"
-    return BrokerDefects(_read(found, "broker", BROKER_DEFECTS, CLIENT_DEFECTS, instead))
+    """Read names of broker defects. Raises ValueError with the remedy for any other name."""
+    remedy = "write it on a group or member"
+    return BrokerDefects(_read(found, "broker", BROKER_DEFECTS, CLIENT_DEFECTS, remedy))
 
 
 def read_client_defects(found: object) -> ClientDefects:
-    """Names of defects of clients; ValueError, with the remedy, for any other name."""
-    return ClientDefects(_read(found, "client", CLIENT_DEFECTS, BROKER_DEFECTS, "brokers: write it under `broker`"))
+    """Read names of client defects. Raises ValueError with the remedy for any other name."""
+    return ClientDefects(_read(found, "client", CLIENT_DEFECTS, BROKER_DEFECTS, "write it under `broker`"))
 
 
-def _read(found: object, whose: str, own: Iterable[str], others: Iterable[str], instead: str) -> tuple[str, ...]:
+def _read(found: object, whose: str, own: Iterable[str], others: Iterable[str], remedy: str) -> tuple[str, ...]:
     names = tuple(read_names(found))
     for name in names:
         if name in others:
-            raise ValueError(f"`{name}` is no defect of a {whose}; it is one of {instead}")
+            raise ValueError(f"`{name}` is not a defect of a {whose}; {remedy}")
         if name not in own:
-            raise ValueError(f"no {whose} has a defect `{name}`; {suggest(name, own)}")
+            raise ValueError(f"unknown defect `{name}` of a {whose}; {suggest(name, own)}")
     return names
 
 

@@ -1,7 +1,7 @@
-"""How an attrs class becomes a mapping in a scenario file.
+"""Map attrs classes to the mappings of a scenario file.
 
 A class of the model is one mapping of the file; a field is one key: `run_for` is written `run-for`, `from_` is written
-`from`. What a key means stands beside the field (`key("…")`), and becomes its description in the JSON Schema and in
+`from`. `key("…")` holds the description of the key, which the JSON Schema shows, and
 the table of `docs/writing-a-scenario.md`.
 """
 
@@ -16,7 +16,7 @@ REQUIRED = attrs.NOTHING
 
 
 def key(doc: str, default: Any = REQUIRED, *, factory: Any = None, short: bool = False) -> Any:
-    """A field with its description; `short` marks the one that a bare value stands for."""
+    """Return a field with its description; `short` marks the field that a bare value stands for."""
     metadata = {"doc": doc, "short": short}
     if factory is not None:
         return attrs.field(factory=factory, metadata=metadata)
@@ -24,12 +24,12 @@ def key(doc: str, default: Any = REQUIRED, *, factory: Any = None, short: bool =
 
 
 def key_of(field_name: str) -> str:
-    """The key in the file of a field of the class."""
+    """Return the key in the file for a field of the class."""
     return field_name.rstrip("_").replace("_", "-")
 
 
 def fields_of(cls: type[Any]) -> dict[str, attrs.Attribute[Any]]:
-    """The fields of a class by their keys, types resolved; those without a description left out."""
+    """Return the described fields of a class by their keys, with types resolved."""
     found: dict[str, attrs.Attribute[Any]] = _fields(cls)  # type: ignore[arg-type]
     return found
 
@@ -41,15 +41,15 @@ def _fields(cls: Any) -> dict[str, attrs.Attribute[Any]]:
 
 
 def short_key(cls: type[Any]) -> str | None:
-    """The key that a bare value stands for."""
+    """Return the key that a bare value stands for."""
     return next((name for name, field in fields_of(cls).items() if field.metadata["short"]), None)
 
 
 def sentence(cls: type) -> str:
-    """The first paragraph of a class's docstring, in one line."""
+    """Return the first paragraph of a class's docstring, in one line."""
     return " ".join((cls.__doc__ or "").strip().split("\n\n")[0].split())
 
 
 def required(cls: type) -> tuple[str, ...]:
-    """Keys that must be there."""
+    """Return the keys without a default."""
     return tuple(name for name, field in fields_of(cls).items() if field.default is REQUIRED)

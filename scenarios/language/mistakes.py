@@ -1,4 +1,4 @@
-"""Mistakes on their way from the value that has them to the report, with the path between the two."""
+"""Carry mistakes from the value to the report, with the path to the value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from groupsim.scenarios.language.problems import Problem
 
 
 class Wrong(ValueError):
-    """One mistake with its remedy, at a value or (`at_key`) at its key, `below` the place where it is raised."""
+    """One mistake with its remedy, at a value or (`at_key`) at its key; `below` is the path from where it is raised."""
 
     def __init__(self, message: str, remedy: str = "", *, below: Path_ = (), at_key: bool = False) -> None:
         super().__init__(message)
@@ -21,7 +21,7 @@ class Wrong(ValueError):
 
 
 class Several(ValueError):
-    """Mistakes in one mapping or list, each with the path to it."""
+    """The mistakes of one mapping or list, each with the path to it."""
 
     def __init__(self, mistakes: list[tuple[Path_, ValueError]]) -> None:
         super().__init__(f"{len(mistakes)} mistakes")
@@ -30,12 +30,12 @@ class Several(ValueError):
 
 @define
 class Collector:
-    """Goes on after a mistake, so that one report shows them all."""
+    """Continues after a mistake, so that one report shows them all."""
 
     mistakes: list[tuple[Path_, ValueError]] = field(factory=list)
 
     def attempt(self, path: Path_, act: Callable[..., Any], *args: Any) -> Any:
-        """The result of `act(*args)`; None, and a mistake at `path`, when it raises ValueError."""
+        """Return `act(*args)`; if it raises ValueError, record a mistake at `path` and return None."""
         try:
             return act(*args)
         except ValueError as error:
@@ -43,22 +43,22 @@ class Collector:
             return None
 
     def add(self, mistake: ValueError) -> None:
-        """A mistake at the place itself."""
+        """Record a mistake at the place itself."""
         self.mistakes.append(((), mistake))
 
     def done(self) -> None:
-        """Raise what was collected, if anything was."""
+        """Raise `Several` if mistakes were recorded."""
         if self.mistakes:
             raise Several(self.mistakes)
 
 
 def problems_of(error: ValueError, document: Document) -> list[Problem]:
-    """The mistakes in an exception, each at its place in the document."""
+    """Return the mistakes in an exception, each at its place in the document."""
     return [_problem(path, mistake, document) for path, mistake in _leaves(error, ())]
 
 
 def paths_of(error: ValueError) -> list[Path_]:
-    """Where each mistake of an exception is, in the order of `problems_of`."""
+    """Return the path of each mistake of an exception, in the order of `problems_of`."""
     found = []
     for path, mistake in _leaves(error, ()):
         found.append((*path, *mistake.below) if isinstance(mistake, Wrong) else path)
@@ -83,7 +83,7 @@ def _problem(path: Path_, mistake: ValueError, document: Document) -> Problem:
 
 
 def _of(path: Path_, document: Document) -> str:
-    """Whose mistake it is: the nearest key on the path that was written (a short form leaves the last one out)."""
+    """Name the key that a mistake is about: the last written key on its path (a short form leaves the last one out)."""
     while path and not document.holds(path):
         path = path[:-1]
     name = next((part for part in reversed(path) if isinstance(part, str)), None)

@@ -1,4 +1,4 @@
-"""What the plain data of a file consist of besides mappings, lists and texts: numbers with a fraction, and paths."""
+"""The parts of a file's plain data that Python lacks: numbers that keep their text, and paths."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ Path_: TypeAlias = tuple[str | int, ...]
 
 
 class Decimalish(float):
-    """A number with a fraction that remembers how it was written."""
+    """A number with a fraction that keeps the text it was written in."""
 
     text: str
 
@@ -19,4 +19,4 @@ class Decimalish(float):
         return number
 
     def __reduce__(self) -> tuple[type[Decimalish], tuple[str]]:
-        return Decimalish, (self.text,)  # a copy is made of the text, as the number was
+        return Decimalish, (self.text,)  # so that a copy keeps the text

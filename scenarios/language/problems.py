@@ -1,7 +1,7 @@
-"""What is wrong with a scenario file: one problem per place, several in one report.
+"""Report what is wrong with a scenario file: one problem per place, several in one report.
 
-Every problem says where (file, line, column), what was found, and what to write instead. `ScenarioError` carries them
-all, so that one run of `groupsim validate` shows every mistake and not the first alone.
+Every problem has a place (file, line, column), the fact, and the remedy. `ScenarioError` carries them
+all, so that one run of `groupsim validate` shows every mistake.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from attrs import frozen
 ERROR = "error"
 WARNING = "warning"
 NOTE = "note"
-_MANY = 60  # names in one remedy: all steps there are, and not all the library's scenarios
+_MANY = 60  # the most names in one remedy: all steps fit, all scenarios of the library do not
 
 
 @frozen
@@ -32,7 +32,7 @@ class Place:
 
 @frozen
 class Problem:
-    """One finding: `message` says what was found, `remedy` what to write instead."""
+    """One finding: `message` states the fact, `remedy` what to write instead."""
 
     place: Place
     message: str
@@ -45,7 +45,7 @@ class Problem:
 
 
 class ScenarioError(ValueError):
-    """A scenario that cannot be run; `problems` in the order of the file."""
+    """The error of a scenario that cannot be run, with `problems` in the order of the file."""
 
     def __init__(self, problems: Iterable[Problem]) -> None:
         self.problems = tuple(sorted(problems, key=lambda p: (p.place.file, p.place.line, p.place.column)))
@@ -53,19 +53,19 @@ class ScenarioError(ValueError):
 
 
 def one_problem(file: str | Path, message: str, remedy: str = "") -> ScenarioError:
-    """An error about a file as a whole."""
+    """Return an error about a file as a whole."""
     return ScenarioError([Problem(Place(str(file)), message, remedy)])
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
-    """The known name most like `word`, if any is near."""
+    """Return the known name most like `word`, if any is similar."""
     by_folded = {name.casefold(): name for name in known}
     found = difflib.get_close_matches(word.casefold(), list(by_folded), n=1, cutoff=0.6)
     return by_folded[found[0]] if found else None
 
 
 def suggest(word: str, known: Iterable[str], what: str = "known") -> str:
-    """A remedy for a misspelt name: the nearest one, or the whole list when it is short."""
+    """Return a remedy for a misspelt name: the nearest one, or the list of names."""
     names = sorted(set(known))
     near = nearest(word, names)
     if near is not None:
@@ -77,7 +77,7 @@ def suggest(word: str, known: Iterable[str], what: str = "known") -> str:
 
 
 def suggest_of_library(word: str, known: Iterable[str]) -> str:
-    """A remedy for a name that the library does not have: the nearest one, else three that are least unlike it."""
+    """Return a remedy for a name that the library does not have: the nearest one, else the three least unlike it."""
     by_folded = {name.casefold(): name for name in sorted(set(known))}
     if nearest(word, by_folded.values()) is not None:
         return suggest(word, by_folded.values())

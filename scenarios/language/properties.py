@@ -1,10 +1,9 @@
-"""The `.properties` format of Java, with line numbers, and which keys hold secrets.
+"""Read Java's `.properties` format with line numbers, and withhold the values of secrets.
 
-javaproperties reads the format; here each setting gets the line it stands on. Values stay text: the members know the
+javaproperties reads the format; this module adds the line of each setting. Values stay text: the members know the
 type of each key.
 
-A secret's value is dropped where it is read, before anything else sees it: neither a trace, nor a report, nor an error
-can print what is not there.
+A secret's value is dropped as soon as it is read, so that no trace, report or error can print it.
 """
 
 from __future__ import annotations
@@ -26,17 +25,17 @@ _TRAILING_BLANKS = re.compile(r"(?<!\\)[ \t\f]+(?=[\r\n]|\Z)")
 
 
 def is_secret(key: str) -> bool:
-    """Whether a setting's value must never be shown."""
+    """Return whether a setting's value must never be shown."""
     return _SECRET.search(key) is not None
 
 
 def without_secrets(properties: Mapping[str, object]) -> dict[str, object]:
-    """The same settings with the value of every secret replaced."""
+    """Return the settings with the value of every secret replaced."""
     return {key: WITHHELD if is_secret(key) else value for key, value in properties.items()}
 
 
 def parse_properties(text: str) -> dict[str, object]:
-    """Settings of a .properties text; the last of several equal keys wins, as in Java.
+    """Parse a .properties text; the last of several equal keys wins, as in Java.
 
     Raises ValueError as `entries` does.
     """
@@ -44,7 +43,7 @@ def parse_properties(text: str) -> dict[str, object]:
 
 
 def entries(text: str) -> Iterator[tuple[int, str, str]]:
-    """Line number, key and value of each setting of a .properties text, equal keys included.
+    """Yield line number, key and value of each setting of a .properties text, equal keys included.
 
     Blanks at the end of a value are left out, as Kafka's ConfigDef trims them. Raises ValueError naming the line that
     has no key, or an escape that java.util.Properties refuses.
@@ -54,8 +53,10 @@ def entries(text: str) -> Iterator[tuple[int, str, str]]:
         for element in parse(_TRAILING_BLANKS.sub("", text)):
             if isinstance(element, KeyValue):
                 if not element.key:
-                    raise ValueError(f"line {line} of the properties has no key: write key=value")
+                    raise ValueError(f"line {line} of the properties has no key; write key=value")
                 yield line, element.key, WITHHELD if is_secret(element.key) else element.value
-            line += len(_LINE_END.findall(element.source))  # a setting may have several lines
+            line += len(_LINE_END.findall(element.source))  # one setting can span several lines
     except InvalidUEscapeError:
-        raise ValueError(f"line {line} of the properties has a \\u without four hexadecimal digits") from None
+        raise ValueError(
+            f"line {line} of the properties has \\u without four hexadecimal digits; write \\\\u"
+        ) from None

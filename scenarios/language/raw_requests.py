@@ -1,10 +1,10 @@
-"""Requests made by hand, from the plain fields of a scenario file.
+"""Build requests from the plain fields of a scenario file.
 
-Fields are those of the message classes, in snake case; lists become tuples, texts such as orders-0 partitions, mappings
-the parts of the message, texts in place of bytes UTF-8. Two things stand for what is known only when the step runs, and
-may be written where a text or a generation goes: `{member: c2}` (the member id that c2 has) and `current` or `previous`
-(the group's generation). Everything else is judged with the file: a core that is handed a text for a number would not
-answer with an error of Kafka's, but break.
+Fields are those of the message classes, in snake case. Lists become tuples, texts such as orders-0 partitions, mappings
+parts of the message, and texts in place of bytes are encoded as UTF-8. Two stand-ins are resolved when the step runs:
+`{member: c2}` in place of a text (c2's member id), and `current`, `previous` or `none` in place of a generation (the
+group's). Everything else is checked when the file is loaded: the coordinator's core would not answer a field of the
+wrong type with one of Kafka's errors, but raise an exception.
 """
 
 from __future__ import annotations
@@ -27,20 +27,20 @@ REQUESTS: Final[dict[str, type[Any]]] = {
     api.title: getattr(messages, f"{api.title}Request") for api in Api if hasattr(messages, f"{api.title}Request")
 }
 FIELD_NAMES: Final = tuple(sorted({name for cls in REQUESTS.values() for name in attrs.fields_dict(cls)}))
-RELATIVE: Final = ("current", "previous", "none")  # generations of the group, in place of a number
+RELATIVE: Final = ("current", "previous", "none")  # in place of a number: the group's generation, the one before, or -1
 
-HandMadeApi = NewType("HandMadeApi", str)
-"""An API that a step can send by hand."""
-HandMadeFields = NewType("HandMadeFields", Mapping[str, Any])
-"""The fields of a request made by hand."""
+RawApi = NewType("RawApi", str)
+"""An API whose requests a step can send."""
+RawFields = NewType("RawFields", Mapping[str, Any])
+"""The fields of a request that a step sends."""
 
 _STAND_IN: Final = "member"
-_LONG: Final = ("offset", "retention_time_ms")  # eight bytes in Kafka's messages; the other numbers have four
+_LONG: Final = ("offset", "retention_time_ms")  # int64 in Kafka's messages; the other numbers are int32
 _WORDS: Final = {str: "a text", bytes: "a text", int: "a whole number", bool: "true or false"}
 
 
 def make_request(api: str, group: str, fields: Mapping[str, Any]) -> Request:
-    """A request of that API from plain fields, none of which is a stand-in. Raises ValueError for what is wrong."""
+    """Build a request of that API from plain fields without stand-ins. Raises ValueError for a wrong field."""
     values = read_fields(api, fields)
     if "group_id" in _types(REQUESTS[api]):
         values.setdefault("group_id", group)
@@ -51,13 +51,13 @@ def make_request(api: str, group: str, fields: Mapping[str, Any]) -> Request:
 
 
 def read_fields(api: str, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields as the message has them; stand-ins stay. Raises Several with the path to each mistake."""
+    """Read the fields as the message has them; stand-ins stay. Raises Several with the path to each mistake."""
     given = {"groups"} if api in ("DescribeGroups", "DeleteGroups") else set[str]()
     return _read(REQUESTS[api], api, fields, {"group_id", *given})
 
 
 def members_in(value: Any, path: Path_ = ()) -> Iterator[tuple[Path_, Any]]:
-    """The members that stand-ins name, each with the path to it."""
+    """Yield the members that stand-ins name, each with the path to it."""
     if _is_stand_in(value):
         yield (*path, _STAND_IN), value[_STAND_IN]
     elif isinstance(value, Mapping | list):
@@ -82,7 +82,7 @@ def _read(cls: type, title: str, data: Mapping[str, Any], given: Collection[str]
 
 
 def _one(name: str, wanted: Any, value: Any, title: str) -> Any:
-    """One field of a message."""
+    """Read one field of a message."""
     if name == "generation_id" and value in RELATIVE:
         return value
     found = _value(wanted, value)
@@ -98,11 +98,11 @@ def _check_number(name: str, found: int, title: str) -> None:
             raise Wrong(f"{title} has no version {found}", f"its versions are 0 to {newest}")
     bits = 63 if name in _LONG else 31
     if not -(2**bits) <= found < 2**bits:
-        raise Wrong(f"{found} does not fit into its field", f"it has {(bits + 1) // 8} bytes: at most {2**bits - 1}")
+        raise Wrong(f"{found} does not fit into its field of {(bits + 1) // 8} bytes", f"write at most {2**bits - 1}")
 
 
 def _value(wanted: Any, value: Any) -> Any:
-    """A value as that type has it."""
+    """Read a value as that type."""
     choices = [choice for choice in get_args(wanted) if choice is not NoneType] if _optional(wanted) else [wanted]
     kind = choices[0]
     if value is None and kind is not wanted:
@@ -131,7 +131,7 @@ def _several(inner: Any, value: Any) -> tuple[Any, ...]:
 
 
 def _part(cls: type, value: Any) -> Any:
-    """A part of a message: a mapping of its fields, or its first field alone."""
+    """Read a part of a message from a mapping of its fields, or from the value of its first field alone."""
     first = next(iter(_types(cls)))
     data = value if isinstance(value, Mapping) and not _is_stand_in(value) else {first: value}
     return cls(**_read(cls, cls.__name__, data))
@@ -155,14 +155,14 @@ def _optional(wanted: Any) -> bool:
 
 
 def _types(cls: type) -> dict[str, Any]:
-    """What each field of a message holds."""
+    """Return the type of each field of a message."""
     hints = get_type_hints(cls)
     return {name: hints[name] for name in attrs.fields_dict(cls)}
 
 
 def _read_api(found: object) -> str:
     if not isinstance(found, str) or found not in REQUESTS:
-        raise ValueError(f"{quote(found)} is no request that can be sent by hand; {suggest(str(found), REQUESTS)}")
+        raise ValueError(f"{quote(found)} is not a request that a step can send; {suggest(str(found), REQUESTS)}")
     return found
 
 
@@ -174,7 +174,7 @@ def _read_mapping(found: object) -> Mapping[str, Any]:
 
 VALUE_TYPES.update(
     {
-        HandMadeApi: ValueType(_read_api, {"enum": sorted(REQUESTS)}),
-        HandMadeFields: ValueType(_read_mapping, {"type": "object"}),
+        RawApi: ValueType(_read_api, {"enum": sorted(REQUESTS)}),
+        RawFields: ValueType(_read_mapping, {"type": "object"}),
     }
 )

@@ -1,6 +1,6 @@
-"""The two registries of a scenario file: what can be done (`do:`), and what can be expected.
+"""The two registries of a scenario file: steps (`do:`) and expectations (`expect:`).
 
-An action, a fault or an expectation is one frozen attrs class, registered under the name that stands in the file. The
+An action, a fault or an expectation is one frozen attrs class, registered under its name in the file. The
 loader, the JSON Schema, the documentation and the executor all read these registries, so each name exists once.
 """
 
@@ -18,20 +18,20 @@ if TYPE_CHECKING:
 
 
 @frozen
-class Deed:
-    """An action or a fault: data, and what it does to the stage."""
+class StepAction:
+    """An action or a fault as data, and its effect on the stage."""
 
     NAME: ClassVar[str] = ""
     FAULT: ClassVar[bool] = False
 
     def perform(self, stage: Stage) -> None:
-        """Do it now. What takes time goes on in the background."""
+        """Perform it now. Anything that takes time continues in the background."""
         raise TypeError(f"{type(self).__name__} does nothing")
 
 
 @frozen
 class Finding:
-    """What a check found: whether it holds, what was expected, what was found, and which events say so."""
+    """The result of a check: whether it holds, what was expected, what was found, and the events that prove it."""
 
     holds: bool
     expected: str
@@ -41,7 +41,7 @@ class Finding:
 
 
 class Watch(Protocol):
-    """What one expectation reads of a run: the events of some kinds, in order."""
+    """A reader of a run's events for one expectation: those of some kinds, in order."""
 
     kinds: frozenset[Kind]
 
@@ -50,16 +50,16 @@ class Watch(Protocol):
 
 @frozen
 class Check:
-    """An expectation: data, and how it is judged from the trace."""
+    """An expectation as data, and how it is judged from the trace."""
 
     NAME: ClassVar[str] = ""
 
     def watch(self, evidence: Evidence) -> Watch | None:
-        """What is to be read event by event while the run goes; `evidence.watched` has it for `judge`."""
+        """Return a reader of events during the run, or None; `judge` finds it in `evidence.watched`."""
         return None
 
     def lag_at(self) -> tuple[int, ...]:
-        """The instants (µs) within the run whose lag is asked for."""
+        """Return the instants (µs) of the run at which the check reads the lag."""
         return ()
 
     def judge(self, evidence: Evidence) -> Finding:
@@ -67,11 +67,11 @@ class Check:
         raise TypeError(f"{type(self).__name__} judges nothing")
 
 
-ACTIONS: dict[str, type[Deed]] = {}
-FAULTS: dict[str, type[Deed]] = {}
+ACTIONS: dict[str, type[StepAction]] = {}
+FAULTS: dict[str, type[StepAction]] = {}
 CHECKS: dict[str, type[Check]] = {}
 
-D = TypeVar("D", bound=type[Deed])
+D = TypeVar("D", bound=type[StepAction])
 C = TypeVar("C", bound=type[Check])
 
 
@@ -88,23 +88,23 @@ def fault(name: str) -> Callable[[D], D]:
 def check(name: str) -> Callable[[C], C]:
     """Register an expectation under its name in the file."""
 
-    def keep(cls: C) -> C:
+    def register(cls: C) -> C:
         cls.NAME = name
         CHECKS[name] = cls
         return cls
 
-    return keep
+    return register
 
 
-def deeds() -> dict[str, type[Deed]]:
-    """Everything that can stand behind `do:`."""
+def step_actions() -> dict[str, type[StepAction]]:
+    """Return every class that can stand behind `do:`, by name."""
     return {**ACTIONS, **FAULTS}
 
 
-def _register(registry: dict[str, type[Deed]], name: str, *, fault: bool) -> Callable[[D], D]:
-    def keep(cls: D) -> D:
+def _register(registry: dict[str, type[StepAction]], name: str, *, fault: bool) -> Callable[[D], D]:
+    def register(cls: D) -> D:
         cls.NAME, cls.FAULT = name, fault
         registry[name] = cls
         return cls
 
-    return keep
+    return register

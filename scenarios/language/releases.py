@@ -1,12 +1,12 @@
-"""Which profile stands for which releases of a client library, and which releases none stands for.
+"""Map the releases of a client library to the profile that runs them; some releases are refused.
 
 A row holds from its first release on, until the next row. Three cases:
 
 - the profile covers the release (`how` COVERED);
-- no profile covers it, and it runs as the one named, which behaves alike as far as is known (ALIKE, with `why`);
+- no profile covers it, and it runs as the one named, which behaves alike as far as known (ALIKE, with `why`);
 - it is known to behave differently, and is refused (DIFFERS, with `why`); the profile is the nearest one.
 
-Defects that a release had and its profile has not come on top (`members/profiles/defects.py`).
+A member also has the defects of its release that the profile lacks (`members/profiles/defects.py`).
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from attrs import frozen
 from groupsim.members.profiles.defects import Version, version_of
 
 
-class Standing(StrEnum):
-    """How well a profile stands for releases."""
+class Coverage(StrEnum):
+    """How well a profile represents a release."""
 
     COVERED = "covered"
     ALIKE = "runs as"
@@ -29,20 +29,20 @@ class Standing(StrEnum):
 
 @frozen
 class Row:
-    """Releases of a library from `first` on, and the profile that stands for them."""
+    """The releases of a library from `first` on, and the profile that runs them."""
 
     first: str
     profile: str
-    how: Standing = Standing.COVERED
+    how: Coverage = Coverage.COVERED
     why: str = ""
 
     @property
     def version(self) -> Version:
-        """The first release as numbers."""
+        """Return the first release as numbers."""
         return version_of(self.first)
 
 
-_ALIKE, _DIFFERS = Standing.ALIKE, Standing.DIFFERS
+_ALIKE, _DIFFERS = Coverage.ALIKE, Coverage.DIFFERS
 
 RELEASES: Mapping[str, tuple[Row, ...]] = {
     "java": (
@@ -58,7 +58,7 @@ RELEASES: Mapping[str, tuple[Row, ...]] = {
         Row("3.0", "java-3.1"),
         Row("3.2", "java-3.2"),
         Row("3.3", "java-3.3"),
-        Row("3.3.2", "java-3.2", _ALIKE, "KAFKA-13891 was reverted, and else 3.3 is as 3.2"),
+        Row("3.3.2", "java-3.2", _ALIKE, "it reverts KAFKA-13891, and 3.3 otherwise equals 3.2"),
         Row("3.4", "java-3.4"),
         Row("3.5", "java-3.5"),
         Row("3.7", "java-3.7"),
@@ -81,7 +81,7 @@ RELEASES: Mapping[str, tuple[Row, ...]] = {
         Row("1.0", "kafka-python-1.3"),
         Row("1.4", "kafka-python-1.4"),
         Row("1.4.7", "kafka-python-2.x"),
-        Row("2.1", "kafka-python-2.x", _ALIKE, "JoinGroup v3 and v4 are its only news for a group before 2.3"),
+        Row("2.1", "kafka-python-2.x", _ALIKE, "before 2.3 it adds only JoinGroup v3 and v4"),
         Row("2.3", "kafka-python-2.3"),
         Row("3.0", "kafka-python-3.x"),
     ),
@@ -108,7 +108,7 @@ RELEASES: Mapping[str, tuple[Row, ...]] = {
         Row("0.0", "franz-go", _ALIKE, "releases before 1.0 have not been compared"),
         Row("1.0", "franz-go"),
     ),
-    "brod": (Row("0.0", "brod", _ALIKE, "releases of brod have not been told apart"),),
+    "brod": (Row("0.0", "brod", _ALIKE, "releases of brod have not been compared"),),
     "ruby-kafka": (
         Row("0.0", "ruby-kafka", _ALIKE, "releases before 0.7 have not been compared"),
         Row("0.7", "ruby-kafka"),
@@ -118,6 +118,6 @@ RELEASES: Mapping[str, tuple[Row, ...]] = {
 
 
 def row_of(library: str, high: Version) -> Row | None:
-    """The row of the newest release meant; None where all that is known is newer."""
+    """Return the row of the newest release meant; None if every known release is newer."""
     found = [row for row in RELEASES[library] if row.version <= high]
     return found[-1] if found else None

@@ -1,4 +1,4 @@
-"""Plain data into the model, every mistake kept with the path to it.
+"""Structure plain data as the model, and collect every mistake with the path to it.
 
 cattrs chooses the hook: one per value type (from `VALUE_TYPES`), one for optional values, lists and mappings, one for
 all classes of the model. The shapes that are not plain classes (a step with its `do:`, an expectation with its single
@@ -36,7 +36,7 @@ def structure(data: Any, cls: Any) -> Any:
 
 @cache
 def converter() -> Converter:
-    """The one converter; cattrs asks the hooks registered last first."""
+    """Return the one converter. cattrs asks the hooks that were registered last first."""
     made = Converter()
     made.register_structure_hook_func(attrs.has, section)
     made.register_structure_hook_func(_is_mapping, _mapping)
@@ -44,12 +44,12 @@ def converter() -> Converter:
     made.register_structure_hook_func(_is_union, _union)
     made.register_structure_hook_func(lambda cls: _origin(cls) is Literal, _literal)
     for plain, words in ((str, "text"), (int, "a whole number"), (bool, "true or false")):
-        made.register_structure_hook(plain, _strict(plain, words))  # cattrs has lenient ones of its own for these
+        made.register_structure_hook(plain, _strict(plain, words))  # cattrs's own hooks convert silently
     made.register_structure_hook_func(_same(Any), _anything)
     for enum in (CommitPolicy, OnError, Stuck):
         made.register_structure_hook(enum, _enum)
     for value_type, row in VALUE_TYPES.items():
-        if value_type is Brokers:  # a class: the hook of its base would come first
+        if value_type is Brokers:  # a class: cattrs would choose the hook of its base `int`
             made.register_structure_hook(Brokers, _reader(row.read))
         else:
             made.register_structure_hook_func(_same(value_type), _reader(row.read))
@@ -110,10 +110,10 @@ def _literal(data: Any, cls: Any) -> Any:
 
 
 def _union(data: Any, cls: Any) -> Any:
-    """`X | None` and `X | Literal[…]`: a literal when it is one, else X."""
+    """Structure `X | None` or `X | Literal[…]`: a value of the literal stays, any other is read as X."""
     choices = get_args(cls)
     if data is None and type(None) in choices:
-        raise Wrong("nothing stands here", "give a value, or leave the key out")
+        raise Wrong("the value is missing", "write a value, or remove the key")
     for choice in choices:
         if get_origin(choice) is Literal and data in get_args(choice):
             return data
@@ -146,7 +146,7 @@ def _mapping(data: Any, cls: Any) -> Any:
 
 
 def section(data: Any, cls: type) -> Any:
-    """A class of the model from a mapping, from a bare value when one key may stand for all, or from nothing."""
+    """Structure a class of the model from a mapping, from the value of its short key alone, or from nothing."""
     fields = fields_of(cls)
     data = _spelt_out(data, cls)
     collector = Collector()

@@ -1,6 +1,6 @@
-"""What people call things elsewhere, above all in Kubernetes, and what a scenario file calls them.
+"""Map the words of other tools, above all Kubernetes, to the words of a scenario file.
 
-A word that is nobody's misspelling, and still clear, is answered with the right one instead of the whole list.
+A word of another tool gets the right one as remedy, instead of the list of all words.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 
 from groupsim.scenarios.language.problems import suggest
 
-#: A scenario's word, and others for it, in lower case and without dashes.
+#: A scenario's word → the words of other tools, in lower case and without dashes.
 _OTHERS: Mapping[str, str] = {
     # steps
     "crash": "kill sigkill oom oomkill oomkilled die powercut",
@@ -53,7 +53,7 @@ _OTHERS: Mapping[str, str] = {
     "timeline": "steps events actions scenario faults",
     "expect": "assert asserts expectations checks",
 }
-#: What is said somewhere else in the file: the word, a key of where it was looked for, and where it belongs.
+#: The word, a key that is valid where it was found, and the place in the file where it belongs.
 _ELSEWHERE: tuple[tuple[str, str, str], ...] = (
     ("version", "brokers", '`broker: {version: "3.9"}`, beside `cluster`'),
     ("brokerversion", "topics", '`broker: {version: "3.9"}`'),
@@ -69,11 +69,11 @@ for _word, _names in _OTHERS.items():
 
 
 def suggest_word(word: str, known: Iterable[str], what: str = "known") -> str:
-    """A remedy for a word that is none of these: its name here, or where it belongs; else the nearest, or them all."""
+    """Return a remedy for an unknown word: the word here, or where it belongs, or the nearest, or all of them."""
     names = list(known)
     plain = word.casefold().replace("-", "").replace("_", "").replace(" ", "")
     meant = next((one for one in _MEANT.get(plain, ()) if one in names), None)
     if meant is not None:
         return f"did you mean `{meant}`?"
-    belongs = next((there for said, here, there in _ELSEWHERE if said == plain and here in names), None)
+    belongs = next((place for other, here, place in _ELSEWHERE if other == plain and here in names), None)
     return f"write {belongs}" if belongs is not None else suggest(word, names, what)

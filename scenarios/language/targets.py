@@ -1,4 +1,4 @@
-"""Whom an action or a fault aims at: names, patterns, and roles.
+"""Name the target of an action or a fault: names, patterns, and roles.
 
 | written | means |
 | --- | --- |
@@ -32,9 +32,9 @@ OneMember = NewType("OneMember", str)
 Broker = NewType("Broker", str)
 """A broker, by number or role."""
 TheGroup = NewType("TheGroup", str)
-"""The group that is meant; may be left out when the scenario has one."""
+"""The target group; may be left out if the scenario has only one."""
 GroupName = NewType("GroupName", str)
-"""A group of the scenario, as a filter: without it, all of them."""
+"""A group of the scenario, as a filter; without it, all of them."""
 TopicName = NewType("TopicName", str)
 """A topic of the scenario, or one that a step creates."""
 PartitionName = NewType("PartitionName", str)
@@ -77,37 +77,37 @@ class RequestTarget:
 
 
 def is_pattern(name: str) -> bool:
-    """Whether a name stands for several."""
+    """Return whether a name stands for several processes."""
     return name == "all" or any(sign in name for sign in "*?[")
 
 
 def group_named(target: str) -> str | None:
-    """The group a role names, if it names one."""
+    """Return the group that a role names, if any."""
     match = ROLE.fullmatch(target) or NUMBERED.fullmatch(target) or _BROKER.fullmatch(target)
     return match.groupdict().get("group") if match else None
 
 
 def is_role(target: str) -> bool:
-    """`leader`, `member 2` …: known only while the scenario runs."""
+    """Return whether the target is a role (`leader`, `member 2` …), which is resolved while the scenario runs."""
     return ROLE.fullmatch(target) is not None or NUMBERED.fullmatch(target) is not None
 
 
 def matches(pattern: str, name: str) -> bool:
-    """Whether a name, or pattern, means this process."""
+    """Return whether a name or pattern means this process."""
     return pattern in ("all", name) or fnmatchcase(name, pattern)
 
 
 def split_partition(name: str) -> tuple[str, int] | None:
-    """`orders-0` as topic and number."""
+    """Split `orders-0` into topic and number; None for any other text."""
     match = _PARTITION.fullmatch(name)
     return (match["topic"], int(match["number"])) if match else None
 
 
 def partition_named(name: str) -> TopicPartition:
-    """`orders-0` as a partition; the loader has seen to it that it is one."""
+    """Return `orders-0` as a partition. Raises ValueError for any other text."""
     parts = split_partition(name)
     if parts is None:
-        raise ValueError(f"`{name}` is no partition; write topic-number")
+        raise ValueError(f"`{name}` is not a partition; write topic-number, such as orders-0")
     return TopicPartition(*parts)
 
 
@@ -141,13 +141,13 @@ def _read_partition(found: object) -> PartitionName:
 
 
 def read_request_target(found: object) -> RequestTarget:
-    """`the third Heartbeat of c2`. Raises ValueError naming the remedy."""
+    """Read `the third Heartbeat of c2`. Raises ValueError with the remedy."""
     match = _REQUEST.fullmatch(found.strip()) if isinstance(found, str) else None
     if match is None:
         raise ValueError(f"expected requests such as `next SyncGroup of c2`, found {quote(found)}")
     nth = _ORDINALS.get((match["nth"] or "next").lower())
     if nth is None:
-        raise ValueError(f"`{match['nth']}` is no ordinal; {suggest(match['nth'], _ORDINALS)}")
+        raise ValueError(f"`{match['nth']}` is not an ordinal; {suggest(match['nth'], _ORDINALS)}")
     api = {name.casefold(): name for name in API_NAMES}.get(match["api"].casefold())
     if api is None:
         raise ValueError(f"`{match['api']}` is not an API; {suggest(match['api'], API_NAMES)}")

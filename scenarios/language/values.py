@@ -1,9 +1,9 @@
-"""The small values of a scenario file: durations, moments, rates, shares, counts and what is compared with them.
+"""Read the small values of a scenario file: durations, moments, rates, shares, counts and their comparisons.
 
-Each type has one row in `VALUE_TYPES`: how it is read, what an error calls it, and its JSON Schema. The loader and the
+Each type has one row in `VALUE_TYPES`: how it is read, and its JSON Schema. The loader and the
 schema are both made from this table, so they cannot disagree.
 
-Durations carry a unit (`300ms`, `10s`, `5m`, `1h`); a bare number is an error, except 0. Inside, a duration is an
+Durations carry a unit (`300ms`, `10s`, `5m`, `1h`); a bare number is an error, except 0. In memory, a duration is an
 integer of microseconds, like every time of the simulator.
 """
 
@@ -36,13 +36,13 @@ Bandwidth = NewType("Bandwidth", int)
 
 
 class Brokers(int):
-    """How many brokers there are, and their ids."""
+    """The number of brokers, and their ids."""
 
     ids: tuple[int, ...]
 
     @classmethod
     def listed(cls, ids: Iterable[int]) -> Brokers:
-        """Brokers with these ids."""
+        """Return brokers with these ids."""
         nodes = tuple(ids)
         brokers = cls(len(nodes))
         brokers.ids = nodes
@@ -50,12 +50,12 @@ class Brokers(int):
 
     @classmethod
     def counted(cls, number: int) -> Brokers:
-        """Brokers with the ids from 0 on."""
+        """Return brokers with the ids from 0 on."""
         return cls.listed(range(number))
 
     @property
     def shown(self) -> str:
-        """The ids in words: a range, or a list."""
+        """Return the ids in words: a range, or a list."""
         if self.ids == tuple(range(self)):
             return f"0 to {self - 1}"
         return ", ".join(map(str, self.ids))
@@ -70,11 +70,11 @@ Count = NewType("Count", int)
 Positive = NewType("Positive", int)
 """A whole number of at least 1."""
 Size = NewType("Size", int)
-"""How many of something the simulation has to hold, from 1 to a million."""
+"""A number of things that the simulation holds, from 1 to a million."""
 Amount = NewType("Amount", int)
-"""The same, from 0."""
-Crowd = NewType("Crowd", int)
-"""How many processes, from none to MOST_PROCESSES."""
+"""A number of things that the simulation holds, from 0 to a million."""
+ProcessCount = NewType("ProcessCount", int)
+"""A number of processes, from none to MOST_PROCESSES."""
 ErrorName = NewType("ErrorName", str)
 """One of Kafka's error codes by name."""
 ApiName = NewType("ApiName", str)
@@ -86,7 +86,7 @@ END = Moment(2**62)
 LARGEST = 2**63 - 1
 LONGEST_US = 3650 * DAY_US
 LARGEST_SIZE = 1_000_000
-MOST_PROCESSES = 10_000  # of a kind in one run: a member takes a tenth of a megabyte, and joins with a dozen events
+MOST_PROCESSES = 10_000  # of one kind in a run: a member takes 0.1 MB, and joins with a dozen events
 
 MOST_RECORDS = 1_000_000  # per second of one load: the clock's ticks are µs
 
@@ -107,13 +107,13 @@ class Rate:
 
 @frozen
 class Share:
-    """A number of members, or a percentage of them, as Kubernetes writes maxSurge and maxUnavailable."""
+    """A number of processes, or a percentage of them, as Kubernetes writes maxSurge and maxUnavailable."""
 
     amount: int
     percent: bool = False
 
     def of(self, total: int, *, round_up: bool) -> int:
-        """How many of `total`; Kubernetes rounds a surge up and unavailability down."""
+        """Return the share of `total`. Kubernetes rounds a surge up and unavailability down."""
         if not self.percent:
             return self.amount
         return -(-total * self.amount // 100) if round_up else total * self.amount // 100
@@ -121,14 +121,14 @@ class Share:
 
 @frozen
 class Bounds:
-    """What a number must be: between `low` and `high`, both included; None is open. `text` is how it was written."""
+    """The range of a number: `low` to `high`, both included; None is open. `text` is the written form."""
 
     low: int | None
     high: int | None
     text: str
 
     def holds(self, number: int) -> bool:
-        """Whether the number lies within."""
+        """Return whether the number lies within."""
         return (self.low is None or number >= self.low) and (self.high is None or number <= self.high)
 
     def __str__(self) -> str:
@@ -144,31 +144,31 @@ class SpanIs(Bounds):
 
 
 def read_duration(found: object) -> Duration:
-    """A duration with its unit. Raises ValueError naming the remedy."""
+    """Read a duration with its unit. Raises ValueError with the remedy."""
     if found == 0 and not isinstance(found, bool):
         return Duration(0)
     _refuse_number(found)
     us = parse_duration(_text(found, "a duration such as 300ms, 10s or 5m"))
     if us > LONGEST_US:
-        raise ValueError(f"{quote(found)} is longer than ten years; nothing here takes that long")
+        raise ValueError(f"{quote(found)} is longer than ten years; write a shorter duration")
     return Duration(us)
 
 
 def _refuse_number(found: object) -> None:
-    """A bare number is not a duration."""
+    """Refuse a bare number in place of a duration."""
     if isinstance(found, (int, float)) and not isinstance(found, bool):
         if found < 0:
-            raise ValueError("a duration is not negative: write for example 10s")
-        raise ValueError(f"a duration needs a unit: write {found}s or {found}ms")
+            raise ValueError("a duration cannot be negative; write for example 10s")
+        raise ValueError(f"a duration needs a unit; write {found}s or {found}ms")
 
 
 def read_moment(found: object) -> Moment:
-    """A time since the start of the run, or `end`."""
+    """Read a time since the start of the run, or `end`."""
     return END if found == "end" else Moment(read_duration(found))
 
 
 def read_distribution(found: object) -> Distribution:
-    """A duration, or one of the distributions by name."""
+    """Read a duration, or one of the distributions by name."""
     if found == 0 and not isinstance(found, bool):
         return parse_distribution("0s")
     _refuse_number(found)
@@ -180,7 +180,7 @@ _PER_S = {"s": 1, "sec": 1, "second": 1, "m": 60, "min": 60, "minute": 60, "h": 
 
 
 def read_rate(found: object) -> Rate:
-    """`10/s`, `0.5/s`, `3/min`; 0 for a topic nobody writes to."""
+    """Read `10/s`, `0.5/s`, `3/min`, or 0 for a topic without traffic."""
     if found == 0 and not isinstance(found, bool):
         return Rate(Fraction(0), "0/s")
     match = _RATE.match(found) if isinstance(found, str) else None
@@ -188,33 +188,31 @@ def read_rate(found: object) -> Rate:
         raise ValueError(f"expected a rate such as 10/s or 3/min, found {quote(found)}")
     rate = Rate(Fraction(match[1]) / _PER_S[match[2]], str(found).strip())
     if rate.per_second > MOST_RECORDS:
-        raise ValueError(f"{quote(found)} is above {MOST_RECORDS:,}/s: at most one record for each µs of virtual time")
+        raise ValueError(f"{quote(found)} is above {MOST_RECORDS:,}/s; write at most one record per µs of virtual time")
     return rate
 
 
 def read_bandwidth(found: object) -> Bandwidth:
-    """`300 kB/s`, `10 MB/s`, `1 Gbit/s`; a bare number has no unit."""
+    """Read `300 kB/s`, `10 MB/s`, `1 Gbit/s`. A bare number is refused."""
     if isinstance(found, int | float) and not isinstance(found, bool):
-        raise ValueError(f"a bandwidth needs a unit: write {found} kB/s or {found} MB/s")
+        raise ValueError(f"a bandwidth needs a unit; write {found} kB/s or {found} MB/s")
     return Bandwidth(parse_bandwidth(_text(found, "a bandwidth such as 300 kB/s, 10 MB/s or 1 Gbit/s")))
 
 
 def read_share(found: object) -> Share:
-    """A whole number, or a percentage from 0% to 100%."""
+    """Read a whole number, or a percentage from 0% to 100%."""
     if isinstance(found, int) and not isinstance(found, bool) and found >= 0:
         return Share(found)
     match = re.fullmatch(r"(\d{1,9})\s*%", found) if isinstance(found, str) else None
     if match is not None and int(match[1]) > 100:
-        raise ValueError(
-            f"{quote(found)} is a percentage of more than all of them: write 100% or less, or a number such as 12"
-        )
+        raise ValueError(f"{quote(found)} is more than 100%; write 100% or less, or a number such as 12")
     if match is None:
         raise ValueError(f"expected a whole number or a percentage such as 25%, found {quote(found)}")
     return Share(int(match[1]), percent=True)
 
 
 def read_names(found: object) -> Names:
-    """One name or a list of them; the empty list is refused."""
+    """Read one name or a list of names. An empty list is refused."""
     if isinstance(found, str) and found:
         return Names((found,))
     if isinstance(found, list) and found and all(isinstance(name, str) and name for name in found):
@@ -223,7 +221,7 @@ def read_names(found: object) -> Names:
 
 
 def read_version(found: object) -> Version:
-    """A version; a number is taken as it is written, so that 3.10 stays 3.10."""
+    """Read a version. A number keeps the text it was written in, so that 3.10 stays 3.10."""
     text = str(getattr(found, "text", found))
     if isinstance(found, bool) or not re.fullmatch(r"\d+(\.\d+)*", text):
         raise ValueError(f"expected a version such as 3.9 or 4.1.0, found {quote(found)}")
@@ -231,22 +229,22 @@ def read_version(found: object) -> Version:
 
 
 def read_count(found: object) -> Count:
-    """A whole number, at least 0."""
+    """Read a whole number, at least 0."""
     return Count(_whole(found, 0))
 
 
 def read_positive(found: object) -> Positive:
-    """A whole number, at least 1."""
+    """Read a whole number, at least 1."""
     return Positive(_whole(found, 1))
 
 
 def read_size(found: object) -> Size:
-    """A whole number from 1 to LARGEST_SIZE."""
+    """Read a whole number from 1 to LARGEST_SIZE."""
     return Size(_whole(found, 1, LARGEST_SIZE))
 
 
 def read_brokers(found: object) -> Brokers:
-    """A number of brokers, or the list of their ids."""
+    """Read a number of brokers, or the list of their ids."""
     if not isinstance(found, list | tuple):
         return Brokers.counted(read_size(found))
     ids = [_whole(node, 0, LARGEST_NODE) for node in found]
@@ -261,36 +259,36 @@ def read_brokers(found: object) -> Brokers:
 
 
 def read_amount(found: object) -> Amount:
-    """A whole number from 0 to LARGEST_SIZE."""
+    """Read a whole number from 0 to LARGEST_SIZE."""
     return Amount(_whole(found, 0, LARGEST_SIZE))
 
 
-def read_crowd(found: object) -> Crowd:
-    """A number of processes, at most MOST_PROCESSES: each of them is simulated."""
+def read_process_count(found: object) -> ProcessCount:
+    """Read a number of processes, at most MOST_PROCESSES."""
     number = _whole(found, 0)
     if number > MOST_PROCESSES:
-        raise ValueError(f"{number:,} processes are more than a run holds; {CROWD_REMEDY}")
-    return Crowd(number)
+        raise ValueError(f"{number:,} processes are more than a run can hold; {PROCESSES_REMEDY}")
+    return ProcessCount(number)
 
 
-CROWD_REMEDY = f"write at most {MOST_PROCESSES:,} in all: each is simulated by itself"
+PROCESSES_REMEDY = f"write at most {MOST_PROCESSES:,} in all"
 
 
 def _whole(found: object, least: int, most: int = LARGEST) -> int:
     if not isinstance(found, int) or isinstance(found, bool) or found < least:
         raise ValueError(f"expected a whole number of at least {least}, found {quote(found)}")
     if found > most:
-        raise ValueError(f"{found} is more than this can be; the largest number here is {most:,}")
+        raise ValueError(f"{found} is too large; write at most {most:,}")
     return found
 
 
 def read_error_name(found: object) -> ErrorName:
-    """A name of Kafka's error codes."""
+    """Read a name of Kafka's error codes."""
     return ErrorName(_one_of(found, ERROR_NAMES, "an error code"))
 
 
 def read_api_name(found: object) -> ApiName:
-    """A name of the group APIs."""
+    """Read a name of the group APIs."""
     return ApiName(_one_of(found, API_NAMES, "an API"))
 
 
@@ -301,7 +299,7 @@ def _one_of(found: object, names: tuple[str, ...], what: str) -> str:
 
 
 def read_count_is(found: object) -> CountIs:
-    """`3`, `<= 4`, `>= 1`, `< 4`, `> 1`, `2..5`."""
+    """Read bounds of a count: `3`, `<= 4`, `>= 1`, `< 4`, `> 1`, `2..5`."""
     if isinstance(found, int) and not isinstance(found, bool) and found >= 0:
         return CountIs(found, found, str(found))
     text = _text(found, "a number or a comparison such as `<= 4` or `2..5`")
@@ -310,7 +308,7 @@ def read_count_is(found: object) -> CountIs:
 
 
 def read_span_is(found: object) -> SpanIs:
-    """The same for durations, and `10s ± 5ms` (or `10s +- 5ms`)."""
+    """Read bounds of a duration: as for a count, and `10s ± 5ms` (or `10s +- 5ms`)."""
     if found == 0 and not isinstance(found, bool):
         return SpanIs(0, 0, "0s")
     text = _text(found, "a duration or a comparison such as `<= 3s`, `9s..11s`, `10s ± 5ms`")
@@ -323,7 +321,7 @@ def read_span_is(found: object) -> SpanIs:
 
 
 def _bounds(text: str, read: Callable[[str], int], step: int) -> tuple[int | None, int | None]:
-    """Lower and upper bound of a comparison."""
+    """Return the lower and the upper bound of a comparison."""
     text = text.strip()
     for sign, make in _SIGNS:
         if text.startswith(sign):
@@ -333,7 +331,7 @@ def _bounds(text: str, read: Callable[[str], int], step: int) -> tuple[int | Non
         return (exact := read(low)), exact
     bounds = read(low), read(high)
     if bounds[0] > bounds[1]:
-        raise ValueError(f"the range {quote(text)} is empty: its first number is the larger one")
+        raise ValueError(f"the range {quote(text)} is empty; write the smaller number first")
     return bounds
 
 
@@ -349,7 +347,7 @@ _SIGNS: tuple[tuple[str, Callable[[int, int], tuple[int | None, int | None]]], .
 
 
 def read_properties(found: object) -> Properties:
-    """A mapping of Kafka's keys, or the pasted text of a .properties file."""
+    """Read a mapping of Kafka's keys, or the pasted text of a .properties file."""
     if isinstance(found, str):
         return Properties(parse_properties(found))
     if not isinstance(found, dict):
@@ -362,7 +360,7 @@ def read_properties(found: object) -> Properties:
 
 
 def quote(found: object) -> str:
-    """A value as an error shows it."""
+    """Show a value in an error message."""
     if found is None:
         return "nothing"
     if isinstance(found, bool):
@@ -373,11 +371,11 @@ def quote(found: object) -> str:
 
 
 def in_quotes(found: object) -> str:
-    """The remedy for `{name}` without quotes, which YAML takes for a mapping with one empty key; else nothing."""
+    """Return the remedy for `{name}` without quotes, which YAML reads as a mapping with one empty key; else ""."""
     if not isinstance(found, dict) or list(found.values()) != [None]:
         return ""
     text = f'"{{{next(iter(found))}}}"'
-    return f"braces make a mapping: write {text} with its quotes, in a shell '{text}'"
+    return f"YAML reads braces as a mapping: write {text} with the quotes, in a shell '{text}'"
 
 
 def _text(found: object, expected: str) -> str:
@@ -387,13 +385,13 @@ def _text(found: object, expected: str) -> str:
 
 
 def show_duration(us: int) -> str:
-    """A duration as tables print it."""
+    """Format a duration for a table."""
     return show_us(us)
 
 
 @frozen
 class ValueType:
-    """One row: how a value is read, and its JSON Schema (without description)."""
+    """A type of values: its reader, and its JSON Schema without description."""
 
     read: Callable[[object], Any]
     schema: Mapping[str, Any]
@@ -447,7 +445,7 @@ VALUE_TYPES: dict[Any, ValueType] = {
         },
     ),
     Amount: ValueType(read_amount, {"type": "integer", "minimum": 0, "maximum": LARGEST_SIZE}),
-    Crowd: ValueType(read_crowd, {"type": "integer", "minimum": 0, "maximum": MOST_PROCESSES}),
+    ProcessCount: ValueType(read_process_count, {"type": "integer", "minimum": 0, "maximum": MOST_PROCESSES}),
     ErrorName: ValueType(read_error_name, {"enum": list(ERROR_NAMES)}),
     ApiName: ValueType(read_api_name, {"enum": list(API_NAMES)}),
     CountIs: ValueType(

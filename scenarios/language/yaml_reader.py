@@ -1,8 +1,8 @@
-"""YAML text as plain data with positions.
+"""Read YAML text as plain data with positions.
 
-ruamel.yaml's node graph is turned into plain data; beside it stand the positions of every key and value. Duplicate
-keys, keys that are no text, aliases that contain themselves and documents that unfold without measure are problems
-here, before any meaning is read into them. YAML 1.2 rules hold: `on`, `off`, `yes`, `no` are text.
+ruamel.yaml's node graph becomes plain data, and a map of the positions of every key and value. Duplicate
+keys, keys that are not text, aliases that contain themselves and documents of more than MAX_NODES values are problems
+here, before their meaning is read. YAML 1.2 rules hold: `on`, `off`, `yes`, `no` are text.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ MAX_NODES = 200_000
 
 
 def parse_yaml(text: str, file: str) -> tuple[Any, Spots, Spots]:
-    """The data of one YAML document, and line and column of its keys and of its values.
+    """Parse one YAML document; return its data, and line and column of its keys and of its values.
 
-    Raises ScenarioError for what is no YAML, is empty, or is more than one document.
+    Raises ScenarioError for text that is not YAML, is empty, or holds more than one document.
     """
     nodes = _compose(text, file)
     if len(nodes) > 1:
@@ -34,16 +34,16 @@ def parse_yaml(text: str, file: str) -> tuple[Any, Spots, Spots]:
         problem = Problem(
             Place(file, line, 1),
             "a second document begins here (`---`)",
-            "one file, one scenario; of an application's profiles, `groupsim lint` reads all",
+            "keep one scenario in a file; `groupsim lint` reads every document of an application's profiles",
         )
         raise ScenarioError([problem])
     return _read(nodes[0] if nodes else None, file)
 
 
 def parse_several(text: str, file: str) -> list[tuple[Any, Spots, Spots]]:
-    """The same for each document of a file in which several may stand; empty ones are left out.
+    """Parse each document of a file that may hold several; empty ones are left out.
 
-    Raises ScenarioError for what is no YAML, or has nothing in it.
+    Raises ScenarioError for text that is not YAML, or is empty.
     """
     nodes = [node for node in _compose(text, file) if not _is_null(node)]
     return [_read(node, file) for node in nodes] or [_read(None, file)]
@@ -66,18 +66,18 @@ def _compose(text: str, file: str) -> list[Node]:
         raise ScenarioError([_no_yaml(error, file)]) from None
     except (YAMLError, ValueError, RecursionError) as error:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
-        raise one_problem(file, f"this is not YAML: {first}", "a scenario is YAML text in UTF-8") from None
+        raise one_problem(file, f"this is not YAML: {first}", "write YAML text in UTF-8") from None
 
 
 _TAB, _NO_COLON = "'\\t'", "could not find expected ':'"
 
 
 def _no_yaml(error: MarkedYAMLError, file: str) -> Problem:
-    """Where it stops to be YAML, and what to do about it."""
+    """Return the problem at the place where the text stops being YAML."""
     problem = error.problem or ""
     mark = error.problem_mark or error.context_mark
     if problem == _NO_COLON and error.context_mark is not None:
-        mark = error.context_mark  # the line without a colon; the problem is seen only behind it
+        mark = error.context_mark  # ruamel.yaml notices the missing colon only in the next line
         words, remedy = f"a line without a colon: {problem}", "write `key: value`"
     else:
         words = " ".join(part for part in (error.context, problem) if part)
@@ -92,7 +92,7 @@ def _is_null(node: Node) -> bool:
 
 @define
 class _NodeReader:
-    """Walks the node graph; collects problems instead of stopping at the first."""
+    """Converts the node graph; collects problems instead of stopping at the first."""
 
     file: str
     keys: dict[Path_, tuple[int, int]] = field(factory=dict)
@@ -107,12 +107,10 @@ class _NodeReader:
             raise one_problem(self.file, f"unfolds to more than {MAX_NODES:,} values", "use fewer aliases (`*name`)")
         self.values[path] = _spot(node)
         if str(node.tag) not in _TAGS:
-            self._problem(
-                node, f"the tag `{_short(node)}` has no meaning in a scenario", "write the value without a tag"
-            )
+            self._problem(node, f"the tag `{_short(node)}` is not supported", "write the value without a tag")
             return None
         if id(node) in self._open:
-            self._problem(node, "an alias (`*name`) contains itself", "write the value out")
+            self._problem(node, "an alias (`*name`) contains itself", "write the value instead of the alias")
             return None
         self._open.append(id(node))
         try:
@@ -135,12 +133,12 @@ class _NodeReader:
                 continue
             if key in result:
                 line = self.keys[(*path, key)][0]
-                self._problem(key_node, f"the key `{key}` stands here twice", f"the first is in line {line}; keep one")
+                self._problem(key_node, f"the key `{key}` appears twice", f"the first is in line {line}; remove one")
                 continue
             self.keys[(*path, key)] = _spot(key_node)
             result[key] = self.plain(value_node, (*path, key))
             if _is_null(value_node) and not value_node.value:
-                self.values[(*path, key)] = _spot(key_node)  # nothing stands there: its place would be the next line
+                self.values[(*path, key)] = _spot(key_node)  # ruamel.yaml places a missing value in the next line
         for key, value_node in self._merged(node):
             if key not in result:
                 result[key] = self.plain(value_node, (*path, key))
@@ -150,21 +148,21 @@ class _NodeReader:
         return ((k, v) for k, v in node.value if not _is_merge(k))
 
     def _merged(self, node: MappingNode) -> Iterator[tuple[str, Node]]:
-        """Keys that `<<: *name` brings in; the mapping's own keys win, the first of several sources wins."""
+        """Yield the keys of `<<: *name`. The mapping's own keys win, then the first of several sources."""
         for key_node, value_node in node.value:
             if not _is_merge(key_node):
                 continue
             sources = value_node.value if isinstance(value_node, SequenceNode) else [value_node]
             for source in sources:
                 if not isinstance(source, MappingNode) or id(source) in self._open:
-                    self._problem(source, "`<<` can only bring in another mapping", "name an anchor of a mapping")
+                    self._problem(source, "`<<` can merge only a mapping", "name the anchor of a mapping")
                     continue
                 yield from ((str(k.value), v) for k, v in source.value if isinstance(k, ScalarNode))
 
     def _key(self, node: Node) -> str | None:
         if isinstance(node, ScalarNode):
             return str(node.value)
-        self._problem(node, "a key must be text", "quote it if it holds `{`, `[` or `?`")
+        self._problem(node, "a key must be text", "quote it if it contains `{`, `[` or `?`")
         return None
 
     def _scalar(self, node: Node) -> Any:

@@ -127,8 +127,8 @@ def _group(
     where = document.at_key(("groups", name))
     away = _away(scenario, name, plans)
     instances, steps = _instances(plans, document), _rollouts(scenario, document, name)
-    renamed = next((place for deed, place in steps if deed.kind == "deployment" and not deed.leave), None)
-    at_a_stroke = next((place for deed, place in steps if deed.at_once), None)
+    renamed = next((place for action, place in steps if action.kind == "deployment" and not action.leave), None)
+    at_a_stroke = next((place for action, place in steps if action.at_once), None)
     return GroupView(name, where, views, instances, at_once, away, renamed, at_a_stroke)
 
 
@@ -139,7 +139,7 @@ def _instances(plans: list[MemberPlan], document: Document) -> dict[str, str]:
 
 
 def _some_end(scenario: Scenario) -> bool:
-    return any(isinstance(step.deed, Stop | Crash | Scale) for step in scenario.timeline)
+    return any(isinstance(step.action, Stop | Crash | Scale) for step in scenario.timeline)
 
 
 def _view(plan: MemberPlan, document: Document, broker: BrokerView, transactional: tuple[str, ...]) -> ClientView:
@@ -201,13 +201,17 @@ def _away(scenario: Scenario, group: str, plans: list[MemberPlan]) -> dict[str, 
     """For each kind of member the longest that a restart of the scenario keeps it away, in µs."""
     away = {plan.key: plan.spec.restart_after or 0 for plan in plans}
     for step in scenario.timeline:
-        deed = step.deed
-        if isinstance(deed, Restart):
-            names = deed.member if isinstance(deed.member, tuple) else (deed.member,)
+        action = step.action
+        if isinstance(action, Restart):
+            names = action.member if isinstance(action.member, tuple) else (action.member,)
             concerned = [plan.key for plan in plans if plan.name in names]
-            _longer(away, concerned, deed.downtime)
-        elif isinstance(deed, RollingRestart) and _concerns(deed.group, group, scenario) and deed.kind != "deployment":
-            _longer(away, [plan.key for plan in plans], deed.start_time)
+            _longer(away, concerned, action.downtime)
+        elif (
+            isinstance(action, RollingRestart)
+            and _concerns(action.group, group, scenario)
+            and action.kind != "deployment"
+        ):
+            _longer(away, [plan.key for plan in plans], action.start_time)
     return away
 
 
@@ -222,9 +226,9 @@ def _concerns(named: str | None, group: str, scenario: Scenario) -> bool:
 
 def _rollouts(scenario: Scenario, document: Document, group: str) -> list[tuple[RollingRestart, Place]]:
     """The group's rollouts that take place, each with the place of its step."""
-    steps = [(at, step.deed) for at, step in enumerate(scenario.timeline) if step.at != "never"]
+    steps = [(at, step.action) for at, step in enumerate(scenario.timeline) if step.at != "never"]
     return [
-        (deed, document.at_value(("timeline", at)))
-        for at, deed in steps
-        if isinstance(deed, RollingRestart) and _concerns(deed.group, group, scenario)
+        (action, document.at_value(("timeline", at)))
+        for at, action in steps
+        if isinstance(action, RollingRestart) and _concerns(action.group, group, scenario)
     ]

@@ -1,1 +1,1 @@
-"""From files, texts and data to scenarios, and from scenarios to JSON and schema."""
+"""Load files, texts and data as scenarios; write scenarios as JSON, and their JSON Schema."""

@@ -1,12 +1,12 @@
-"""A scenario as one JSON text: complete in itself, the same to the byte wherever it is made, readable without YAML.
+"""A scenario as canonical JSON: complete in itself, equal to the byte wherever it is made, readable without YAML.
 
-What a file leaves to its surroundings is resolved: comments, aliases and styles are gone, the name is in it, the
-.properties files it names are read in, values of secrets are withheld. Two things are kept that JSON would lose:
+References to the surroundings are resolved: comments, aliases and styles are gone, the name is part of the text, the
+contents of .properties files replace their names, and values of secrets are withheld. It keeps two things:
 
-- **The order of keys.** It is the order in which members start and topics are created, so a run depends on it. Sorting
-  would make another scenario.
-- **The text of a number with a fraction** (3.10 is a version, not 3.1). JSON writes numbers as text, so most go as they
-  are; one that JSON has no spelling for (`.5`, `+1.5`) goes as `{"$number": "+1.5"}`.
+- **The order of keys.** Members start and topics are created in this order, so a run depends on it. Sorted keys
+  would be another scenario.
+- **The text of a number with a fraction** (3.10 is a version, not 3.1). JSON numbers are text, so most stay as they
+  are; one that JSON cannot write (`.5`, `+1.5`) becomes `{"$number": "+1.5"}`.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ _JSON_FRACTION = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?")
 
 
 def canonical_json(document: Document, name: str, read: Reader | None = None) -> str:
-    """The canonical text of a document that `scenario_of` accepts; `read` reads a .properties file.
+    """Return the canonical text of a document that `scenario_of` accepts; `read` reads a .properties file.
 
-    Raises OSError when such a file cannot be read.
+    Raises OSError if such a file cannot be read.
     """
     data = {"name": name} | copy.deepcopy(document.data)
     data["name"] = data["name"] or name
@@ -52,9 +52,9 @@ def canonical_json(document: Document, name: str, read: Reader | None = None) ->
 
 
 def scenario_from_json(text: str) -> Scenario:
-    """The scenario of a canonical text; it runs to the same trace as the file the text was made from.
+    """Return the scenario of a canonical text; it runs to the same trace as the file the text was made from.
 
-    Needs no YAML. Raises ValueError when it is no JSON, ScenarioError when it is no scenario.
+    Needs no YAML. Raises ValueError for text that is not JSON, ScenarioError for data that is not a scenario.
     """
     data = parse(text)
     name = str(data.get("name", "scenario")) if isinstance(data, dict) else "scenario"
@@ -62,12 +62,12 @@ def scenario_from_json(text: str) -> Scenario:
 
 
 def digest(text: str) -> str:
-    """The sha256 of a canonical text, in hex."""
+    """Return the sha256 of a canonical text, in hex."""
     return sha256(text.encode("ascii")).hexdigest()
 
 
 def dump(value: Any) -> str:
-    """Plain data as JSON in ASCII, without spaces, keys in their order, numbers as they were written."""
+    """Write plain data as ASCII JSON without spaces; keys keep their order, numbers their text."""
     if isinstance(value, Mapping):
         return "{" + ",".join(f"{json.dumps(str(key))}:{dump(inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, (list, tuple)):
@@ -78,7 +78,7 @@ def dump(value: Any) -> str:
 
 
 def parse(text: str) -> Any:
-    """What `dump` wrote, as it was. Raises ValueError when it is no JSON."""
+    """Read what `dump` wrote. Raises ValueError for text that is not JSON."""
     return json.loads(text, parse_float=Decimalish, object_hook=_number)
 
 
@@ -90,10 +90,10 @@ def _number(found: dict[str, Any]) -> Any:
 
 
 def _resolve(group: dict[str, Any], folder: Path, read: Reader) -> None:
-    """Read in the .properties files of a group and its members.
+    """Replace the names of .properties files by their settings, for a group and its members.
 
-    A member's file takes the place of the group's, and what is written in the scenario, for the group too, goes before
-    either (`properties_of` in `scenarios/plans/members.py`): so what a file says goes to the member.
+    A member's file replaces the group's. Settings in the scenario, those of the group included, take precedence over
+    both (`properties_of` in `scenarios/plans/members.py`). So the settings of a file become settings of the member.
     """
     shared = _written(group)
     theirs = group.pop("properties-file", None)
@@ -108,7 +108,7 @@ def _resolve(group: dict[str, Any], folder: Path, read: Reader) -> None:
 
 
 def _resolve_producer(spec: object, folder: Path, read: Reader) -> None:
-    """Read in the .properties file of a producer; what is written in the scenario goes before it."""
+    """Replace the name of a producer's .properties file by its settings; the scenario's own take precedence."""
     if isinstance(spec, dict):
         written, path = _written(spec), spec.pop("properties-file", None)
         if path is not None:
@@ -116,13 +116,13 @@ def _resolve_producer(spec: object, folder: Path, read: Reader) -> None:
 
 
 def _resolve_written(spec: object) -> None:
-    """Settings without a file of their own: of brokers, topics, transforming producers."""
+    """Normalize the settings of a broker, a topic or a transforming producer, which have no file."""
     if isinstance(spec, dict):
         _written(spec)
 
 
 def _written(spec: dict[str, Any]) -> dict[str, object]:
-    """The settings of a group or member in the scenario itself, as a mapping without secrets, left there as such."""
+    """Return the settings in the scenario itself, as a mapping without secrets; `spec` gets the same mapping."""
     found = spec.get("properties")
     if found is None:
         return {}

@@ -1,7 +1,7 @@
-"""The library of scenarios that comes with groupsim, by name.
+"""Find the scenarios of the library by name.
 
-`demo` is another name for the scenario a newcomer should see first. Titles come from an index, because reading all the
-files takes more than a second; `tools/refresh_titles.py` writes it, and a test says when it is out of date.
+`demo` is another name for the scenario that README.md shows. Titles come from an index, because to read all the
+files takes more than a second; `tools/refresh_titles.py` writes it, and a test fails if it is out of date.
 """
 
 from __future__ import annotations
@@ -32,23 +32,23 @@ class Entry:
 
 
 def library() -> Path:
-    """The folder of the library."""
+    """Return the folder of the library."""
     return Path(str(files("groupsim.scenarios.library")))
 
 
 def names() -> tuple[str, ...]:
-    """The names of the library's scenarios, sorted."""
+    """Return the names of the library's scenarios, sorted."""
     return tuple(sorted(path.stem for path in library().glob("*.yaml")))
 
 
 def list_scenarios() -> tuple[Entry, ...]:
-    """Every scenario with its title, its sentence and its source, as the index has them."""
+    """Return every scenario with its title, its sentence and its source, from the index."""
     rows = json.loads((library() / INDEX).read_text("utf-8"))
     return tuple(Entry(path=library() / f"{row['name']}.yaml", **row) for row in rows)
 
 
 def index_text() -> str:
-    """Return the text that the index should have: what the scenarios' files say, read one by one."""
+    """Return the text that the index should have, from the scenarios' files."""
     return json.dumps(list(_rows()), indent=1, ensure_ascii=False) + "\n"
 
 
@@ -60,9 +60,9 @@ def _rows() -> Iterator[dict[str, str | None]]:
 
 
 def find(name: str) -> Path:
-    """The file a name or path means: a file that exists, a scenario of the library, or standard input (`-`).
+    """Find the file for a name or path: a file that exists, a scenario of the library, or standard input (`-`).
 
-    Raises ScenarioError with the nearest name when there is none.
+    Raises ScenarioError with the nearest name as remedy if there is none.
     """
     path = Path(name)
     if name == "-":
@@ -73,8 +73,8 @@ def find(name: str) -> Path:
     if wanted in names():
         return library() / f"{wanted}.yaml"
     if path.suffix[1:].isalpha():
-        return path  # which is not there: whoever reads it says what lies beside
+        return path  # a file that does not exist: its reader proposes a similar name
     known = (*names(), *ALIASES)
     beside = next((f"{name}{ending}" for ending in (".yaml", ".yml") if Path(f"{name}{ending}").is_file()), None)
     remedy = f"did you mean the file `{beside}`?" if beside else suggest_of_library(name, known)
-    raise one_problem(name, "no file and no scenario of the library has this name", remedy)
+    raise one_problem(name, "neither a file nor a scenario of the library", remedy)

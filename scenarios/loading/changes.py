@@ -1,6 +1,6 @@
-"""Values of a scenario changed before it is read: `--set PATH=VALUE`, and the settings of a cell of an experiment.
+"""Change values of a scenario before it is read: `--set PATH=VALUE`, and the settings of a cell of an experiment.
 
-A change remembers where it was written, so that what is wrong with its value is told there and not in the file that it
+A change keeps the place where it was written, so that an error in its value names that place and not the file that it
 changes.
 """
 
@@ -31,14 +31,14 @@ class Change:
 
 
 def changed(document: Document, changes: Iterable[Change]) -> Document:
-    """The document with every change applied, in order.
+    """Return the document with every change applied, in order.
 
-    Raises ScenarioError with every path that leads nowhere; a value is judged when the document is read.
+    Raises ScenarioError with every invalid path. The values are checked when the document is read.
     """
     data, moved = copy.deepcopy(document.data), dict(document.moved)
     problems: list[Problem] = []
     if not isinstance(data, dict):
-        return document  # is no scenario, which `scenario_of` says
+        return document  # not a scenario: `scenario_of` reports it
     for change in changes:
         try:
             path = put(data, change.path, copy.deepcopy(change.value))
@@ -56,17 +56,17 @@ def _below(path: Path_, top: Path_) -> bool:
 
 
 def read_change(text: str) -> Change:
-    """A change from the text behind `--set`. Raises ScenarioError when it is no PATH=VALUE, or the value no YAML."""
+    """Read a change from the text of `--set`. Raises ScenarioError unless it is PATH=VALUE with a value in YAML."""
     place = Place(f"--set {text}")
     path, sign, value = text.partition("=")
     if not sign or not path:
-        remedy = "such as groups.g1.assignor=sticky"
-        raise ScenarioError([Problem(place, "this is no PATH=VALUE", remedy)])
+        remedy = "write for example groups.g1.assignor=sticky"
+        raise ScenarioError([Problem(place, "not PATH=VALUE", remedy)])
     return Change(path, _value(value, place), place)
 
 
 def _value(text: str, place: Place) -> Any:
-    """YAML; nothing behind the sign is an empty text."""
+    """Read a value as YAML; no text after the `=` is an empty text."""
     if not text.strip():
         return ""
     if text.strip() in ("null", "~"):
@@ -75,4 +75,4 @@ def _value(text: str, place: Place) -> Any:
         return parse_document(text, place.file).data
     except ScenarioError as error:
         message = error.problems[0].message
-        raise ScenarioError([Problem(place, message, "the value is YAML; quote it if need be")]) from None
+        raise ScenarioError([Problem(place, message, "write the value as YAML, in quotes if it is text")]) from None

@@ -1,6 +1,6 @@
-"""The three shapes of a file that are not plain classes: a step, an expectation, the brokers' settings.
+"""Structure the three shapes of a file that are not plain classes: steps, expectations, brokers' settings.
 
-A step is `{at: 30s, do: crash, member: c2}`: the timing, the name of an action or fault, and that one's own keys. An
+A step is `{at: 30s, do: crash, member: c2}`: the timing, the name of an action or fault, and its own keys. An
 expectation is a mapping with the check as its key: `{generations: 3, because: …}`. The brokers' settings hold Kafka's
 own keys beside `version`.
 """
@@ -24,16 +24,16 @@ from groupsim.scenarios.language.data_values import BrokerProperties
 from groupsim.scenarios.language.defects import BrokerDefects
 from groupsim.scenarios.language.keys import key, required
 from groupsim.scenarios.language.mistakes import Collector, Wrong
-from groupsim.scenarios.language.model import BrokerAge, BrokerSettings, Expectation, Scenario, Step
+from groupsim.scenarios.language.model import BrokerRelease, BrokerSettings, Expectation, Scenario, Step
 from groupsim.scenarios.language.problems import suggest
-from groupsim.scenarios.language.registry import CHECKS, Check, Deed, deeds
+from groupsim.scenarios.language.registry import CHECKS, Check, StepAction, step_actions
 from groupsim.scenarios.language.structure import converter, structure
 from groupsim.scenarios.language.synonyms import suggest_word
 from groupsim.scenarios.language.values import Duration, Moment, Positive, Properties, Version, quote
 from groupsim.scenarios.runtime import autoscaling
 from groupsim.scenarios.steps import actions, broker_rollout, faults, stuck
 
-# importing them fills the registries
+# these modules register their classes when they are imported
 _REGISTERED = (
     actions,
     autoscaling,
@@ -50,56 +50,54 @@ _REGISTERED = (
 
 @frozen
 class Timing:
-    """When a step runs, and how often."""
+    """The time of a step, and its repetition."""
 
-    at: Moment | Literal["never"] = key("When, since the start of the run; `never` for one that an experiment times.")
+    at: Moment | Literal["never"] = key("Time since the start of the run; `never` if an experiment sets the time.")
     every: Duration | None = key("Repeat at this interval.", None)
-    times: Positive | None = key("How often in all; without it, until the run ends.", None)
+    times: Positive | None = key("How often in all; by default until the run ends.", None)
 
 
 def structure_scenario(data: Any) -> Scenario:
-    """A whole scenario. Raises what `problems_of` understands."""
+    """Structure a whole scenario. Raises errors that `problems_of` reads."""
     scenario: Scenario = structure(data, Scenario)
     return scenario
 
 
-def structure_deed(name: str, params: Mapping[str, Any]) -> Deed:
-    """An action or fault from its name and keys."""
-    deed: Deed = structure(dict(params), deeds()[name])
-    return deed
+def structure_action(name: str, params: Mapping[str, Any]) -> StepAction:
+    """Structure an action or fault from its name and keys."""
+    action: StepAction = structure(dict(params), step_actions()[name])
+    return action
 
 
 def structure_check(name: str, value: Any) -> Check:
-    """An expectation from its name and value; `true` stands for no keys at all."""
+    """Structure an expectation from its name and value; `true` means no keys."""
     cls = CHECKS[name]
     check: Check = structure({} if value is True and not required(cls) else value, cls)
     return check
 
 
-#: In the place of a step or an expectation that cannot be read: one that does nothing.
+#: Stands in place of a step or an expectation that cannot be read; it has no effect.
 NOTHING = object()
 
 
 def _step(data: Any, _: Any) -> Step:
     if data is NOTHING:
-        return Step(deed=Deed(), at=Moment(0))
-    if isinstance(data, dict) and "do" not in data and data.get("fault", data.get("action")) in deeds():
+        return Step(action=StepAction(), at=Moment(0))
+    if isinstance(data, dict) and "do" not in data and data.get("fault", data.get("action")) in step_actions():
         key = "fault" if "fault" in data else "action"
-        raise Wrong(
-            f"`{key}` is no key of a step: actions and faults have `do`", f"write `do: {data[key]}`", below=(key,)
-        )
+        raise Wrong(f"a step has no key `{key}`", f"write `do: {data[key]}`", below=(key,))
     if not isinstance(data, dict) or "do" not in data:
-        raise Wrong("a step needs `at` and `do`", "write `- {at: 30s, do: crash, member: c2}`")
-    name, known = data["do"], deeds()
+        raise Wrong("a step needs the keys `at` and `do`", "write `- {at: 30s, do: crash, member: c2}`")
+    name, known = data["do"], step_actions()
     if not isinstance(name, str) or name not in known:
-        raise Wrong(f"{quote(name)} is no action or fault", suggest_word(str(name), known), below=("do",))
+        raise Wrong(f"{quote(name)} is neither an action nor a fault", suggest_word(str(name), known), below=("do",))
     timing = {name: data[name] for name in _TIMING if name in data}
     own = {name: value for name, value in data.items() if name != "do" and name not in _TIMING}
     collector = Collector()
     when = collector.attempt((), structure, timing, Timing)
-    deed = collector.attempt((), structure_deed, name, own)
+    action = collector.attempt((), structure_action, name, own)
     collector.done()
-    return Step(deed=deed, at=when.at, every=when.every, times=when.times)
+    return Step(action=action, at=when.at, every=when.every, times=when.times)
 
 
 _TIMING = tuple(field.name for field in attrs.fields(Timing))
@@ -111,10 +109,10 @@ def _expectation(data: Any, _: Any) -> Expectation:
     data = {data: None} if isinstance(data, str) else data
     names = [name for name in data if name != "because"] if isinstance(data, dict) else []
     if len(names) != 1:
-        raise Wrong("an expectation is one check, and perhaps `because`", "write `- generations: 3`")
+        raise Wrong("an expectation has one check, and optionally `because`", "write `- generations: 3`")
     name = names[0]
     if name not in CHECKS:
-        raise Wrong(f"`{name}` is no expectation", suggest(name, CHECKS), below=(name,), at_key=True)
+        raise Wrong(f"unknown expectation `{name}`", suggest(name, CHECKS), below=(name,), at_key=True)
     collector = Collector()
     check = collector.attempt((name,), structure_check, name, data[name])
     because = collector.attempt(("because",), structure, data["because"], str) if "because" in data else None
@@ -122,7 +120,7 @@ def _expectation(data: Any, _: Any) -> Expectation:
     return Expectation(check, because)
 
 
-_AGES: Any = Mapping[str, BrokerAge]
+_RELEASES: Any = Mapping[str, BrokerRelease]
 
 
 def _broker(data: Any, _: Any) -> BrokerSettings:
@@ -133,7 +131,7 @@ def _broker(data: Any, _: Any) -> BrokerSettings:
     collector = Collector()
     version = collector.attempt(("version",), structure, data["version"], Version) if "version" in data else None
     defects = collector.attempt(("defects",), structure, data["defects"], BrokerDefects) if "defects" in data else None
-    ages = collector.attempt(("brokers",), structure, data["brokers"], _AGES) if "brokers" in data else None
+    releases = collector.attempt(("brokers",), structure, data["brokers"], _RELEASES) if "brokers" in data else None
     own = ("version", "properties", "defects", "brokers")
     rest = {name: value for name, value in data.items() if name not in own}
     settings = collector.attempt((), structure, rest, Properties)
@@ -141,7 +139,7 @@ def _broker(data: Any, _: Any) -> BrokerSettings:
     if "properties" in data:
         below = collector.attempt(("properties",), structure, data["properties"], BrokerProperties)
     collector.done()
-    return BrokerSettings(version, Properties({**below, **settings}), defects, ages or {})
+    return BrokerSettings(version, Properties({**below, **settings}), defects, releases or {})
 
 
 for _cls, _hook in ((Step, _step), (Expectation, _expectation), (BrokerSettings, _broker)):

@@ -1,8 +1,9 @@
-"""From a file to a scenario that can run, or to a list of everything that is wrong with it.
+"""Load a file as a scenario that can run, or as a list of all its problems.
 
-Nothing runs, and nothing is written, before a file has passed all of this: YAML with positions
-(`language/document.py`), shape and values (`language/structure.py`, `converters.py`), names and sense (`validation/`).
-One that fails early is judged as far as it can be read (`partial_parse.py`): one report has every mistake.
+A file passes three steps before a run starts: YAML with positions
+(`language/document.py`), structure and values (`language/structure.py`, `converters.py`), names and consistency
+(`validation/`).
+A file that fails early is checked as far as it can be read (`partial_parse.py`), so that one report has every mistake.
 """
 
 from __future__ import annotations
@@ -28,12 +29,12 @@ def load_file(path: str | Path) -> Scenario:
 
 
 def load_text(text: str, file: str = "<text>") -> Scenario:
-    """The same for text at hand; relative paths in it start from the folder of `file`."""
+    """Read the text of a scenario file; relative paths in it start from the folder of `file`."""
     return scenario_of(parse_document(text, file), name_of(file) if file != "<text>" else "scenario")
 
 
 def scenario_of(document: Document, name: str) -> Scenario:
-    """The scenario a document holds. Raises ScenarioError with every error found."""
+    """Return the scenario of a document. Raises ScenarioError with every error found."""
     found = structured(document)
     problems = judge(found, document)
     if any(problem.severity == ERROR for problem in problems):
@@ -43,7 +44,7 @@ def scenario_of(document: Document, name: str) -> Scenario:
 
 
 def _placed(scenario: Scenario, document: Document) -> Scenario:
-    """Steps and expectations with the line they stand in, so that a failing one can be found."""
+    """Add to steps and expectations the line they stand in, for messages."""
     timeline = tuple(
         attrs.evolve(step, line=_line(document, "timeline", index)) for index, step in enumerate(scenario.timeline)
     )

@@ -1,8 +1,8 @@
-"""A file of which a part cannot be read: what is wrong with the rest, so that one report shows every mistake.
+"""Check the readable part of a file that has mistakes, so that one report shows all of them.
 
-What cannot be read is cut out, key by key, until the rest has the shape of a scenario; a whole step or expectation
-leaves an empty one in its place, so that the others keep their numbers. The rest is judged as any scenario is, except
-for names that the missing part may define: nothing is said of those.
+Unreadable values are removed, key by key, until the rest has the structure of a scenario. A whole step or expectation
+leaves an empty one in its place, so that the others keep their indices. The rest is checked like any scenario, except
+for names that the removed part may define.
 """
 
 from __future__ import annotations
@@ -24,41 +24,41 @@ from groupsim.scenarios.language.values import read_duration, show_duration
 from groupsim.scenarios.loading.converters import NOTHING, structure_scenario
 from groupsim.scenarios.validation.semantics import judge
 
-_ROUNDS = 8  # a key that is cut may leave a mapping without what it needs, which is cut next
+_ROUNDS = 8  # a removed key may leave a mapping without a required key; the next round removes the mapping
 _LISTS = ("timeline", "expect")
 _MINUTE_US = 60_000_000
 
 
 def structured(document: Document) -> Scenario:
-    """The scenario a document has the shape of. Raises ScenarioError with every mistake, those of sense included."""
+    """Structure a document as a scenario. Raises ScenarioError with every mistake, those of validation included."""
     if not isinstance(document.data, dict):
         remedy = "write `key: value` lines; see docs/writing-a-scenario.md"
-        raise ScenarioError([Problem(document.at_value(()), "a scenario is a mapping, this is not one", remedy)])
+        raise ScenarioError([Problem(document.at_value(()), "a scenario must be a mapping", remedy)])
     if document.data and not any(name in fields_of(Scenario) for name in document.data):
-        message = f"no key of a scenario is here: `{next(iter(document.data))}` is none"
-        needed = "a scenario needs `topics`, `groups` and `run-for`"
-        remedy = f"{needed}; settings of a client are for `groupsim lint`, manifests for `groupsim init`"
+        message = f"not a scenario: it has no key `{next(iter(document.data))}`"
+        needed = "write `topics`, `groups` and `run-for`"
+        remedy = f"{needed}; `groupsim lint` checks settings of a client, `groupsim init` reads manifests"
         raise ScenarioError([Problem(document.at_value(()), message, remedy)])
     try:
         return structure_scenario(document.data)
     except ValueError as error:
         problems = [p for p in problems_of(error, document) if "`run-for` is missing" not in p.message]
-        raise ScenarioError([*problems, *_endless(document), *_besides(document, error)]) from None
+        raise ScenarioError([*problems, *_missing_run_for(document), *_others(document, error)]) from None
 
 
-def _endless(document: Document) -> list[Problem]:
-    """Consumers poll for ever: without `run-for` a run has no end. Whoever misspelt it is told so at its place."""
+def _missing_run_for(document: Document) -> list[Problem]:
+    """Report a missing `run-for`, without which the run never ends, unless a misspelt key stands for it."""
     keys = fields_of(Scenario)
     strange = [str(name) for name in document.data if name not in keys]
     if "run-for" in document.data or any("`run-for`" in suggest_word(name, keys) for name in strange):
         return []
-    proposal = show_duration(_long_enough(document.data)).removesuffix(".000 s") + "s"
-    message = "nothing ends this scenario: consumers poll for ever, and the key `run-for` is missing"
+    proposal = show_duration(_proposed_run_for(document.data)).removesuffix(".000 s") + "s"
+    message = "the key `run-for` is missing: consumers poll for ever"
     return [Problem(Place(document.file, 1, 1), message, f"add `run-for: {proposal}`")]
 
 
-def _long_enough(data: dict[str, Any]) -> int:
-    """A minute after the last step, in microseconds."""
+def _proposed_run_for(data: dict[str, Any]) -> int:
+    """Return the time one minute after the last step, in µs."""
     steps = data.get("timeline")
     moments = [_moment(step) for step in steps if isinstance(step, dict)] if isinstance(steps, list) else []
     return max(moments, default=0) + _MINUTE_US
@@ -76,16 +76,16 @@ def _moment(step: dict[str, Any]) -> int:
 
 @define
 class _Rest:
-    """What is left of a file's data, and what was cut out of it."""
+    """The rest of a file's data, and the paths removed from it."""
 
     data: dict[str, Any]
     cuts: list[Path_] = field(factory=list)
     steps: list[Any] = field(factory=list)
 
     def cut(self, path: Path_) -> None:
-        """Take out what stands at `path`, or the nearest thing around it that can be taken out."""
+        """Remove the value at `path`, or the nearest one around it that can be removed."""
         if not path or path[0] == "run-for":
-            self.data["run-for"] = f"{_long_enough(self.data)}us"
+            self.data["run-for"] = f"{_proposed_run_for(self.data)}us"
             self.cuts.append(("run-for",))
         elif path[0] in _LISTS and len(path) > 1 and isinstance(self.data.get(path[0]), list):
             self._cut_of_list(path)
@@ -93,7 +93,7 @@ class _Rest:
             self._remove(path)
 
     def _cut_of_list(self, path: Path_) -> None:
-        """A key of a step; a whole step, or what says which one it is, leaves an empty one."""
+        """Remove a key of a step; without `do`, or for an expectation, leave an empty item."""
         items, index, below = self.data[str(path[0])], int(path[1]), path[2:]
         if path[0] == "timeline" and below and below[0] != "do" and isinstance(items[index], dict):
             self._remove(path)
@@ -103,7 +103,7 @@ class _Rest:
             self.cuts.append(path[:2])
 
     def _remove(self, path: Path_) -> None:
-        """The last key on the path that there is; of a list in a mapping, the whole list."""
+        """Remove the last key of the path that exists; for a list in a mapping, the whole list."""
         here: Any = self.data
         found: tuple[dict[Any, Any], Any, int] | None = None
         for depth, part in enumerate(path):
@@ -119,7 +119,7 @@ class _Rest:
 
     @property
     def doubtful(self) -> frozenset[str]:
-        """What may be defined in the part that was cut out: members, topics, brokers; or made by a step (`made`)."""
+        """Return which names the removed part may define: members, topics, brokers, or those of steps (`made`)."""
         return frozenset(self._doubts())
 
     def _doubts(self) -> Iterator[str]:
@@ -131,13 +131,13 @@ class _Rest:
             elif path[0] == "timeline":
                 yield "made"
             elif path[0] not in fields_of(Scenario):
-                yield from ("members", "topics", "brokers")  # perhaps a section, misspelt
+                yield from ("members", "topics", "brokers")  # perhaps a misspelt section
         if any(not isinstance(step, dict) or "topic" in step for step in self.steps):
             yield "topics"
 
 
-def _besides(document: Document, error: ValueError) -> list[Problem]:
-    """What is wrong with the part of a file that can be read."""
+def _others(document: Document, error: ValueError) -> list[Problem]:
+    """Return the problems of the part of a file that can be read."""
     rest = _Rest(copy.deepcopy(document.data))
     wrong: ValueError | None = error
     for _ in range(_ROUNDS):

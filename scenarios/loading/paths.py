@@ -1,8 +1,8 @@
-"""Paths into a scenario: keys joined by dots, as in `groups.orders.properties.session.timeout.ms`.
+"""Follow paths into a scenario: keys joined by dots, as in `groups.orders.properties.session.timeout.ms`.
 
-A path leads to a value that is there, or to one that the model lets a file have. Kafka's own names have dots too, and
-so may groups and topics: at each step the longest key that fits wins, and below `properties` and `broker` the rest is
-one key. A number steps into a list. Whatever leads nowhere is refused with the nearest path that leads somewhere.
+A path leads to a value of the file, or to one that the model allows. Kafka's own names have dots too, and
+so may groups and topics: at each step the longest matching key wins, and below `properties` and `broker` the rest is
+one key. A number selects an item of a list. An invalid path is refused, with the nearest valid path as remedy.
 """
 
 from __future__ import annotations
@@ -21,24 +21,24 @@ from groupsim.scenarios.language.clients import simulated
 from groupsim.scenarios.language.data_values import SETTINGS, BrokerProperties
 from groupsim.scenarios.language.keys import fields_of, short_key
 from groupsim.scenarios.language.mistakes import Wrong
-from groupsim.scenarios.language.model import BrokerAge, BrokerSettings, Expectation, Scenario, Step
+from groupsim.scenarios.language.model import BrokerRelease, BrokerSettings, Expectation, Scenario, Step
 from groupsim.scenarios.language.plain_data import Path_
 from groupsim.scenarios.language.problems import nearest, suggest
 from groupsim.scenarios.language.properties import parse_properties
-from groupsim.scenarios.language.raw_requests import FIELD_NAMES, HandMadeFields
-from groupsim.scenarios.language.registry import CHECKS, deeds
+from groupsim.scenarios.language.raw_requests import FIELD_NAMES, RawFields
+from groupsim.scenarios.language.registry import CHECKS, step_actions
 from groupsim.scenarios.language.values import API_NAMES, VALUE_TYPES, ApiName, Properties
 from groupsim.scenarios.loading.converters import Timing
 from groupsim.scenarios.plans.members import DEFAULT_CLIENT
 
-MOST_PROPOSED = 20_000  # paths looked at for the nearest one
+MOST_PROPOSED = 20_000  # candidates for the nearest path
 
 _LEAF = None
 
 
 @frozen
 class _Spot:
-    """A place on the way: the data there, what the model says it is, and the client whose settings lie below."""
+    """A position on the path: its data, its type in the model, and the client whose settings lie below."""
 
     data: Any
     wanted: Any
@@ -46,7 +46,7 @@ class _Spot:
 
     @property
     def profile(self) -> ClientProfile:
-        """The client profile, as far as it is known."""
+        """Return the client's profile, or the default client's if the client is unknown."""
         try:
             return simulated(self.client)
         except ValueError:
@@ -54,20 +54,20 @@ class _Spot:
 
 
 def put(data: dict[str, Any], path: str, value: Any) -> Path_:
-    """Put a value at a path of a scenario's data, in place; returns the path in single keys.
+    """Put a value at a path of a scenario's data, in place; return the path as single keys.
 
-    A short form on the way (`orders: 12`) is spelt out first, pasted properties become a mapping. Raises `Wrong`
-    naming the nearest valid path when this one leads nowhere.
+    A short form on the way (`orders: 12`) becomes a mapping first, and so do pasted properties. Raises `Wrong`
+    with the nearest valid path as remedy if this one is invalid.
     """
     try:
         return _put(data, path, value)
-    except _NoWay as problem:
+    except _InvalidStep as problem:
         remedy = _proposal(data, path) or problem.remedy
-        raise Wrong(f"`{path}` leads nowhere: {problem.message}", remedy) from None
+        raise Wrong(f"`{path}` is not a valid path: {problem.message}", remedy) from None
 
 
-class _NoWay(Wrong):
-    """A step that is not there; a whole path may be proposed instead."""
+class _InvalidStep(Wrong):
+    """A step of a path that does not exist; a whole path may be proposed instead."""
 
 
 def _put(data: dict[str, Any], path: str, value: Any) -> Path_:
@@ -85,7 +85,7 @@ def _put(data: dict[str, Any], path: str, value: Any) -> Path_:
 
 
 def _step(spot: _Spot, parts: list[str], done: Path_) -> tuple[Any, list[str], Any]:
-    """The next key, what is left of the path, and what the model says lies there."""
+    """Return the next key, the rest of the path, and the type of the value there."""
     if isinstance(spot.data, list):
         return _item(spot, parts, done)
     known = _children(spot)
@@ -108,40 +108,40 @@ def _step(spot: _Spot, parts: list[str], done: Path_) -> tuple[Any, list[str], A
 def _item(spot: _Spot, parts: list[str], done: Path_) -> tuple[int, list[str], Any]:
     if not parts[0].isdecimal() or int(parts[0]) >= len(spot.data):
         where = f" in `{_dotted(done)}`"
-        raise Wrong(f"{parts[0]!r} is no item of a list of {len(spot.data)}{where}", "items count from 0")
+        raise Wrong(f"{parts[0]!r} is not an item of the {len(spot.data)}{where}", "write a number; items count from 0")
     return int(parts[0]), parts[1:], _inside(spot.wanted)
 
 
-def _no_key(part: str, known: Mapping[str, Any], done: Path_) -> _NoWay:
+def _no_key(part: str, known: Mapping[str, Any], done: Path_) -> _InvalidStep:
     if not known:
-        return _NoWay(f"nothing lies below `{_dotted(done)}`", "end the path there")
+        return _InvalidStep(f"`{_dotted(done)}` has no keys", "end the path there")
     where = f"below `{_dotted(done)}`" if done else "in a scenario"
-    return _NoWay(f"there is no `{part}` {where}", suggest(part, known, f"known {where}"))
+    return _InvalidStep(f"there is no `{part}` {where}", suggest(part, known, f"known {where}"))
 
 
-def _unknown_setting(spot: _Spot, name: str, known: Mapping[str, Any]) -> _NoWay:
+def _unknown_setting(spot: _Spot, name: str, known: Mapping[str, Any]) -> _InvalidStep:
     if spot.wanted in SETTINGS and spot.wanted is not BrokerProperties:
         what = spot.wanted.__name__.removesuffix("Properties").lower()
-        return _NoWay(f"`{name}` is no setting of a {what} known here", suggest(name, known, "known"))
+        return _InvalidStep(f"unknown setting `{name}` of a {what}", suggest(name, known, "known"))
     if spot.wanted in (BrokerSettings, BrokerProperties):
-        return _NoWay(f"`{name}` is no setting of a broker known here", suggest(name, known, "known"))
-    whose = f"no consumer setting known to Kafka or {spot.profile.name}"
-    return _NoWay(f"`{name}` is {whose}", suggest(name, known, "known"))
+        return _InvalidStep(f"unknown setting `{name}` of a broker", suggest(name, known, "known"))
+    message = f"unknown setting `{name}` of Kafka's consumer and of {spot.profile.name}"
+    return _InvalidStep(message, suggest(name, known, "known"))
 
 
 def _dotted(path: Path_) -> str:
     return ".".join(map(str, path))
 
 
-# --- what lies below ------------------------------------------------------------------------------------------------
+# --- keys -----------------------------------------------------------------------------------------------------------
 
 
 def _children(spot: _Spot) -> Mapping[str, Any]:
-    """The keys that are, or may be, below a place, with what the model says of each."""
+    """Return the keys that exist, or may exist, below a position, with their types."""
     wanted, data = spot.wanted, spot.data if isinstance(spot.data, dict) else {}
     if wanted is Any:
         return dict.fromkeys(data, Any)
-    if wanted is HandMadeFields:
+    if wanted is RawFields:
         return dict.fromkeys(FIELD_NAMES, Any)
     if wanted is Properties:
         return dict.fromkeys([*data, *CONSUMER_KEYS, *spot.profile.setting_names], _LEAF)
@@ -163,8 +163,8 @@ def _fields(cls: type) -> dict[str, Any]:
 
 
 def _of_step(data: Mapping[str, Any]) -> dict[str, Any]:
-    deed = deeds().get(str(data.get("do")))
-    return {**_fields(Timing), "do": _LEAF, **(_fields(deed) if deed else {})}
+    action = step_actions().get(str(data.get("do")))
+    return {**_fields(Timing), "do": _LEAF, **(_fields(action) if action else {})}
 
 
 def _of_expectation(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -173,14 +173,14 @@ def _of_expectation(data: Mapping[str, Any]) -> dict[str, Any]:
 
 def _of_broker(data: Mapping[str, Any]) -> dict[str, Any]:
     known = dict.fromkeys(["version", "defects", *SETTINGS[BrokerProperties], *data], _LEAF)
-    return {**known, "properties": BrokerProperties, "brokers": Mapping[str, BrokerAge]}
+    return {**known, "properties": BrokerProperties, "brokers": Mapping[str, BrokerRelease]}
 
 
 _SHAPES = {Step: _of_step, Expectation: _of_expectation, BrokerSettings: _of_broker}
 
 
 def _bare(wanted: Any) -> Any:
-    """`X` of `X | None` and of `X | Literal[…]`."""
+    """Return `X` for `X | None` and for `X | Literal[…]`."""
     if get_origin(wanted) is None or get_origin(wanted) in (tuple, collections.abc.Mapping, Literal):
         return wanted
     rest = [one for one in get_args(wanted) if one is not type(None) and get_origin(one) is not Literal]
@@ -188,12 +188,12 @@ def _bare(wanted: Any) -> Any:
 
 
 def _inside(wanted: Any) -> Any:
-    """What the items of a list are."""
+    """Return the type of a list's items."""
     return _bare(get_args(wanted)[0]) if get_origin(wanted) is tuple else (Any if wanted is Any else _LEAF)
 
 
 def _spelt_out(data: Any, wanted: Any) -> Any:
-    """A place as a mapping or list that more can be put into."""
+    """Return the value as a mapping or list, into which more can be put."""
     if isinstance(data, dict | list):
         return data
     if wanted in (Properties, *SETTINGS) and isinstance(data, str):
@@ -216,7 +216,7 @@ def _spot_below(spot: _Spot, key: Any, wanted: Any) -> _Spot:
 
 
 def _proposal(data: dict[str, Any], path: str) -> str | None:
-    """A remedy: the path that ends in the keys written, or passes them, else the one most like what was written."""
+    """Propose a path: one that ends in the written keys, or contains them in order, or the most similar one."""
     known = list(islice(_paths(_Spot(copy.deepcopy(data), Scenario), ()), MOST_PROPOSED))
     ending = (_dotted(one) for one in known if any(_dotted(one[first:]) == path for first in range(1, len(one))))
     passing = (_dotted(one) for one in known if _passes(path, _dotted(one)))
@@ -225,13 +225,13 @@ def _proposal(data: dict[str, Any], path: str) -> str | None:
 
 
 def _passes(path: str, known: str) -> bool:
-    """Whether a known path ends in the last key written and has the others on its way, in this order."""
+    """Return whether a known path ends in the last key written and contains the others, in this order."""
     parts, on_the_way = path.split("."), iter(known.split("."))
     return known.endswith(f".{parts[-1]}") and all(part in on_the_way for part in parts)
 
 
 def _paths(spot: _Spot, above: Path_) -> Iterator[Path_]:
-    """Every path there is, or may be, below a place."""
+    """Yield every path that exists, or may exist, below a position."""
     below: dict[Any, Any] = dict(_children(spot))
     if isinstance(spot.data, list):
         below = dict.fromkeys(range(len(spot.data)), _inside(spot.wanted))

@@ -1,4 +1,4 @@
-"""The user's own code that a scenario names: assignors as `module:Class`, found beside the scenario."""
+"""Make the user's own code importable: assignors as `module:Class`, in a file beside the scenario."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ from pathlib import Path
 
 
 def import_from(folder: Path) -> None:
-    """Let `module:Class` in a scenario name a file beside it, wherever the command is called."""
+    """Let `module:Class` in a scenario name a file in its folder, whatever the current folder is."""
     if str(folder) not in sys.path:
         sys.path.append(str(folder))

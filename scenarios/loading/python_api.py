@@ -1,4 +1,4 @@
-"""The same scenario, written in Python: for tests, and for scripts that vary it.
+"""Write a scenario in Python: for tests, and for scripts that vary it.
 
     from groupsim.scenarios.loading.python_api import scenario
 
@@ -14,7 +14,7 @@
     assert run.exit_code == 0
 
 Names and values are those of the file, with underscores for dashes; a mistake raises the same ScenarioError, without
-line numbers. A draft is never changed: each call gives a new one, so that a common beginning can be shared.
+line numbers. A draft never changes: each call returns a new one, so that drafts can share a beginning.
 """
 
 from __future__ import annotations
@@ -30,66 +30,66 @@ from groupsim.eventloop.trace.trace import NORMAL, Level
 from groupsim.scenarios.language.document import Document
 from groupsim.scenarios.language.keys import fields_of, key_of, required
 from groupsim.scenarios.language.model import Scenario
-from groupsim.scenarios.language.registry import deeds
+from groupsim.scenarios.language.registry import step_actions
 from groupsim.scenarios.loading.load import scenario_of
 from groupsim.scenarios.runtime.runner import Run, run_scenario
 
 
-def scenario(name: str = "scenario", *, run_for: str, **said: Any) -> Draft:
-    """Begin a scenario; other keys of the file's top level may be given too."""
-    return Draft({"name": name, "run-for": run_for, **_keys(said)})
+def scenario(name: str = "scenario", *, run_for: str, **keys: Any) -> Draft:
+    """Begin a scenario; `keys` are other keys of the file's top level."""
+    return Draft({"name": name, "run-for": run_for, **_keys(keys)})
 
 
 @frozen
 class Draft:
-    """A scenario being written: the data of a file, not judged yet."""
+    """A scenario being written: the data of a file, not validated yet."""
 
     data: Mapping[str, Any] = field(factory=dict)
 
     def broker(self, **settings: Any) -> Draft:
-        """Broker version and settings: `version="3.9"`, or `**{"group.max.size": 3}`."""
+        """Set the broker version and settings: `version="3.9"`, or `**{"group.max.size": 3}`."""
         return self._with("broker", {**self.data.get("broker", {}), **settings})
 
-    def cluster(self, **said: Any) -> Draft:
-        """Brokers, racks, latency."""
-        return self._with("cluster", {**self.data.get("cluster", {}), **_keys(said)})
+    def cluster(self, **keys: Any) -> Draft:
+        """Set keys of `cluster`: brokers, racks, latency."""
+        return self._with("cluster", {**self.data.get("cluster", {}), **_keys(keys)})
 
-    def topic(self, name: str, partitions: int = 1, **said: Any) -> Draft:
-        """A topic."""
-        return self._with("topics", {**self.data.get("topics", {}), name: {"partitions": partitions, **_keys(said)}})
+    def topic(self, name: str, partitions: int = 1, **keys: Any) -> Draft:
+        """Add a topic."""
+        return self._with("topics", {**self.data.get("topics", {}), name: {"partitions": partitions, **_keys(keys)}})
 
-    def producer(self, name: str, topic: str, **said: Any) -> Draft:
-        """A process that produces: `.producer("shop", "orders", rate="50/s", properties={"acks": "all"})`.
+    def producer(self, name: str, topic: str, **keys: Any) -> Draft:
+        """Add a process that produces: `.producer("shop", "orders", rate="50/s", properties={"acks": "all"})`.
 
-        It needs logs to write to, so it cannot be with `.cluster(logs="counted")`.
+        It needs logs to write to, so it excludes `.cluster(logs="counted")`.
         """
-        return self._with("producers", {**self.data.get("producers", {}), name: {"topic": topic, **_keys(said)}})
+        return self._with("producers", {**self.data.get("producers", {}), name: {"topic": topic, **_keys(keys)}})
 
-    def group(self, name: str, members: Mapping[str, Any] | int, **said: Any) -> Draft:
-        """A group with its members; a number makes as many alike, called c-1, c-2 …"""
+    def group(self, name: str, members: Mapping[str, Any] | int, **keys: Any) -> Draft:
+        """Add a group with its members; a number adds as many equal ones, named c-1, c-2 …"""
         alike = {"c": {"count": members}} if isinstance(members, int) else members
         shown = {key: _keys(value) if isinstance(value, Mapping) else value for key, value in alike.items()}
-        return self._with("groups", {**self.data.get("groups", {}), name: {"members": shown, **_keys(said)}})
+        return self._with("groups", {**self.data.get("groups", {}), name: {"members": shown, **_keys(keys)}})
 
     def at(self, moment: str | int, *, every: str | None = None, times: int | None = None) -> At:
-        """When the next step runs: `.at("30s").crash("c1")`."""
+        """Set when the next step runs: `.at("30s").crash("c1")`."""
         timing = {"at": moment, "every": every, "times": times}
         return At(self, {name: value for name, value in timing.items() if value is not None})
 
-    def expect(self, check: str, value: Any = True, *, because: str | None = None, **said: Any) -> Draft:
-        """One thing that must hold: `.expect("generations", 3)`, `.expect("owner", partition="t-0", is_="c1")`."""
-        item = {check.replace("_", "-"): _keys(said) if said else value}
+    def expect(self, check: str, value: Any = True, *, because: str | None = None, **keys: Any) -> Draft:
+        """Add an expectation: `.expect("generations", 3)`, `.expect("owner", partition="t-0", is_="c1")`."""
+        item = {check.replace("_", "-"): _keys(keys) if keys else value}
         if because is not None:
             item["because"] = because
         return self._with("expect", [*self.data.get("expect", []), item])
 
     def build(self) -> Scenario:
-        """The scenario, judged. Raises ScenarioError with every mistake."""
+        """Validate and return the scenario. Raises ScenarioError with every mistake."""
         name = str(self.data.get("name", "scenario"))
         return scenario_of(Document("<python>", copy.deepcopy(dict(self.data)), {}, {}), name)
 
     def run(self, *, seed: int = 0, sinks: Sequence[Sink] = (), trace_level: Level = NORMAL) -> Run:
-        """Build it and run it."""
+        """Build and run the scenario."""
         return run_scenario(self.build(), seed=seed, sinks=sinks, trace_level=trace_level)
 
     def _with(self, part: str, value: Any) -> Draft:
@@ -103,28 +103,28 @@ class At:
     draft: Draft
     timing: Mapping[str, Any]
 
-    def do(self, action: str, whom: Any = None, **said: Any) -> Draft:
-        """The step by the name in the file; `whom` is its first key (a member, a topic …)."""
-        step = {**self.timing, "do": action, **_keys(said)}
+    def do(self, action: str, whom: Any = None, **keys: Any) -> Draft:
+        """Add the step by its name in the file; `whom` is its first key (a member, a topic …)."""
+        step = {**self.timing, "do": action, **_keys(keys)}
         if whom is not None:
             step[_first_key(action)] = list(whom) if isinstance(whom, tuple) else whom
         return self.draft._with("timeline", [*self.draft.data.get("timeline", []), step])
 
     def __getattr__(self, name: str) -> Callable[..., Draft]:
         action = name.rstrip("_").replace("_", "-")
-        if action not in deeds():
-            raise AttributeError(f"there is no action or fault {action!r}; there are: {', '.join(deeds())}")
-        return lambda whom=None, **said: self.do(action, whom, **said)
+        if action not in step_actions():
+            raise AttributeError(f"unknown action or fault {action!r}; known: {', '.join(step_actions())}")
+        return lambda whom=None, **keys: self.do(action, whom, **keys)
 
 
 def _first_key(action: str) -> str:
-    cls = deeds().get(action)
+    cls = step_actions().get(action)
     keys = (*required(cls), *fields_of(cls)) if cls is not None else ("member",)
     return next(
         (name for name in keys if name in ("member", "topic", "partition", "to", "broker", "group", "api")), keys[0]
     )
 
 
-def _keys(said: Mapping[str, Any]) -> dict[str, Any]:
-    """Python's names as the file's: `run_for` is `run-for`, `for_` is `for`."""
-    return {key_of(name) if isinstance(name, str) else name: value for name, value in said.items()}
+def _keys(keys: Mapping[str, Any]) -> dict[str, Any]:
+    """Write Python's names as the file's: `run_for` as `run-for`, `for_` as `for`."""
+    return {key_of(name) if isinstance(name, str) else name: value for name, value in keys.items()}

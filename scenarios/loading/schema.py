@@ -1,7 +1,7 @@
-"""The JSON Schema (draft 2020-12) of scenario files, for editors.
+"""Generate the JSON Schema (draft 2020-12) of scenario files, for editors.
 
-Made from the model, the registries and the tables of settings, so that it allows what the loader allows; what only the
-loader can see (names that point nowhere, a heartbeat as long as the session) is left to the loader.
+It comes from the model, the registries and the tables of settings, so that it allows what the loader allows. Only the
+loader checks names that do not exist, and values that contradict each other.
 """
 
 from __future__ import annotations
@@ -19,27 +19,27 @@ from groupsim.scenarios.language.clients import LIBRARIES
 from groupsim.scenarios.language.data_values import SETTINGS, BrokerProperties, ProducerProperties
 from groupsim.scenarios.language.defects import BrokerDefects
 from groupsim.scenarios.language.keys import fields_of, required, sentence, short_key
-from groupsim.scenarios.language.model import BrokerAge, BrokerSettings, Expectation, MemberDefaults, Scenario, Step
-from groupsim.scenarios.language.registry import CHECKS, deeds
+from groupsim.scenarios.language.model import BrokerRelease, BrokerSettings, Expectation, MemberDefaults, Scenario, Step
+from groupsim.scenarios.language.registry import CHECKS, step_actions
 from groupsim.scenarios.language.values import VALUE_TYPES, Properties
 from groupsim.scenarios.loading.converters import Timing
 
 Schema = dict[str, Any]
 
 SCHEMA_ID = "urn:groupsim:schema:scenario"
-"""`groupsim schema` prints what this names."""
+"""The `$id` of the schema that `groupsim schema` prints."""
 
 
 def scenario_schema() -> Schema:
-    """The whole schema, as plain data."""
+    """Return the whole schema, as plain data."""
     maker = SchemaMaker()
     return maker.document(SCHEMA_ID, "groupsim scenario", Scenario, maker.mapping(Scenario))
 
 
 class SchemaMaker:
-    """Makes schemas of classes and value types, and collects a definition for each class it meets.
+    """Makes schemas of classes and value types, and collects a definition for each class.
 
-    `shapes` are classes that are not plain mappings of their fields, beside those of a scenario.
+    `shapes` are further classes that are not plain mappings of their fields.
     """
 
     def __init__(self, shapes: Mapping[type, Callable[[], Schema]] | None = None) -> None:
@@ -52,7 +52,7 @@ class SchemaMaker:
         }
 
     def document(self, identity: str, title: str, cls: type, root: Schema) -> Schema:
-        """A whole schema document for files of this class: a head, the root, the definitions it needs."""
+        """Return a whole schema document for files of this class: a head, the root, the definitions."""
         head = {
             "$schema": "https://json-schema.org/draft/2020-12/schema",
             "$id": identity,
@@ -62,7 +62,7 @@ class SchemaMaker:
         return {**head, **root, "$defs": dict(sorted(self.definitions.items()))}
 
     def of(self, wanted: Any) -> Schema:
-        """The schema of a type."""
+        """Return the schema of a type."""
         if wanted is Any:
             return {}
         if wanted is Properties:
@@ -102,7 +102,7 @@ class SchemaMaker:
         return {"$ref": f"#/$defs/{name}"}
 
     def _section(self, cls: type) -> Schema:
-        """A mapping; or the bare value that stands for it; or nothing at all."""
+        """Return the schema of a mapping, of the value of its short key, and of an empty value."""
         choices = [{**self.mapping(cls), "description": sentence(cls)}]
         short = short_key(cls)
         if short is not None:
@@ -112,7 +112,7 @@ class SchemaMaker:
         return choices[0] if len(choices) == 1 else {"anyOf": choices}
 
     def mapping(self, cls: type) -> Schema:
-        """A class as an object with its keys."""
+        """Return the schema of a class as an object with its keys."""
         properties = {name: self._field(cls, name) for name in fields_of(cls)}
         needed = list(required(cls))
         schema: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
@@ -132,10 +132,10 @@ class SchemaMaker:
         return {
             "type": "object",
             "required": ["at", "do"],
-            "oneOf": [self._deed(name, cls) for name, cls in deeds().items()],
+            "oneOf": [self._action(name, cls) for name, cls in step_actions().items()],
         }
 
-    def _deed(self, name: str, cls: type) -> Schema:
+    def _action(self, name: str, cls: type) -> Schema:
         timing, own = self.mapping(Timing)["properties"], self.mapping(cls)
         properties = {"do": {"const": name, "description": sentence(cls)}, **timing, **own["properties"]}
         needed = ["do", "at", *own.get("required", [])]
@@ -166,17 +166,17 @@ class SchemaMaker:
         }
         below = {**self._settings(BrokerProperties), "description": "More of these settings."}
         defects = {**self.of(BrokerDefects), "description": "Defects by name, beside those of the version."}
-        ages = {
+        releases = {
             "type": "object",
-            "additionalProperties": self.of(BrokerAge),
+            "additionalProperties": self.of(BrokerRelease),
             "description": "Releases of single brokers, by number.",
         }
-        known = {"version": version, "defects": defects, "brokers": ages, "properties": below, **settings}
+        known = {"version": version, "defects": defects, "brokers": releases, "properties": below, **settings}
         schema = {"type": "object", "properties": known, "additionalProperties": False}
         return {"anyOf": [{**schema, "description": sentence(BrokerSettings)}, {"type": "null"}]}
 
     def _settings(self, wanted: Any) -> Schema:
-        """Settings of a broker, a topic or a producer; only producers may have some that nobody knows."""
+        """Return the schema of a broker's, topic's or producer's settings; only producers may have unknown ones."""
         name = wanted.__name__
         if name not in self.definitions:
             known = {one: _plain_setting(one) for one in SETTINGS[wanted]}
@@ -186,7 +186,7 @@ class SchemaMaker:
         return {"$ref": f"#/$defs/{name}"}
 
     def _properties(self) -> Schema:
-        """Settings of a client: the keys with an effect are described, every other one is allowed."""
+        """Return the schema of a client's settings: keys with an effect are described, every other one is allowed."""
         if "Properties" not in self.definitions:
             known = {name: _setting(row) for name, row in CONSUMER_KEYS.items() if row.effect}
             value = {"type": ["string", "number", "boolean", "array", "null"]}

@@ -1,1 +1,1 @@
-"""What a scenario comes to before it runs: its cluster, its groups, its members and their properties."""
+"""Resolve a scenario before it runs: its cluster, its groups, its members and their properties."""

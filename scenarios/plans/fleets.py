@@ -1,10 +1,10 @@
-"""Groups of which there are several: one specification stands for many consumer groups, as one stands for members.
+"""Unfold groups with a `count`: one specification stands for many consumer groups.
 
 `fleet: {count: 40, members: {c: 2}}` is forty groups, fleet-1 to fleet-40; the members of the seventh are fleet-7-c-1
 and fleet-7-c-2. `fleet-{n}-eu` names them fleet-1-eu to fleet-40-eu. A count of one keeps the names as they are.
 
-A file is judged as it is written, one specification at a time. What runs is the scenario `unfolded`: every group by
-its own id. A step or an expectation that names `fleet` is about each of the forty.
+A file is validated as written, one specification at a time. The scenario that runs is `unfolded`: it has every group by
+its own id. A step or an expectation that names `fleet` holds for each of the forty.
 """
 
 from __future__ import annotations
@@ -18,16 +18,16 @@ import attrs
 from groupsim.scenarios.expectations.evidence import Evidence
 from groupsim.scenarios.language.model import GroupSpec, Scenario
 from groupsim.scenarios.language.registry import Check, Finding
-from groupsim.scenarios.language.values import Crowd
+from groupsim.scenarios.language.values import ProcessCount
 from groupsim.scenarios.plans.members import member_names
 
 T = TypeVar("T")
 
-_SHOWN = 3  # different findings that are told of the groups of one expectation
+_SHOWN = 3  # different findings to list for an expectation that holds
 
 
 def unfolded(scenario: Scenario) -> Scenario:
-    """The scenario with every group of a `count` as a group of its own; `Scenario.fleets` remembers which are which."""
+    """Return the scenario with one group for each of a `count`; `Scenario.fleets` maps keys to group ids."""
     if all(spec.count == 1 for spec in scenario.groups.values()):
         return scenario
     groups: dict[str, GroupSpec] = {}
@@ -37,23 +37,23 @@ def unfolded(scenario: Scenario) -> Scenario:
 
 
 def group_ids(key: str, spec: GroupSpec) -> tuple[str, ...]:
-    """The ids of the groups that one specification makes."""
+    """Return the ids of the groups that one specification makes."""
     return member_names(key, spec.count)
 
 
 def fleets_of(scenario: Scenario) -> dict[str, tuple[str, ...]]:
-    """The group ids of each specification that makes several groups, by its key in the file."""
+    """Return the group ids of each specification with a `count`, by its key in the file."""
     return {key: group_ids(key, spec) for key, spec in scenario.groups.items() if spec.count != 1}
 
 
 def _one(name: str, spec: GroupSpec) -> GroupSpec:
-    """One group of several; its name in front makes the names of its members their own."""
+    """Return one group of several; the names of its members begin with its own."""
     members = {f"{name}-{member}": own for member, own in spec.members.items()}
-    return attrs.evolve(spec, count=Crowd(1), members=members)
+    return attrs.evolve(spec, count=ProcessCount(1), members=members)
 
 
 def for_each(item: T, fleets: Mapping[str, tuple[str, ...]]) -> tuple[T, ...]:
-    """A step or a check, once for each group where the group it names stands for several; else as it is."""
+    """Return a step or check once for each group of the fleet it names; any other as it is."""
     ids = fleets.get(getattr(item, "group", None) or "")
     return (item,) if ids is None else tuple(_about(item, name) for name in ids)
 
@@ -63,7 +63,7 @@ def _about(item: Any, group: str) -> Any:
 
 
 def judged(check: Check, evidence: Evidence, fleets: Mapping[str, tuple[str, ...]]) -> Finding:
-    """What a check found; of one about several groups one finding, which tells how many fail and the first of them."""
+    """Judge a check; for a fleet, return one finding with the number of groups that fail and the first of them."""
     name = str(getattr(check, "group", None) or "")
     if name not in fleets:
         return check.judge(evidence)
@@ -79,12 +79,12 @@ def judged(check: Check, evidence: Evidence, fleets: Mapping[str, tuple[str, ...
 
 
 def _each(one: Finding, group: str, ids: tuple[str, ...], name: str) -> str:
-    """What was expected of one group, as said of each of them."""
+    """State for each group what was expected of one."""
     return f"{one.expected.replace(group, name)}, in each of the {len(ids)} groups of {name}"
 
 
 def _in_all(found: list[Finding]) -> str:
-    """What was found in groups of which all hold: the most frequent first, with the number of groups."""
+    """List the findings of groups that all hold, the most frequent first, with the number of groups."""
     counts = Counter(one.found for one in found)
     if len(counts) == 1:
         return found[0].found

@@ -1,4 +1,4 @@
-"""The processes of a scenario by name: one specification may stand for several members.
+"""List the processes of a scenario by name: one specification may stand for several members.
 
 `worker: {count: 3}` makes worker-1, worker-2 and worker-3; `pod-{n}: {count: 3}` makes pod-1 to pod-3; a count of one
 keeps the name as it is. Client id and instance id may hold `{name}`, `{n}` (the number) and `{group}`.
@@ -26,7 +26,7 @@ _APIS = {api.title: api for api in Api}
 
 @frozen
 class MemberPlan:
-    """One process: its name, group, number within its specification, and everything said of it."""
+    """One process: its name, group, number within its specification, and its settings."""
 
     name: str
     group: str
@@ -36,12 +36,12 @@ class MemberPlan:
 
     @property
     def client(self) -> str:
-        """The client as it is written, perhaps a release; Java when nothing is said."""
+        """Return the client as written, perhaps a release; by default Java."""
         return self.spec.client or DEFAULT_CLIENT
 
     @property
     def profile(self) -> ClientProfile:
-        """The profile that the client behaves as."""
+        """Return the profile that the client runs as."""
         profile = simulated(self.client, tuple(self.spec.defects or ()))
         if self.spec.versions is None:
             return profile
@@ -49,30 +49,30 @@ class MemberPlan:
         return attrs.evolve(profile, versions={**profile.versions, **versions})
 
     def filled(self, pattern: str) -> str:
-        """A pattern with this member's name, number and group."""
+        """Return a pattern with this member's name, number and group filled in."""
         return fill(pattern, self.name, self.number, self.group)
 
 
 def fill(pattern: str, name: str, number: int, group: str) -> str:
-    """`{name}`, `{n}` and `{group}` replaced; other braces stay."""
+    """Replace `{name}`, `{n}` and `{group}`; other braces stay."""
     return pattern.replace("{name}", name).replace("{n}", str(number)).replace("{group}", group)
 
 
 def member_names(key: str, count: int) -> tuple[str, ...]:
-    """The names one specification makes."""
+    """Return the names that one specification makes."""
     if "{n}" in key:
         return tuple(key.replace("{n}", str(number)) for number in range(1, count + 1))
     return (key,) if count == 1 else tuple(f"{key}-{number}" for number in range(1, count + 1))
 
 
 def plans(scenario: Scenario) -> Iterator[MemberPlan]:
-    """Every process of a scenario, in the order of the file."""
+    """Yield every process of a scenario, in the order of the file."""
     for group, spec in scenario.groups.items():
         yield from group_plans(group, spec)
 
 
 def group_plans(group: str, spec: GroupSpec) -> Iterator[MemberPlan]:
-    """The processes of one group."""
+    """Yield the processes of one group."""
     for member_key, own in spec.members.items():
         merged = inherit(spec, own)
         for number, name in enumerate(member_names(member_key, own.count), 1):
@@ -80,7 +80,7 @@ def group_plans(group: str, spec: GroupSpec) -> Iterator[MemberPlan]:
 
 
 def inherit(group: GroupSpec, member: MemberSpec) -> MemberSpec:
-    """A member with what the group says where it says nothing itself; properties are laid over each other."""
+    """Return a member with the group's settings where it has none; the properties of both are merged."""
     merged: dict[str, Any] = {}
     for field in attrs.fields(MemberDefaults):
         own, theirs = getattr(member, field.name), getattr(group, field.name)
@@ -91,7 +91,7 @@ def inherit(group: GroupSpec, member: MemberSpec) -> MemberSpec:
 
 
 def properties_of(plan: MemberPlan, folder: Path) -> dict[str, object]:
-    """What the client is configured with: file, then pasted or written properties, then the scenario's own keys.
+    """Return the client's configuration: the file, then pasted or written properties, then the scenario's own keys.
 
     Values of secrets are left out. Raises OSError or ValueError when a properties file cannot be read.
     """
@@ -108,32 +108,32 @@ def properties_of(plan: MemberPlan, folder: Path) -> dict[str, object]:
 
 
 def secrets_of(plan: MemberPlan, folder: Path) -> tuple[str, ...]:
-    """The names of the settings that are left out because their values are secrets; raises as `properties_of` does."""
+    """Return the names of the settings left out as secrets; raises as `properties_of` does."""
     return tuple(name for name in _given(plan.spec, folder) if is_secret(name))
 
 
 def _given(spec: MemberSpec, folder: Path) -> dict[str, object]:
-    """What the file says, and over it what the scenario does."""
+    """Return the properties of the file, overridden by those in the scenario."""
     if spec.properties_file is None:
         return dict(spec.properties)
     return {**parse_properties((folder / spec.properties_file).read_text(encoding="utf-8")), **spec.properties}
 
 
 def created_topics(scenario: Scenario) -> dict[str, int]:
-    """Topics that steps create, with their partitions."""
+    """Return the topics that steps create, with their partitions."""
     from groupsim.scenarios.steps.actions import CreateTopic
 
-    deeds = (step.deed for step in scenario.timeline)
-    return {deed.topic: deed.partitions for deed in deeds if isinstance(deed, CreateTopic)}
+    actions = (step.action for step in scenario.timeline)
+    return {action.topic: action.partitions for action in actions if isinstance(action, CreateTopic)}
 
 
 def _offsets_partitions(scenario: Scenario) -> int:
-    said = scenario.broker.properties.get("offsets.topic.num.partitions")
-    return int(str(said)) if str(said).isdecimal() else DEFAULT_PARTITIONS
+    setting = scenario.broker.properties.get("offsets.topic.num.partitions")
+    return int(str(setting)) if str(setting).isdecimal() else DEFAULT_PARTITIONS
 
 
 def partition_limits(scenario: Scenario) -> dict[str, int]:
-    """For each topic the most partitions it ever has."""
+    """Return for each topic the most partitions it ever has."""
     from groupsim.scenarios.steps.actions import AddPartitions
 
     limits: dict[str, int] = {name: topic.partitions for name, topic in scenario.topics.items()}
@@ -141,6 +141,6 @@ def partition_limits(scenario: Scenario) -> dict[str, int]:
     if scenario.cluster.logs == "replicated":
         limits[OFFSETS_TOPIC] = _offsets_partitions(scenario)
     for step in scenario.timeline:
-        if isinstance(step.deed, AddPartitions):
-            limits[step.deed.topic] = max(limits.get(step.deed.topic, 0), step.deed.to)
+        if isinstance(step.action, AddPartitions):
+            limits[step.action.topic] = max(limits.get(step.action.topic, 0), step.action.to)
     return limits

@@ -1,12 +1,12 @@
-"""Shifts of steps by a part of a heartbeat interval, so that the seeds of a run differ in phase.
+"""Shift steps by a part of a heartbeat interval, so that the seeds of a run differ in phase.
 
-Heartbeats of a group keep the rhythm that its last rebalance gave them. A step at a fixed time therefore meets them in
+Heartbeats of a group keep the phase that its last rebalance gave them. A step at a fixed time therefore meets them in
 one phase with every seed: a join takes 2.0, 1.5 or 1.0 s because it is written at 43, 43.5 or 44 s. With `shift-steps`
-each step of the timeline, and each start of a member after the beginning, comes later by a part of an interval that is
+each step of the timeline, and each start of a member after the beginning, is delayed by a part of an interval that is
 drawn from the seed.
 
-What stands closer together than one interval is meant as a sequence (a crash and the restart a second later): it is
-shifted as a whole. So the order of steps never changes, and what happens at the beginning is not shifted.
+Steps closer together than one interval are a sequence (a crash and the restart a second later), which is
+shifted as a whole. So the order of steps never changes, and steps at the beginning are not shifted.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from groupsim.scenarios.language.model import MemberSpec, Scenario, Step
 
 Item = int | tuple[str, str]
-"""A step by its place in the timeline, or members by their group and their name in the file."""
+"""A step by its index in the timeline, or members by their group and their key in the file."""
 
-BEAT_US = 3_000_000  # heartbeat.interval.ms where no client has one
+BEAT_US = 3_000_000  # heartbeat.interval.ms if no client has one
 
 
 def shifts(scenario: Scenario, beat_us: int, below: Callable[[str, int], int]) -> Mapping[Item, int]:
-    """How much later each step and each start comes, in µs.
+    """Return the delay of each step and each start, in µs.
 
     `below(name, bound)` draws from [0, bound). A step that is due within the run stays within it.
     """
@@ -36,7 +36,7 @@ def shifts(scenario: Scenario, beat_us: int, below: Callable[[str, int], int]) -
 
 
 def _bunches(times: Iterable[tuple[int, int, Item | None]], beat_us: int) -> list[list[Item]]:
-    """Items that stand closer together than an interval, by their begin; without those at the beginning of the run."""
+    """Group the items that are closer together than an interval, by their begin; without those at time 0."""
     bunch_of: dict[Item | None, list[Item | None]] = {}
     reached, last = 0, None
     bunch_of[None] = [None]
@@ -60,7 +60,7 @@ def _firsts(scenario: Scenario) -> Iterator[tuple[Item, int]]:
 
 
 def _times(scenario: Scenario, beat_us: int) -> Iterator[tuple[int, int, Item]]:
-    """When each item is due, as stretches: what repeats faster than the heart beats is due all the time."""
+    """Yield when each item is due, as intervals; a step that repeats faster than `beat_us` is due all the time."""
     for place, step in enumerate(scenario.timeline):
         if step.at != "never":
             yield from ((begin, end, place) for begin, end in _of_step(step, step.at, scenario.run_for, beat_us))

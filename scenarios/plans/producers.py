@@ -1,4 +1,4 @@
-"""The producers of a scenario before it runs: which processes there are, and what each is configured with."""
+"""List the producers of a scenario before it runs, with their configuration."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 _MILLION = 1_000_000
 FEED_PREFIX = "producer-"
-"""The host of the steady producer behind a topic's `rate`, before the topic's name."""
+"""Prefix of the host of the steady producer behind a topic's `rate`; the topic's name follows."""
 
 
 @frozen
 class ProducerPlan:
-    """One process that produces: its name, number within its specification, and what is said of it.
+    """One process that produces: its name, number within its specification, and its settings.
 
-    `folder` is where a `properties-file` is looked for.
+    `folder` contains its `properties-file`.
     """
 
     name: str
@@ -38,9 +38,9 @@ class ProducerPlan:
     folder: Path = field(factory=Path)
 
     def properties(self) -> dict[str, object]:
-        """What the producer is configured with: file, then what is written; values of secrets are left out.
+        """Return the producer's configuration: the file, then written settings; values of secrets are left out.
 
-        Raises OSError or ValueError when a properties file cannot be read.
+        Raises OSError or ValueError if a properties file cannot be read.
         """
         spec = self.spec
         found = {name: value for name, value in self._given().items() if not is_secret(name)}
@@ -52,7 +52,7 @@ class ProducerPlan:
         return found
 
     def secrets(self) -> tuple[str, ...]:
-        """The names of the settings whose values are left out; raises as `properties` does."""
+        """Return the names of the settings left out as secrets; raises as `properties` does."""
         return tuple(name for name in self._given() if is_secret(name))
 
     def _given(self) -> dict[str, object]:
@@ -63,7 +63,7 @@ class ProducerPlan:
 
 
 def producer_plans(scenario: Scenario, folder: Path | None = None) -> Iterator[ProducerPlan]:
-    """Every producer process of a scenario, in the order of the file; `folder` is that of the scenario's file."""
+    """Yield every producer process of a scenario, in the order of the file; `folder` is that of the scenario's file."""
     folder = folder if folder is not None else Path(scenario.file).parent
     for key, spec in scenario.producers.items():
         for number, name in enumerate(member_names(key, spec.count), 1):
@@ -71,21 +71,21 @@ def producer_plans(scenario: Scenario, folder: Path | None = None) -> Iterator[P
 
 
 def transforming_properties(plan: MemberPlan, produces: ProducesSpec) -> dict[str, object]:
-    """What the producer of a member that consumes, transforms and produces is configured with."""
+    """Return the configuration of the producer in a member that consumes, transforms and produces."""
     found = {name: value for name, value in produces.properties.items() if not is_secret(name)}
     return {"client.id": plan.name, **found, "transactional.id": plan.filled(produces.transactional_id)}
 
 
 def settings_of(properties: Mapping[str, object]) -> tuple[ProducerSettings, tuple[Note, ...]]:
-    """A producer's settings, with notes. Raises SettingError for impossible values."""
+    """Return a producer's settings, with notes. Raises SettingError for impossible values."""
     return producer_settings_from(properties)
 
 
 def millionths(rate: Rate) -> int:
-    """A rate as loads have it: records per 10⁶ s."""
+    """Return a rate in records per 10⁶ s, as loads have it."""
     return round(rate.per_second * _MILLION)
 
 
 def with_transactions(properties: dict[str, object]) -> dict[str, object]:
-    """A member's settings when its offsets are committed in transactions: it commits none itself."""
+    """Return the settings of a member whose offsets are committed in transactions, without auto-commit."""
     return {**properties, "enable.auto.commit": False}

@@ -1,4 +1,4 @@
-"""Where a setting of a member was written: with it, with its group, in pasted text, or in a .properties file."""
+"""Find where a setting of a member was written: at the member, its group, in pasted text, or in a .properties file."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ _SHORTCUTS = {
 
 
 def place_of(document: Document, plan: MemberPlan, key: str) -> Place:
-    """Where a setting stands; pasted text has one place for all of its own, what is written nowhere is the member's."""
+    """Return the place of a setting: that of the pasted text for its settings, the member's for a default."""
     path = path_of(document, plan, "properties", last=(key,))
-    said_here = path[-1] in (key, _SHORTCUTS.get(key)) or key in plan.spec.properties
-    elsewhere = None if said_here else in_file(document, plan.spec.properties_file, key)
+    in_scenario = path[-1] in (key, _SHORTCUTS.get(key)) or key in plan.spec.properties
+    elsewhere = None if in_scenario else in_file(document, plan.spec.properties_file, key)
     return elsewhere or document.at_key(path)
 
 
 def path_of(document: Document, plan: MemberPlan, section: str, last: Path_) -> Path_:
-    """The path to `section` and, below it, `last`; as much of it as there is."""
+    """Return the path to `section` and, below it, `last`; or the longest part of it that exists."""
     own: Path_ = ("groups", plan.group, "members", plan.key, section)
     theirs: Path_ = ("groups", plan.group, section)
     for path in (own, theirs):
@@ -39,12 +39,12 @@ def path_of(document: Document, plan: MemberPlan, section: str, last: Path_) -> 
 
 
 def in_file(document: Document, file: str | None, key: str) -> Place | None:
-    """The line of `key` in a file named beside the document, of several the last, which holds; None without one."""
+    """Return the last line of `key`, which takes effect, in a file beside the document; None without one."""
     if file is None:
         return None
     path = Path(document.file).parent / file
     try:
         lines = [number for number, name, _ in entries(path.read_text(encoding="utf-8")) if name == key]
     except (OSError, ValueError):
-        return None  # told where the file is read
+        return None  # the reader of the file reports it
     return Place(str(path), lines[-1], 1) if lines else None

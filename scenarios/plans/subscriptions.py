@@ -1,4 +1,4 @@
-"""Which topics the members of a group subscribe to, as the scenario has it."""
+"""Find which topics the members of a group subscribe to."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from groupsim.scenarios.plans.members import created_topics, inherit
 
 
 def topics_of(scenario: Scenario, group: str) -> list[str]:
-    """Topics that a member of the group subscribes to by name, or by a pattern; those that steps create included."""
+    """Return the topics that members of the group subscribe to by name or pattern, those that steps create included."""
     spec = scenario.groups[group]
     names: dict[str, None] = {}
     for member in spec.members.values():
         if member.assign is not None:
-            continue  # takes no part in the group
+            continue  # does not join the group
         merged: MemberDefaults = inherit(spec, member)
         if merged.subscribe_pattern is not None:
             fits = re.compile(merged.subscribe_pattern)

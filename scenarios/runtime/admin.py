@@ -1,7 +1,7 @@
-"""An administrator's hand: requests that no consumer sent, stale commits, members removed by force.
+"""Send requests of an administrator: raw requests, stale commits, removals of members.
 
-Requests go over the simulated network like any other, from a host of their own, to the coordinator or the broker named.
-What comes back stands in the trace as a response received by that host.
+Requests go over the simulated network like any other, from a host of their own, to the coordinator or a named broker.
+Their responses are `response.received` events of that host.
 """
 
 from __future__ import annotations
@@ -28,19 +28,19 @@ from groupsim.scenarios.runtime.member_process import Actor
 
 if TYPE_CHECKING:
     from groupsim.scenarios.runtime.stage import Stage
-    from groupsim.scenarios.steps.actions import HandMadeRequest
+    from groupsim.scenarios.steps.actions import RawRequest
 
 _TIMEOUT_US = 310 * SECOND_US
 
 
 class Admin:
-    """Sends what a scenario makes by hand."""
+    """Sends the requests of a scenario's steps."""
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
 
     def remove(self, actor: Actor, reason: str | None) -> None:
-        """Remove a member: by instance id when it is static, else by the id it has now."""
+        """Remove a member: a static one by its instance id, any other by its current member id."""
         instance = actor.consumer.settings.group_instance_id
         words = "member was removed by an admin" + (f": {reason}" if reason else "")
         member_id = "" if instance is not None else actor.consumer.member_id
@@ -48,7 +48,7 @@ class Admin:
         self.send(LeaveGroupRequest(actor.group, (leaving,)), "admin", actor.group)
 
     def commit(self, name: str, offsets: Mapping[str, int], generation: str | int) -> None:
-        """Commit offsets under a member's id, from its own machine."""
+        """Commit offsets under a member's id, from its host."""
         actor = self._stage.actors([name])[0]
         request = OffsetCommitRequest(
             group_id=actor.group,
@@ -60,7 +60,7 @@ class Admin:
         self.send(request, f"{name}-by-hand", actor.group)
 
     def generation(self, group: str, wanted: str | int) -> int:
-        """A generation: a number as it is, or relative to the group's own."""
+        """Return a generation: a number as it is, or relative to the group's own."""
         if isinstance(wanted, int):
             return wanted
         snapshot = self._stage.cluster.snapshot(group)
@@ -68,23 +68,23 @@ class Admin:
         return {"current": now, "previous": now - 1, "none": NO_GENERATION}[wanted]
 
     def last_id(self, actor: Actor) -> str:
-        """The member id under which the coordinator still knows a process that has none itself."""
+        """Return the member id under which the coordinator still has a process that lost its own."""
         snapshot = self._stage.cluster.snapshot(actor.group)
         members = snapshot.members if snapshot is not None else ()
         return next((m.member_id for m in members if m.client_host.lstrip("/") == actor.name), "")
 
-    def request(self, deed: HandMadeRequest) -> None:
-        """Send a request made by hand. Raises ValueError, naming the fields, when it cannot be made."""
-        group = self._stage.group_id(deed.group)
-        fields = {name: self._value(group, name, value) for name, value in deed.fields.items()}
-        self.send(make_request(deed.api, group, fields), deed.from_, group, deed.to)
+    def request(self, action: RawRequest) -> None:
+        """Send a raw request. Raises ValueError naming the fields that cannot be sent."""
+        group = self._stage.group_id(action.group)
+        fields = {name: self._value(group, name, value) for name, value in action.fields.items()}
+        self.send(make_request(action.api, group, fields), action.from_, group, action.to)
 
     def _value(self, group: str, name: str, value: Any) -> Any:
-        """Stand-ins (`{member: c2}`, `current`) replaced by what they stand for now."""
+        """Replace stand-ins (`{member: c2}`, `current`) by their present values."""
         if isinstance(value, dict) and set(value) == {"member"}:
             actors = self._stage.actors([value["member"]])
             if not actors:
-                raise ValueError(f"`{value['member']}` is nobody just now")
+                raise ValueError(f"`{value['member']}` is no member at this time")
             actor = actors[0]
             return actor.consumer.member_id or self.last_id(actor)
         if name == "generation_id" and isinstance(value, str):
@@ -96,7 +96,7 @@ class Admin:
         return value
 
     def send(self, request: Request, host: str, group: str, to: str | None = None) -> None:
-        """Send a request to a broker; the answer is told in the trace."""
+        """Send a request to a broker; its response is emitted in the trace."""
         cluster, trace = self._stage.cluster, self._stage.loop.trace
         node = self._stage.broker_node(to if to is not None else f"coordinator of {group}")
         connection = cluster.transport.connect(host, host, node, "coordinator")
@@ -116,6 +116,6 @@ class Admin:
 
 
 def _error_of(response: Response) -> str | None:
-    """The name of a response's error, if it has one."""
+    """Return the name of a response's error, if it has one."""
     error = getattr(response, "error", None)
     return error.name if isinstance(error, ErrorCode) and error else None

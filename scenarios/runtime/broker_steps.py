@@ -1,7 +1,7 @@
-"""What steps do to brokers and their logs.
+"""Steps that act on brokers and their logs.
 
-A fault of appends is what would make them slow or fail in life: followers that stand still (on replicated logs their
-fetches from the leader wait), a leader whose append is refused.
+A fault of appends has the cause that slows or fails them in a real cluster: followers that stop fetching, or a leader
+that refuses the append.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _CLIENT_PURPOSES = ("coordinator", "data", "produce")
 
 
 class OnBrokers:
-    """Actions and faults of the brokers of one stage."""
+    """Actions and faults for the brokers of one stage."""
 
     def __init__(self, stage: Stage) -> None:
         self._stage = stage
@@ -46,43 +46,43 @@ class OnBrokers:
 
     @property
     def _replicated(self) -> ReplicatedLogs:
-        """Raises ValueError where records are only counted; the loader has seen to that."""
+        """The replicated logs. Raises ValueError for counted logs, which the loader refuses."""
         return self._cluster.replicated
 
     # --- actions -----------------------------------------------------------------------------------------------------
 
     def crash(self, target: Broker, *, machine: bool, restart_after: int | None = None) -> None:
-        """Kill a broker, or the machine it is on. Raises ValueError when it is down already.
+        """Kill a broker, or its machine. Raises ValueError if it is down already.
 
-        With `restart_after` (µs) it comes back then, unless a step has brought it back before.
+        It restarts after `restart_after` (µs), unless a step restarts it before.
         """
         node = self._node_up(target)
         self._cluster.crash_broker(node, machine=machine)
         self._supervise(node, restart_after)
 
     def _supervise(self, node: int, after_us: int | None) -> None:
-        """Bring a broker that has just ended back in a while, if it is still the same end that it suffers from."""
+        """Restart a broker after a while, unless a step has restarted it before."""
         host = self._cluster.brokers[node].host
         life = host.incarnation
 
-        def back(_: Any) -> None:
+        def restart(_: Any) -> None:
             if not host.alive and host.incarnation == life:
                 self._cluster.restart_broker(node)
 
         if after_us is not None:
-            self._loop.call_at(self._loop.now_us + after_us, back)
+            self._loop.call_at(self._loop.now_us + after_us, restart)
 
     def restart(self, target: Broker, version: str | None = None) -> None:
-        """Bring a broker back, perhaps with another release.
+        """Restart a broker, optionally with another release.
 
-        Raises ValueError when it runs: nothing would end the life that is there.
+        Raises ValueError if it runs.
         """
         node = self._stage.broker_node(target)
         if self._cluster.brokers[node].host.alive:
             down = [str(number) for number, broker in self._cluster.brokers.items() if not broker.host.alive]
-            remedy = "end it first with `crash-broker`, or `stop-broker` and time to go down"
+            remedy = "end it first with `crash-broker` or `stop-broker`"
             if down:
-                remedy = f"those that are down: {', '.join(down)}"
+                remedy = f"brokers that are down: {', '.join(down)}"
             raise ValueError(f"broker {node} is running; {remedy}")
         cluster = self._cluster
         if version is None:
@@ -94,13 +94,13 @@ class OnBrokers:
     def _node_up(self, target: Broker) -> int:
         node = self._stage.broker_node(target)
         if not self._cluster.brokers[node].host.alive:
-            raise ValueError(f"broker {node} is down already; bring it back first with `restart-broker`")
+            raise ValueError(f"broker {node} is down already; restart it first with `restart-broker`")
         return node
 
     def stop(self, target: Broker, *, restart_after: int | None = None) -> None:
-        """Begin a controlled shutdown. Raises ValueError when the broker is down, or stopping already.
+        """Begin a controlled shutdown. Raises ValueError if the broker is down, or shuts down already.
 
-        With `restart_after` (µs) it comes back that long after it has gone.
+        It restarts `restart_after` (µs) after its end.
         """
         node = self._node_up(target)
         try:
@@ -113,26 +113,26 @@ class OnBrokers:
         self._replicated.controller.move_leader(partition_named(partition), self._stage.broker_node(to))
 
     def elect_leaders(self, kind: str, partitions: tuple[PartitionName, ...] | None) -> None:
-        """Elect leaders, of all partitions unless some are named."""
+        """Elect leaders of the named partitions, or of all."""
         wanted = None if partitions is None else [partition_named(name) for name in partitions]
         self._replicated.controller.elect_leaders(Election(kind), wanted)
 
     def add_acls(self, acls: Iterable[AclSpec]) -> None:
-        """Make ACLs."""
+        """Create ACLs."""
         self._replicated.make_acls(acls_of(acls))
 
     def remove_acls(self, acls: Iterable[AclSpec]) -> None:
-        """Delete ACLs. Raises ValueError for one that is not there."""
-        there = self._replicated.controller.image.acls
+        """Delete ACLs. Raises ValueError for one that does not exist."""
+        existing = self._replicated.controller.image.acls
         for acl in acls:
-            if not acls_of([acl]) <= there:
-                raise ValueError(f"there is no ACL `{acl}`; it is deleted by the words it was made with")
+            if not acls_of([acl]) <= existing:
+                raise ValueError(f"there is no ACL `{acl}`; write it as it was created")
         self._replicated.controller.remove_acls(acls_of(acls))
 
     def matches(self, target: Broker, others: str) -> list[net.Match]:
-        """The links between a broker and the controller, the other brokers, the clients, or all of these.
+        """Return the links between a broker and the controller, the other brokers, the clients, or all of these.
 
-        Clients are told by what their connections are for, so that those that come later are meant, too.
+        The purpose of a connection identifies clients, so that later connections match, too.
         """
         host = self._stage.broker_host(target)
         if others == "all":
@@ -144,21 +144,21 @@ class OnBrokers:
         return [net.Match(host=host, purpose=purpose) for purpose in _CLIENT_PURPOSES]
 
     def between(self, racks: Sequence[str], controller: str | None) -> list[net.Match]:
-        """The links between two racks: brokers with brokers, members (by client.rack) with brokers of the other rack.
+        """Return the links between two racks, of brokers and of members (by client.rack).
 
-        With `controller` the controllers are in that rack, and brokers of the other one lose them.
+        `controller` is the rack of the controllers; brokers of the other one lose their links to it.
         """
         one, other = (self._in_rack(rack) for rack in racks)
         pairs = [(host, peer) for host in one[0] for peer in other[0]]
         for (_, members), (brokers, _) in ((one, other), (other, one)):
             pairs += [(member, broker) for member in members for broker in brokers]
         if controller is not None:
-            away = other if controller == racks[0] else one
-            pairs += [(host, CONTROLLER_HOST) for host in away[0]]
+            cut = other if controller == racks[0] else one
+            pairs += [(host, CONTROLLER_HOST) for host in cut[0]]
         return [net.Match(host=host, peer=peer) for host, peer in pairs]
 
     def _in_rack(self, rack: str) -> tuple[list[str], list[str]]:
-        """The hosts of the brokers and of the members that are in a rack."""
+        """Return the hosts of the brokers and of the members in a rack."""
         cluster = self._cluster
         hosts = [broker.host.name for node, broker in cluster.brokers.items() if cluster.rack_of(node) == rack]
         actors = self._stage.actors_by_name.values()
@@ -167,41 +167,41 @@ class OnBrokers:
     # --- faults of appends -------------------------------------------------------------------------------------------
 
     def fail_appends(self, group: str | None, error: ErrorCode, times: int) -> None:
-        """Let the next appends of a group's partition fail. Raises LookupError while nobody leads it."""
+        """Let the next appends of a group's partition fail. Raises LookupError if the partition has no leader."""
         stage, cluster = self._stage, self._cluster
-        self._tell(f"the next {times} appends of {stage.group_id(group)} fail with {error.name}")
+        self._begin_fault(f"the next {times} appends of {stage.group_id(group)} fail with {error.name}")
         cluster.fail_appends(stage.group_id(group), error, times)
 
     def hold_appends(self, group: str | None, for_us: int) -> None:
-        """Let nothing of a group's partition commit for a while."""
+        """Stop commits of appends to a group's partition for a while."""
         stage = self._stage
         words = f"appends of {stage.group_id(group)} do not commit for {show_us(for_us)}"
-        span = self._tell(words, lasting=True)
+        span = self._begin_fault(words, lasting=True)
         self._cluster.hold_appends(stage.offsets_partition(group), for_us)
-        self._end(span, for_us)
+        self._end_fault(span, for_us)
 
     # --- faults of brokers -------------------------------------------------------------------------------------------
 
     def freeze(self, target: Broker, for_us: int) -> None:
-        """Let a whole broker stand still."""
+        """Pause a whole broker."""
         node = self._stage.broker_node(target)
         cluster = self._cluster
         host = cluster.brokers[node].host
-        span = self._tell(f"{host.name} stands still for {show_us(for_us)}", host=host.name, lasting=True)
+        span = self._begin_fault(f"{host.name} stands still for {show_us(for_us)}", host=host.name, lasting=True)
         cluster.pause_broker(node)
         self._loop.call_at(self._loop.now_us + for_us, lambda _: cluster.resume_broker(node))
-        self._end(span, for_us)
+        self._end_fault(span, for_us)
 
-    def _tell(self, words: str, host: str | None = None, *, lasting: bool = False) -> int:
+    def _begin_fault(self, words: str, host: str | None = None, *, lasting: bool = False) -> int:
         trace = self._loop.trace
         span = trace.span() if lasting else None
         trace.begin(trace.emit(Kind.FAULT_BEGUN, host=host, reason=words, span=span, payload={"fault": words}))
         return span or 0
 
-    def _end(self, span: int, for_us: int) -> None:
+    def _end_fault(self, span: int, for_us: int) -> None:
         trace = self._loop.trace
 
-        def over(_: Any) -> None:
+        def ended(_: Any) -> None:
             trace.emit(Kind.FAULT_ENDED, span=span)
 
-        self._loop.call_at(self._loop.now_us + for_us, over)
+        self._loop.call_at(self._loop.now_us + for_us, ended)

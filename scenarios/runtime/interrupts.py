@@ -1,6 +1,6 @@
-"""Ctrl-C between two parts of a trace: a reader is never stopped in the midst of one.
+"""Defer ctrl-C while a reader processes a part of a trace.
 
-What a half-read event leaves behind would make the story so far wrong.
+A half-read event would leave a wrong story of the run so far.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from groupsim.eventloop.trace.events import TraceEvent
 
 
 class InParts:
-    """A subscriber that hands events on, so many at once; ctrl-C meanwhile comes when they are read."""
+    """A subscriber that passes events on in parts; ctrl-C takes effect after the part."""
 
     def __init__(self, read: Callable[[Sequence[TraceEvent]], object], size: int) -> None:
         self._read = read
         self._size = size
         self._waiting: list[TraceEvent] = []
-        self._busy = self._asked = False
+        self._busy = self._interrupted = False
         self._before: Any = None
 
     def __call__(self, event: TraceEvent) -> None:
@@ -31,18 +31,18 @@ class InParts:
             self.flush()
 
     def flush(self) -> None:
-        """Hand on what waits."""
+        """Pass the waiting events on."""
         self._busy = True
         waiting, self._waiting = self._waiting, []
         self._read(waiting)
         self._busy = False
-        if self._asked:
-            self._asked = False
+        if self._interrupted:
+            self._interrupted = False
             self._before(signal.SIGINT, sys._getframe())
 
     @contextmanager
     def guarded(self) -> Iterator[None]:
-        """Let ctrl-C wait in this block. Does nothing outside the main thread, and where ctrl-C does nothing."""
+        """Defer ctrl-C in this block. Has no effect outside the main thread, and without a handler of ctrl-C."""
         self._before = signal.getsignal(signal.SIGINT)
         try:
             if callable(self._before):
@@ -57,6 +57,6 @@ class InParts:
 
     def _interrupt(self, number: int, frame: FrameType | None) -> None:
         if self._busy:
-            self._asked = True
+            self._interrupted = True
         else:
             self._before(number, frame)

@@ -1,4 +1,4 @@
-"""A process of the scenario with a consumer in it: its plan, and what happens to it from outside."""
+"""A process of the scenario with a consumer: its plan, and the steps that act on it."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ if TYPE_CHECKING:
 
 @frozen
 class NextCalls(Distribution):
-    """Another duration for the next `calls` draws, then what it was."""
+    """Another duration for the next `calls` draws, then the one before."""
 
     us: int
     before: Distribution | None
     calls: list[int] = field(eq=False)
 
     def draw(self, stream: Stream) -> int:
-        """The other duration while calls are left."""
+        """Draw the other duration while calls are left."""
         if self.calls[0] > 0:
             self.calls[0] -= 1
             return self.us
@@ -38,15 +38,15 @@ class NextCalls(Distribution):
 
 
 def behaviour_of(spec: MemberSpec) -> Behaviour:
-    """What the application does, from what the scenario says; what it does not say is as `Behaviour` has it."""
-    said: dict[str, Any] = {name: getattr(spec, name) for name in _SAME if getattr(spec, name) is not None}
+    """Return the application's behaviour from the scenario; `Behaviour` has the defaults."""
+    given: dict[str, Any] = {name: getattr(spec, name) for name in _SAME if getattr(spec, name) is not None}
     if spec.error_pause is not None:
-        said["error_pause_us"] = spec.error_pause
+        given["error_pause_us"] = spec.error_pause
     if spec.rejoin_every is not None:
-        said["enforce_rebalance_every"] = spec.rejoin_every
+        given["enforce_rebalance_every"] = spec.rejoin_every
     if spec.stuck is not None:
-        said["stuck"] = frozenset(spec.stuck)
-    return Behaviour(**said)
+        given["stuck"] = frozenset(spec.stuck)
+    return Behaviour(**given)
 
 
 _SAME = (
@@ -66,7 +66,7 @@ _SAME = (
 
 
 class Actor(Process):
-    """One process, over all its lives; with a `producer` of its own when it produces what it consumes."""
+    """One process over its restarts, with a `producer` if it produces from what it consumes."""
 
     def __init__(self, loop: EventLoop, plan: MemberPlan, consumer: Consumer, producer: Producer | None = None) -> None:
         super().__init__(loop, plan.name, plan.spec, consumer)
@@ -76,7 +76,7 @@ class Actor(Process):
 
     @property
     def group(self) -> str:
-        """The group it belongs to."""
+        """Its group id."""
         return self.plan.group
 
     def _begin(self) -> None:
@@ -96,7 +96,7 @@ class Actor(Process):
             self._producer.crash()
 
     def pause(self, us: int) -> None:
-        """Let the whole process stand still."""
+        """Pause the whole process."""
         self.consumer.pause(us)
         if self._producer is not None:
             self._producer.pause(us)
@@ -111,7 +111,7 @@ class Actor(Process):
     def subscribe(self, topics: Names | None, pattern: str | None) -> None:
         """Change the subscription; with neither, unsubscribe."""
         if self.plan.spec.assign is not None:
-            self.consumer.unsubscribe()  # partitions of its own choice exclude a subscription
+            self.consumer.unsubscribe()  # Consumer.assign excludes subscribe (`SubscriptionState.setSubscriptionType`)
         if pattern is not None:
             self.consumer.subscribe(pattern=pattern)
         elif topics is not None:
@@ -120,12 +120,12 @@ class Actor(Process):
             self.consumer.unsubscribe()
 
     def block_poll(self, us: int) -> None:
-        """Keep the application from polling for a while, once it has handled what it holds."""
+        """Delay the next poll, after the application has handled its records."""
         gap = self.consumer.behaviour.poll_gap
         self.consumer.change_behaviour(poll_gap=NextCalls("block-poll", us, gap, [1]))
 
     def block_heartbeats(self, us: int) -> None:
-        """Starve the library's heartbeat thread for a while."""
+        """Stop the library's heartbeat thread for a while."""
         self.consumer.block_heartbeats(us)
 
     def block_callback(self, callback: str, us: int, calls: int) -> None:
@@ -135,13 +135,13 @@ class Actor(Process):
         self.consumer.change_behaviour(**{name: NextCalls("block-callback", us, before, [calls])})
 
     def stick_workers(self, us: int, partitions: Sequence[str] | None) -> None:
-        """Let the workers that process records not come back for a while; the application goes on polling."""
+        """Block the workers that process records for a while; the application still polls."""
         self.consumer.stick_workers(us, partitions)
 
     def rejoin(self, reason: str) -> None:
-        """Have the application ask for a rebalance."""
+        """Let the application ask for a rebalance."""
         self.consumer.enforce_rebalance(reason)
 
     async def _end_producer(self, life: int) -> None:
-        """The producer closes when the consumer has ended, however that came about."""
+        """Close the producer when the consumer has ended, for whatever reason."""
         await self.ended()

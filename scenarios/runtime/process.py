@@ -1,7 +1,7 @@
-"""A process of the scenario over all its lives, and what stands around it: a supervisor, a garbage collector.
+"""A process of the scenario over its restarts, with its supervisor and its garbage collection pauses.
 
-What runs in it is for `actor` (a consumer) and `producing` (a producer) to say. Whoever waits here, for the end of a
-pause or before a restart, waits for one life: when that is over, or another has begun, it does nothing.
+Subclasses run a consumer (`member_process`) or a producer (`producers`). A task that waits for the end of a
+pause, or before a restart, belongs to one start of the process, and does nothing after the next.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from groupsim.scenarios.language.model import MemberSpec, ProducerSpec
 
 
 class Process(ABC):
-    """One process: its name, what is said of it, and the client in it."""
+    """One process: its name, its settings, and its client."""
 
     def __init__(
         self, loop: EventLoop, name: str, spec: MemberSpec | ProducerSpec, client: Consumer | Producer
     ) -> None:
         self.loop = loop
-        self.name = name  #: the process's name, which is its host's
+        self.name = name  #: : name of the process and of its host
         self._spec = spec
         self._client = client
         self._lives = 0
@@ -30,16 +30,16 @@ class Process(ABC):
 
     @property
     def running(self) -> bool:
-        """Whether a process runs now."""
+        """Whether the process runs."""
         return self._client.running
 
     @property
     def has_run(self) -> bool:
-        """Whether a process was ever begun."""
+        """Whether the process was ever started."""
         return self._lives > 0
 
     def start(self) -> None:
-        """Begin a process, unless one runs."""
+        """Start the process, unless it runs."""
         if self.running:
             return
         self._lives += 1
@@ -50,14 +50,14 @@ class Process(ABC):
 
     @abstractmethod
     def _begin(self) -> None:
-        """Start what is in the process."""
+        """Start the clients of the process."""
 
     @abstractmethod
     def crash(self) -> None:
         """Kill the process."""
 
     def kill_after(self, us: int) -> None:
-        """Kill this life of the process when it has not ended by then, as a supervisor does that loses patience."""
+        """Kill this life of the process unless it has ended by then, as a supervisor does."""
         self.loop.call_at(self.loop.now_us + us, self._kill, self._lives)
 
     def _kill(self, life: int) -> None:
@@ -66,13 +66,13 @@ class Process(ABC):
 
     @abstractmethod
     def pause(self, us: int) -> None:
-        """Let the whole process stand still."""
+        """Pause the whole process."""
 
     def _start_task(self, task: Callable[[int], Awaitable[None]], what: str) -> None:
         self.loop.host("scenario").start_soon(task, self._lives, name=f"{what} of {self.name}")
 
     async def _supervise(self, life: int) -> None:
-        """Start the process again when it fails; a stop or a crash by the scenario is left alone."""
+        """Restart the process if it fails, but not after a stop or a crash by the scenario."""
         await self._client.ended()
         if self._client.state == "FAILED" and self._lives == life and self._spec.restart_after is not None:
             await self.loop.sleep(self._spec.restart_after)

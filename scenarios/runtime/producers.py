@@ -1,7 +1,7 @@
-"""The producers of a running scenario: their loads, and the processes themselves.
+"""The producers of a running scenario: their loads and processes.
 
-A producer's rate follows the scenario's clock, not the process's: one that starts late, or again, goes on at the rate
-of that moment. So its loads are made anew for each life.
+A producer's rate follows the scenario's clock, not the process's: a late start, or a restart, continues at the rate
+of that moment. So its loads are made at each start.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _MILLION = 1_000_000
 
 
 def keys_of(spec: KeysSpec) -> Keys:
-    """The keys of a load."""
+    """Return the keys of a load."""
     hot = spec.hot.of(_MILLION, round_up=False) if spec.hot is not None else 0
     return Keys(spec.count, spec.skew, hot_ppm=hot)
 
 
 class ProducerActor(Process):
-    """One producer process, over all its lives; to steps of the timeline it is what `Actor` is for a member."""
+    """One producer process over its restarts; steps act on it as on an `Actor`."""
 
     def __init__(self, loop: EventLoop, plan: ProducerPlan, transport: Transport) -> None:
         settings, _ = settings_of(plan.properties())
@@ -46,15 +46,15 @@ class ProducerActor(Process):
         self.producer.start()
 
     def stop(self, leave: bool | None = None) -> None:
-        """Close: what was sent is delivered first. `leave` is for members of groups."""
+        """Close after the pending records are delivered. `leave` is for members of groups."""
         self.producer.begin_close()
 
     def crash(self) -> None:
-        """Kill the process: what is not acknowledged is forgotten."""
+        """Kill the process; records without acknowledgement are lost."""
         self.producer.crash()
 
     def pause(self, us: int) -> None:
-        """Let the whole process stand still."""
+        """Pause the whole process."""
         self.producer.pause(us)
 
     async def ended(self) -> None:
@@ -62,23 +62,23 @@ class ProducerActor(Process):
         await self.producer.ended()
 
     def set_rate(self, rate: Rate) -> None:
-        """Another rate from now on, for later lives too."""
+        """Change the rate from now on, for later starts too."""
         self._changed.append((self.loop.now_us, millionths(rate)))
         if self.producer.running:
             self.producer.set_rate(self.plan.spec.topic, millionths(rate))
 
     def burst(self, records: int) -> None:
-        """So many records at once. Raises RuntimeError when no process runs."""
+        """Send `records` at once. Raises ValueError if no process runs."""
         if not self.producer.running:
             raise ValueError(f"producer {self.name} does not run; start it before the burst")
         self.producer.burst(self.plan.spec.topic, records)
 
     def _load(self) -> Load:
-        """What the application sends from now on."""
+        """Return what the application sends from now on."""
         spec, now = self.plan.spec, self.loop.now_us
         steps = [(int(step.at), millionths(step.rate)) for step in spec.steps]
         past = sorted([*(step for step in steps if step[0] <= now), *self._changed], key=lambda step: step[0])
-        said: dict[str, Any] = {"keys": keys_of(spec.keys)} if spec.keys is not None else {}
+        given: dict[str, Any] = {"keys": keys_of(spec.keys)} if spec.keys is not None else {}
         return Load(
             spec.topic,
             past[-1][1] if past else millionths(spec.rate),
@@ -86,14 +86,14 @@ class ProducerActor(Process):
             sizes=spec.record_size,
             weights=spec.weights,
             steps=tuple((at - now, rate) for at, rate in steps if at > now),
-            **said,
+            **given,
         )
 
 
 def transforming(
     loop: EventLoop, plan: MemberPlan, produces: ProducesSpec, transport: Transport
 ) -> tuple[Producer, ExactlyOnce]:
-    """The producer of a member that produces what it consumes, and what handles the records of each poll."""
+    """Return the producer of a transforming member, and the handler of the records of each poll."""
     settings, _ = settings_of(transforming_properties(plan, produces))
     producer = Producer(loop, f"{plan.name}-producer", settings, transport)
     output = Output(produces.to, produces.record_size, produces.same_partition)

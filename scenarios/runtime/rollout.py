@@ -1,9 +1,9 @@
-"""Replacing the members of a group bit by bit, and bringing a group to a size.
+"""Replace the members of a group step by step, and scale a group.
 
-A rollout works as Kubernetes does it (Deployment: `maxSurge` rounded up, `maxUnavailable` rounded down, new pods have
+A rollout follows Kubernetes (Deployment: `maxSurge` rounded up, `maxUnavailable` rounded down, new pods have
 new names; StatefulSet: the same names, one by one, from the last). Pods count as available once their consumer has
-started and `ready-time` has passed; consumers stop at once on SIGTERM, after `stop-time`. Its end, when nothing of it
-is under way any more, is an event of the trace (`rollout.ended`); when the group is at rest is for the story to find.
+started and `ready-time` has passed; consumers stop at once on SIGTERM, after `stop-time`. When no part of it
+runs any more, `rollout.ended` is emitted; the story finds when the group is stable again.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ if TYPE_CHECKING:
 class RolloutRunner:
     """One rollout of one group."""
 
-    def __init__(self, stage: Stage, deed: RollingRestart, group: str) -> None:
+    def __init__(self, stage: Stage, action: RollingRestart, group: str) -> None:
         self.stage = stage
-        self.deed = deed
+        self.action = action
         self.group = group
-        self._step = stage.loop.trace.cause  # the action that began it
+        self._step = stage.loop.trace.cause  # the event of the step
         self._changed = stage.loop.event()
         self._starting = 0
         self._ready = 0
         self._ending = 0
-        self._under_way = 0  # parts of it that go on beside the plan
+        self._running_tasks = 0
         self._first_stop_us: int | None = None
         self._new: list[str] = []
 
     async def run(self) -> None:
-        """The whole rollout, until the last pod is ready and the last old one has ended."""
+        """Run the rollout until the last new pod is ready and the last old one has ended."""
         old = [actor for actor in self.stage.of_group(self.group) if actor.running]
         await {"deployment": self._deployment, "statefulset": self._one_by_one, "recreate": self._recreate}[
-            self.deed.kind
+            self.action.kind
         ](old)
-        await self._until(lambda: self._under_way == 0)
-        self._tell_end([actor.name for actor in old])
+        await self._until(lambda: self._running_tasks == 0)
+        self._emit_end([actor.name for actor in old])
 
-    def _tell_end(self, replaced: list[str]) -> None:
+    def _emit_end(self, replaced: list[str]) -> None:
         payload = {
-            "kind": self.deed.kind,
+            "kind": self.action.kind,
             "replaced": replaced,
             "pods": self._new,
             "first_stop_us": self._first_stop_us,
@@ -58,13 +58,13 @@ class RolloutRunner:
         self.stage.loop.trace.emit(Kind.ROLLOUT_ENDED, group=self.group, cause=self._step, payload=payload)
 
     async def _one_by_one(self, old: list[Actor]) -> None:
-        """The same names, the last first; the next one goes when this one is ready."""
+        """Replace pods under the same names, the last first; the next follows when this one is ready."""
         for actor in reversed(old):
             await self._end(actor)
             await self._begin(actor)
 
     async def _recreate(self, old: list[Actor]) -> None:
-        """All end; when the last has ended, all start."""
+        """End all pods; when the last has ended, start all."""
         for actor in old:
             self._spawn(self._end(actor), f"end of {actor.name}")
         await self._until(lambda: self._ending == 0 and all(not actor.running for actor in old))
@@ -72,11 +72,12 @@ class RolloutRunner:
             self._spawn(self._begin(actor), f"start of {actor.name}")
 
     async def _deployment(self, old: list[Actor]) -> None:
-        """New pods as far as the surge allows, old ones end as far as enough are available."""
+        """Start new pods as the surge allows, end old ones while enough are available."""
         wanted = len(old)
-        surge = self.deed.surge.of(wanted, round_up=True)
-        missing = self.deed.max_unavailable.of(wanted, round_up=False)
+        surge = self.action.surge.of(wanted, round_up=True)
+        missing = self.action.max_unavailable.of(wanted, round_up=False)
         if surge == 0 and missing == 0:
+            # without surge and unavailable pods no pod could be replaced
             surge = 1
         waiting, new = list(old), [self._successor(actor, wanted + n) for n, actor in enumerate(old, 1)]
         while waiting or new:
@@ -96,35 +97,35 @@ class RolloutRunner:
         self._changed.set()
 
     def _successor(self, actor: Actor, number: int) -> Actor:
-        """The new pod that replaces an old one: alike, with a name and a number of its own."""
+        """Add the new pod that replaces an old one, with a name and a number of its own."""
         successor = self.stage.add(next_plan(self.stage, actor, number))
         self.stage.awaited.add(successor.name)
         return successor
 
     async def _begin(self, actor: Actor) -> None:
-        """From the creation of a pod until it is ready."""
-        await self._take(self.deed.start_time, "start", actor)
+        """Create a pod and wait until it is ready."""
+        await self._take(self.action.start_time, "start", actor)
         self._new.append(actor.name)
         self.stage.awaited.discard(actor.name)
         actor.start()
-        await self._take(self.deed.ready_time, "ready", actor)
+        await self._take(self.action.ready_time, "ready", actor)
 
     async def _end(self, actor: Actor) -> None:
-        """From SIGTERM to the end of the process, which is SIGKILL once its time of grace is over."""
+        """Stop a pod, with SIGTERM and, after the grace period, SIGKILL, and wait until it has ended."""
         self._ending += 1
         if self._first_stop_us is None:
             self._first_stop_us = self.stage.loop.now_us
-        grace = self.deed.grace
+        grace = self.action.grace
         if grace is None:
-            await self._take(self.deed.stop_time, "stop", actor)
+            await self._take(self.action.stop_time, "stop", actor)
         else:
             actor.kill_after(grace)
-            with self.stage.loop.timeout(grace):  # who is dead by then has nothing to wait for
-                await self._take(self.deed.stop_time, "stop", actor)
-        if self.deed.how == "crash":
+            with self.stage.loop.timeout(grace):  # SIGKILL cuts the preStop hook short
+                await self._take(self.action.stop_time, "stop", actor)
+        if self.action.how == "crash":
             actor.crash()
         else:
-            actor.stop(self.deed.leave)
+            actor.stop(self.action.leave)
         await actor.ended()
         self._ending -= 1
         self._changed.set()
@@ -146,34 +147,34 @@ class RolloutRunner:
     def _spawn(self, task: object, name: str) -> None:
         async def run() -> None:
             await task  # type: ignore[misc]
-            self._under_way -= 1
+            self._running_tasks -= 1
             self._changed.set()
 
-        self._under_way += 1
+        self._running_tasks += 1
         self.stage.start_task(run, name)
 
 
-async def scale(stage: Stage, deed: Scale, group: str) -> None:
-    """Bring the number of running members to `to`: start those that stand by, then make new ones; stop the newest."""
+async def scale(stage: Stage, action: Scale, group: str) -> None:
+    """Bring the number of running members to `to`: start idle ones, then new ones; stop the newest."""
     running = [actor for actor in stage.of_group(group) if actor.running]
-    for actor in reversed(running[deed.to :]):
-        actor.stop(deed.leave)
-        await stage.loop.sleep(deed.stagger)
-    for _ in range(deed.to - len(running)):
+    for actor in reversed(running[action.to :]):
+        actor.stop(action.leave)
+        await stage.loop.sleep(action.stagger)
+    for _ in range(action.to - len(running)):
         one_more(stage, group).start()
-        await stage.loop.sleep(deed.stagger)
+        await stage.loop.sleep(action.stagger)
 
 
 def one_more(stage: Stage, group: str, taken: Sequence[Actor] = ()) -> Actor:
-    """A member that stands by and is not one of `taken`, else a new one like the group's last; not started."""
-    everyone = stage.of_group(group)
-    free = (actor for actor in everyone if not actor.running and actor.name not in stage.awaited)
-    standing_by = next((actor for actor in free if actor not in taken), None)
-    return standing_by or stage.add(next_plan(stage, everyone[-1], len(everyone) + 1))
+    """Return a member that does not run and is not in `taken`, else a new one like the group's last; not started."""
+    members = stage.of_group(group)
+    free = (actor for actor in members if not actor.running and actor.name not in stage.awaited)
+    idle = next((actor for actor in free if actor not in taken), None)
+    return idle or stage.add(next_plan(stage, members[-1], len(members) + 1))
 
 
 def next_plan(stage: Stage, like: Actor, number: int) -> MemberPlan:
-    """The plan of one more member like another, with a name nobody has."""
+    """Return the plan of one more member like another, under an unused name."""
     plan = like.plan
     while (name := _name(plan.key, number)) in stage.actors_by_name:
         number += 1

@@ -1,7 +1,7 @@
-"""Running a scenario: one virtual loop, one cluster, the timeline, the trace, and at the end the judgement.
+"""Run a scenario: one virtual loop, one cluster, the timeline, the trace, and the expectations.
 
 `run_scenario` is synchronous and self-contained: the same scenario and seed give the same events, to the byte, in any
-process. What the trace cannot tell (a group's timers and purgatory at an instant) can be asked for as snapshots.
+process. Snapshots add what the trace lacks: a group's timers and purgatory at an instant.
 """
 
 from __future__ import annotations
@@ -27,28 +27,28 @@ from groupsim.scenarios.expectations.evidence import PART, Evidence
 from groupsim.scenarios.language.document import STANDARD_INPUT
 from groupsim.scenarios.language.model import Expectation, Scenario, Step
 from groupsim.scenarios.language.problems import Place
-from groupsim.scenarios.language.registry import Deed, Finding
+from groupsim.scenarios.language.registry import Finding, StepAction
 from groupsim.scenarios.plans.fleets import for_each, judged
 from groupsim.scenarios.plans.subscriptions import topics_of
 from groupsim.scenarios.runtime.interrupts import InParts
-from groupsim.scenarios.runtime.no_op_steps import missed
+from groupsim.scenarios.runtime.no_op_steps import no_target
 from groupsim.scenarios.runtime.stage import Stage
-from groupsim.scenarios.steps.describe_step import deed_data, deed_words
+from groupsim.scenarios.steps.describe_step import action_payload, describe_action
 from groupsim.scenarios.story import Story, tell
 from groupsim.scenarios.story.builder import StoryBuilder
 from groupsim.scenarios.story.records.log_growth import Growth
 
 WELL, EXPECTATION_FAILED, INTERRUPTED = 0, 1, 130
-REPEAT = "repeat it with: "  # begins the note of an error that tells how
+REPEAT = "repeat it with: "  # begins the note of an error with the command to repeat the run
 
 
 class StepError(EventLoopError):
-    """A step of the timeline could not be carried out: where it stands, when it was due, why."""
+    """A step of the timeline failed; the message has its place, time and reason."""
 
 
 @frozen
 class Judged:
-    """An expectation and what was found."""
+    """An expectation and its finding."""
 
     expectation: Expectation
     finding: Finding
@@ -61,7 +61,7 @@ class Judged:
 
     @property
     def place(self) -> Place:
-        """Where the expectation stands in the file."""
+        """The place of the expectation in the file."""
         return Place(self.file, self.expectation.line, 0) if self.expectation.line else Place(self.file)
 
     def __str__(self) -> str:
@@ -76,14 +76,14 @@ class Judged:
 class Run:
     """A finished run.
 
-    events         the trace, unless the run was asked not to keep it
-    story          what happened
-    checks         the expectations, judged; `failed`: those that do not hold
+    events         the trace, empty without `keep_events`
+    story          the narrative of the run
+    checks         the judged expectations; `failed`: those that do not hold
     exit_code      0, or 1 when an expectation failed
-    scenario, seed    what was run
-    told           how many events there were
-    snapshots      the groups at the instants that were asked for, by microsecond and name
-    telling        what made the story while the run went; None where its events were kept, and nothing is expected
+    scenario, seed    the input of the run
+    told           number of events
+    snapshots      the groups at the requested instants, by microsecond and name
+    telling        maker of the story; None if the events are kept and there is no expectation
     """
 
     events: list[TraceEvent] = field(repr=False)
@@ -97,7 +97,7 @@ class Run:
 
     @property
     def story(self) -> Story:
-        """The story of the run; made from the trace each time, where that was kept and nothing is expected."""
+        """The story of the run, made from the trace at each access if the events are kept without expectations."""
         return tell(self.events) if self.telling is None else self.telling.story
 
     @property
@@ -107,7 +107,7 @@ class Run:
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C ended a run; `run` is what happened until then, and none of its expectations is judged."""
+    """Ctrl-C ended a run; `run` is the part until then, without judged expectations."""
 
     def __init__(self, run: Run, by: KeyboardInterrupt) -> None:
         super().__init__(*by.args)
@@ -128,15 +128,15 @@ def run_scenario(
     data_dir: Path | None = None,
     keep_events: bool = True,
 ) -> Run:
-    """Run a scenario to its end and judge it.
+    """Run a scenario to its end and judge its expectations.
 
-    `sinks` get every event as it happens; they are closed at the end, or aborted when the run fails, so that nothing
-    half-written stays. Events of the kinds in `counted` are only counted, for who reads none of them. `snapshots_at`
-    are instants (µs) at which every group is looked at, `looks` are instants with what to do there, which must change
-    nothing. With a `data_dir` the logs of a replicated cluster are files below it, one folder for each broker.
+    `sinks` get every event as it is emitted; they are closed at the end, or aborted if the run fails, so that no
+    half-written file stays. Events of the kinds in `counted` are only counted, not recorded. `snapshots_at`
+    are instants (µs) of snapshots of every group, `looks` are instants with callbacks, which must not change
+    the run. With a `data_dir` the logs of a replicated cluster are files below it, one folder for each broker.
 
-    Without `keep_events` the run takes as much memory after a day as after an hour: its story is made while it goes,
-    and `events` stays empty. Raises PluginError when a user's assignor fails (unless `plugin-errors: as-kafka`),
+    Without `keep_events` the memory does not grow with the length of the run: the story is made during the run,
+    and `events` stays empty. Raises PluginError if a user's assignor fails (unless `plugin-errors: as-kafka`),
     StepError, Interrupted after ctrl-C, and the loop's own errors.
     """
     events: list[TraceEvent] = []
@@ -192,20 +192,20 @@ def _judge(scenario: Scenario, evidence: Evidence) -> tuple[Judged, ...]:
 
 
 def _follow(growth: Growth, stages: list[Stage], stage: Stage) -> None:
-    """The run has begun: its logs say from now on how they grow."""
+    """Note that the run has begun; from now on its logs list how they grow."""
     data = stage.cluster.data
     growth.listed, growth.known = None if data is None else data.growth, True
     stages.append(stage)
 
 
 def _ends(stage: Stage, trace: Trace, now_us: int) -> Iterator[TraceEvent]:
-    """The events that make a trace of what happened so far one of a finished run."""
+    """Yield the events that end the trace of an interrupted run."""
     for number, (kind, payload) in enumerate(((Kind.LOG_ENDS, _log_ends(stage)), (Kind.RUN_ENDED, _counted(stage)))):
         yield TraceEvent(trace.total + 1 + number, now_us, kind, payload=payload)
 
 
 def repeat_command(scenario: Scenario, seed: int) -> str:
-    """The command that runs the same again."""
+    """Return the command that repeats the run."""
     source = "-" if scenario.file == str(STANDARD_INPUT) else scenario.file or scenario.name
     return f"groupsim run {source} --seed {seed}"
 
@@ -236,7 +236,7 @@ async def _perform(
 
 
 def _counted(stage: Stage) -> dict[str, Any]:
-    """What is counted by process rather than listed: quiet heartbeats, and where there are brokers to ask, fetches."""
+    """Return what is counted by process rather than traced: quiet heartbeats, and fetches from brokers."""
     consumers = {actor.name: actor.consumer for actor in stage.actors_by_name.values()}
     fetches = {name: found._asdict() for name, one in consumers.items() if (found := one.fetches) is not None}
     beats = {name: one.heartbeats for name, one in consumers.items()}
@@ -244,10 +244,10 @@ def _counted(stage: Stage) -> dict[str, Any]:
 
 
 def _log_ends(stage: Stage) -> dict[str, Any]:
-    """Where the logs end; of counted ones, whose records no event tells of, also what made them grow."""
+    """Return the log ends; for counted logs, whose records have no events, also how they grew."""
     data = stage.cluster.data
-    told: dict[str, Any] = {"ends": stage.cluster.log_ends()}
-    return told if data is None else {**told, "growth": data.growth}
+    found: dict[str, Any] = {"ends": stage.cluster.log_ends()}
+    return found if data is None else {**found, "growth": data.growth}
 
 
 def _look(at_us: int, snapshots: dict[int, dict[str, GroupSnapshot | None]], stage: Stage) -> None:
@@ -255,7 +255,7 @@ def _look(at_us: int, snapshots: dict[int, dict[str, GroupSnapshot | None]], sta
 
 
 def _schedule(stage: Stage, step: Step, at_us: int, number: int) -> None:
-    """Plan a step, and with it its next repetition."""
+    """Schedule a step, and at each repetition the next one."""
 
     def due(_: Any) -> None:
         _do(stage, step)
@@ -267,34 +267,36 @@ def _schedule(stage: Stage, step: Step, at_us: int, number: int) -> None:
 
 
 def _do(stage: Stage, step: Step) -> None:
-    """Carry a step out; everything it brings about has its action for cause."""
-    trace, deed = stage.loop.trace, step.deed
-    each = for_each(deed, stage.scenario.fleets)
-    nobody = [missed(one, stage) for one in each]
-    if not deed.FAULT:
-        hosts = stage.hosts(getattr(deed, "member", ())) if _names_processes(deed) else []
+    """Perform a step; its event is the cause of all that follows from it."""
+    trace, action = stage.loop.trace, step.action
+    each = for_each(action, stage.scenario.fleets)
+    no_targets = [no_target(one, stage) for one in each]
+    if not action.FAULT:
+        hosts = stage.hosts(getattr(action, "member", ())) if _names_processes(action) else []
         host = hosts[0] if len(hosts) == 1 else None
         group = getattr(each[0], "group", None) if len(each) == 1 else None
-        seq = trace.emit(Kind.ACTION, host=host, group=group, reason=deed_words(deed), payload=deed_data(deed))
+        seq = trace.emit(
+            Kind.ACTION, host=host, group=group, reason=describe_action(action), payload=action_payload(action)
+        )
         trace.begin(seq)
-    if nobody and all(nobody):
-        trace.emit(Kind.WARNING, reason=nobody[0])
+    if no_targets and all(no_targets):
+        trace.emit(Kind.WARNING, reason=no_targets[0])
     try:
         for one in each:
             one.perform(stage)
     except (ValueError, LookupError) as error:
-        if not deed.FAULT:
-            trace.emit(Kind.ACTION_REFUSED, reason=str(error), payload={"action": deed_words(deed)})
+        if not action.FAULT:
+            trace.emit(Kind.ACTION_REFUSED, reason=str(error), payload={"action": describe_action(action)})
         place = f"{stage.scenario.file}:{step.line}: " if step.line else ""
-        raise StepError(f"{place}step `{deed_words(deed)}` at {show_us(stage.loop.now_us)}: {error}") from error
+        raise StepError(f"{place}step `{describe_action(action)}` at {show_us(stage.loop.now_us)}: {error}") from error
 
 
-def _names_processes(deed: Deed) -> bool:
-    return isinstance(getattr(deed, "member", None), tuple)
+def _names_processes(action: StepAction) -> bool:
+    return isinstance(getattr(action, "member", None), tuple)
 
 
 def introduction(scenario: Scenario, seed: int) -> dict[str, Any]:
-    """What `run.started` says: everything an expectation needs to know that is not an event."""
+    """Return the payload of `run.started`: what expectations need to know beside the events."""
     return {
         "scenario": scenario.name,
         "title": scenario.title,
@@ -309,5 +311,5 @@ def introduction(scenario: Scenario, seed: int) -> dict[str, Any]:
 
 @cache
 def _version() -> str:
-    """The version of this package; looked up once, because it takes reading a file."""
+    """Return the version of this package; cached, because the lookup reads a file."""
     return metadata.version("groupsim")

@@ -1,7 +1,7 @@
-"""The running scenario: cluster, processes, and everything a step of the timeline may do to them.
+"""The running scenario: the cluster, the processes, and the operations that steps perform on them.
 
-Actions and faults are data (`scenarios/steps/`); they come here to be carried out, and a step that takes time
-goes on in a task of its own.
+Actions and faults are data (`scenarios/steps/`); the stage performs them, and a step that takes time
+continues in a task of its own.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from groupsim.scenarios.steps.broker_rollout import RollBrokers
 
 
 class Stage:
-    """One run's world."""
+    """The cluster and the processes of one run."""
 
     def __init__(self, loop: EventLoop, scenario: Scenario, data_dir: Path | None = None) -> None:
         self.loop = loop
@@ -76,7 +76,7 @@ class Stage:
         )
 
     def _make_cluster(self, data_dir: Path | None) -> Cluster:
-        """The cluster, standing; a replicated one keeps its logs in files below `data_dir`, if one is given."""
+        """Return the cluster, started; a replicated one keeps its logs in files below `data_dir`, if given."""
         if not is_replicated(self.scenario):
             return Cluster(self.loop, counted_config(self.scenario))
         config = replicated_config(self.scenario)
@@ -87,13 +87,13 @@ class Stage:
         return OnTopics(self)
 
     def close(self) -> None:
-        """The run is over: let go of files."""
+        """Close the files of the run."""
         self.cluster.close_files()
 
     # --- processes -------------------------------------------------------------------------------------------------
 
     def add(self, plan: MemberPlan) -> Actor:
-        """Make a process, not started yet."""
+        """Add a process, not started yet."""
         folder = Path(self.scenario.file).parent if self.scenario.file else Path()
         behaviour, properties, producer = behaviour_of(plan.spec), properties_of(plan, folder), None
         produces = self.scenario.groups[plan.group].produces
@@ -124,7 +124,7 @@ class Stage:
         return actor
 
     def begin(self) -> None:
-        """Start every process at its time."""
+        """Schedule the start of every process."""
         for actor in tuple(self.actors_by_name.values()):
             spec = actor.plan.spec
             if spec.start == "never":
@@ -135,35 +135,35 @@ class Stage:
                 at += spec.start_spread.draw(self.loop.stream("start", actor.name))
             self.loop.call_at(at, _start, actor)
         for producer in self.producers_by_name.values():
-            said = producer.plan.spec
-            if said.start != "never":
-                at = int(said.start) + said.stagger * (producer.plan.number - 1)
-                if said.start_spread is not None:
-                    at += said.start_spread.draw(self.loop.stream("start", producer.name))
+            planned = producer.plan.spec
+            if planned.start != "never":
+                at = int(planned.start) + planned.stagger * (producer.plan.number - 1)
+                if planned.start_spread is not None:
+                    at += planned.start_spread.draw(self.loop.stream("start", producer.name))
                 self.loop.call_at(at, _start, producer)
 
     def processes(self, targets: Iterable[str]) -> list[Actor | ProducerActor]:
-        """The processes meant, members first; `all` means the members."""
+        """Return the target processes, members first; `all` means the members."""
         return [*self.actors(targets), *self.producers(targets)]
 
     def producers(self, targets: Iterable[str]) -> list[ProducerActor]:
-        """The producers meant, each once, in the order of the file."""
+        """Return the target producers, each once, in the order of the file."""
         wanted = [target for target in targets if target != "all"]
         return [one for name, one in self.producers_by_name.items() if any(matches(t, name) for t in wanted)]
 
     def actors(self, targets: Iterable[str]) -> list[Actor]:
-        """The processes meant, each once, in the order of the file."""
+        """Return the target members, each once, in the order of the file."""
         wanted: dict[str, None] = {}
         for target in targets:
             wanted.update(dict.fromkeys(self._names(target)))
         return [actor for name, actor in self.actors_by_name.items() if name in wanted]
 
     def hosts(self, targets: Iterable[str]) -> list[str]:
-        """The hosts of the processes meant."""
+        """Return the hosts of the target processes."""
         return [actor.name for actor in self.processes(targets)]
 
     def of_group(self, group: str) -> list[Actor]:
-        """The processes of a group, in the order of the file."""
+        """Return the processes of a group, in the order of the file."""
         return [actor for actor in self.actors_by_name.values() if actor.group == group]
 
     def _names(self, target: str) -> list[str]:
@@ -181,7 +181,7 @@ class Stage:
     def restart(
         self, actor: Actor | ProducerActor, how: str, leave: bool | None, downtime: Distribution | None
     ) -> None:
-        """End a process, wait, start it again."""
+        """End a process, wait, and start it again."""
 
         async def restart() -> None:
             if how == "crash":
@@ -196,62 +196,62 @@ class Stage:
         self.start_task(restart, f"restart of {actor.name}")
 
     def change_for(self, actor: Actor, for_us: int | None, **changes: Any) -> None:
-        """Change a behaviour, for a while or for good."""
+        """Change a behaviour, for `for_us` or for good."""
         before = {name: getattr(actor.consumer.behaviour, name) for name in changes}
         actor.consumer.change_behaviour(**changes)
         if for_us is not None:
             self.loop.call_at(self.loop.now_us + for_us, lambda _: actor.consumer.change_behaviour(**before))
 
-    def roll(self, deed: RollingRestart) -> None:
+    def roll(self, action: RollingRestart) -> None:
         """Begin a rollout."""
-        rollout = RolloutRunner(self, deed, self.group_id(deed.group))
+        rollout = RolloutRunner(self, action, self.group_id(action.group))
         self.start_task(rollout.run, f"rollout of {rollout.group}")
 
-    def roll_brokers(self, deed: RollBrokers) -> None:
+    def roll_brokers(self, action: RollBrokers) -> None:
         """Begin to restart all brokers, one after the other."""
-        self.start_task(BrokerRollout(self, deed).run, "rollout of the brokers")
+        self.start_task(BrokerRollout(self, action).run, "rollout of the brokers")
 
-    def scale(self, deed: Scale) -> None:
+    def scale(self, action: Scale) -> None:
         """Begin to scale a group."""
-        self.start_task(lambda: scale(self, deed, self.group_id(deed.group)), "scaling")
+        self.start_task(lambda: scale(self, action, self.group_id(action.group)), "scaling")
 
-    def autoscale(self, deed: Autoscale) -> None:
-        """Begin to let a group's size follow its lag."""
-        scaler = Autoscaler(self, deed, self.group_id(deed.group))
+    def autoscale(self, action: Autoscale) -> None:
+        """Start an autoscaler of a group."""
+        scaler = Autoscaler(self, action, self.group_id(action.group))
         self.start_task(scaler.run, "autoscaler")
 
     def start_task(self, task: Any, name: str) -> None:
-        """Run an async function beside everything else; what it does has the present event as its cause."""
+        """Run an async function as a task; the present event is the cause of its events."""
         self.host.start_soon(task, name=name)
 
     # --- groups, brokers, topics -----------------------------------------------------------------------------------
 
     def group_id(self, name: str | None) -> str:
-        """The group named, or the only one."""
+        """Return the named group, or the only one."""
         return name if name is not None else next(iter(self.scenario.groups))
 
     def broker_node(self, target: Broker | str) -> int:
-        """The broker meant, by number. Raises LookupError while the group has no coordinator."""
+        """Return the target broker's id. Raises LookupError if the group has no coordinator."""
         if target.isdecimal():
             return int(target)
         node, _ = self.cluster.coordinator_of(self.group_id(group_named(target)))
         return node
 
     def broker_host(self, target: Broker | str) -> str:
-        """The host of the broker meant."""
+        """Return the host of the target broker."""
         return self.cluster.brokers[self.broker_node(target)].host.name
 
     def offsets_partition(self, group: str | None) -> int:
-        """The partition of `__consumer_offsets` that a group belongs to."""
+        """Return the partition of `__consumer_offsets` that a group belongs to."""
         return partition_for(self.group_id(group), self.cluster.config.offsets_partitions)
 
     def move_coordinator(self, group: str | None, to: Broker | None) -> None:
-        """Move a group's coordinator, to the next broker unless one is named.
+        """Move a group's coordinator to a broker, by default the next one.
 
-        Raises `ValueError` when there is only one broker, `LookupError` when nobody is the coordinator.
+        Raises ValueError if there is only one broker, LookupError if the group has no coordinator.
         """
         if to is None and len(self.cluster.brokers) == 1:
-            raise ValueError("the coordinator cannot move: there is no other broker (set `cluster.brokers`)")
+            raise ValueError("the coordinator cannot move, there is no other broker; set `cluster.brokers`")
         partition = self.offsets_partition(group)
         here, _ = self.cluster.coordinator_of(self.group_id(group))
         nodes = list(self.cluster.brokers)
@@ -263,7 +263,7 @@ class Stage:
         self.topics.create(name, TopicSpec(Size(partitions), rate or read_rate(0)))
 
     def set_rate(self, topic: str, rate: Rate) -> None:
-        """Let a topic grow at another rate."""
+        """Change the rate at which a topic grows."""
         self.topics.set_rate(topic, rate)
 
     def _set_rate_later(self, change: tuple[str, Rate]) -> None:
@@ -272,13 +272,13 @@ class Stage:
     # --- faults ----------------------------------------------------------------------------------------------------
 
     def inject(self, fault: Fault) -> None:
-        """Begin a fault of the network; it says so in the trace itself."""
+        """Begin a fault of the network, which emits its own events."""
         self.cluster.network.inject(fault)
 
     def freeze_zookeeper(self, for_us: int) -> None:
-        """Let ZooKeeper stand still for a while. Raises ValueError where no member uses it."""
+        """Pause ZooKeeper for a while. Raises ValueError if no member uses it."""
         if self.zookeeper is None:
-            raise ValueError("nobody here uses ZooKeeper; only members with `client: zookeeper-0.8` do")
+            raise ValueError("no member uses ZooKeeper; add one with `client: zookeeper-0.8`")
         freeze(self.loop, self.zookeeper, for_us)
 
 

@@ -1,4 +1,4 @@
-"""What steps do to topics, and to the traffic that a topic's own `rate` makes."""
+"""Steps that act on topics, and on the traffic of a topic's own `rate`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 
 class OnTopics:
-    """The topics of one stage, and the traffic that their own `rate` makes."""
+    """The topics of one stage, and the traffic of their own `rate`."""
 
     def __init__(self, stage: Stage) -> None:
         self._cluster = stage.cluster
 
     def create(self, name: str, spec: TopicSpec) -> None:
-        """Create a topic, and let it grow at its rate. Raises ValueError when there is one of this name."""
+        """Create a topic with its traffic. Raises ValueError if the name exists."""
         self._cluster.create_topic(
             name,
             spec.partitions,
@@ -32,22 +32,22 @@ class OnTopics:
         )
 
     def set_rate(self, topic: str, rate: Rate) -> None:
-        """Let a topic grow at another rate."""
+        """Change the rate at which a topic grows."""
         self._cluster.set_rate(topic, per_second(rate))
 
     def burst(self, topic: str, records: int) -> None:
-        """So many records at once, shared out as the topic's traffic is."""
+        """Append `records` at once, distributed over the partitions like the topic's traffic."""
         self._cluster.burst(topic, records)
 
 
 def _text(value: object) -> str:
-    """A setting as Kafka's own tools would be given it."""
+    """Write a setting as Kafka's own tools take it."""
     if isinstance(value, bool):
         return str(value).lower()
     return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(getattr(value, "text", value))
 
 
 def per_second(rate: Rate) -> str:
-    """A rate as the cluster takes it: records per second, as decimal digits."""
+    """Return a rate as the cluster takes it: records per second, as decimal digits."""
     whole = millionths(rate)
     return f"{whole // 1_000_000}.{whole % 1_000_000:06d}"

@@ -1,4 +1,4 @@
-"""The ZooKeeper beside the cluster, for members that need one: its brokers and topics as the cluster has them."""
+"""The ZooKeeper beside the cluster, for members that need one, with the cluster's brokers and topics."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from groupsim.protocol.messages.cluster import ClusterImage
 
 
 def open_zookeeper(loop: EventLoop, cluster: Cluster) -> ZooKeeperServer:
-    """Put a ZooKeeper on the cluster's network; the controller writes the cluster's topics to it from now on."""
+    """Add a ZooKeeper to the cluster's network; the controller writes the cluster's topics to it from now on."""
     server = add_zookeeper(loop, cluster.network)
     register_brokers(server, cluster.brokers)
     metadata = BrokerMetadata()
@@ -30,15 +30,15 @@ def open_zookeeper(loop: EventLoop, cluster: Cluster) -> ZooKeeperServer:
 
 
 def freeze(loop: EventLoop, server: ZooKeeperServer, for_us: int) -> None:
-    """Let ZooKeeper stand still for a while; the trace says from when to when."""
+    """Pause ZooKeeper for a while, between two events of the trace."""
     trace, host = loop.trace, server.host
     words = f"{host.name} stands still for {show_us(for_us)}"
     span = trace.span()
     trace.begin(trace.emit(Kind.FAULT_BEGUN, host=host.name, reason=words, span=span, payload={"fault": words}))
     host.pause()
 
-    def over(_: Any) -> None:
+    def ended(_: Any) -> None:
         host.resume()
         trace.emit(Kind.FAULT_ENDED, span=span)
 
-    loop.call_at(loop.now_us + for_us, over)
+    loop.call_at(loop.now_us + for_us, ended)

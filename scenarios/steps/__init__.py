@@ -1,1 +1,1 @@
-"""What a step of the timeline can do: actions and faults as data."""
+"""Actions and faults of the timeline, as data."""

@@ -1,4 +1,4 @@
-"""The step that restarts all brokers one after the other; `runtime/broker_rollout.py` carries it out."""
+"""The step that restarts all brokers one after the other; `runtime/broker_rollout.py` performs it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from attrs import frozen
 
 from groupsim.eventloop.distributions import Distribution
 from groupsim.scenarios.language.keys import key
-from groupsim.scenarios.language.registry import Deed, action
+from groupsim.scenarios.language.registry import StepAction, action
 from groupsim.scenarios.language.values import Duration, Version
 
 if TYPE_CHECKING:
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
 
 @action("roll-brokers")
 @frozen(kw_only=True)
-class RollBrokers(Deed):
-    """Restart all brokers one after the other, in the order of their ids; the controller stays."""
+class RollBrokers(StepAction):
+    """Restart all brokers one after the other, in the order of their ids, but not the controller."""
 
     how: Literal["stop", "crash"] = key("`stop` is a controlled shutdown, `crash` kills.", "stop")
-    downtime: Distribution | None = key("From the end of a broker to its next start; without it, at once.", None)
+    downtime: Distribution | None = key("From the end of a broker to its next start; by default none.", None)
     wait: Literal["in-sync", "started"] = key(
-        "The next one goes when all replicas are in sync again, or as soon as this one has started.", "in-sync"
+        "The next broker follows when all replicas are in sync again, or as soon as this one has started.", "in-sync"
     )
-    pause: Duration = key("Time between that and the end of the next one.", 0)
-    version: Version | None = key("Kafka version they come back with, as in a rolling upgrade.", None)
+    pause: Duration = key("Further time before the next broker ends.", 0)
+    version: Version | None = key("Kafka version after the restart, as in a rolling upgrade.", None)
 
     def perform(self, stage: Stage) -> None:
-        """Begin; it goes on by itself."""
+        """Begin the rolling restart, which continues in the background."""
         stage.roll_brokers(self)

@@ -1,4 +1,4 @@
-"""A step in words and as data, for the trace."""
+"""Describe a step in words and as data, for the trace."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from attrs import has
 from groupsim.eventloop.distributions import Distribution
 from groupsim.scenarios.language.acls import AclSpec
 from groupsim.scenarios.language.keys import fields_of
-from groupsim.scenarios.language.registry import Deed
+from groupsim.scenarios.language.registry import StepAction
 from groupsim.scenarios.language.targets import RequestTarget
 from groupsim.scenarios.language.values import Bounds, Duration, Rate, Share, show_duration
 
 
-def deed_words(deed: Deed) -> str:
-    """`crash c2`, `pause c1: for 12.000 s`."""
-    whom = getattr(deed, "member", None) or getattr(deed, "topic", None)
-    head = f"{deed.NAME} {', '.join(whom) if isinstance(whom, tuple) else whom}" if whom else deed.NAME
-    rest = {name: text for name, text in _said(deed).items() if name not in _NOT_SAID and text != ""}
-    said = [_worded(name, text) for name, text in rest.items()]
-    return head + (": " + ", ".join(said) if said else "")
+def describe_action(action: StepAction) -> str:
+    """Return the step in words: `crash c2`, `pause c1: for 12.000 s`."""
+    whom = getattr(action, "member", None) or getattr(action, "topic", None)
+    head = f"{action.NAME} {', '.join(whom) if isinstance(whom, tuple) else whom}" if whom else action.NAME
+    rest = {name: text for name, text in _own_keys(action).items() if name not in _LEFT_OUT and text != ""}
+    shown = [_worded(name, text) for name, text in rest.items()]
+    return head + (": " + ", ".join(shown) if shown else "")
 
 
 def _worded(name: str, value: Any) -> str:
@@ -29,19 +29,19 @@ def _worded(name: str, value: Any) -> str:
     return str(value) if name == "acls" else f"{name} {value}"
 
 
-_NOT_SAID = ("member", "topic", "start-time", "ready-time", "stop-time", "downtime", "leave", "offsets", "fields")
+_LEFT_OUT = ("member", "topic", "start-time", "ready-time", "stop-time", "downtime", "leave", "offsets", "fields")
 
 
-def deed_data(deed: Deed) -> dict[str, Any]:
-    """The step as plain data: its name and the keys that were said."""
-    return {"do": deed.NAME, **_said(deed)}
+def action_payload(action: StepAction) -> dict[str, Any]:
+    """Return the step as plain data: its name and the keys that differ from their defaults."""
+    return {"do": action.NAME, **_own_keys(action)}
 
 
-def _said(deed: Deed) -> dict[str, Any]:
-    """Keys that differ from their defaults, as the file could say them."""
+def _own_keys(action: StepAction) -> dict[str, Any]:
+    """Return the keys that differ from their defaults, as a file could hold them."""
     found: dict[str, Any] = {}
-    for name, field in fields_of(type(deed)).items():
-        value = getattr(deed, field.name)
+    for name, field in fields_of(type(action)).items():
+        value = getattr(action, field.name)
         if value is not None and value != field.default:
             found[name] = _plain(value, field.type)
     return found

@@ -1,8 +1,8 @@
-"""What can go wrong on the network and in the brokers.
+"""Faults of the network and of the brokers.
 
-Bytes are not lost one by one, because TCP repeats them: connections are lost, stalled or slow. A fault that lasts says
-how long (`for`), is shown in the trace from its begin to its end, and leaves everything as it was. The network's own
-vocabulary (`cluster/network/faults.py`) does the work; here are the names of the file.
+Single bytes are not lost, because TCP repeats them: connections are lost, stalled or slow. A fault with a duration
+(`for`) has a begin and an end in the trace, and leaves no change behind. The classes map the names of a file to the
+network's faults (`cluster/network/faults.py`).
 """
 
 from __future__ import annotations
@@ -17,43 +17,43 @@ from groupsim.cluster.network.link_faults import CLIENTS
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Api
 from groupsim.scenarios.language.keys import key
-from groupsim.scenarios.language.registry import Deed, fault
+from groupsim.scenarios.language.registry import StepAction, fault
 from groupsim.scenarios.language.targets import Broker, Processes, RequestTarget, TheGroup
 from groupsim.scenarios.language.values import Bandwidth, Count, Duration, ErrorName, Names, Positive
 
 if TYPE_CHECKING:
     from groupsim.scenarios.runtime.stage import Stage
 
-_MEMBER = "Whose connections: names and patterns of members and producers, `leader`, `member 2`, or `all` (members)."
-_BROKER = "Only those to this broker: a number, or `coordinator`."
-_GROUP = "Which group; may be left out when there is one."
-_REQUEST = "To what: `next JoinGroup of c2`, `the third Heartbeat of leader`, `every SyncGroup of all`."
+_MEMBER = "Processes: names and patterns of members and producers, `leader`, `member 2`, or `all` (members)."
+_BROKER = "Only connections to this broker: a number, or `coordinator`."
+_GROUP = "The group; optional if the scenario has only one."
+_REQUEST = "The requests: `next JoinGroup of c2`, `the third Heartbeat of leader`, `every SyncGroup of all`."
 
 _APIS = {api.title: api for api in Api}
 
 
 @frozen(kw_only=True)
-class OnLinks(Deed):
-    """A fault of connections: who is concerned is settled when it begins."""
+class OnLinks(StepAction):
+    """A fault of connections; its targets are resolved when it begins."""
 
     member: Processes = key(_MEMBER)
     broker: Broker | None = key(_BROKER, None)
     connection: Literal["coordinator", "data", "zookeeper"] | None = key("Only this kind of connection.", None)
 
     def perform(self, stage: Stage) -> None:
-        """Begin, for each process."""
+        """Begin the fault for each process."""
         peer = stage.broker_host(self.broker) if self.broker is not None else None
         hosts = stage.hosts(self.member)
         for fault_ in self.on([net.Match(host=host, peer=peer, purpose=self.connection) for host in hosts]):
             stage.inject(fault_)
 
     def on(self, matches: Sequence[net.Match]) -> list[net.Fault]:
-        """The network's faults for processes with these matches, which differ in nothing but the host."""
+        """Return the network's faults for these matches, which differ only in the host."""
         return [self.of(match) for match in matches]
 
     def of(self, match: net.Match) -> net.Fault:
-        """The network's fault."""
-        raise TypeError(f"{type(self).__name__} is no fault of links")
+        """Return the network's fault."""
+        raise TypeError(f"{type(self).__name__} is not a fault of connections")
 
 
 @fault("latency")
@@ -61,25 +61,25 @@ class OnLinks(Deed):
 class Latency(OnLinks):
     """Make the messages of some processes slower for a while."""
 
-    add: Duration = key("Added to the latency of each message.", 0)
-    percent: Count = key("The latency itself, in percent of what it was.", 100)
-    for_: Duration | None = key("How long; without it, for good.", None)
+    add: Duration = key("Time added to the latency of each message.", 0)
+    percent: Count = key("The latency in percent of its normal value.", 100)
+    for_: Duration | None = key("How long; by default for good.", None)
 
     def of(self, match: net.Match) -> net.Fault:
-        """Slower segments."""
+        """Return slower segments."""
         return net.Latency(match, self.add, self.percent, self.for_)
 
 
 @fault("bandwidth")
 @frozen(kw_only=True)
 class Limit(OnLinks):
-    """Let processes share one link of limited bandwidth, as those of a site do; what is sent waits its turn."""
+    """Let processes share one link of limited bandwidth, like those of a site; messages queue for it."""
 
     rate: Bandwidth = key("Bytes a second each way: 300 kB/s, 10 MB/s, 1 Gbit/s.")
-    for_: Duration | None = key("How long; without it, for good.", None)
+    for_: Duration | None = key("How long; by default for good.", None)
 
     def on(self, matches: Sequence[net.Match]) -> list[net.Fault]:
-        """One link for all of the processes."""
+        """Return one link for all of the processes."""
         if not matches:
             return []
         also = tuple(match.host for match in matches[1:] if match.host is not None)
@@ -89,35 +89,35 @@ class Limit(OnLinks):
 @fault("break")
 @frozen(kw_only=True)
 class Break(OnLinks):
-    """Break connections: what is in flight is lost, and its sender does not know how much of it arrived."""
+    """Break connections: messages in flight are lost, and the sender does not know how much arrived."""
 
     def of(self, match: net.Match) -> net.Fault:
-        """Connections that break now."""
+        """Return connections that break now."""
         return net.Break(match)
 
 
 @fault("stall")
 @frozen(kw_only=True)
 class Stall(OnLinks):
-    """Hold messages back without breaking the connection; they arrive when it ends."""
+    """Delay messages without breaking the connection; they arrive when the fault ends."""
 
     for_: Duration = key("How long.")
-    direction: Literal["both", "out", "in"] = key("Which way, seen from the process.", "both")
+    direction: Literal["both", "out", "in"] = key("The direction, seen from the process.", "both")
 
     def of(self, match: net.Match) -> net.Fault:
-        """Segments that wait."""
+        """Return segments that wait."""
         return net.Stall(match, net.Direction(self.direction), self.for_)
 
 
 @fault("isolate")
 @frozen(kw_only=True)
 class Isolate(OnLinks):
-    """Cut processes off for a while: nothing passes, and new connections get no answer."""
+    """Cut processes off for a while: no message passes, and new connections get no answer."""
 
     for_: Duration = key("How long.")
 
     def of(self, match: net.Match) -> net.Fault:
-        """A host without network."""
+        """Return a host without network."""
         return net.Isolate(match, self.for_)
 
 
@@ -129,188 +129,188 @@ class Refuse(OnLinks):
     for_: Duration = key("How long.")
 
     def of(self, match: net.Match) -> net.Fault:
-        """Connections that are not accepted."""
+        """Return connections that are not accepted."""
         return net.Refuse(match, self.for_)
 
 
 @frozen(kw_only=True)
-class OnMessages(Deed):
-    """A fault that lies in wait for requests."""
+class OnMessages(StepAction):
+    """A fault that waits for requests."""
 
     to: RequestTarget = key(_REQUEST)
-    for_: Duration | None = key("How long to lie in wait; without it, until it has struck.", None)
+    for_: Duration | None = key("How long to wait for a request; by default until one comes.", None)
 
     def perform(self, stage: Stage) -> None:
-        """Lie in wait, for each process meant now."""
+        """Wait for the requests of each target process."""
         every = self.to.nth == 0
         for host in stage.hosts(Processes((self.to.member,))):
             api, nth, times = _APIS[self.to.api], max(self.to.nth, 1), None if every else 1
             stage.inject(self.of(net.Match(host=host, api=api, nth=nth, times=times)))
 
     def of(self, match: net.Match) -> net.Fault:
-        """The network's fault."""
-        raise TypeError(f"{type(self).__name__} is no fault of messages")
+        """Return the network's fault."""
+        raise TypeError(f"{type(self).__name__} is not a fault of messages")
 
 
 @fault("lose-response")
 @frozen(kw_only=True)
 class LoseResponse(OnMessages):
-    """The answer to a request never arrives: the broker has done it, the client cannot know."""
+    """Lose the response to a request: the broker has performed it, the client cannot know."""
 
-    after: Literal["break", "silence"] = key("What becomes of the connection.", "break")
+    after: Literal["break", "silence"] = key("Whether the connection breaks, or stays open and silent.", "break")
 
     def of(self, match: net.Match) -> net.Fault:
-        """An answer that is lost."""
+        """Return a lost response."""
         return net.LoseResponse(match, net.After(self.after), self.for_)
 
 
 @fault("delay-response")
 @frozen(kw_only=True)
 class DelayResponse(OnMessages):
-    """The answer to a request, and all behind it on that connection, comes late."""
+    """Delay the response to a request, and all responses behind it on that connection."""
 
-    by: Duration = key("How late.")
+    by: Duration = key("The delay.")
 
     def of(self, match: net.Match) -> net.Fault:
-        """An answer that is late."""
+        """Return a late response."""
         return net.DelayResponse(match, self.by, self.for_)
 
 
 @fault("answer-error")
 @frozen(kw_only=True)
 class AnswerError(OnMessages):
-    """The broker answers a request with an error and does nothing."""
+    """Let the broker answer a request with an error, without performing it."""
 
     is_: ErrorName = key("The error.")
 
     def of(self, match: net.Match) -> net.Fault:
-        """An answer that is an error."""
+        """Return a response with an error."""
         return net.AnswerError(match, ErrorCode[self.is_], self.for_)
 
 
 @fault("fail-append")
 @frozen(kw_only=True)
-class FailAppend(Deed):
+class FailAppend(StepAction):
     """Make the next appends to `__consumer_offsets` fail."""
 
     group: TheGroup | None = key(_GROUP, None)
-    error: ErrorName = key("The error, as NOT_ENOUGH_REPLICAS.", ErrorName("NOT_ENOUGH_REPLICAS"))
+    error: ErrorName = key("The error, such as NOT_ENOUGH_REPLICAS.", ErrorName("NOT_ENOUGH_REPLICAS"))
     appends: Positive = key("How many.", 1)
 
     def perform(self, stage: Stage) -> None:
-        """Lie in wait."""
+        """Let the next appends fail."""
         stage.on_brokers.fail_appends(self.group, ErrorCode[self.error], self.appends)
 
 
 @fault("freeze-broker")
 @frozen(kw_only=True)
-class FreezeBroker(Deed):
+class FreezeBroker(StepAction):
     """Stop a whole broker for a while, as a long garbage collection or a stuck disk does."""
 
     for_: Duration = key("How long.")
-    broker: Broker = key("Which broker: a number, or `coordinator`.", Broker("coordinator"))
+    broker: Broker = key("The broker: a number, or `coordinator`.", Broker("coordinator"))
 
     def perform(self, stage: Stage) -> None:
-        """Begin."""
+        """Pause the broker."""
         stage.on_brokers.freeze(self.broker, self.for_)
 
 
 @fault("freeze-zookeeper")
 @frozen(kw_only=True)
-class FreezeZookeeper(Deed):
-    """Stop ZooKeeper for a while, the whole ensemble of it; only where somebody uses it (client: zookeeper-0.8)."""
+class FreezeZookeeper(StepAction):
+    """Stop ZooKeeper, the whole ensemble, for a while; a member must use it (client: zookeeper-0.8)."""
 
     for_: Duration = key("How long.")
 
     def perform(self, stage: Stage) -> None:
-        """Begin. Raises ValueError where no member uses ZooKeeper."""
+        """Pause ZooKeeper. Raises ValueError if no member uses it."""
         stage.freeze_zookeeper(self.for_)
 
 
 @fault("hold-appends")
 @frozen(kw_only=True)
-class HoldAppends(Deed):
+class HoldAppends(StepAction):
     """Keep appends to a group's partition of `__consumer_offsets` from committing, as slow followers do."""
 
     for_: Duration = key("How long.")
     group: TheGroup | None = key(_GROUP, None)
 
     def perform(self, stage: Stage) -> None:
-        """Begin."""
+        """Begin the fault."""
         stage.on_brokers.hold_appends(self.group, self.for_)
 
 
-_FROM = "From whom: the controller, the other brokers, the clients, or all."
+_FROM = "The other end: the controller, the other brokers, the clients, or all."
 
 
 @fault("isolate-broker")
 @frozen(kw_only=True)
-class IsolateBroker(Deed):
+class IsolateBroker(StepAction):
     """Cut a broker off for a while from the controller, from the other brokers, from the clients, or from all."""
 
     for_: Duration = key("How long.")
-    broker: Broker = key("Which broker: a number, or `coordinator`.", Broker("coordinator"))
+    broker: Broker = key("The broker: a number, or `coordinator`.", Broker("coordinator"))
     from_: Literal["controller", "brokers", "clients", "all"] = key(_FROM, "all")
 
     def perform(self, stage: Stage) -> None:
-        """Begin."""
+        """Isolate the broker."""
         for match in stage.on_brokers.matches(self.broker, self.from_):
             stage.inject(net.Isolate(match, self.for_))
 
 
 @fault("cut-racks")
 @frozen(kw_only=True)
-class CutRacks(Deed):
-    """Cut two racks (zones, sites) off from each other for a while: brokers with brokers, members with brokers.
+class CutRacks(StepAction):
+    """Cut two racks (zones, sites) off from each other for a while: brokers and brokers, members and brokers.
 
-    A member is in the rack that its client.rack names; one without it, and a producer, reaches both.
+    A member is in the rack of its client.rack; a member without one, and a producer, reaches both.
     """
 
     racks: Names = key("The two racks, of `cluster.racks`.")
     for_: Duration = key("How long.")
-    controller: str | None = key("The rack of the controllers; without it, both racks reach them.", None)
+    controller: str | None = key("The rack of the controllers; by default both racks reach them.", None)
 
     def __attrs_post_init__(self) -> None:
         if len(set(self.racks)) != 2 or len(self.racks) != 2:
-            raise ValueError(f"`racks: [{', '.join(self.racks)}]` is no pair; write two racks, such as [a, b]")
+            raise ValueError(f"`racks: [{', '.join(self.racks)}]` is not a pair; write two racks, such as [a, b]")
         if self.controller not in (None, *self.racks):
-            raise ValueError(f"`controller: {self.controller}` is neither of the two racks; write one of them")
+            raise ValueError(f"`controller: {self.controller}` is not one of the racks; write one of the two")
 
     def perform(self, stage: Stage) -> None:
-        """Begin."""
+        """Cut the links."""
         for match in stage.on_brokers.between(self.racks, self.controller):
             stage.inject(net.Isolate(match, self.for_))
 
 
 @fault("broker-latency")
 @frozen(kw_only=True)
-class BrokerLatency(Deed):
+class BrokerLatency(StepAction):
     """Make the messages between a broker and others slower for a while."""
 
-    broker: Broker = key("Which broker: a number, or `coordinator`.", Broker("coordinator"))
+    broker: Broker = key("The broker: a number, or `coordinator`.", Broker("coordinator"))
     from_: Literal["controller", "brokers", "clients", "all"] = key(_FROM, "brokers")
-    add: Duration = key("Added to the latency of each message.", 0)
-    percent: Count = key("The latency itself, in percent of what it was.", 100)
-    for_: Duration | None = key("How long; without it, for good.", None)
+    add: Duration = key("Time added to the latency of each message.", 0)
+    percent: Count = key("The latency in percent of its normal value.", 100)
+    for_: Duration | None = key("How long; by default for good.", None)
 
     def perform(self, stage: Stage) -> None:
-        """Begin."""
+        """Slow the links."""
         for match in stage.on_brokers.matches(self.broker, self.from_):
             stage.inject(net.Latency(match, self.add, self.percent, self.for_))
 
 
 @fault("broker-bandwidth")
 @frozen(kw_only=True)
-class BrokerLimit(Deed):
-    """Limit the bandwidth of a broker's link to others, as its network card does: all of them share it."""
+class BrokerLimit(StepAction):
+    """Limit the bandwidth of a broker's link to others, as its network card does; all of them share it."""
 
-    broker: Broker = key("Which broker: a number, or `coordinator`.", Broker("coordinator"))
+    broker: Broker = key("The broker: a number, or `coordinator`.", Broker("coordinator"))
     from_: Literal["controller", "brokers", "clients", "all"] = key(_FROM, "all")
     rate: Bandwidth = key("Bytes a second each way: 300 kB/s, 10 MB/s, 1 Gbit/s.")
-    for_: Duration | None = key("How long; without it, for good.", None)
+    for_: Duration | None = key("How long; by default for good.", None)
 
     def perform(self, stage: Stage) -> None:
-        """Begin."""
+        """Limit the links."""
         if self.from_ == "clients":
             matches = [net.Match(host=stage.broker_host(self.broker), purpose=CLIENTS)]
         else:
@@ -320,4 +320,4 @@ class BrokerLimit(Deed):
 
 
 NEED_LOGS = (IsolateBroker, CutRacks, BrokerLatency, Limit, BrokerLimit)
-"""Faults that make no sense without logs on brokers."""
+"""Faults that need brokers with logs."""

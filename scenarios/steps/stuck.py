@@ -1,4 +1,4 @@
-"""The step `stuck`: an application that waits for something that does not come, while its member stays in the group."""
+"""The step `stuck`: an application that waits for ever, while its member stays in the group."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from attrs import frozen
 
 from groupsim.scenarios.language.keys import key
-from groupsim.scenarios.language.registry import Deed, action
+from groupsim.scenarios.language.registry import StepAction, action
 from groupsim.scenarios.language.targets import Members, PartitionName
 from groupsim.scenarios.language.values import Duration
 
@@ -17,26 +17,26 @@ if TYPE_CHECKING:
 
 @action("stuck")
 @frozen(kw_only=True)
-class StuckApplication(Deed):
-    """Let the application of consumers wait for something that does not come: a lock, a call without a timeout.
+class StuckApplication(StepAction):
+    """Let the application of consumers wait for an event that does not come: a lock, a call without a timeout.
 
-    `worker`: it hands records to worker threads, which do not come back; poll goes on, and their partitions are paused.
-    `callback`: the next revoked callback does not return, and with it the poll thread: past max.poll.interval.ms a
+    `worker`: worker threads do not finish their records; the application still polls, and pauses their partitions.
+    `callback`: the next revoked callback does not return and blocks the poll thread: past max.poll.interval.ms, a
     client with a heartbeat thread leaves. `block-poll` keeps the poll thread outside of callbacks.
     """
 
-    member: Members = key("Whom: names, patterns, `leader`, `member 2`, or `all`.")
+    member: Members = key("Members: names, patterns, `leader`, `member 2`, or `all`.")
     for_: Duration = key("How long.")
-    where: Literal["worker", "callback"] = key("What waits.", "worker")
-    partitions: tuple[PartitionName, ...] | None = key("Whose worker it is; without it, one worker has them all.", None)
+    where: Literal["worker", "callback"] = key("The part that waits.", "worker")
+    partitions: tuple[PartitionName, ...] | None = key("Partitions of the stuck worker; by default all.", None)
 
     def __attrs_post_init__(self) -> None:
-        """Raises ValueError for partitions of a callback, which is about all that are revoked."""
+        """Raise ValueError for `partitions` with a callback, which has all revoked partitions."""
         if self.partitions is not None and self.where != "worker":
-            raise ValueError("`partitions` says whose worker is stuck; leave it out with `where: callback`")
+            raise ValueError("`partitions` needs `where: worker`; remove one of the two")
 
     def perform(self, stage: Stage) -> None:
-        """Let each wait."""
+        """Block each member."""
         for actor in stage.actors(self.member):
             if self.where == "worker":
                 actor.stick_workers(self.for_, self.partitions)

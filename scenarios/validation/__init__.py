@@ -1,1 +1,1 @@
-"""Whether a scenario makes sense, before anything runs: each mistake with its place."""
+"""Validate a scenario before it runs: each mistake with its place."""

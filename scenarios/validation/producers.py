@@ -1,6 +1,6 @@
-"""Whether what a scenario says of its producers makes sense: their settings, their transactions, their steps.
+"""Validate producers: their settings, their transactions, their steps.
 
-`data.py` asks. Errors are what cannot run; warnings and notes are what runs and is hardly meant.
+`data.py` calls it. Errors prevent a run; warnings and notes name settings that are probably mistakes.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _ID = "transactional.id"
 
 
 def noted_producers(scenario: Scenario, document: Document) -> Iterator[Problem]:
-    """What the producers' settings come to, and what of them has no effect or is in another's way."""
+    """Yield notes on the producers' settings: unknown ones, those without effect, and conflicts."""
     ids: dict[str, ProducerPlan] = {}
     for plan in producer_plans(scenario, Path(document.file).parent):
         path: Path_ = ("producers", plan.key)
@@ -44,7 +44,7 @@ def noted_producers(scenario: Scenario, document: Document) -> Iterator[Problem]
 def _unreadable(path: Path_, spec: ProducerSpec, error: Exception, document: Document) -> Problem:
     words = getattr(error, "strerror", None) or str(error)
     message = f"`{spec.properties_file}` cannot be read: {words.lower()}"
-    return Problem(document.at_value((*path, "properties-file")), message, "the path is relative to the scenario file")
+    return Problem(document.at_value((*path, "properties-file")), message, "write a path relative to the scenario file")
 
 
 def _transactions(
@@ -53,11 +53,9 @@ def _transactions(
     if _ID not in properties:
         if spec.commit_every is not None:
             place = document.at_value((*path, "commit-every"))
-            yield Problem(
-                place, "`commit-every`: only a transactional producer commits", "give it a `transactional-id`"
-            )
+            yield Problem(place, "`commit-every` needs a transactional producer", "add `transactional-id`")
     elif spec.commit_every is None:
-        remedy = "add `commit-every`, for example 1s; read_committed consumers see nothing of it"
+        remedy = "add `commit-every`, for example 1s; until then read_committed consumers get no record"
         yield Problem(document.at_key(path), "this producer never commits", remedy, WARNING)
 
 
@@ -68,38 +66,36 @@ def _shared_id(
     ids: dict[str, ProducerPlan],
     document: Document,
 ) -> Iterator[Problem]:
-    """Each that starts fences the one before it: once per specification is told enough."""
+    """Yield a note for producers that fence each other, once per specification."""
     own = properties.get(_ID)
     if not isinstance(own, str):
         return
     other = ids.setdefault(own, plan)
     if other is plan or (plan.key == other.key and plan.number > 2):
         return
-    message = f"`{plan.name}` and `{other.name}` have one transactional.id, `{own}`"
-    remedy = (
-        "whoever starts later fences the other (PRODUCER_FENCED); write `{name}` or `{n}` into it if that is not meant"
-    )
+    message = f"`{plan.name}` and `{other.name}` have the same transactional.id, `{own}`"
+    remedy = "the later start fences the other producer (PRODUCER_FENCED): write `{name}` or `{n}` in it to avoid that"
     place = next((one for one in ("transactional-id", "properties-file") if document.holds((*path, one))), None)
     yield Problem(document.at_key((*path, place) if place else path), message, remedy, NOTE)
 
 
 def _steps(path: Path_, spec: ProducerSpec, scenario: Scenario, document: Document) -> Iterator[Problem]:
-    """Steps that change nothing: the rate it has already, a moment the next step takes over, after the end."""
+    """Yield notes on steps without effect: the same rate, the same time as the next step, or after the end."""
     rate = spec.rate
     for step in sorted(spec.steps, key=lambda one: int(one.at)):
         where = (*path, "steps", spec.steps.index(step))
         later = [one for one in spec.steps if one is not step and int(one.at) == int(step.at)]
         if later and spec.steps.index(step) < spec.steps.index(later[-1]):
-            yield _idle(where, "another step has the same moment, and the last one holds", document)
+            yield _idle(where, "a later step has the same time and replaces it", document)
         elif millionths(step.rate) == millionths(rate):
-            yield _idle(where, "the rate is this one already", document)
+            yield _idle(where, "the rate has this value already", document)
         elif int(step.at) >= scenario.run_for:
-            yield _idle(where, "the run is over by then", document)
+            yield _idle(where, "the run ends before it", document)
         rate = step.rate
 
 
 def _idle(where: Path_, why: str, document: Document) -> Problem:
-    return Problem(document.at_value(where), "a step without effect", f"{why}: change it, or leave it out", NOTE)
+    return Problem(document.at_value(where), "a step without effect", f"{why}: change or remove it", NOTE)
 
 
 # --- settings --------------------------------------------------------------------------------------------------------
@@ -108,7 +104,7 @@ def _idle(where: Path_, why: str, document: Document) -> Problem:
 def settings_problems(
     path: Path_, properties: Mapping[str, object], document: Document, secrets: tuple[str, ...] = ()
 ) -> Iterator[Problem]:
-    """Impossible values, and notes on settings: those that nobody knows, those without effect, and left-out secrets."""
+    """Yield impossible values, and notes on unknown settings, those without effect, and left-out secrets."""
     try:
         _, notes = producer_settings_from(properties)
     except SettingError as error:
@@ -121,19 +117,19 @@ def settings_problems(
 
 
 def place_of(document: Document, path: Path_, key: str) -> Place:
-    """Where a setting of a producer stands, in a .properties file too; pasted text has one place for all of its own."""
+    """Return the place of a producer's setting, in a .properties file too; pasted text has one place for all."""
     for way in ((*path, "properties", key), (*path, key.replace(".", "-"))):
         if document.holds(way):
             return document.at_key(way)
-    told = (*path, "properties") if document.holds((*path, "properties")) else path
-    in_text = key in _pasted(document, told)
+    written = (*path, "properties") if document.holds((*path, "properties")) else path
+    in_text = key in _pasted(document, written)
     named = _at(document, (*path, "properties-file"))
     elsewhere = None if in_text or not isinstance(named, str) else in_file(document, named, key)
-    return elsewhere or document.at_key(told)
+    return elsewhere or document.at_key(written)
 
 
 def _pasted(document: Document, path: Path_) -> Mapping[str, object]:
-    """The settings of pasted text; none where there is a mapping."""
+    """Return the settings of pasted text; none for a mapping."""
     found = _at(document, path)
     return parse_properties(found) if isinstance(found, str) else {}
 
@@ -146,7 +142,7 @@ def _at(document: Document, path: Path_) -> object:
 
 
 def _note(note: Note, place: Place, *, written: bool) -> Problem:
-    """A misspelt key in the file's own mapping is an error, in pasted text a warning."""
+    """Return a note as a problem: a misspelt key in the file's own mapping is an error, in pasted text a warning."""
     message, _, remedy = note.message.partition("; ")
     shown = message if note.key in message else f"`{note.key}`: {message}"
     misspelt = note.key not in PRODUCER_KEYS and "did you mean" in remedy and written

@@ -1,7 +1,7 @@
-"""Names that point elsewhere in the file: groups, members, topics, partitions, brokers.
+"""Check the names that a scenario refers to: groups, members, topics, partitions, brokers.
 
-Fields say by their type what they name (`TheGroup`, `Members`, `TopicName` …), so one walk over the steps and
-expectations finds every name that points nowhere, whatever the action or check.
+The type of a field tells what it names (`TheGroup`, `Members`, `TopicName` …), so one walk over the steps and
+expectations finds every undefined name, for each action and check.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from groupsim.scenarios.language.mistakes import Wrong
 from groupsim.scenarios.language.model import Scenario
 from groupsim.scenarios.language.plain_data import Path_
 from groupsim.scenarios.language.problems import suggest
-from groupsim.scenarios.language.raw_requests import HandMadeFields, members_in
+from groupsim.scenarios.language.raw_requests import RawFields, members_in
 from groupsim.scenarios.language.targets import (
     Broker,
     GroupName,
@@ -42,21 +42,21 @@ Found = Iterator[tuple[Path_, Wrong]]
 
 @frozen
 class Known:
-    """Every name the scenario defines."""
+    """Every name that the scenario defines."""
 
     groups: tuple[str, ...]
     members: tuple[str, ...]
     producers: tuple[str, ...]
     partitions: Mapping[str, int]
     brokers: Brokers
-    #: What else there may be: members, topics, brokers.
+    #: Kinds of names that the scenario may lack: members, topics, brokers.
     doubtful: frozenset[str] = frozenset()
     #: Groups of a `count`: their ids by their key in the file.
     fleets: Mapping[str, tuple[str, ...]] = Factory(dict)
 
     @classmethod
     def of(cls, scenario: Scenario, doubtful: frozenset[str] = frozenset()) -> Known:
-        """The names of a scenario, those that steps create included; `doubtful` are kinds of names it may lack."""
+        """Return the names of a scenario, those of steps included; `doubtful` are kinds of names that it may lack."""
         names = [plan.name for plan in plans(scenario)]
         for group, spec in scenario.groups.items():
             names += _made_later(scenario, group, list(spec.members), any_way="made" in doubtful)
@@ -67,20 +67,20 @@ class Known:
 
 
 def _made_later(scenario: Scenario, group: str, keys: list[str], *, any_way: bool) -> list[str]:
-    """Patterns of the names that scaling and rollouts give to new members."""
+    """Return patterns of the names that scaling and rollouts give to new members."""
     makers = {"scale", "autoscale", "rolling-restart"}
     names = (None, group, *(key for key, ids in scenario.fleets.items() if group in ids))
     made = any_way or any(
-        step.deed.NAME in makers and getattr(step.deed, "group", None) in names for step in scenario.timeline
+        step.action.NAME in makers and getattr(step.action, "group", None) in names for step in scenario.timeline
     )
     return [(key.replace("{n}", "*") if "{n}" in key else f"{key}-*") for key in keys] if made else []
 
 
 def wrong_names(scenario: Scenario, doubtful: frozenset[str] = frozenset()) -> Found:
-    """Every name in the timeline and the expectations that points nowhere, but for `doubtful` kinds of names."""
+    """Yield every undefined name in the timeline and the expectations, except for `doubtful` kinds of names."""
     known = Known.of(scenario, doubtful)
     for index, step in enumerate(scenario.timeline):
-        for path, wrong in _walk(step.deed, known):
+        for path, wrong in _walk(step.action, known):
             yield ("timeline", index, *path), wrong
     for index, expectation in enumerate(scenario.expect):
         for path, wrong in _walk(expectation.check, known):
@@ -88,20 +88,20 @@ def wrong_names(scenario: Scenario, doubtful: frozenset[str] = frozenset()) -> F
 
 
 def wrong_in(item: Any, known: Known) -> Found:
-    """Every name in one action, fault or check that points nowhere, with the path to it."""
+    """Yield every undefined name in one action, fault or check, with the path to it."""
     return _walk(item, known)
 
 
 def _walk(item: Any, known: Known, *, whole: bool = True) -> Found:
-    """Names in an item; `whole` is a step or a check itself, which may be about each group of a `count`."""
+    """Yield undefined names of an item; `whole` is a step or a check itself, which may name a fleet."""
     for name, field in fields_of(type(item)).items():
         value, wanted = getattr(item, field.name), _bare(field.type)
         if value is None:
             if wanted is TheGroup and len(known.groups) > 1:
-                yield (), Wrong("which group? add `group`", f"there are several: {_choices(known)}")
+                yield (), Wrong("the group is missing", f"add `group`, one of {_choices(known)}")
             continue
         if name == "group" and whole and value in known.fleets:
-            continue  # each of its groups
+            continue  # a fleet: the step holds for each of its groups
         if get_origin(wanted) is not None:
             yield from _inside(value, wanted, known, name)
         elif has(type(value)) and wanted not in _RULES:
@@ -111,7 +111,7 @@ def _walk(item: Any, known: Known, *, whole: bool = True) -> Found:
 
 
 def _inside(value: Any, wanted: Any, known: Known, name: str) -> Found:
-    """Names in keys and values of a mapping."""
+    """Yield undefined names in keys and values of a mapping."""
     if not isinstance(value, Mapping):
         return
     outer, inner = get_args(wanted)
@@ -125,7 +125,7 @@ def _inside(value: Any, wanted: Any, known: Known, name: str) -> Found:
 
 
 def _bare(wanted: Any) -> Any:
-    """`X` of `X | None`."""
+    """Return `X` for `X | None`."""
     choices = [choice for choice in get_args(wanted) if choice is not type(None)]
     return (
         choices[0]
@@ -139,7 +139,7 @@ def _nothing(_: Any, __: Known) -> Iterator[Wrong]:
 
 
 def _choices(known: Known) -> str:
-    """The groups there are, those of a `count` together."""
+    """List the groups, those of a fleet together."""
     alone = [name for name in known.groups if not any(name in ids for ids in known.fleets.values())]
     shown = [f"`{key}` for each of its {len(ids)}" for key, ids in known.fleets.items()]
     return ", ".join([*alone, *shown])
@@ -148,7 +148,7 @@ def _choices(known: Known) -> str:
 def _group(name: str, known: Known) -> Iterator[Wrong]:
     if name in known.fleets:
         ids = known.fleets[name]
-        yield Wrong(f"`{name}` is {len(ids)} groups; here one is named", f"write one of them, such as {ids[0]}")
+        yield Wrong(f"`{name}` is a fleet of {len(ids)} groups", f"write one group, such as {ids[0]}")
     elif name not in known.groups and "members" not in known.doubtful:
         yield Wrong(f"there is no group `{name}`", suggest(name, known.groups, "groups here"))
 
@@ -176,12 +176,12 @@ def _member(name: str, known: Known, near: tuple[str, ...] | None = None) -> Ite
         return
     elif is_role(name):
         if len(known.groups) > 1:
-            yield Wrong(f"`{name}` of which group?", f"write `{name} of {known.groups[0]}`")
+            yield Wrong(f"the group of `{name}` is missing", f"write `{name} of {known.groups[0]}`")
     elif name not in known.members and not any(matches(name, one) or matches(one, name) for one in known.members):
         if near is None and any(matches(name, one) for one in known.producers):
-            yield Wrong(f"`{name}` is a producer", "this is for members of groups: name one of those")
+            yield Wrong(f"`{name}` is a producer", "write a member of a group")
             return
-        what = "pattern fits no member" if is_pattern(name) else "member has this name"
+        what = "member matches" if is_pattern(name) else "member has this name"
         yield Wrong(f"no {what}: `{name}`", suggest(name, near or known.members, "members here"))
 
 
@@ -208,9 +208,9 @@ def _broker(name: str, known: Known) -> Iterator[Wrong]:
     if group is not None:
         yield from _group(group, known)
     elif name == "coordinator" and len(known.groups) > 1:
-        yield Wrong("`coordinator` of which group?", f"write `coordinator of {known.groups[0]}`")
+        yield Wrong("the group of `coordinator` is missing", f"write `coordinator of {known.groups[0]}`")
     elif name.isdecimal() and int(name) not in known.brokers.ids and "brokers" not in known.doubtful:
-        yield Wrong(f"there is no broker {name}", f"brokers are {known.brokers.shown}")
+        yield Wrong(f"there is no broker {name}", f"write one of {known.brokers.shown}")
 
 
 def _stand_ins(fields: Mapping[str, Any], known: Known) -> Iterator[Wrong]:
@@ -233,5 +233,5 @@ _RULES: dict[Any, Callable[[Any, Known], Iterator[Wrong]]] = {
     PartitionName: _partition,
     Broker: _broker,
     RequestTarget: _request,
-    HandMadeFields: _stand_ins,
+    RawFields: _stand_ins,
 }

@@ -1,7 +1,7 @@
-"""Whether a well-formed scenario makes sense: before anything runs, with the place of every mistake.
+"""Validate a well-formed scenario before it runs, with the place of every mistake.
 
-Names that point nowhere are `references.py`; here are values that cannot be (a heartbeat as long as the session, a step
-after the end), clients and assignors nobody knows, and warnings about what will fail only at run time.
+`references.py` checks names. This module checks values (a heartbeat as long as the session, a step
+after the end), clients and assignors, and warns of failures at run time.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ from groupsim.members.keys import SECRET_NOTE
 from groupsim.members.settings import ConsumerSettings, Note, SettingError
 from groupsim.members.zookeeper.kinds import client_settings, uses_zookeeper
 from groupsim.scenarios.language.acls import wrong_acls
-from groupsim.scenarios.language.clients import simulated, standing
+from groupsim.scenarios.language.clients import profile_note, simulated
 from groupsim.scenarios.language.document import Document
 from groupsim.scenarios.language.keys import fields_of
 from groupsim.scenarios.language.mistakes import Wrong
 from groupsim.scenarios.language.model import GroupSpec, MemberDefaults, MemberSpec, Scenario
 from groupsim.scenarios.language.plain_data import Path_
 from groupsim.scenarios.language.problems import ERROR, NOTE, WARNING, Problem, suggest
-from groupsim.scenarios.language.registry import Deed
+from groupsim.scenarios.language.registry import StepAction
 from groupsim.scenarios.language.targets import split_partition
 from groupsim.scenarios.language.values import (
-    CROWD_REMEDY,
     END,
     MOST_PROCESSES,
+    PROCESSES_REMEDY,
     Moment,
     Properties,
     quote,
@@ -70,19 +70,19 @@ TOPIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 def judge(
     scenario: Scenario, document: Document, cuts: Sequence[Path_] = (), doubtful: frozenset[str] = frozenset()
 ) -> list[Problem]:
-    """Every error about a scenario, and warnings and notes about one that has none.
+    """Return every error of a scenario, and warnings and notes if it has no error.
 
-    `cuts` were taken out of it because they cannot be read: nothing is said of those places, nor of names that are
+    `cuts` are the unreadable paths that were removed: they have no findings, nor have names that are
     `doubtful` (see `scenarios/loading/partial_parse.py`).
     """
-    crowds = list(_too_many(scenario))
-    every = scenario if crowds else unfolded(scenario)
-    errors = [*crowds, *_whole(scenario, document), *_groups(scenario), *_taken(scenario, every), *_times(scenario)]
+    too_many = list(_too_many(scenario))
+    every = scenario if too_many else unfolded(scenario)
+    errors = [*too_many, *_whole(scenario, document), *_groups(scenario), *_taken(scenario, every), *_times(scenario)]
     errors += wrong_names(every, doubtful)
     if not any(cut[0] == "timeline" for cut in cuts if cut) and "brokers" not in doubtful:
         errors += impossible_lives(scenario)
-    told = (_at(document, path, wrong, ERROR) for path, wrong in errors if _is_sure(path, cuts, doubtful))
-    problems = list(dict.fromkeys(told))
+    sure = (_at(document, path, wrong, ERROR) for path, wrong in errors if _is_sure(path, cuts, doubtful))
+    problems = list(dict.fromkeys(sure))
     settings = list(_settings(scenario, document))
     if problems or cuts:
         return [*problems, *(one for one in settings if one.severity == ERROR)]
@@ -90,7 +90,7 @@ def judge(
 
 
 def _is_sure(path: Path_, cuts: Sequence[Path_], doubtful: frozenset[str]) -> bool:
-    """Whether a mistake does not come from what is missing."""
+    """Return whether a mistake is not a consequence of the removed part."""
     if any(path[: len(cut)] == cut or cut[: len(path)] == path for cut in cuts):
         return False
     named = path and (isinstance(path[-1], int) or path[-1] in _NAMING)
@@ -110,21 +110,21 @@ def _at(document: Document, path: Path_, wrong: Wrong, level: str) -> Problem:
 
 def _whole(scenario: Scenario, document: Document) -> Found:
     if scenario.run_for == 0:
-        yield ("run-for",), Wrong("a run of no time shows nothing", "write for example `run-for: 60s`")
+        yield ("run-for",), Wrong("the run has no duration", "write for example `run-for: 60s`")
     if not scenario.groups:
-        yield (), Wrong("there is no group", "add `groups:` with a group and its members")
+        yield (), Wrong("the scenario has no group", "add `groups:` with a group and its members")
     if not any(spec.members for spec in scenario.groups.values()) and scenario.groups:
         yield ("groups",), Wrong("no group has a member", "add `members:`, for example `c: {count: 3}`")
     for name in scenario.topics:
         if not TOPIC_NAME.fullmatch(name) or name in (".", ".."):
-            remedy = "Kafka allows letters, digits, `.`, `_` and `-`, 249 of them at most"
-            yield ("topics", name), Wrong(f"{quote(name)} is no name for a topic", remedy, at_key=True)
+            remedy = "write at most 249 of letters, digits, `.`, `_` and `-`"
+            yield ("topics", name), Wrong(f"{quote(name)} is not a valid topic name", remedy, at_key=True)
     yield from wrong_data(scenario)
     yield from _broker(scenario, document)
 
 
 def _broker(scenario: Scenario, document: Document) -> Found:
-    """What is wrong with the brokers' settings: the first thing, then what is wrong without it."""
+    """Yield the mistakes in the brokers' settings, one at a time: each check stops at the first."""
     left = dict(scenario.broker.properties)
     for _ in range(len(left) + 1):
         try:
@@ -141,7 +141,7 @@ def _broker(scenario: Scenario, document: Document) -> Found:
 
 
 def _too_many(scenario: Scenario) -> Found:
-    """Each number by itself is in bounds: whether all members together are, of all groups, and all producers."""
+    """Yield an error if all members of all groups, or all producers, are too many for a run."""
     members: list[tuple[Path_, int]] = [
         (("groups", group, "members", name), own.count * spec.count)
         for group, spec in scenario.groups.items()
@@ -152,11 +152,11 @@ def _too_many(scenario: Scenario) -> Found:
         total = sum(count for _, count in counts)
         if total > MOST_PROCESSES:
             largest = max(counts, key=lambda one: one[1])[0]
-            yield largest, Wrong(f"{total:,} {kind} in all are more than a run holds", CROWD_REMEDY)
+            yield largest, Wrong(f"{total:,} {kind} in all are more than a run can hold", PROCESSES_REMEDY)
 
 
 def _setting_in(message: str, names: Iterable[str]) -> str | None:
-    """The setting a message is about: the longest name in it, for `offsets.topic.num.partitions` holds another one."""
+    """Return the setting that a message is about: the longest name in it (`offsets.topic.num.partitions`)."""
     return max((name for name in names if name in message), key=len, default=None)
 
 
@@ -170,21 +170,21 @@ def _broker_path(scenario: Scenario, document: Document, message: str) -> Path_:
 
 
 def _taken(scenario: Scenario, every: Scenario) -> Found:
-    """Names of groups and processes that two specifications make; `every` has each group by its id."""
+    """Yield names of groups and processes that two specifications make; `every` has each group by its id."""
     written = {name: (key, spec) for key, spec in scenario.groups.items() for name in every.fleets.get(key, (key,))}
     made = Counter(name for key in scenario.groups for name in every.fleets.get(key, (key,)))
     for key, spec in scenario.groups.items():
         if spec.count == 0:
-            yield ("groups", key, "count"), Wrong("no group at all", "write at least 1, or leave the group out")
+            yield ("groups", key, "count"), Wrong("a group with count 0", "write at least 1, or remove the group")
         if spec.count == 1 and made[key] > 1:
-            yield ("groups", key), Wrong(f"`{key}` is a group of a `count` already", "rename one", at_key=True)
+            yield ("groups", key), Wrong(f"`{key}` is also a group of a fleet", "rename one", at_key=True)
     seen: dict[str, str] = {}
     for plan in plans(every):
         if plan.name in seen:
             key, spec = written[plan.group]
             member = plan.key if spec.count == 1 else plan.key.removeprefix(f"{plan.group}-")
             path: Path_ = ("groups", key, "members", member)
-            remedy = "every process needs a name of its own"
+            remedy = "choose a name that no other process has"
             yield path, Wrong(f"`{plan.name}` is a member of `{seen[plan.name]}` already", remedy, at_key=True)
         seen[plan.name] = plan.group
 
@@ -192,17 +192,17 @@ def _taken(scenario: Scenario, every: Scenario) -> Found:
 def _groups(scenario: Scenario) -> Found:
     limits = partition_limits(scenario)
     for group, spec in scenario.groups.items():
-        yield from _said(("groups", group), spec, limits)
-        yield from _habits(("groups", group), spec, scenario.run_for)
+        yield from _names(("groups", group), spec, limits)
+        yield from _repetitions(("groups", group), spec, scenario.run_for)
         for member, own in spec.members.items():
-            yield from _said(("groups", group, "members", member), own, limits)
+            yield from _names(("groups", group, "members", member), own, limits)
             yield from _assigned(("groups", group, "members", member), own, limits)
-            yield from _habits(("groups", group, "members", member), own, scenario.run_for)
+            yield from _repetitions(("groups", group, "members", member), own, scenario.run_for)
             yield from _polls(group, spec, member, scenario.run_for)
 
 
-def _said(path: Path_, spec: MemberDefaults, limits: Mapping[str, int]) -> Found:
-    """Names and patterns that a group or member gives."""
+def _names(path: Path_, spec: MemberDefaults, limits: Mapping[str, int]) -> Found:
+    """Check the client, topics, pattern and assignors of a group or member."""
     if spec.client is not None:
         try:
             simulated(spec.client)
@@ -213,7 +213,7 @@ def _said(path: Path_, spec: MemberDefaults, limits: Mapping[str, int]) -> Found
         if topic not in limits:
             yield (*path, "subscribe"), _no_topic(topic, limits)
     if spec.subscribe and spec.subscribe_pattern:
-        yield (*path, "subscribe-pattern"), Wrong("topics and a pattern at once", "keep one of the two")
+        yield (*path, "subscribe-pattern"), Wrong("both topics and a pattern", "keep one of the two")
     if spec.subscribe_pattern is not None:
         yield from _pattern((*path, "subscribe-pattern"), spec.subscribe_pattern)
     for name in spec.assignor or ():
@@ -227,22 +227,22 @@ def _no_topic(topic: str, limits: Mapping[str, int]) -> Wrong:
 
 
 def _assigned(path: Path_, spec: MemberSpec, limits: Mapping[str, int]) -> Found:
-    """Partitions that a member assigns to itself."""
+    """Check partitions that a member assigns to itself."""
     if spec.assign is not None and (spec.subscribe or spec.subscribe_pattern):
-        yield (*path, "assign"), Wrong("a subscription and partitions of its own choice at once", "keep one of the two")
+        yield (*path, "assign"), Wrong("both a subscription and `assign`", "keep one of the two")
     for name in spec.assign or ():
         topic, number = split_partition(name) or (name, 0)
         if topic not in limits:
             yield (*path, "assign"), _no_topic(topic, limits)
         elif number >= limits[topic]:
-            yield (*path, "assign"), Wrong(f"there is no partition `{name}`", f"`{topic}` has {limits[topic]}")
+            yield (*path, "assign"), Wrong(f"there is no partition `{name}`", f"`{topic}` has only {limits[topic]}")
 
 
 def _pattern(path: Path_, pattern: str) -> Found:
     try:
         re.compile(pattern)
     except re.error as error:
-        yield path, Wrong(f"{quote(pattern)} is no pattern: {error}", "write a regular expression such as orders-.*")
+        yield path, Wrong(f"{quote(pattern)} is not a pattern: {error}", "write a regular expression such as orders-.*")
 
 
 def _assignor(path: Path_, name: str) -> Found:
@@ -253,76 +253,76 @@ def _assignor(path: Path_, name: str) -> Found:
 
 
 def _times(scenario: Scenario) -> Found:
-    """Moments after the end of the run, in steps and expectations."""
+    """Check that no step or expectation is later than the end of the run."""
     for index, step in enumerate(scenario.timeline):
         path: Path_ = ("timeline", index)
         at_us = scenario.run_for if step.at == "never" else step.at
         if at_us > scenario.run_for:
             at, end = show_duration(at_us), show_duration(scenario.run_for)
-            yield (*path, "at"), Wrong(f"{at} is after the end of the run ({end})", "raise `run-for`, or move the step")
+            yield (*path, "at"), Wrong(f"{at} is after the end of the run ({end})", "raise `run-for`, or change `at`")
         if step.times is not None and step.every is None:
-            yield (*path, "times"), Wrong("`times` without `every`", "add `every`, the time between")
+            yield (*path, "times"), Wrong("`times` without `every`", "add `every`, the interval")
         if step.every == 0:
-            yield (*path, "every"), Wrong("repeats without end at one instant", "write for example `every: 10s`")
+            yield (*path, "every"), Wrong("endless repetition at one instant", "write for example `every: 10s`")
         elif step.every is not None:
             times = (scenario.run_for - at_us) // step.every
             yield from _too_often((*path, "every"), min(times, step.times or times))
-        yield from _step(path, step.deed, scenario)
+        yield from _step(path, step.action, scenario)
     for index, expectation in enumerate(scenario.expect):
         yield from _late(expectation.check, ("expect", index, expectation.check.NAME), scenario.run_for)
 
 
 def _too_often(path: Path_, times: int) -> Found:
     if times > MOST_REPETITIONS:
-        message = f"{times:,} repetitions before the end of the run"
-        yield path, Wrong(message, f"write a longer time, or a shorter `run-for`; the limit is {MOST_REPETITIONS:,}")
+        message = f"{times:,} repetitions are too many"
+        yield path, Wrong(message, f"write a longer interval or a shorter `run-for`; the limit is {MOST_REPETITIONS:,}")
 
 
-def _habits(path: Path_, spec: MemberDefaults, run_for_us: int) -> Found:
-    """What members do again and again, when it is always the same time apart."""
-    if spec.rejoin_every is not None and (apart := _always(spec.rejoin_every)) is not None:
-        yield from _too_often((*path, "rejoin-every"), run_for_us // max(apart, 1))
+def _repetitions(path: Path_, spec: MemberDefaults, run_for_us: int) -> Found:
+    """Check how often members repeat an activity with a constant interval."""
+    if spec.rejoin_every is not None and (interval := _constant(spec.rejoin_every)) is not None:
+        yield from _too_often((*path, "rejoin-every"), run_for_us // max(interval, 1))
     if spec.pauses is not None:
-        gap, length = _always(spec.pauses.every), _always(spec.pauses.length)
+        gap, length = _constant(spec.pauses.every), _constant(spec.pauses.length)
         if gap is not None and length is not None:
             yield from _too_often((*path, "pauses"), run_for_us // max(gap + length, 1))
 
 
 def _polls(group: str, spec: GroupSpec, member: str, run_for_us: int) -> Found:
-    """Polls that return empty-handed, one after the other: each has to take some time, or none ever passes."""
+    """Check that polls without records take time: otherwise virtual time would never advance."""
     whole = inherit(spec, spec.members[member])
     if whole.poll_timeout is None:
         return
     own = spec.members[member].poll_timeout is not None
     path: Path_ = ("groups", group, *(("members", member) if own else ()), "poll-timeout")
     if whole.client is not None and _is_client(whole.client) and uses_zookeeper(simulated(whole.client)):
-        yield path, Wrong(f"`{whole.client}` has no poll, but an iterator that waits", "leave it out for this client")
+        yield path, Wrong(f"`{whole.client}` has an iterator in place of poll", "remove the key for this client")
         return
-    apart = [_always(one) for one in (whole.poll_timeout, whole.poll_gap) if one is not None]
-    if not any(apart) and None not in apart:
-        message = "polls that take no time, one after the other at one instant"
-        yield path, Wrong(message, "write at least 1ms, or add `poll-gap`, the time between two polls")
-    elif None not in apart:
-        yield from _too_often(path, run_for_us // sum(one for one in apart if one is not None))
+    times = [_constant(one) for one in (whole.poll_timeout, whole.poll_gap) if one is not None]
+    if not any(times) and None not in times:
+        message = "endless polls at one instant"
+        yield path, Wrong(message, "write at least 1ms, or add `poll-gap`")
+    elif None not in times:
+        yield from _too_often(path, run_for_us // sum(one for one in times if one is not None))
 
 
-def _always(distribution: Distribution) -> int | None:
-    """The duration that is drawn every time, if it is always the same."""
+def _constant(distribution: Distribution) -> int | None:
+    """Return the duration if it is constant, else None."""
     try:
         return parse_duration(distribution.spec)
     except ValueError:
         return None
 
 
-def _step(path: Path_, deed: Deed, scenario: Scenario) -> Found:
-    """What an action can be seen to get wrong before it runs."""
-    if isinstance(deed, AddAcls | RemoveAcls):
-        for below, wrong in wrong_acls(deed.acls):
+def _step(path: Path_, action: StepAction, scenario: Scenario) -> Found:
+    """Check an action before it runs."""
+    if isinstance(action, AddAcls | RemoveAcls):
+        for below, wrong in wrong_acls(action.acls):
             yield (*path, "acls", *below), wrong
-    topic = scenario.topics.get(deed.topic) if isinstance(deed, AddPartitions) else None
-    if isinstance(deed, AddPartitions) and topic is not None and deed.to <= topic.partitions:
-        message = f"`{deed.topic}` has {topic.partitions} partitions already"
-        yield (*path, "to"), Wrong(message, f"partitions are only added: write at least {topic.partitions + 1}")
+    topic = scenario.topics.get(action.topic) if isinstance(action, AddPartitions) else None
+    if isinstance(action, AddPartitions) and topic is not None and action.to <= topic.partitions:
+        message = f"`{action.topic}` has {topic.partitions} partitions already"
+        yield (*path, "to"), Wrong(message, f"write at least {topic.partitions + 1}")
 
 
 def _late(item: Any, path: Path_, end_us: int) -> Found:
@@ -339,7 +339,7 @@ def _late(item: Any, path: Path_, end_us: int) -> Found:
 
 
 def _settings(scenario: Scenario, document: Document) -> list[Problem]:
-    """What the members' settings come to: impossible values, keys nobody knows, sessions the broker will refuse."""
+    """Yield impossible values, unknown keys, and sessions that the broker will refuse, of all members."""
     folder = Path(document.file).parent
     broker = _bounds(scenario)
     problems: dict[tuple[str, str], Problem] = {}
@@ -347,23 +347,23 @@ def _settings(scenario: Scenario, document: Document) -> list[Problem]:
         for plan in _one_of_each(group, spec):
             for problem in _of_member(plan, document, folder, broker, pulls=is_replicated(scenario)):
                 problems.setdefault((str(problem.place), problem.message), problem)
-    return [*problems.values(), *_standings(scenario, document)]
+    return [*problems.values(), *_profile_notes(scenario, document)]
 
 
-def _standings(scenario: Scenario, document: Document) -> Iterator[Problem]:
-    """Which profiles run the releases that the file names: once for each release."""
-    told: dict[str, MemberPlan] = {}
+def _profile_notes(scenario: Scenario, document: Document) -> Iterator[Problem]:
+    """Yield a note on the profile of each release that the file names."""
+    found: dict[str, MemberPlan] = {}
     for group, spec in scenario.groups.items():
         for plan in _one_of_each(group, spec):
-            words = standing(plan.client)
+            words = profile_note(plan.client)
             if words is not None:
-                told.setdefault(words, plan)
-    for words, plan in told.items():
+                found.setdefault(words, plan)
+    for words, plan in found.items():
         yield Problem(document.at_value(path_of(document, plan, "client", last=())), f"`client`: {words}", "", NOTE)
 
 
 def _bounds(scenario: Scenario) -> CoordinatorConfig | None:
-    """The coordinator's settings, if they can be."""
+    """Return the coordinator's settings, if they are valid."""
     try:
         return coordinator_config(scenario)
     except ValueError:
@@ -371,7 +371,7 @@ def _bounds(scenario: Scenario) -> CoordinatorConfig | None:
 
 
 def _one_of_each(group: str, spec: GroupSpec) -> Iterator[MemberPlan]:
-    """One member of each specification whose client there is: the others are alike."""
+    """Return one member of each specification with a known client: the others are equal."""
     return (plan for plan in group_plans(group, spec) if plan.number == 1 and _is_client(plan.client))
 
 
@@ -393,7 +393,7 @@ def _of_member(
         where = path_of(document, plan, "properties-file", last=())
         words = getattr(error, "strerror", None) or str(error)
         message = f"`{plan.spec.properties_file}` cannot be read: {words.lower()}"
-        yield Problem(document.at_value(where), message, "the path is relative to the scenario file")
+        yield Problem(document.at_value(where), message, "write a path relative to the scenario file")
         return
     try:
         settings, notes = client_settings(plan.profile, properties, pulls=pulls)
@@ -411,7 +411,7 @@ def _of_member(
 def _impossible(
     document: Document, plan: MemberPlan, properties: dict[str, object], *, pulls: bool
 ) -> Iterator[Problem]:
-    """Every setting that cannot be: the first one, then what cannot be without it; at last what is told of the rest."""
+    """Yield every impossible setting, one at a time, then the notes on the others."""
     left = dict(properties)
     for _ in properties:
         try:
@@ -427,7 +427,7 @@ def _impossible(
 
 
 def _note(document: Document, plan: MemberPlan, note: Note) -> Problem:
-    """A note as a problem: a misspelt key in the file's own mapping is an error, in pasted text a warning."""
+    """Return a note as a problem: a misspelt key in the file's own mapping is an error, in pasted text a warning."""
     place = place_of(document, plan, note.key)
     level = WARNING if note.level == "warning" else NOTE
     message, _, remedy = note.message.partition("; ")
@@ -437,7 +437,7 @@ def _note(document: Document, plan: MemberPlan, note: Note) -> Problem:
 
 
 def _written(document: Document, plan: MemberPlan) -> Iterator[Mapping[str, object]]:
-    """The mappings of settings in the file itself that concern a member."""
+    """Yield the mappings of a member's settings in the file itself."""
     group = document.data["groups"][plan.group]
     for section in (group, (group.get("members") or {}).get(plan.key)):
         properties = section.get("properties") if isinstance(section, dict) else None
@@ -460,9 +460,9 @@ def _session(
     document: Document, plan: MemberPlan, settings: ConsumerSettings, broker: CoordinatorConfig, path: Path_
 ) -> Iterator[Problem]:
     if uses_zookeeper(plan.profile):
-        return  # no broker has a say in it
+        return  # ZooKeeper decides its session
     low, high, session = broker.min_session_timeout_ms, broker.max_session_timeout_ms, settings.session_timeout_ms
     if not low <= session <= high:
         message = f"`session.timeout.ms` {session} is outside the broker's {low} to {high}"
-        remedy = "JoinGroup will be answered INVALID_SESSION_TIMEOUT"
+        remedy = "JoinGroup is refused with INVALID_SESSION_TIMEOUT: write a value in this range"
         yield Problem(place_of(document, plan, "session.timeout.ms"), message, remedy, WARNING)

@@ -1,6 +1,6 @@
-"""Writes that a scenario makes impossible: records too large for their producer or topic, commits nobody can take.
+"""Warn of writes that fail: records too large for their producer or topic, commits without enough replicas.
 
-All of it runs, and the run shows that nothing is written; whoever wrote the file hears of it before.
+Such a scenario runs, but writes nothing.
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ _NO_KEY = -1
 
 
 def unwritable(scenario: Scenario, document: Document) -> Iterator[Problem]:
-    """Warnings for brokers with logs of their own, at the size or setting that makes it so."""
+    """Yield warnings for replicated logs, at the size or setting that causes the failure."""
     for name, topic in scenario.topics.items():
         path: Path_ = ("topics", name)
         if not any(document.holds((*path, key)) for key in ("rate", "steps", "record-size")):
-            continue  # nobody but its producers writes to it
+            continue  # only its producers write to it
         yield from _too_large(path, topic.record_size, _NO_KEY, ProducerSettings(), name, scenario, document)
     for plan in producer_plans(scenario, Path(document.file).parent):
         if plan.number == 1:
             try:
                 settings, _ = settings_of(plan.properties())
             except (OSError, ValueError):
-                continue  # said elsewhere
+                continue  # reported by validation/producers.py
             spec, path = plan.spec, ("producers", plan.key)
             yield from _too_large(path, spec.record_size, _key(spec), settings, spec.topic, scenario, document)
     yield from _offsets(scenario, document)
 
 
 def _key(spec: ProducerSpec) -> int:
-    """Bytes of the longest key."""
+    """Return the bytes of the longest key."""
     return _NO_KEY if spec.keys is None else len(f"key-{spec.keys.count - 1}")
 
 
@@ -57,7 +57,7 @@ def _too_large(
     scenario: Scenario,
     document: Document,
 ) -> Iterator[Problem]:
-    """What the producer throws for comes first; what it sends, the topic may refuse."""
+    """Compare record sizes with the producer's limits first, then with the topic's."""
     where = (*path, "record-size")
     place = document.at_key(where if document.holds(where) else path)
     many = "records" if sizes.constant else "the largest records"
@@ -68,53 +68,53 @@ def _too_large(
         size = serialized_bytes(key, sizes.most)
         if size > most:
             message = f"{many} of {size} bytes with their batch, more than `{setting}` ({most})"
-            remedy = f"the producer gives them up (RecordTooLargeException): make them smaller, or raise `{setting}`"
+            remedy = f"the producer throws RecordTooLargeException: write a smaller size, or raise `{setting}`"
             yield Problem(place, message, remedy, WARNING)
             return
-    size, most = batch_bytes(1, key, sizes.most), _takes(topic, scenario)
+    size, most = batch_bytes(1, key, sizes.most), _message_limit(topic, scenario)
     if size > most:
         message = f"{many} of {size} bytes with their batch, more than `max.message.bytes` of `{topic}` ({most})"
-        remedy = "brokers refuse them (MESSAGE_TOO_LARGE): make them smaller, or raise the topic's `max.message.bytes`"
+        remedy = "brokers refuse them (MESSAGE_TOO_LARGE): write a smaller size, or raise `max.message.bytes`"
         yield Problem(place, message, remedy, WARNING)
 
 
-def _takes(topic: str, scenario: Scenario) -> int:
-    """`max.message.bytes` of a topic: its own, the brokers' `message.max.bytes`, or Kafka's."""
+def _message_limit(topic: str, scenario: Scenario) -> int:
+    """Return `max.message.bytes` of a topic: its own, the brokers' `message.max.bytes`, or Kafka's."""
     spec = scenario.topics.get(topic)
-    said: Mapping[str, object] = spec.properties if spec is not None else {}
-    for settings, name in ((said, "max.message.bytes"), (scenario.broker.properties, "message.max.bytes")):
+    own: Mapping[str, object] = spec.properties if spec is not None else {}
+    for settings, name in ((own, "max.message.bytes"), (scenario.broker.properties, "message.max.bytes")):
         if name in settings:
             try:
                 return topic_config({"max.message.bytes": str(settings[name])}).max_message_bytes
             except ValueError:
-                break  # said elsewhere
+                break  # reported by the validation of settings
     return topic_config({}).max_message_bytes
 
 
 def _offsets(scenario: Scenario, document: Document) -> Iterator[Problem]:
-    """The topic of the groups' own records: how many replicas it has, and how many it needs."""
-    brokers, said = scenario.cluster.brokers, scenario.broker.properties
-    factor = _number(said.get(_FACTOR), ClusterConfig().offsets_replication_factor)
+    """Check the replicas of `__consumer_offsets`: the factor, and min.insync.replicas."""
+    brokers, settings = scenario.cluster.brokers, scenario.broker.properties
+    factor = _number(settings.get(_FACTOR), ClusterConfig().offsets_replication_factor)
     if scenario.cluster.fresh and factor > brokers:
         message = f"`{OFFSETS_TOPIC}` is never created: `{_FACTOR}` is {factor}, and there are {brokers} brokers"
         remedy = (
-            "clients get COORDINATOR_NOT_AVAILABLE and no group forms (INVALID_REPLICATION_FACTOR): write "
+            "FindCoordinator fails with COORDINATOR_NOT_AVAILABLE (INVALID_REPLICATION_FACTOR): write "
             f"`broker: {{{_FACTOR}: {brokers}}}`, or raise `cluster.brokers`"
         )
         yield Problem(document.at_key(("cluster", "fresh")), message, remedy, WARNING)
-    elif _FACTOR in said and factor > brokers:
+    elif _FACTOR in settings and factor > brokers:
         message = f"`{_FACTOR}` {factor} on {brokers} brokers: `{OFFSETS_TOPIC}` gets {brokers} replicas here"
         remedy = (
-            "Kafka would not create it (INVALID_REPLICATION_FACTOR) and groups would get COORDINATOR_NOT_AVAILABLE "
-            f"until there are {factor} brokers: write {brokers}, or raise `cluster.brokers`"
+            "Kafka would not create it (INVALID_REPLICATION_FACTOR), and FindCoordinator would fail "
+            f"with fewer than {factor} brokers: write {brokers}, or raise `cluster.brokers`"
         )
         yield Problem(document.at_key(broker_path(document, _FACTOR)), message, remedy, NOTE)
-    replicas, least = min(factor, brokers), _number(said.get(_IN_SYNC), 1)
+    replicas, least = min(factor, brokers), _number(settings.get(_IN_SYNC), 1)
     if least > replicas:
         message = f"`{_IN_SYNC}` {least} and {replicas} replicas of `{OFFSETS_TOPIC}`"
         remedy = (
-            f"it counts as {replicas} here; before Kafka 3.7 no commit and no generation of a group can ever be "
-            f"acknowledged (KAFKA-15583): ask for fewer, or raise `{_FACTOR}` and `cluster.brokers`"
+            f"it counts as {replicas} here; before Kafka 3.7 no commit and no generation of a group is "
+            f"acknowledged (KAFKA-15583): lower it, or raise `{_FACTOR}` and `cluster.brokers`"
         )
         yield Problem(document.at_key(broker_path(document, _IN_SYNC)), message, remedy, WARNING)
 
@@ -125,6 +125,6 @@ def _number(found: object, default: int) -> int:
 
 
 def broker_path(document: Document, setting: str) -> Path_:
-    """Where a broker's setting stands: beside `version`, or below `properties`."""
+    """Return the path of a broker's setting: beside `version`, or below `properties`."""
     nested: Path_ = ("broker", "properties", setting)
     return nested if document.holds(nested) else ("broker", setting)

@@ -105,11 +105,11 @@ def test_acls_stand_before_the_run_and_are_not_in_the_trace() -> None:
         ("{allow: Read}", "about one resource, this one is about none"),
         ("{allow: Read, topic: t, group: g}", "this one is about 2"),
         ("{allow: Raed, topic: t}", "did you mean `Read`"),
-        ("{allow: Write, group: g}", "`Write` cannot be done with a group"),
-        ("{allow: Read, transactional-id: x}", "cannot be done with a transactional-id"),
-        ("{allow: Create, cluster: true, prefixed: true}", "no name that could begin"),
+        ("{allow: Write, group: g}", "a group has no operation `Write`"),
+        ("{allow: Read, transactional-id: x}", "a transactional-id has no operation `Read`"),
+        ("{allow: Create, cluster: true, prefixed: true}", "the cluster has no name"),
         ('{allow: Read, topic: ""}', "the name of its resource"),
-        ("{allow: Read, topic: t, principal: Bob}", "`Bob` is no principal"),
+        ("{allow: Read, topic: t, principal: Bob}", "`Bob` is not a principal"),
         ("{alow: Read, topic: t}", "did you mean `allow`"),
     ],
 )
@@ -168,7 +168,7 @@ def test_an_acl_that_is_not_there_cannot_be_taken_away() -> None:
 
 def test_acls_of_steps_are_judged_as_those_of_the_cluster() -> None:
     """A wrong operation at its place; a warning where no authorizer asks for them."""
-    with pytest.raises(ScenarioError, match=r"scene.yaml:7:.*`Write` cannot be done with a group"):
+    with pytest.raises(ScenarioError, match=r"scene.yaml:7:.*a group has no operation `Write`"):
         changed("add-acls", "{allow: Write, group: g}", EVERY_TOPIC)
     notes = changed("add-acls", "{allow: Read, group: g}", EVERY_TOPIC, authorizer="").notes
     assert [note.place.line for note in notes if "without an authorizer" in note.message] == [4, 7]

@@ -79,7 +79,7 @@ def test_a_broker_comes_back_with_another_release(logs: str) -> None:
 
 
 MISTAKES = [
-    ({"defects": ["KAFKA-10248"]}, "no broker has a defect `KAFKA-10248`", "did you mean `KAFKA-10284`"),
+    ({"defects": ["KAFKA-10248"]}, "unknown defect `KAFKA-10248` of a broker", "did you mean `KAFKA-10284`"),
     ({"brokers": {"7": {"version": "2.6.1"}}}, "there is no broker '7'", "numbered 0 to 2"),
     ({"version": "2.6.0", "brokers": {"1": {"version": "2.8"}}}, "other request versions", "such as 2.6.0 and 2.6.1"),
 ]

@@ -252,7 +252,7 @@ MISTAKES = [
     ("topic: orders", "topic: order", "did you mean `orders`", 10),
     ("hot: 10%", "hot: 3", "a share of the records is a percentage", 11),
     ("skew: 1.1", "skew: steep", "expected a skew from 0", 11),
-    ('"uniform(10, 20)"', '"uniform(20, 10)"', "is no size of a record", 10),
+    ('"uniform(10, 20)"', '"uniform(20, 10)"', "is not a record size", 10),
     ('"uniform(10, 20)"', "10 kB", "expected bytes such as 100", 10),
     ('"acks=all"', "{acks: most}", "acks", 10),
     ('"acks=all"', "{ackss: all}", "did you mean acks", 10),

@@ -10,10 +10,10 @@ from groupsim.cli.exits import Trouble
 from groupsim.scenarios.language.document import (
     STANDARD_INPUT,
     Document,
-    missing,
     parse_document,
     parse_documents,
     standard_input,
+    unreadable_remedy,
     utf8,
 )
 from groupsim.scenarios.language.keys import fields_of
@@ -194,7 +194,7 @@ def text_of(file: str) -> tuple[Path, str]:
     try:
         content = standard_input() if file == STDIN else path.read_bytes()
     except OSError as error:
-        raise one_problem(path, f"cannot be read: {(error.strerror or '').lower()}", missing(path)) from None
+        raise one_problem(path, f"cannot be read: {(error.strerror or '').lower()}", unreadable_remedy(path)) from None
     if len(content) > MAX_BYTES:
         raise one_problem(path, f"is {len(content):,} bytes long", f"the limit is {MAX_BYTES:,}")
     return path, utf8(content, path)

@@ -15,6 +15,7 @@ from groupsim.cli.exits import WELL, Trouble
 from groupsim.cli.sources import check_parent
 from groupsim.cli.terminal import Terminal
 from groupsim.scenarios.drafting import DraftedScenario, File, draft_of
+from groupsim.scenarios.drafting.reading import looks_like_yaml
 from groupsim.scenarios.language.document import STANDARD_INPUT
 from groupsim.scenarios.language.problems import Problem, ScenarioError
 
@@ -62,14 +63,16 @@ def _source(file: str) -> File:
         # a name of the library is no manifest
         raise ScenarioError([_absent(file)])
     path, text = text_of(file)
-    return File(str(STANDARD_INPUT if file == STDIN else path), text, is_yaml(path, text))
+    if file == STDIN:
+        return File(str(STANDARD_INPUT), text, looks_like_yaml(text))
+    return File(str(path), text, is_yaml(path, text))
 
 
 def _absent(file: str) -> Problem:
-    from groupsim.scenarios.language.document import missing
+    from groupsim.scenarios.language.document import unreadable_remedy
     from groupsim.scenarios.language.problems import Place
 
-    return Problem(Place(file), "cannot be read: no such file or directory", missing(Path(file)))
+    return Problem(Place(file), "cannot be read: no such file or directory", unreadable_remedy(Path(file)))
 
 
 def _check_target(out: Path, force: bool) -> None:

@@ -150,7 +150,7 @@ def _is_scenario(file: File) -> bool:
 
 def _story(side: Side, run_for: Duration, seed: int, name: str) -> Story:
     """The rollout alone: what follows the load would change the number of pods meanwhile."""
-    steps = tuple(step for step in side.scenario.timeline if step.deed.NAME != "autoscale")
+    steps = tuple(step for step in side.scenario.timeline if step.action.NAME != "autoscale")
     scenario = attrs.evolve(side.scenario, timeline=steps, run_for=run_for, expect=())
     return perform(scenario, seed, f"{side.name} ({name})", keep_events=False).story
 

@@ -13,7 +13,7 @@ from groupsim.scenarios.lint.rule import Hit, Rule
 from groupsim.scenarios.lint.rules.idle import STATIC_SINCE
 from groupsim.scenarios.lint.rules.workload import about
 from groupsim.scenarios.lint.view import ClientView
-from groupsim.scenarios.validation.steps import AT_ONCE, SAY_HOW_LONG
+from groupsim.scenarios.validation.steps import AT_ONCE, DURATION_REMEDY
 
 _STRATEGY, _INSTANCE, _SESSION = "partition.assignment.strategy", "group.instance.id", "session.timeout.ms"
 _SHORT_MS, _USUAL_MS = 10_000, 60_000
@@ -139,7 +139,7 @@ def _renamed(group: GroupView) -> Iterator[Hit]:
 def _at_a_stroke(group: GroupView) -> Iterator[Hit]:
     """A rollout of which nobody says how long a pod takes."""
     if group.at_a_stroke is not None:
-        yield Hit(_STEP, AT_ONCE, SAY_HOW_LONG)
+        yield Hit(_STEP, AT_ONCE, DURATION_REMEDY)
 
 
 def _rounded(us: int) -> int:

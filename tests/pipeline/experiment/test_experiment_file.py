@@ -97,7 +97,7 @@ MISTAKES = [
     ("[6s, 10s, 45s]", "[{a: 1}]", "a mapping has no text that could be its label", "a label for each", 13),
     ("[6s, 10s, 45s]", "[null]", "nothing has no text", "a label for each", 13),
     ("values: [6s", "value: [6s", "unknown key `value`", "did you mean `values`?", 13),
-    ("45s]}", "45s], path: x}", "the key `path` stands here twice", "", 13),
+    ("45s]}", "45s], path: x}", "the key `path` appears twice", "", 13),
     ("  session: {", "  ' ': {", "an axis needs a name", "", 13),
     ("dynamic: {}", "dynamic: range", "expected paths with their values, found `range`", "add `path:`", 16),
     ("dynamic: {}", "'': {}", "a label cannot be empty", "", 16),

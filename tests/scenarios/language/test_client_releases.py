@@ -10,9 +10,9 @@ from groupsim.members.profiles import PROFILES
 from groupsim.members.profiles.defects import CLIENT_DEFECTS, Defect, client_defect
 from groupsim.members.profiles.profile import ClientProfile
 from groupsim.protocol.messages.group import Api
-from groupsim.scenarios.language.clients import simulated, standing
+from groupsim.scenarios.language.clients import profile_note, simulated
 from groupsim.scenarios.language.problems import ScenarioError
-from groupsim.scenarios.language.releases import RELEASES, Standing
+from groupsim.scenarios.language.releases import RELEASES, Coverage
 from groupsim.scenarios.loading.load import load_text
 from groupsim.scenarios.plans.members import plans
 from groupsim.scenarios.runtime.runner import run_scenario
@@ -56,7 +56,7 @@ def test_a_release_runs_as_the_profile_that_covers_it(name: str, profile: str) -
 def test_a_release_that_no_profile_covers_is_said_once() -> None:
     """It runs as the nearest that behaves alike, and one note says so, however many members name it."""
     assert notes("java-2.7.2") == [
-        "`client`: no profile covers java-2.7.2; it runs as `java-2.8` with KAFKA-10870, KAFKA-12984: "
+        "`client`: no profile covers java-2.7.2, it runs as `java-2.8` with KAFKA-10870, KAFKA-12984: "
         "it heartbeats while syncing, as 2.8 does (KAFKA-10134)"
     ]
     assert len(notes("sarama-1.20")) == 1
@@ -84,7 +84,7 @@ def test_every_row_of_the_releases_names_a_profile_and_says_why() -> None:
     for library, rows in RELEASES.items():
         assert [row.version for row in rows] == sorted(row.version for row in rows), library
         assert all(row.profile in PROFILES for row in rows)
-        assert all(bool(row.why) is (row.how is not Standing.COVERED) for row in rows)
+        assert all(bool(row.why) is (row.how is not Coverage.COVERED) for row in rows)
 
 
 @pytest.mark.sim
@@ -166,15 +166,18 @@ def test_a_defect_is_added_by_name_to_a_member() -> None:
     """`defects` on a group holds for its members; a member's own stand in its place."""
     found = load_text(scenario("java-3.9", ", defects: [KAFKA-12983]"))
     assert all(Defect.KAFKA_12983 in plan.profile.defects for plan in plans(found))
-    assert "KAFKA-12983" not in (standing("java-2.8.1") or "")
+    assert "KAFKA-12983" not in (profile_note("java-2.8.1") or "")
 
 
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        (scenario("java", ", defects: [KAFKA-12938]"), "no client has a defect `KAFKA-12938` did you mean"),
-        (scenario("java", ", defects: [KAFKA-9752]"), "it is one of brokers: write it under `broker`"),
-        (scenario("java") + "broker: {defects: [KAFKA-12983]}", "it is one of clients: write it on a group or member"),
+        (scenario("java", ", defects: [KAFKA-12938]"), "unknown defect `KAFKA-12938` of a client did you mean"),
+        (scenario("java", ", defects: [KAFKA-9752]"), "is not a defect of a client write it under `broker`"),
+        (
+            scenario("java") + "broker: {defects: [KAFKA-12983]}",
+            "is not a defect of a broker write it on a group or member",
+        ),
     ],
 )
 def test_a_defect_in_the_wrong_place_is_refused_with_the_right_one(text: str, words: str) -> None:

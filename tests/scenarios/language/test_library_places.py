@@ -14,7 +14,7 @@ from groupsim.members.profiles import _RELEASE_OF, PROFILES
 from groupsim.members.profiles.defects import CLIENT_DEFECTS, version_of
 from groupsim.members.profiles.versions import VERSIONS
 from groupsim.scenarios.language import clients
-from groupsim.scenarios.language.releases import RELEASES, Standing
+from groupsim.scenarios.language.releases import RELEASES, Coverage
 from groupsim.scenarios.lint.rules import idle, names, values
 
 _IGNORES = "it passes over a key that it does not know"
@@ -64,4 +64,4 @@ def test_a_profile_of_an_old_age_has_the_release_whose_defects_it_shows() -> Non
         assert any(one.library == library for defect in CLIENT_DEFECTS.values() for one in defect.affected)
         row = clients.row_of(library, version_of(release))
         assert row is not None
-        assert (row.profile, row.how) == (profile, Standing.COVERED)
+        assert (row.profile, row.how) == (profile, Coverage.COVERED)

@@ -36,7 +36,7 @@ def test_what_is_no_duration_is_refused(found: object) -> None:
 @pytest.mark.parametrize("found", [-4, "-4s", -0.5])
 def test_negative_durations_are_called_so(found: object) -> None:
     """With a unit or without, the sign is named before anything else."""
-    with pytest.raises(ValueError, match="a duration is not negative"):
+    with pytest.raises(ValueError, match="a duration cannot be negative"):
         read_duration(found)
 
 

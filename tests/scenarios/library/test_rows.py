@@ -192,7 +192,7 @@ def test_the_lag_area_is_the_time_that_records_waited(name: str) -> None:
     run, rows = scene(name).run, scene(name).rows
     scenario = run.scenario
     steady = {t: s for t, s in scenario.topics.items() if not s.steps and s.rate.per_second}
-    touched = {getattr(step.deed, "topic", None) for step in scenario.timeline}
+    touched = {getattr(step.action, "topic", None) for step in scenario.timeline}
     for row in named(rows, "deliveries"):
         if row["topic"].startswith("__"):  # Kafka's own: the trace does not say when their records were appended
             assert (row["written"], row["lag_area"]) in ((None, None), (None, 0))

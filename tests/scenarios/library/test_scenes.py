@@ -96,7 +96,7 @@ def about_brokers(name: str) -> str:
     except ScenarioError as error:
         return str(error.problems[0].message)
     idle = [note.message for note in found.notes if "has no effect here" in note.message]
-    dying = [step.deed.NAME for step in found.timeline if isinstance(step.deed, CrashBroker | RestartBroker)]
+    dying = [step.action.NAME for step in found.timeline if isinstance(step.action, CrashBroker | RestartBroker)]
     return ", ".join([*idle, *dying])
 
 

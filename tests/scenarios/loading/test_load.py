@@ -41,14 +41,14 @@ def test_a_good_file_becomes_a_scenario() -> None:
     scenario = load_text(GOOD, "f.yaml")
     assert (scenario.name, scenario.run_for, scenario.topics["orders"].partitions) == ("f", 60_000_000, 6)
     assert scenario.timeline[0].at == 30_000_000
-    assert scenario.timeline[0].deed.NAME == "crash"
+    assert scenario.timeline[0].action.NAME == "crash"
     assert (scenario.timeline[0].line, scenario.expect[0].line) == (14, 16)
 
 
 # (what is replaced, by what, what the report says, and in which line)
 MISTAKES = [
     ("title", "titel", "unknown key `titel`", "did you mean `title`?", 1),
-    ("run-for: 60s", "run-for: 60", "a duration needs a unit: write 60s or 60ms", "", 2),
+    ("run-for: 60s", "run-for: 60", "a duration needs a unit", "write 60s or 60ms", 2),
     ("run-for: 60s", "run-for: -5s", "not negative", "", 2),
     ("run-for: 60s", "run-for: 60 parsecs", "unknown unit 'parsecs'", "", 2),
     ("run-for: 60s", "run-for: 0", "a run of no time shows nothing", "run-for: 60s", 2),
@@ -82,7 +82,7 @@ MISTAKES = [
     ("session.timeout.ms: 10000", "sesion.timeout.ms: 10000", "sesion.timeout.ms", "did you mean", 10),
     ("session.timeout.ms: 10000", "session: {timeout: 3}", "`session` is a mapping", "", 10),
     ("count: 3", "count: -3", "a whole number of at least 0", "", 12),
-    ("count: 3", "count: 1000000", "1,000,000 processes are more than a run holds", "at most 10,000 in all", 12),
+    ("count: 3", "count: 1000000", "1,000,000 processes are more than a run can hold", "at most 10,000 in all", 12),
     ("start: 1s", "start: later", "not a duration", "", 12),
     ("count: 3", "count: 3, processing: 'uniform(5ms)'", "uniform", "", 12),
     ("count: 3", "count: 3, stuck: [asleep]", "`asleep` is not allowed here", "never-heartbeat", 12),
@@ -150,7 +150,7 @@ def test_the_processes_of_a_file_are_counted_together(kind: str) -> None:
     )  # fmt: skip
     report = wrong(f"title: x\nrun-for: 1s\ntopics: {{t: 1}}\n{many}\n")
     assert f"f.yaml:{4 if kind == 'members' else 5}:" in report
-    assert f"11,000 {kind} in all are more than a run holds" in report
+    assert f"11,000 {kind} in all are more than a run can hold" in report
     assert "write at most 10,000 in all" in report
 
 

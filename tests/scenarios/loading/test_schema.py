@@ -12,7 +12,7 @@ import pytest
 
 from groupsim.scenarios.language.document import parse_document, read_document
 from groupsim.scenarios.language.problems import ScenarioError
-from groupsim.scenarios.language.registry import CHECKS, deeds
+from groupsim.scenarios.language.registry import CHECKS, step_actions
 from groupsim.scenarios.loading.catalogue import library, names
 from groupsim.scenarios.loading.load import load_text
 from groupsim.scenarios.loading.schema import scenario_schema
@@ -124,7 +124,7 @@ def test_loader_and_schema_refuse_the_same(old: str, new: str) -> None:
 def test_every_action_fault_and_check_is_described() -> None:
     """Each name of the registries stands in the schema with a sentence; so does each of its keys."""
     text = json.dumps(scenario_schema())
-    for name in (*deeds(), *CHECKS):
+    for name in (*step_actions(), *CHECKS):
         assert f'"title": "{name}"' in text
     for described in _properties(scenario_schema()):
         assert described.get("description") or "const" in described, described

@@ -62,7 +62,7 @@ def test_step_and_expectation_about_all_are_about_each() -> None:
         (("{c: 2}", "{c: 2}}\n  other: {members: {fleet-1-c-1: 1}"), 8, "is a member of `fleet-1` already"),
         (("count: 3", "count: 0"), 7, "no group at all"),
         (("count: 3", "count: 9000"), 7, "18,000 members in all"),
-        (("count: 3", "count: 10001"), 7, "processes are more than a run holds"),
+        (("count: 3", "count: 10001"), 7, "processes are more than a run can hold"),
         (("{c: 2}", "{c: 2, d: {client: nonsense}}"), 7, "no client profile `nonsense`"),
     ],
 )

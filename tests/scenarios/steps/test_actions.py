@@ -398,8 +398,8 @@ def test_a_broker_that_runs_cannot_be_brought_back(logs: str) -> None:
         down.restart_broker("coordinator").run()
 
 
-@pytest.mark.parametrize(("logs", "deed"), [("counted", "crash"), ("replicated", "crash"), ("replicated", "stop")])
-def test_a_broker_that_ends_is_brought_back_by_its_supervisor(logs: str, deed: str) -> None:
+@pytest.mark.parametrize(("logs", "action"), [("counted", "crash"), ("replicated", "crash"), ("replicated", "stop")])
+def test_a_broker_that_ends_is_brought_back_by_its_supervisor(logs: str, action: str) -> None:
     """With `restart-after` a broker that nobody knows by its number beforehand comes back: the coordinator."""
     looks: list[list[bool]] = []
 
@@ -407,19 +407,19 @@ def test_a_broker_that_ends_is_brought_back_by_its_supervisor(logs: str, deed: s
         looks.append([broker.host.alive for broker in stage.cluster.brokers.values()])
 
     ended = base().cluster(logs=logs).at("10s")
-    built = getattr(ended, f"{deed}_broker")("coordinator", restart_after="10s").build()
+    built = getattr(ended, f"{action}_broker")("coordinator", restart_after="10s").build()
     run_scenario(built, looks=[(at * 1_000_000, look) for at in (15, 30)])
     assert [before.count(False) for before in looks] == [1, 0]
 
 
 @pytest.mark.parametrize(
-    ("logs", "deed"), [("counted", "crash_broker"), ("replicated", "crash_broker"), ("replicated", "stop_broker")]
+    ("logs", "action"), [("counted", "crash_broker"), ("replicated", "crash_broker"), ("replicated", "stop_broker")]
 )
-def test_a_broker_that_is_down_cannot_be_ended(logs: str, deed: str) -> None:
+def test_a_broker_that_is_down_cannot_be_ended(logs: str, action: str) -> None:
     """`crash-broker` and `stop-broker` of a broker that is down are refused, with what to do first."""
     down = base().cluster(logs=logs).at("10s", every="1h").crash_broker(1)
     with pytest.raises(StepError, match=r"at 20\.000 s: broker 1 is down already; .*`restart-broker`"):
-        getattr(down.at("20s"), deed)(1).run()
+        getattr(down.at("20s"), action)(1).run()
 
 
 @pytest.mark.parametrize(

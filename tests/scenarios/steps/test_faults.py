@@ -218,7 +218,7 @@ def test_a_fault_does_what_it_says(name: str) -> None:
 @pytest.mark.parametrize(
     ("step", "says"),
     [
-        ("{at: 9s, do: bandwidth, member: c-1, rate: 300}", "a bandwidth needs a unit: write 300 kB/s"),
+        ("{at: 9s, do: bandwidth, member: c-1, rate: 300}", "a bandwidth needs a unit\n    write 300 kB/s"),
         ("{at: 9s, do: bandwidth, member: c-1, rate: fast}", "is no bandwidth\n    write for example 300 kB/s"),
         ("{at: 9s, do: bandwidth, member: c-1, rate: 8 bit/s}", "is no bandwidth\n    write for example 300 kB/s"),
         ("{at: 9s, do: broker-bandwidth, rate: 0 kB/s}", "not a whole number of bytes a second"),

@@ -41,6 +41,32 @@ def test_a_draft_goes_to_standard_output_and_is_valid(tmp_path: Path) -> None:
     assert CliRunner().invoke(app, ["validate", str(written)]).exit_code == 0
 
 
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("kind: Deployment\nmetadata: {name: a\n", "<stdin>:3:1"),
+        ("# rendered\n---\nkind: [a\n", "<stdin>:4:1"),
+        ("- a\n- [b\n", "<stdin>:3:1"),
+        ("metadata:\n  name: 'a\n", "<stdin>:3:1"),
+        ("group.id: g\nclient.id: [\n", "<stdin>:3:1"),
+    ],
+)
+def test_broken_yaml_on_standard_input_is_an_error_of_yaml(text: str, place: str) -> None:
+    """The error has line and column, and does not call the text properties."""
+    result = init("-", stdin=text)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert f"{place}: error: this is not YAML" in result.stderr
+    assert "properties" not in result.stderr
+
+
+@pytest.mark.parametrize("text", [DEPLOYMENT, "group.id: g\nmax.poll.records: 5\n", '{"group.id": "g"}\n'])
+def test_yaml_on_standard_input_needs_no_file_name(text: str) -> None:
+    """The first line tells YAML, JSON and settings with colons from `key=value`."""
+    result = init("-", stdin=text.replace("REPLICAS", "2"))
+    assert result.exit_code == 0, result.stderr
+    assert "g:" in result.stdout
+
+
 def test_out_writes_a_file_once(tmp_path: Path) -> None:
     """`--out` makes the file and refuses one that is there, unless `--force` is given."""
     source, out = tmp_path / "consumer.properties", tmp_path / "s.groupsim.yaml"
