@@ -28,7 +28,7 @@ READS = (
 )
 
 _TEMPLATE = "{{"
-#: The first line of YAML: a document marker, an item, a flow mapping, or a key with a blank or nothing behind its colon.
+#: The first line of YAML: a document marker, an item, a flow mapping, or a key with a blank or no text after it.
 _FIRST_LINE = re.compile(r"---|- |[{]|[\w./\"'-]+:(?:\s|$)")
 
 

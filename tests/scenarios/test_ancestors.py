@@ -115,7 +115,7 @@ def test_its_settings_are_noted_by_their_names() -> None:
 def test_freezing_a_zookeeper_that_is_not_there_is_an_error() -> None:
     """A group with a coordinator has none."""
     text = FILE % {"step": "freeze-zookeeper, for: 1s", "group": "", "logs": ""}
-    with pytest.raises(StepError, match="nobody here uses ZooKeeper"):
+    with pytest.raises(StepError, match="no member uses ZooKeeper"):
         run_scenario(load_text(text.replace("zookeeper-0.8", "java-0.9")))
 
 

@@ -102,8 +102,8 @@ def test_acls_stand_before_the_run_and_are_not_in_the_trace() -> None:
     [
         ("{group: a}", "an ACL allows or denies"),
         ("{allow: Read, deny: Write, topic: t}", "an ACL allows or denies"),
-        ("{allow: Read}", "about one resource, this one is about none"),
-        ("{allow: Read, topic: t, group: g}", "this one is about 2"),
+        ("{allow: Read}", "has one resource, this one has none"),
+        ("{allow: Read, topic: t, group: g}", "this one has 2"),
         ("{allow: Raed, topic: t}", "did you mean `Read`"),
         ("{allow: Write, group: g}", "a group has no operation `Write`"),
         ("{allow: Read, transactional-id: x}", "a transactional-id has no operation `Read`"),
@@ -124,7 +124,7 @@ def test_an_acl_that_cannot_be_is_refused_at_its_place(acl: str, words: str) -> 
 def test_acls_that_nobody_asks_about_are_noted() -> None:
     """Without an authorizer they do nothing, which is a warning; a process of no known name is worth a note."""
     (warning,) = [note for note in scene(EVERY_TOPIC, authorizer="").notes if note.severity == WARNING]
-    assert "ACLs without an authorizer do nothing" in warning.message
+    assert "ACLs without an authorizer have no effect" in warning.message
     (note,) = [note for note in scene("{allow: Read, topic: t, host: a-3}").notes if "a-3" in note.message]
     assert "did you mean" in note.remedy
 

@@ -64,9 +64,9 @@ def test_counted_logs_have_brokers_of_these_ids_too() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("broker: 30", "broker: 0", "there is no broker 0; brokers are 1, 2, 30"),
-        ("to: 1}", "to: 3}", "there is no broker 3; brokers are 1, 2, 30"),
-        ("[2, 30, 1]", "[2, 0, 1]", "there is no broker 0; brokers are 1, 2, 30"),
+        ("broker: 30", "broker: 0", "there is no broker 0; write one of 1, 2, 30"),
+        ("to: 1}", "to: 3}", "there is no broker 3; write one of 1, 2, 30"),
+        ("[2, 30, 1]", "[2, 0, 1]", "there is no broker 0; write one of 1, 2, 30"),
         ("brokers: [1, 2, 30]", "brokers: [1, 2, 2]", "broker 2 is listed twice; give each broker an id of its own"),
         ("brokers: [1, 2, 30]", "brokers: []", "expected at least one id of a broker, found []; "),
         ("brokers: [1, 2, 30]", "brokers: [1, -2]", "expected a whole number of at least 0"),

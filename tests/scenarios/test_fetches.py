@@ -140,7 +140,11 @@ def test_an_expectation_holds_the_figures_to_bounds() -> None:
         ("{poll-timeout: 1us, members: {c: 1}}", "", ("6:", "60,000,000 repetitions", "longer time")),
         ("{poll-timeout: 100, members: {c: 1}}", "", ("needs a unit", "100ms")),
         ("{members: {c: {poll-timeout: 0s}}}", "", ("polls that take no time", "poll-gap")),
-        ("{client: zookeeper-0.8, poll-timeout: 1s, members: {c: 1}}", "", ("has no poll", "leave it out")),
+        (
+            "{client: zookeeper-0.8, poll-timeout: 1s, members: {c: 1}}",
+            "",
+            ("an iterator in place of poll", "remove the key"),
+        ),
         ("{members: {c: 1}}", "expect: [{fetches: {sent: 1}}]", ("no fetches", "counted")),
     ],
 )

@@ -101,8 +101,8 @@ def test_a_start_is_spread(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("producers", "words"),
     [
-        ("p: {topic: t, rate: 5/s, steps: [{at: 9s, rate: 5/s}]}", "the rate is this one already"),
-        ("p: {topic: t, rate: 5/s, steps: [{at: 9s, rate: 300/min}]}", "the rate is this one already"),
+        ("p: {topic: t, rate: 5/s, steps: [{at: 9s, rate: 5/s}]}", "the rate has this value already"),
+        ("p: {topic: t, rate: 5/s, steps: [{at: 9s, rate: 300/min}]}", "the rate has this value already"),
         ("p: {topic: t, rate: 5/s, steps: [{at: 9s, rate: 6/s}, {at: 9s, rate: 7/s}]}", "the last one holds"),
         ("p: {topic: t, rate: 5/s, steps: [{at: 9s, rate: 6/s}, {at: 19s, rate: 5/s}]}", ""),
     ],
@@ -136,7 +136,7 @@ def test_commit_every_needs_a_transactional_id_which_a_file_may_give(tmp_path: P
     """The id may stand in the properties file; without one it is an error."""
     (tmp_path / "p.properties").write_text("transactional.id=a\n")
     load_file(written(tmp_path, "p: {topic: t, properties-file: p.properties, commit-every: 1s}"))
-    with pytest.raises(ScenarioError, match="only a transactional producer commits"):
+    with pytest.raises(ScenarioError, match="needs a transactional producer"):
         load_file(written(tmp_path, "p: {topic: t, commit-every: 1s}"))
 
 

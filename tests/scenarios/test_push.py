@@ -99,4 +99,4 @@ def test_counted_logs_have_nothing_to_push() -> None:
     with pytest.raises(ScenarioError) as caught:
         load_text(text, "push.yaml")
     assert [str(problem.place) for problem in caught.value.problems] == ["push.yaml:5:18", "push.yaml:6:32"]
-    assert "leave `logs: counted` out" in caught.value.problems[0].remedy
+    assert "remove `logs: counted`" in caught.value.problems[0].remedy

@@ -247,16 +247,16 @@ MISTAKES = [
     ("retention.ms: 1000", "retention.ms: soon", "expected a whole number", 8),
     ("[1, 2]]", "[1, 7]]", "there is no broker 7", 8),
     ("[1, 2]]", "[1, 1]]", "two on one broker", 8),
-    ("[1, 2]]", "[1]]", "1 replicas where 2 are wanted", 8),
+    ("[1, 2]]", "[1]]", "1 replicas instead of 2", 8),
     (", [1, 2]]", "]", "1 lists of replicas for 2 partitions", 8),
     ("topic: orders", "topic: order", "did you mean `orders`", 10),
-    ("hot: 10%", "hot: 3", "a share of the records is a percentage", 11),
+    ("hot: 10%", "hot: 3", "the share must be a percentage", 11),
     ("skew: 1.1", "skew: steep", "expected a skew from 0", 11),
     ('"uniform(10, 20)"', '"uniform(20, 10)"', "is not a record size", 10),
     ('"uniform(10, 20)"', "10 kB", "expected bytes such as 100", 10),
     ('"acks=all"', "{acks: most}", "acks", 10),
     ('"acks=all"', "{ackss: all}", "did you mean acks", 10),
-    ("rate: 10/s", "commit-every: 1s", "only a transactional producer commits", 10),
+    ("rate: 10/s", "commit-every: 1s", "needs a transactional producer", 10),
     ("shop:", "c:", "`c` is a member of `g` already", 10),
     ("shop:", "broker-1:", "`broker-1` is a broker already", 10),
     ("logs: replicated", "logs: counted", "counted logs cannot be written to", 10),
@@ -285,7 +285,7 @@ def test_the_offsets_topic_can_be_read_only_where_it_has_a_log() -> None:
         "run-for: 10s\ncluster: {logs: replicated}\ngroups: {g: {subscribe: [__consumer_offsets], members: {c: 1}}}\n"
     )
     assert load_text(text, "f.yaml").groups["g"].subscribe == ("__consumer_offsets",)
-    with pytest.raises(ScenarioError, match=r"f.yaml:3.*\n? *leave `logs: counted` out of `cluster`"):
+    with pytest.raises(ScenarioError, match=r"f.yaml:3.*\n? *remove `logs: counted` from `cluster`"):
         load_text(text.replace("replicated", "counted"), "f.yaml")
 
 
@@ -298,7 +298,7 @@ def test_steps_that_need_logs_are_refused_without() -> None:
     ):
         text = f"run-for: 9s\ntopics: {{t: 1}}\ngroups: {{g: {{members: {{c: 1}}}}}}\ntimeline: [{{at: 1s, {step}}}]\n"
         assert load_text(text).timeline
-        with pytest.raises(ScenarioError, match="leave `logs: counted` out of `cluster`"):
+        with pytest.raises(ScenarioError, match="remove `logs: counted` from `cluster`"):
             load_text(f"{text}cluster: {{logs: counted}}\n")
 
 

@@ -127,7 +127,7 @@ def test_a_terminal_without_unicode_gets_plain_characters(bounce: Path) -> None:
         (["run", "{bounce}", "--trace", "out.csv"], "a trace ends in .jsonl or .parquet", "out.jsonl"),
         (["run", "{bounce}", "--trace", "/nowhere/t.jsonl"], "does not exist", "mkdir -p /nowhere"),
         (["run", "{bounce}", "--logs", "{bounce}"], "is a file", "need a directory"),
-        (["run", "{bounce}", "--set", "nonsense"], "this is no PATH=VALUE", "such as"),
+        (["run", "{bounce}", "--set", "nonsense"], "not PATH=VALUE", "write for example"),
         (["run", "{bounce}", "--set", "timeline.7.at=1s"], "'7' is no item", "items count from 0"),
         (["run", "{bounce}", "--set", "run-for=yesterday"], "run-for", "write a number with a unit"),
         (["describe", "{bounce}", "--at", "40"], "--at 40", "write a number with a unit"),

@@ -93,7 +93,7 @@ def test_mistakes_are_told_at_the_option_with_what_there_is() -> None:
     undone = refused(settings=("groups.orders.assignor=range",))
     assert "the axis `assignor` sets `groups.orders.assignor` in each cell" in undone
     assert "--only assignor=" in undone
-    assert "`groups.orders.assignr` leads nowhere" in refused(settings=("groups.orders.assignr=range",))
+    assert "`groups.orders.assignr` is not a valid path" in refused(settings=("groups.orders.assignr=range",))
 
 
 def test_the_question_says_how_it_was_asked() -> None:

@@ -62,7 +62,7 @@ def test_validate_knows_an_experiment(tmp_path: Path) -> None:
     bad.write_text("scenario: demo\nvary:\n  a: {path: groups.g1.asignor, values: [range]}\n")
     result = call("validate", bad)
     assert result.exit_code == 2
-    assert f"{bad}:3:13: error: `groups.g1.asignor` leads nowhere" in result.stdout
+    assert f"{bad}:3:13: error: `groups.g1.asignor` is not a valid path" in result.stdout
     assert "did you mean `groups.g1.assignor`?" in result.stdout
 
 

@@ -92,7 +92,7 @@ def test_a_step_that_cannot_be_done_is_a_row_with_its_error_and_instant() -> Non
 
 def test_a_document_that_is_no_scenario_is_a_failed_run_too() -> None:
     """Whatever is handed in: a row, not a dead job."""
-    assert "nothing ends this scenario" in failed('{"name":"x","topics":{},"groups":{}}')["error"]
+    assert "the key `run-for` is missing" in failed('{"name":"x","topics":{},"groups":{}}')["error"]
     assert failed("no JSON at all")["error"].startswith(("JSONDecodeError", "ValueError", "ScenarioError"))
 
 

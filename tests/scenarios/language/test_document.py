@@ -96,7 +96,9 @@ def test_a_trace_is_no_scenario_and_is_told_as_what_it_is(tmp_path: Path, conten
     """Traces of either format lie beside their scenarios: neither indentation nor UTF-8 is what is wrong with them."""
     path = tmp_path / "out.parquet"
     path.write_bytes(content)
-    with pytest.raises(ScenarioError, match=r"out.parquet: error: is a trace.*\n    name the run's scenario"):
+    with pytest.raises(
+        ScenarioError, match=r"out.parquet: error: is the trace of a run.*\n    name the run's scenario"
+    ):
         read_document(path)
 
 

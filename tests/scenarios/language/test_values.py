@@ -125,5 +125,5 @@ def test_a_distribution_may_be_a_plain_duration() -> None:
 
 def test_a_percentage_above_a_hundred_is_told_with_what_can_be_written() -> None:
     """`surge: 400%` is no misspelt percentage: the message says where percentages end, and that a number will do."""
-    with pytest.raises(ValueError, match="more than all of them: write 100% or less, or a number"):
+    with pytest.raises(ValueError, match="is more than 100%; write 100% or less, or a number"):
         read_share("400%")

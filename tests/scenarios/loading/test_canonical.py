@@ -92,7 +92,7 @@ def test_properties_are_read_in_as_a_run_would(tmp_path: Path) -> None:
 
 def test_what_is_no_scenario_is_refused() -> None:
     """JSON that holds something else is told as a file would be."""
-    with pytest.raises(ScenarioError, match="a scenario is a mapping"):
+    with pytest.raises(ScenarioError, match="a scenario must be a mapping"):
         scenario_from_json("[]")
     with pytest.raises(ScenarioError, match="did you mean `groups`"):
         scenario_from_json('{"name":"x","run-for":"1s","gruops":{}}')

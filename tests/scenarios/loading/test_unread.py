@@ -79,14 +79,14 @@ def test_nothing_is_said_of_names_that_the_unread_part_may_define(
 
 def test_a_file_without_an_end_is_judged_all_the_same() -> None:
     """The missing `run-for` is told once, with what else is wrong."""
-    assert begin(mistakes(("run-for: 60s\n", ""), ("c-1", "d-1")), "1 nothing ends this scenario", "6 `member`")
+    assert begin(mistakes(("run-for: 60s\n", ""), ("c-1", "d-1")), "1 the key `run-for` is missing", "6 `member`")
 
 
 @pytest.mark.parametrize("written", ["run-fr", "run_for"])
 def test_who_misspells_the_end_is_not_told_that_there_is_none(written: str) -> None:
     """One mistake is told once, at its place; another key nobody knows does not hide that the end is missing."""
     assert begin(mistakes(("run-for:", f"{written}:")), f"1 unknown key `{written}`")
-    assert begin(mistakes(("run-for:", "weather:")), "1 unknown key `weather`", "1 nothing ends this scenario")
+    assert begin(mistakes(("run-for:", "weather:")), "1 unknown key `weather`", "1 the key `run-for` is missing")
 
 
 def test_brokers_settings_that_agree_only_together_are_no_mistake() -> None:

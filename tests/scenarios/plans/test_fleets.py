@@ -58,9 +58,9 @@ def test_step_and_expectation_about_all_are_about_each() -> None:
 @pytest.mark.parametrize(
     ("change", "line", "words"),
     [
-        (("{c: 2}", "{c: 2}}\n  fleet-2: {members: {d: 1}"), 8, "`fleet-2` is a group of a `count` already"),
+        (("{c: 2}", "{c: 2}}\n  fleet-2: {members: {d: 1}"), 8, "`fleet-2` is also a group of a fleet"),
         (("{c: 2}", "{c: 2}}\n  other: {members: {fleet-1-c-1: 1}"), 8, "is a member of `fleet-1` already"),
-        (("count: 3", "count: 0"), 7, "no group at all"),
+        (("count: 3", "count: 0"), 7, "a group with count 0"),
         (("count: 3", "count: 9000"), 7, "18,000 members in all"),
         (("count: 3", "count: 10001"), 7, "processes are more than a run can hold"),
         (("{c: 2}", "{c: 2, d: {client: nonsense}}"), 7, "no client profile `nonsense`"),
@@ -78,8 +78,8 @@ def test_a_mistake_has_its_place_in_the_file(change: tuple[str, str], line: int,
 @pytest.mark.parametrize(
     ("step", "words"),
     [
-        ("{at: 10s, do: crash, member: leader of fleet}", "`fleet` is 3 groups; here one is named"),
-        ("{at: 10s, do: scale, to: 3}", "which group? add `group`"),
+        ("{at: 10s, do: crash, member: leader of fleet}", "`fleet` is a fleet of 3 groups"),
+        ("{at: 10s, do: scale, to: 3}", "the group is missing"),
         ("{at: 10s, do: scale, to: 3, group: fleet-9}", "there is no group `fleet-9`"),
     ],
 )

@@ -122,7 +122,7 @@ def test_cpu_is_counted_in_percent_of_the_request() -> None:
 @pytest.mark.parametrize("keys", [{}, {"lag": 5, "cpu_percent": 50}])
 def test_an_autoscaler_follows_one_metric(keys: dict[str, int]) -> None:
     """Neither of the two, or both, is refused with what to write."""
-    with pytest.raises(ScenarioError, match="follows either `lag` or `cpu-percent`"):
+    with pytest.raises(ScenarioError, match="needs either `lag` or `cpu-percent`"):
         scenario("s", run_for="9s").topic("t").group("g", members=1).at("1s").autoscale(**keys).run()
 
 

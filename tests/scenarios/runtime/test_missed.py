@@ -1,4 +1,4 @@
-"""A step that hits nobody says so: the process it names has been replaced, has ended, or runs already."""
+"""A step that has no target says so: the process it names has been replaced, has ended, or runs already."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ def warnings(step: str) -> list[str]:
 @pytest.mark.parametrize(
     ("step", "words"),
     [
-        ("do: crash, member: c-1", "`crash c-1` hits nobody: c-1 does not run; running: c-3, c-4"),
-        ("do: stop, member: [c-1, c-2]", "hits nobody: c-1, c-2 do not run; running"),
-        ("do: pause, member: d, for: 5s", "hits nobody: d does not run"),
-        ("do: isolate, member: c-2, for: 5s", "hits nobody: c-2 does not run"),
-        ("do: crash, member: c-9", "hits nobody: c-9 is no process at this time"),
-        ("do: start, member: c-3", "hits nobody: c-3 runs already"),
+        ("do: crash, member: c-1", "`crash c-1` has no target: c-1 does not run; running: c-3, c-4"),
+        ("do: stop, member: [c-1, c-2]", "has no target: c-1, c-2 do not run; running"),
+        ("do: pause, member: d, for: 5s", "has no target: d does not run"),
+        ("do: isolate, member: c-2, for: 5s", "has no target: c-2 does not run"),
+        ("do: crash, member: c-9", "has no target: c-9 is not a process at this time"),
+        ("do: start, member: c-3", "has no target: c-3 runs already"),
     ],
 )
 def test_a_step_that_hits_nobody_is_told(step: str, words: str) -> None:

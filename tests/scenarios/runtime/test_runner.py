@@ -185,7 +185,7 @@ def test_a_draft_is_never_changed() -> None:
 
 def test_mistakes_in_python_are_the_same_errors() -> None:
     """An action nobody knows is an AttributeError, everything else a ScenarioError."""
-    with pytest.raises(AttributeError, match="there is no action or fault 'crahs'"):
+    with pytest.raises(AttributeError, match="unknown action or fault 'crahs'"):
         base().at("5s").crahs("c-1")
     with pytest.raises(ScenarioError, match="did you mean"):
         base().at("5s").crash("c-7").build()

@@ -150,7 +150,7 @@ def stuck(draft: Draft) -> None:
     callback = draft.at("5s").stuck("c-1", where="callback", for_="3s").at("10s").stop("c-2")
     begun = {"kind": "callback.begun", "host": "c-1", "reason": "revoked", "after": "6s"}
     expect(callback, "time-between", from_=begun, to={"kind": "callback.ended", "host": "c-1"}, is_="3s")
-    with pytest.raises(ScenarioError, match="leave it out with `where: callback`"):
+    with pytest.raises(ScenarioError, match="needs `where: worker`; remove one of the two"):
         draft.at("5s").stuck("c-1", where="callback", partitions=["t-0"], for_="3s").build()
 
 
@@ -394,7 +394,7 @@ def test_a_broker_that_runs_cannot_be_brought_back(logs: str) -> None:
     with pytest.raises(StepError, match=r"restart-broker.* at 20\.000 s: broker \d is running; .*`crash-broker`"):
         base().cluster(logs=logs).at("20s").restart_broker("coordinator").run()
     down = base().cluster(logs=logs).at("10s", every="1h").crash_broker(1).at("35s")
-    with pytest.raises(StepError, match=r"broker \d is running; those that are down: 1\b"):
+    with pytest.raises(StepError, match=r"broker \d is running; brokers that are down: 1\b"):
         down.restart_broker("coordinator").run()
 
 

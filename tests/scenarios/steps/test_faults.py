@@ -235,7 +235,7 @@ def test_a_bandwidth_that_is_none_is_refused(step: str, says: str) -> None:
 @pytest.mark.parametrize("step", ["bandwidth, member: c-1", "broker-bandwidth"])
 def test_counted_logs_take_no_bandwidth(step: str) -> None:
     """Without logs on brokers nothing goes over a link that would fill it."""
-    with pytest.raises(ScenarioError, match="needs brokers with logs of their own"):
+    with pytest.raises(ScenarioError, match="needs replicated logs"):
         load_text(
             "cluster: {logs: counted}\ntopics: {t: {}}\ngroups: {g: {members: {c: 1}}}\n"
             f"timeline: [{{at: 9s, do: {step}, rate: 1 MB/s}}]\n"

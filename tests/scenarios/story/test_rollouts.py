@@ -92,7 +92,7 @@ def test_nobody_to_replace_is_told_and_is_no_rollout() -> None:
     run = scenario("r", run_for="30s").topic("t").group("g", members={"pod": {"start": "never"}})
     done = run.at("20s").do("rolling-restart").run()
     (warning,) = [event for event in done.events if event.kind is Kind.WARNING]
-    assert "hits nobody: no member of g runs" in (warning.reason or "")
+    assert "has no target: no member of g runs" in (warning.reason or "")
     assert "rollout" not in tell(done.events).headline
 
 

@@ -7,7 +7,7 @@ import pytest
 from groupsim.scenarios.language.problems import ScenarioError
 from groupsim.scenarios.loading.load import load_text
 
-END_IT = "end it in an earlier step, with `crash-broker` or `stop-broker`"
+END_IT = "end it before, with `crash-broker` or `stop-broker`"
 BASE = """\
 run-for: 3m
 topics: {orders: {partitions: 3, rate: 3/s}}
@@ -34,11 +34,11 @@ def mistakes(*steps: str) -> list[str]:
         ),
         (
             ["at: 60s, do: restart-broker, broker: 1", "at: 30s, do: crash-broker, broker: 2"],
-            "5 `broker`: broker 1 is running at 60.000 s; those that are down then: 2",
+            "5 `broker`: broker 1 is running at 60.000 s; brokers that are down then: 2",
         ),
         (
             ["at: 30s, do: crash-broker, broker: 2", "at: 40s, do: stop-broker, broker: 2"],
-            "6 `broker`: broker 2 is down already at 40.000 s; bring it back with `restart-broker` before",
+            "6 `broker`: broker 2 is down already at 40.000 s; restart it before, with `restart-broker`",
         ),
         (
             ["at: 30s, do: crash-broker, broker: 2, restart-after: 10s", "at: 50s, do: restart-broker, broker: 2"],

@@ -26,4 +26,6 @@ def test_an_expectation_of_quiet_heartbeats_is_warned_of() -> None:
         (5, "request.sent of Heartbeat"),
         (8, "request.received of Heartbeat"),
     ]
-    assert {note.message.partition(": ")[2] for note in noted} == {"heartbeats that go well are counted, not listed"}
+    assert {note.message.partition(": ")[2] for note in noted} == {
+        "heartbeats without an error are counted, not traced"
+    }

@@ -59,7 +59,9 @@ def test_broken_yaml_on_standard_input_is_an_error_of_yaml(text: str, place: str
     assert "properties" not in result.stderr
 
 
-@pytest.mark.parametrize("text", [DEPLOYMENT, "group.id: g\nmax.poll.records: 5\n", '{"group.id": "g"}\n'])
+@pytest.mark.parametrize(
+    "text", [MANIFEST.partition("---\n")[2], "group.id: g\nmax.poll.records: 5\n", '{"group.id": "g"}\n']
+)
 def test_yaml_on_standard_input_needs_no_file_name(text: str) -> None:
     """The first line tells YAML, JSON and settings with colons from `key=value`."""
     result = init("-", stdin=text.replace("REPLICAS", "2"))
@@ -94,9 +96,13 @@ def test_json_has_the_scenario_and_its_questions() -> None:
         (MANIFEST.replace("REPLICAS", "-1"), "m.yaml", "`spec.replicas` is -1\n    write 0 or more"),
         (MANIFEST.replace("REPLICAS", "{{ .Values.n }}"), "m.yaml", "m.yaml:9:1: error: is a template, not a manifest"),
         ("", "m.yaml", "the file is empty"),
-        ("server.port=80\n", "a.properties", "hold no consumer, topic or broker"),
+        ("server.port=80\n", "a.properties", "have no consumer, topic or broker"),
         ("a: [1\n", "m.yaml", "m.yaml:2:1: error: this is not YAML"),
-        ("just: text\n---\napiVersion: v1\nkind: Service\nmetadata: {name: x}\n", "m.yaml", "document 1: no manifest"),
+        (
+            "just: text\n---\napiVersion: v1\nkind: Service\nmetadata: {name: x}\n",
+            "m.yaml",
+            "document 1: not a manifest",
+        ),
         ("apiVersion: apps/v1\nkind: Deployment\nmetadata: {name: x}\n", "m.yaml", "document 1: the Deployment has no"),
     ],
 )
