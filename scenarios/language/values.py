@@ -158,7 +158,7 @@ def _refuse_number(found: object) -> None:
     """Refuse a bare number in place of a duration."""
     if isinstance(found, (int, float)) and not isinstance(found, bool):
         if found < 0:
-            raise ValueError("a duration cannot be negative; write for example 10s")
+            raise ValueError("a duration is not negative; write for example 10s")
         raise ValueError(f"a duration needs a unit; write {found}s or {found}ms")
 
 
@@ -205,7 +205,7 @@ def read_share(found: object) -> Share:
         return Share(found)
     match = re.fullmatch(r"(\d{1,9})\s*%", found) if isinstance(found, str) else None
     if match is not None and int(match[1]) > 100:
-        raise ValueError(f"{quote(found)} is more than 100%; write 100% or less, or a number such as 12")
+        raise ValueError(f"{quote(found)} is a percentage above 100%; write 100% or less, or a number such as 12")
     if match is None:
         raise ValueError(f"expected a whole number or a percentage such as 25%, found {quote(found)}")
     return Share(int(match[1]), percent=True)

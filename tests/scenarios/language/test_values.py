@@ -36,7 +36,7 @@ def test_what_is_no_duration_is_refused(found: object) -> None:
 @pytest.mark.parametrize("found", [-4, "-4s", -0.5])
 def test_negative_durations_are_called_so(found: object) -> None:
     """With a unit or without, the sign is named before anything else."""
-    with pytest.raises(ValueError, match="a duration cannot be negative"):
+    with pytest.raises(ValueError, match="a duration is not negative"):
         read_duration(found)
 
 
@@ -125,5 +125,5 @@ def test_a_distribution_may_be_a_plain_duration() -> None:
 
 def test_a_percentage_above_a_hundred_is_told_with_what_can_be_written() -> None:
     """`surge: 400%` is no misspelt percentage: the message says where percentages end, and that a number will do."""
-    with pytest.raises(ValueError, match="is more than 100%; write 100% or less, or a number"):
+    with pytest.raises(ValueError, match="is a percentage above 100%; write 100% or less, or a number"):
         read_share("400%")

@@ -59,12 +59,12 @@ MISTAKES = [
     ('version: "3.9"', "group.max.size: many", "must be a whole number", "", 3),
     ('"3.9"', '"33.9"', "is newer than any modelled release", "or older", 3),
     ("title: a crash", "title: {a: crash}", "expected text, found a mapping", "", 1),
-    ("client: java-3.9", "instance-id: {name}", "expected text, found a mapping", 'write "{name}" with its', 8),
-    ("session.timeout.ms: 10000", "client.id: {n}", "`client.id` is a mapping", 'write "{n}" with its', 10),
+    ("client: java-3.9", "instance-id: {name}", "expected text, found a mapping", 'write "{name}" with the', 8),
+    ("session.timeout.ms: 10000", "client.id: {n}", "`client.id` is a mapping", 'write "{n}" with the', 10),
     ("do: crash, member: c-2", "do: stop, member: c-2, leave: maybe", "expected true or false, found `maybe`", "", 14),
-    ("do: crash", "every: 1us, do: crash", "30,000,000 repetitions before the end", "longer time", 14),
-    ("client: java-3.9", "rejoin-every: 0", "60,000,000 repetitions", "longer time", 8),
-    ("client: java-3.9", "pauses: {every: 1us, length: 2us}", "20,000,000 repetitions", "longer time", 8),
+    ("do: crash", "every: 1us, do: crash", "30,000,000 repetitions are too many", "longer interval", 14),
+    ("client: java-3.9", "rejoin-every: 0", "60,000,000 repetitions", "longer interval", 8),
+    ("client: java-3.9", "pauses: {every: 1us, length: 2us}", "20,000,000 repetitions", "longer interval", 8),
     ("orders:", "'my orders':", "`my orders` is not a valid topic name", "at most 249 of letters", 5),
     ("partitions: 6", "partitions: 0", "a whole number of at least 1, found `0`", "", 5),
     ("partitions: 6", "partitions: six", "a whole number of at least 1, found `six`", "", 5),
@@ -97,7 +97,7 @@ MISTAKES = [
     ("do: crash, ", "", "a step needs the keys `at` and `do`", "", 14),
     ("at: 30s", "at: 90s", "90.000 s is after the end of the run", "raise `run-for`", 14),
     ("at: 30s", "at: 30s, times: 3", "`times` without `every`", "add `every`", 14),
-    ("at: 30s", "at: 30s, every: 0", "repeats without end", "", 14),
+    ("at: 30s", "at: 30s, every: 0", "endless repetition", "", 14),
     ("member: c-2", "member: c-4", "no member has this name: `c-4`", "did you mean", 14),
     ("member: c-2", "member: 'x*'", "no member matches", "", 14),
     ("member: c-2", "member: c-2, for: 3s", "unknown key `for`", "keys here: member", 14),
@@ -121,7 +121,7 @@ MISTAKES = [
     ("generations: 2", "rebalance: {to: 2, cause: bad luck}", "is no cause", "", 16),
     ("generations: 2", "state: {is: Stable, at: 70s}", "after the end of the run", "", 16),
     ("generations: 2", "time-between: {from: {}, to: {}, is: 10 ± 5ms}", "not a duration", "", 16),
-    ("- generations: 2", "- {generations: 2, rebalances: 3}", "an expectation is one check", "", 16),
+    ("- generations: 2", "- {generations: 2, rebalances: 3}", "an expectation has one check", "", 16),
 ]
 
 
@@ -169,7 +169,7 @@ def test_sections_of_the_wrong_shape_are_told_their_shape() -> None:
 
 def test_a_scenario_without_members_is_an_error() -> None:
     """Nothing would happen."""
-    assert "there is no group" in wrong("run-for: 1m\n")
+    assert "the scenario has no group" in wrong("run-for: 1m\n")
     assert "no group has a member" in wrong("run-for: 1m\ngroups: {g: {}}\n")
 
 
