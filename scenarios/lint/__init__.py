@@ -1,12 +1,12 @@
-"""The linter: settings that do nothing, contradict each other or lie outside the broker's range, each with the reason.
+"""Lint settings: those without effect, those that contradict each other or the broker's range, each with the reason.
 
     broker = broker_of("3.9")
     for finding in lint_properties(text, "consumer.properties", client_of("java-3.9"), broker):
         print(finding.place, finding.severity, finding.rule, finding.message)
 
-One rule is one row (`rule.Rule`); `engine.RULES` has them all. What a configuration comes to is read as the simulated
-members read it (`members.settings`, `members.keys`); where a key belongs is `places`. `groupsim validate` asks whether
-a scenario can run here, the linter whether its settings are sensible out there.
+One rule is one row (`rule.Rule`); `engine.RULES` has them all. A configuration is read as the simulated
+members read it (`members.settings`, `members.keys`); `places` has the owner of each key. `groupsim validate` checks
+that a scenario can run here, the linter that its settings make sense in production.
 """
 
 from __future__ import annotations

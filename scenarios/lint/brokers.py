@@ -1,4 +1,4 @@
-"""The broker a client will meet, as far as it is known: its version, and settings from a file or a scenario."""
+"""The broker of a client, as far as it is known: its version, and settings from a file or a scenario."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from groupsim.coordinator.base.versions import parse_version
 from groupsim.scenarios.language.problems import Place
 from groupsim.scenarios.lint.places import Version
 
-#: Defaults of the settings for KIP-848 groups, which the simulated coordinator does not have yet.
+#: Defaults of the settings for KIP-848 groups, which the simulated coordinator lacks.
 _DEFAULTS_848 = {
     "group.consumer.session.timeout.ms": 45_000,
     "group.consumer.min.session.timeout.ms": 45_000,
@@ -39,13 +39,13 @@ _LAG, _LAG_BEFORE_2_5 = "replica.lag.time.max.ms", 10_000  # KIP-537
 
 
 def is_number(key: str) -> bool:
-    """Whether a broker setting that the rules look at is a number."""
+    """Return whether a broker setting that a rule reads is a number."""
     return key in BROKER_KEYS or key in _DEFAULTS
 
 
 @frozen
 class Written:
-    """A setting as it was written, and where."""
+    """A setting as written, and its place."""
 
     value: object
     place: Place
@@ -55,32 +55,32 @@ class Written:
 class BrokerView:
     """A broker's version and settings, by Kafka's names. `where` is the place of the whole.
 
-    `brokers` and `racks` are those of the cluster, as far as a scenario says them; None is not known.
+    `brokers` and `racks` are those of a scenario's cluster; None if they are not known.
     """
 
     where: Place
     version_text: str
     settings: Mapping[str, Written] = field(factory=dict)
-    #: Whether the version was said, rather than taken as the newest.
-    said: bool = True
+    #: Whether a version was given; else the newest is assumed.
+    version_given: bool = True
     brokers: int | None = None
     racks: tuple[str, ...] | None = None
 
     @property
     def version(self) -> Version:
-        """The version as numbers. Raises ValueError for what is no version."""
+        """The version as numbers. Raises ValueError for an invalid version."""
         return parse_version(self.version_text)
 
     def before(self, *version: int) -> bool:
-        """Whether this broker is known to be older."""
-        return self.said and self.version < version
+        """Return whether this broker is known to be older."""
+        return self.version_given and self.version < version
 
     def written(self, key: str) -> bool:
-        """Whether a setting was given."""
+        """Return whether a setting was given."""
         return key in self.settings
 
     def number(self, key: str) -> int:
-        """A numeric setting: as given, else its default in this version."""
+        """Return a numeric setting: the given value, else its default in this version."""
         given = self.settings.get(key)
         text = str(given.value).strip() if given is not None else ""
         if text.removeprefix("-").isdecimal():
@@ -93,5 +93,5 @@ class BrokerView:
         return int(getattr(default, BROKER_KEYS[key].attribute))
 
     def place_of(self, keys: tuple[str, ...]) -> Place:
-        """Where the first of these settings was written, else the whole."""
+        """Return the place of the first of these settings that was given, else of the whole."""
         return next((self.settings[key].place for key in keys if key in self.settings), self.where)

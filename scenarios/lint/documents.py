@@ -1,12 +1,12 @@
-"""Configurations of several documents: the profiles of a Spring Boot application, or manifests one after the other.
+"""Split configurations into documents: the profiles of a Spring Boot application, or manifests one after the other.
 
     spring.config.activate.on-profile: prod     Spring Boot since 2.4; `spring.profiles: prod` before
-    ---  in YAML, #--- in .properties           where the next document begins
+    ---  in YAML, #--- in .properties           begins the next document
 
-Of an application, what stands in a document without a profile holds always, and what stands in one with a profile is
-put over it while that profile is active. So there is one configuration without any, and one for each profile that is
-named; profiles together, and what an expression (`prod & eu`) means, are not tried out. Documents that are no
-application's (manifests) have nothing to do with each other: each is a configuration.
+In an application, a document without a profile always applies, and a document with a profile
+overrides it while that profile is active. So there is one configuration without a profile, and one for each
+profile; combinations of profiles, and expressions (`prod & eu`), are not evaluated. Documents of other kinds
+(manifests) are independent configurations.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from attrs import frozen
 from groupsim.scenarios.lint.spellings import Line, kafka_name
 
 ON_PROFILE = ("spring.config.activate.on-profile", "spring.profiles")
-"""Where Spring Boot reads for which profile a document is."""
+"""The settings in which Spring Boot reads the profile of a document."""
 _OF_SPRING = "spring."
 _NEXT = re.compile(r"[#!]---\s*")
 
 
 @frozen
 class Variant:
-    """One configuration: what counts under a profile, or (`profile` empty) without any."""
+    """One configuration: the settings of a profile, or (`profile` empty) without a profile."""
 
     profile: str
     lines: tuple[Line, ...]
 
 
 def parts_of(lines: Sequence[Line], text: str) -> list[list[Line]]:
-    """The documents of a .properties text, whose settings are `lines`."""
+    """Split the settings `lines` of a .properties text into its documents."""
     begins = [number for number, line in enumerate(text.splitlines(), 1) if _NEXT.fullmatch(line)]
     edges = [0, *begins, len(text)]
     parts = ([line for line in lines if begin < line[0] < end] for begin, end in pairwise(edges))
@@ -42,7 +42,7 @@ def parts_of(lines: Sequence[Line], text: str) -> list[list[Line]]:
 
 
 def variants(documents: Sequence[Sequence[Line]]) -> list[Variant]:
-    """The configurations that the documents make, that without a profile first; empty ones are left out."""
+    """Return the configurations of the documents, the one without a profile first; empty ones are left out."""
     profiles = [_profile(lines) for lines in documents]
     if not any(name.startswith(_OF_SPRING) for lines in documents for _, name, _ in lines):
         found = [Variant("", tuple(lines)) for lines in documents]
@@ -54,12 +54,12 @@ def variants(documents: Sequence[Sequence[Line]]) -> list[Variant]:
 
 
 def _profile(lines: Iterable[Line]) -> str:
-    """What a document says of when it counts; of a list any one is enough."""
+    """Return the profile of a document; any profile of a list activates it."""
     return next((value.replace(",", " or ") for _, name, value in lines if name in ON_PROFILE), "")
 
 
 def _over(documents: Iterable[Sequence[Line]]) -> tuple[Line, ...]:
-    """The settings of documents of which each counts over those before it."""
+    """Return the settings of documents, of which each overrides those before it."""
     kept: list[Line] = []
     for lines in documents:
         names = {_key(name) for _, name, _ in lines}

@@ -1,4 +1,4 @@
-"""The whole table of rules, and how they are put to a client, a group and a broker."""
+"""The table of rules, and their application to clients, groups and brokers."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ BROKER_RULES: tuple[Rule[BrokerView], ...] = (*ranges.BROKER_RULES, *replication
 PRODUCER_RULES: tuple[Rule[ProducerView], ...] = producers.RULES
 WRITE_RULES: tuple[Rule[WriteView], ...] = writes.RULES
 
-#: Every rule there is, in the order of the documentation.
+#: Every rule, in the order of the documentation.
 RULES: tuple[Rule[Any], ...] = (
     *CLIENT_RULES,
     *GROUP_RULES,
@@ -53,37 +53,37 @@ RULES: tuple[Rule[Any], ...] = (
     *BROKER_RULES,
     *migration.RULES,
 )
-_GRAVITY = {ERROR: 0, WARNING: 1, NOTE: 2}
+_SEVERITY_RANK = {ERROR: 0, WARNING: 1, NOTE: 2}
 
 
 def of_client(view: ClientView) -> Iterator[LintFinding]:
-    """What the rules find in one client's configuration."""
+    """Yield the findings in one client's configuration."""
     return _apply(CLIENT_RULES, view, view.place_of, view.subject)
 
 
 def for_target(view: ClientView) -> Iterator[LintFinding]:
-    """Yield what one client's configuration meets when its group changes to `migration.TARGET`."""
-    rules = migration.RULES if migration.can_speak(view) else migration.RULES[:1]
+    """Yield the findings for a change of one client's group to `migration.TARGET`."""
+    rules = migration.RULES if migration.has_protocol(view) else migration.RULES[:1]
     return _apply(rules, view, view.place_of, view.subject)
 
 
 def of_group(group: GroupView) -> Iterator[LintFinding]:
-    """What the rules find in a group as a whole."""
+    """Yield the findings in a group as a whole."""
     return _apply(GROUP_RULES, group, group.place_of, group.name)
 
 
 def of_broker(broker: BrokerView) -> Iterator[LintFinding]:
-    """What the rules find in the broker's settings."""
+    """Yield the findings in the broker's settings."""
     return _apply(BROKER_RULES, broker, broker.place_of, "broker")
 
 
 def of_producer(view: ProducerView) -> Iterator[LintFinding]:
-    """What the rules find in one producer's configuration."""
+    """Yield the findings in one producer's configuration."""
     return _apply(PRODUCER_RULES, view, view.place_of, view.subject)
 
 
 def of_writes(view: WriteView) -> Iterator[LintFinding]:
-    """What the rules find in a topic beside those who write to it."""
+    """Yield the findings in a topic and its producers."""
     return _apply(WRITE_RULES, view, view.place_of, view.name)
 
 
@@ -98,11 +98,11 @@ def _apply(
 
 
 def ordered(findings: Iterable[LintFinding]) -> tuple[LintFinding, ...]:
-    """Each finding once, in the order of the file, the gravest first within a line."""
+    """Return each finding once, in the order of the file, the most severe first within a line."""
     once = {(str(one.place), one.rule, one.message): one for one in reversed(list(findings))}
     return tuple(sorted(once.values(), key=_rank))
 
 
 def _rank(finding: LintFinding) -> tuple[str, int, int, int, str, str]:
     place = finding.place
-    return place.file, place.line, place.column, _GRAVITY[finding.severity], finding.rule, finding.message
+    return place.file, place.line, place.column, _SEVERITY_RANK[finding.severity], finding.rule, finding.message

@@ -1,4 +1,4 @@
-"""Properties under the linter: a client's own configuration, and a broker's server.properties."""
+"""Lint properties: a client's own configuration, and a broker's server.properties."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from groupsim.scenarios.lint import engine
 from groupsim.scenarios.lint.brokers import BrokerView, Written
 from groupsim.scenarios.lint.producer_view import ProducerView
 from groupsim.scenarios.lint.rule import LintFinding
-from groupsim.scenarios.lint.rules.names import nobody_knows
+from groupsim.scenarios.lint.rules.names import unknown_keys
 from groupsim.scenarios.lint.rules.writes import defaults_of
 from groupsim.scenarios.lint.spellings import Line, is_filled_in, respelt
 from groupsim.scenarios.lint.view import ClientView
@@ -25,39 +25,39 @@ _ONLY_CONSUMERS = ("group.id", "key.deserializer", "value.deserializer")
 
 
 def lint_properties(text: str, file: str, client: Client, broker: BrokerView) -> tuple[LintFinding, ...]:
-    """What the rules find in a client's own configuration, written as key=value.
+    """Lint a client's own configuration, written as key=value.
 
-    Raises ScenarioError when the text is no such thing.
+    Raises ScenarioError for another format.
     """
     return lint_settings(lines_of(text, file), file, client, broker)
 
 
 def lines_of(text: str, file: str) -> list[Line]:
-    """Line, name and value of each setting of a .properties text. Raises ScenarioError when it is no such thing."""
+    """Return line, name and value of each setting of a .properties text. Raises ScenarioError for another format."""
     try:
         return list(entries(text))
     except ValueError as error:
-        raise one_problem(file, str(error), "the linter reads key=value lines and scenario files") from None
+        raise one_problem(file, str(error), "write key=value lines, or a scenario file") from None
 
 
 def lint_settings(
     lines: Sequence[Line], file: str, client: Client, broker: BrokerView, *, for_target: bool = False
 ) -> tuple[LintFinding, ...]:
-    """What the rules find in a client's own configuration, however it was written.
+    """Lint a client's own configuration, from settings in any format.
 
-    `for_target` asks the rules of the change to `migration.TARGET` instead.
+    `for_target` applies the rules of a change to `migration.TARGET` instead.
     """
     judge = engine.for_target if for_target else engine.of_client
     return engine.ordered(judge(_view(lines, file, client, broker)))
 
 
 def not_judged(lines: Sequence[Line], client: Client, broker: BrokerView) -> tuple[str, ...]:
-    """The settings that no rule can judge, as written: names that nobody knows, values that are filled in later."""
+    """Return the settings that no rule can check, as written: unknown names, and values with placeholders."""
     view = _view(lines, "", client, broker)
-    told = {finding.place.line for finding in engine.of_client(view)}
-    silent = {view.entries[name].place.line for name in nobody_knows(view)} - told
-    silent |= {one.place.line for one in view.entries.values() if is_filled_in(one.value)}
-    return tuple(name for line, name, _ in lines if line in silent)
+    found = {finding.place.line for finding in engine.of_client(view)}
+    unchecked = {view.entries[name].place.line for name in unknown_keys(view)} - found
+    unchecked |= {one.place.line for one in view.entries.values() if is_filled_in(one.value)}
+    return tuple(name for line, name, _ in lines if line in unchecked)
 
 
 def _view(lines: Sequence[Line], file: str, client: Client, broker: BrokerView) -> ClientView:
@@ -67,9 +67,9 @@ def _view(lines: Sequence[Line], file: str, client: Client, broker: BrokerView) 
 
 
 def lint_producer(text: str, file: str, client: Client, broker: BrokerView) -> tuple[LintFinding, ...]:
-    """What the rules find in a Java producer's own configuration, written as key=value.
+    """Lint a Java producer's own configuration, written as key=value.
 
-    Raises ScenarioError when the text is no such thing.
+    Raises ScenarioError for another format.
     """
     settings, _ = _read(text, file)
     named = client.low > (0,)
@@ -78,7 +78,7 @@ def lint_producer(text: str, file: str, client: Client, broker: BrokerView) -> t
 
 
 def is_producers(text: str) -> bool:
-    """Whether properties are a producer's: they say how to write records, and neither how to read them nor a group."""
+    """Return whether properties are a producer's: they have its settings, and no consumer's."""
     try:
         names = {key for _, key, _ in entries(text)}
     except ValueError:
@@ -89,26 +89,26 @@ def is_producers(text: str) -> bool:
 def broker_of(
     version: str | None = None, text: str = "", file: str = "broker", more: Mapping[str, str] | None = None
 ) -> BrokerView:
-    """The broker a client will meet: its version, a server.properties, and single settings over it.
+    """Return the broker of a client: its version, a server.properties, and single settings that override it.
 
-    Raises ValueError for what is no version of Kafka, ScenarioError when the text is no properties.
+    Raises ValueError for an invalid version of Kafka, ScenarioError for text that is not properties.
     """
     if version is not None:
         parse_version(version)
     settings, _ = _read(text, file)
     extra = {key: Written(value, Place("--set")) for key, value in (more or {}).items()}
-    return BrokerView(Place(file), version or BASELINE, {**settings, **extra}, said=version is not None)
+    return BrokerView(Place(file), version or BASELINE, {**settings, **extra}, version_given=version is not None)
 
 
 def lint_broker(broker: BrokerView) -> tuple[LintFinding, ...]:
-    """What the rules find in the broker's settings alone."""
+    """Lint the broker's settings alone."""
     topic = defaults_of(broker)
     found = [*engine.of_broker(broker), *(engine.of_writes(topic) if topic is not None else ())]
     return engine.ordered(found) if broker.settings else ()
 
 
 def _read(text: str, file: str) -> tuple[dict[str, Written], dict[str, Written]]:
-    """The settings by name, and for names that stand there twice the one that does not count."""
+    """Return the settings by name, and for repeated names the value that is overridden."""
     return _by_name(lines_of(text, file), file)
 
 

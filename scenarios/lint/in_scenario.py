@@ -1,7 +1,7 @@
-"""A scenario file under the linter: every kind of member, every group, and the brokers.
+"""Lint a scenario file: every kind of member, every group, and the brokers.
 
-What makes a scenario impossible to run is said by `groupsim validate`; here it is an error of the file, unless it is
-about a setting that a rule speaks of.
+`groupsim validate` reports why a scenario cannot run. The linter raises the same error, unless it concerns
+a setting, which a rule reports.
 """
 
 from __future__ import annotations
@@ -39,9 +39,9 @@ _ABOUT_A_SETTING = re.compile(r"`[^`]+` = ")
 
 
 def lint_scenario(document: Document, *, for_target: bool = False) -> tuple[LintFinding, ...]:
-    """What the rules find in a scenario. Raises ScenarioError when it is none, or cannot run for other reasons.
+    """Lint a scenario. Raises ScenarioError for another document, or a scenario that cannot run for other reasons.
 
-    `for_target` asks what its members meet when their group changes to `migration.TARGET` instead.
+    `for_target` applies the rules of a change to `migration.TARGET` instead.
     """
     scenario = structured(document)
     errors = [problem for problem in judge(scenario, document) if problem.severity == ERROR]
@@ -54,10 +54,10 @@ def lint_scenario(document: Document, *, for_target: bool = False) -> tuple[Lint
 
 
 def _unexplained(errors: list[Problem], found: list[LintFinding]) -> Iterator[LintFinding]:
-    """Impossible settings that no rule has spoken of."""
-    graves = [(one.place.line, one.place.column) for one in found if one.severity == ERROR]
+    """Yield a finding for each impossible setting that no rule reports."""
+    reported = [(one.place.line, one.place.column) for one in found if one.severity == ERROR]
     for problem in errors:
-        if (problem.place.line, problem.place.column) not in graves:
+        if (problem.place.line, problem.place.column) not in reported:
             reason, source = "the simulated client refuses it", "groupsim validate"
             yield LintFinding(problem.place, ERROR, "impossible-value", problem.message, reason, source, problem.remedy)
 
@@ -70,9 +70,9 @@ def _findings(scenario: Scenario, document: Document) -> Iterator[LintFinding]:
     for name, spec in scenario.groups.items():
         group = _group(name, spec, scenario, document, broker, transactional)
         if not group.views:
-            continue  # nobody a coordinator knows: no rule has anything to say
+            continue  # no member that joins through a coordinator
         of_members = [one for view in group.views for one in engine.of_client(view)]
-        yield from _surer([*_once(of_members), *engine.of_group(group)])
+        yield from _without_guesses([*_once(of_members), *engine.of_group(group)])
 
 
 def _of_target(scenario: Scenario, document: Document) -> Iterator[LintFinding]:
@@ -83,19 +83,19 @@ def _of_target(scenario: Scenario, document: Document) -> Iterator[LintFinding]:
 
 
 def _once(found: list[LintFinding]) -> Iterator[LintFinding]:
-    """Yield each finding of a group once, with all members it concerns, at the place of the first."""
-    alike: dict[tuple[str, ...], list[LintFinding]] = {}
+    """Yield each finding of a group once, with all members that it concerns, at the place of the first."""
+    equal: dict[tuple[str, ...], list[LintFinding]] = {}
     for one in found:
-        alike.setdefault((one.rule, one.severity, one.message, one.reason, one.remedy), []).append(one)
-    for first, *others in alike.values():
+        equal.setdefault((one.rule, one.severity, one.message, one.reason, one.remedy), []).append(one)
+    for first, *others in equal.values():
         subjects = tuple(dict.fromkeys(one.subject for one in (first, *others)))
         yield evolve(first, subjects=subjects) if len(subjects) > 1 else first
 
 
-def _surer(found: list[LintFinding]) -> Iterator[LintFinding]:
-    """Without guesses about how long a restart takes where the scenario says it: two remedies would contradict."""
-    said = {one.place for one in found if one.rule == "static-away-longer-than-session"}
-    yield from (one for one in found if one.rule != "static-session-short" or one.place not in said)
+def _without_guesses(found: list[LintFinding]) -> Iterator[LintFinding]:
+    """Drop the guess about a restart's length if the scenario states it: the two remedies would differ."""
+    stated = {one.place for one in found if one.rule == "static-away-longer-than-session"}
+    yield from (one for one in found if one.rule != "static-session-short" or one.place not in stated)
 
 
 def _broker(scenario: Scenario, document: Document) -> BrokerView:
@@ -103,8 +103,8 @@ def _broker(scenario: Scenario, document: Document) -> BrokerView:
     settings = {key: Written(value, _broker_place(document, key)) for key, value in properties.items()}
     version = scenario.broker.version
     cluster, racks = scenario.cluster, scenario.cluster.racks if is_replicated(scenario) else None
-    where, said = document.at_key(("broker",)), version is not None
-    return BrokerView(where, str(version or BASELINE), settings, said, brokers=cluster.brokers, racks=racks)
+    where, version_given = document.at_key(("broker",)), version is not None
+    return BrokerView(where, str(version or BASELINE), settings, version_given, brokers=cluster.brokers, racks=racks)
 
 
 def _broker_place(document: Document, key: str) -> Place:
@@ -128,8 +128,8 @@ def _group(
     away = _away(scenario, name, plans)
     instances, steps = _instances(plans, document), _rollouts(scenario, document, name)
     renamed = next((place for action, place in steps if action.kind == "deployment" and not action.leave), None)
-    at_a_stroke = next((place for action, place in steps if action.at_once), None)
-    return GroupView(name, where, views, instances, at_once, away, renamed, at_a_stroke)
+    instant_rollout = next((place for action, place in steps if action.at_once), None)
+    return GroupView(name, where, views, instances, at_once, away, renamed, instant_rollout)
 
 
 def _instances(plans: list[MemberPlan], document: Document) -> dict[str, str]:
@@ -159,20 +159,20 @@ def _view(plan: MemberPlan, document: Document, broker: BrokerView, transactiona
 
 
 def _client(plan: MemberPlan) -> Client:
-    """The release that is written, or the one the profile is named after."""
+    """Return the written release, or the one that the profile is named after."""
     name = plan.profile.name if is_profile(plan.client) else plan.client
     return evolve(client_of(name), profile=plan.profile)
 
 
 def _reads(plan: MemberPlan, topic: str) -> bool:
-    """Whether a member subscribes to a topic; a pattern is held against the name as it stands."""
+    """Return whether a member subscribes to a topic; a pattern is matched with the topic's name."""
     if plan.spec.subscribe_pattern is not None:
         return re.fullmatch(plan.spec.subscribe_pattern, topic) is not None
     return plan.spec.subscribe is None or topic in plan.spec.subscribe
 
 
 def _places(document: Document, plan: MemberPlan, *last: str) -> Iterator[Path_]:
-    """Where something may be said of a member: with itself, with its group."""
+    """Yield the places where a setting of a member may be written: at the member, at its group."""
     for path in (("groups", plan.group, "members", plan.key, *last), ("groups", plan.group, *last)):
         if _holds(document.data, path):
             yield path
@@ -198,7 +198,7 @@ def _spots(document: Document, plan: MemberPlan) -> Mapping[str, Place]:
 
 
 def _away(scenario: Scenario, group: str, plans: list[MemberPlan]) -> dict[str, int]:
-    """For each kind of member the longest that a restart of the scenario keeps it away, in µs."""
+    """Return for each kind of member the longest time (µs) that a restart of the scenario keeps it away."""
     away = {plan.key: plan.spec.restart_after or 0 for plan in plans}
     for step in scenario.timeline:
         action = step.action
@@ -225,7 +225,7 @@ def _concerns(named: str | None, group: str, scenario: Scenario) -> bool:
 
 
 def _rollouts(scenario: Scenario, document: Document, group: str) -> list[tuple[RollingRestart, Place]]:
-    """The group's rollouts that take place, each with the place of its step."""
+    """Return the group's scheduled rollouts, each with the place of its step."""
     steps = [(at, step.action) for at, step in enumerate(scenario.timeline) if step.at != "never"]
     return [
         (action, document.at_value(("timeline", at)))

@@ -1,4 +1,4 @@
-"""The writing side of a scenario under the linter: its producers, its topics, and which of these have transactions."""
+"""Lint the producers and topics of a scenario, and find its transactional topics."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from groupsim.scenarios.validation.writes import broker_path
 
 
 def of_writing(scenario: Scenario, document: Document, broker: BrokerView) -> Iterator[LintFinding]:
-    """What the rules find in the producers of a scenario and in the topics they write to."""
+    """Yield the findings in the producers of a scenario and in the topics they write to."""
     views = tuple(_producers(scenario, document, broker))
     for view in views:
         yield from engine.of_producer(view)
@@ -32,7 +32,7 @@ def of_writing(scenario: Scenario, document: Document, broker: BrokerView) -> It
 
 
 def transactional_topics(scenario: Scenario, folder: Path) -> tuple[str, ...]:
-    """Topics that producers of the scenario write in transactions."""
+    """Return the topics that producers of the scenario write in transactions."""
     found = [plan.spec.topic for plan in producer_plans(scenario, folder) if plan.properties().get("transactional.id")]
     found += [group.produces.to for group in scenario.groups.values() if group.produces is not None]
     return tuple(dict.fromkeys(found))
@@ -68,18 +68,18 @@ def _written_to(
 ) -> WriteView:
     replicas = len(topic.replicas[0]) if topic.replicas else topic.replication
     own: Path_ = ("topics", name, "properties", LEAST)
-    said = topic.properties.get(LEAST, scenario.broker.properties.get(LEAST))
+    least = topic.properties.get(LEAST, scenario.broker.properties.get(LEAST))
     places = {LEAST: document.at_key(own if document.holds(own) else broker_path(document, LEAST))}
     theirs = tuple(one for one in producers if one.topic == name)
-    said_acks = next((one for one in theirs if one.acks != -1 and "acks" in one.entries), None)
-    if said_acks is not None:
-        places["acks"] = said_acks.place_of(("acks",))
+    weak = next((one for one in theirs if one.acks != -1 and "acks" in one.entries), None)
+    if weak is not None:
+        places["acks"] = weak.place_of(("acks",))
     return WriteView(
         name,
         replicas if replicas is not None else broker.number("default.replication.factor"),
-        int(str(said)) if str(said).isdecimal() else None,
+        int(str(least)) if str(least).isdecimal() else None,
         broker,
         document.at_key(("topics", name)),
         theirs,
-        places if said is not None else {key: place for key, place in places.items() if key != LEAST},
+        places if least is not None else {key: place for key, place in places.items() if key != LEAST},
     )

@@ -1,8 +1,8 @@
-"""librdkafka's configuration properties that a consumer may meet, from its CONFIGURATION.md of 0.11 to 2.15.
+"""librdkafka's configuration properties for consumers, from its CONFIGURATION.md of 0.11 to 2.15.
 
-One line each: name, whose property it is, the first version (as far as was looked: 0.11 means "or before"), the version
-that removed it, the range of a number, and whether it is deprecated. TLS, SASL and callbacks are left out: whatever
-begins with their prefixes is taken as known. librdkafka refuses a name it does not know.
+Each line has: name, scope, the first version (0.11 means "or before"), the version
+that removed it, the range of a number, and whether it is deprecated. TLS, SASL and callbacks are left out: each name
+with their prefixes counts as known. librdkafka refuses an unknown name.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Where a setting belongs: the broker's, a topic's, the producer's, Streams', Connect's, or a consumer of another age.
+"""The owner of a setting: broker, topic, producer, Streams, Connect, or a consumer of another release.
 
-The linter asks these tables when a consumer is given a key that is not its own. Kafka's own consumer keys, with what
-they do in the simulator, are `members.keys.CONSUMER_KEYS`; here is only since when each of them exists. Read from
-`ConsumerConfig` of the release branches 0.9.0 to 3.9 and of 4.x, and from the broker's `GroupCoordinatorConfig`.
+The linter reads these tables for a key that is not the consumer's. Kafka's consumer keys, with their
+effect in the simulator, are in `members.keys.CONSUMER_KEYS`; this module has their first versions. Sources:
+`ConsumerConfig` of the release branches 0.9.0 to 3.9 and of 4.x, and the broker's `GroupCoordinatorConfig`.
 """
 
 from __future__ import annotations
@@ -47,12 +47,12 @@ JAVA_SINCE: Mapping[str, Version] = {
     "metadata.recovery.strategy": (3, 8),
     "metadata.recovery.rebootstrap.trigger.ms": (4, 0),
 }
-#: Keys the Java consumer has lost: the first version without, and what to do instead.
+#: Keys that the Java consumer removed: the first version without the key, and the remedy.
 JAVA_GONE: Mapping[str, tuple[Version, str]] = {
     "auto.include.jmx.reporter": ((4, 0), "name the reporters in metric.reporters (KIP-830)"),
     "internal.leave.group.on.close": ((4, 2), "use Consumer.close(CloseOptions) (KIP-1092)"),
 }
-#: Keys the Java consumer still takes and means to lose.
+#: Deprecated keys of the Java consumer: since when, and the remedy.
 JAVA_DEPRECATED: Mapping[str, tuple[Version, str]] = {
     "auto.include.jmx.reporter": ((3, 4), "name the reporters in metric.reporters (KIP-830)"),
 }
@@ -110,7 +110,7 @@ _CONNECT = """
 rebalance.timeout.ms scheduled.rebalance.max.delay.ms connect.protocol offset.flush.interval.ms config.storage.topic
 offset.storage.topic status.storage.topic tasks.max
 """
-#: Key → the kind of process or thing it is a setting of.
+#: Key → the kind of process or resource that it configures.
 ELSEWHERE: Mapping[str, str] = {
     **dict.fromkeys((*BROKER_SINCE, *_BROKER.split()), "broker"),
     **dict.fromkeys(_TOPIC.split(), "topic"),
@@ -119,10 +119,10 @@ ELSEWHERE: Mapping[str, str] = {
     **dict.fromkeys(_CONNECT.split(), "Connect worker"),
 }
 
-#: Keys of topics that brokers have too, as the default for topics that do not say it.
+#: Keys of topics that brokers have too, as the default for topics.
 OF_BROKERS_TOO: tuple[str, ...] = ("min.insync.replicas",)
 
-#: Keys of the Scala consumer of 0.8, which kept its groups in ZooKeeper, and what took their place.
+#: Keys of the Scala consumer of 0.8, which kept its groups in ZooKeeper, and their successors.
 OLD_CONSUMER: Mapping[str, str] = {
     "zookeeper.connect": "bootstrap.servers",
     "zookeeper.session.timeout.ms": "session.timeout.ms",
@@ -142,7 +142,7 @@ OLD_CONSUMER: Mapping[str, str] = {
     "num.consumer.fetchers": "",
 }
 
-#: librdkafka's name for what Kafka's Java consumer calls otherwise; empty: librdkafka has nothing of the kind.
+#: Java consumer's name → librdkafka's name; empty if librdkafka has no such setting.
 LIBRDKAFKA_FOR_JAVA: Mapping[str, str] = {
     "request.timeout.ms": "socket.timeout.ms",
     "fetch.max.wait.ms": "fetch.wait.max.ms",

@@ -1,7 +1,7 @@
-"""One producer's configuration as the rules see it: what was written, what it comes to, where it stands.
+"""One producer's configuration for the rules: written values, defaults, and their places.
 
-Values are read leniently, as `view.ClientView` reads a consumer's: what cannot be read is a finding of its own, and
-counts as not written for the other rules. Defaults are the Java producer's of the release meant (KIP-679: acks=all
+Values are read leniently, as `view.ClientView` reads a consumer's: an invalid value is a finding of its own, and
+counts as not written for the other rules. Defaults are those of the Java producer's release (KIP-679: acks=all
 and idempotence from 3.0 on).
 """
 
@@ -25,9 +25,9 @@ _LINGERS_SINCE: Version = (4, 0)
 
 @define
 class ProducerView:
-    """One producer: what was written, the broker it will meet, and its release when that is known (else the newest).
+    """One producer: its written settings, its broker, and its release (the newest if not known).
 
-    `place_at` finds where a setting was written; `subject` names it in a scenario, `topic` is what it writes to there.
+    `place_at` finds the place of a setting; `subject` is its name in a scenario, `topic` its topic there.
     """
 
     entries: Mapping[str, Written]
@@ -37,7 +37,7 @@ class ProducerView:
     subject: str = ""
     topic: str = ""
     place_at: Callable[[str], Place] | None = None
-    #: What cannot be read: name, and why.
+    #: Invalid settings: name → error.
     impossible: dict[str, SettingError] = field(factory=dict, init=False)
     _values: dict[str, Any] = field(factory=dict, init=False)
 
@@ -57,14 +57,14 @@ class ProducerView:
             return int(text)
         return parse_value(PRODUCER_KEYS[name], name, value)
 
-    # --- asking ----------------------------------------------------------------------------------------------
+    # --- values ----------------------------------------------------------------------------------------------
 
     def written(self, *keys: str) -> bool:
-        """Whether any of these keys was written and can be read."""
+        """Return whether any of these keys was written with a valid value."""
         return any(key in self._values for key in keys)
 
     def value(self, key: str) -> Any:
-        """What a key comes to: as written, else the release's default."""
+        """Return a key's value: as written, else the release's default."""
         return self._values[key] if key in self._values else self._default(key)
 
     def _default(self, key: str) -> object:
@@ -75,7 +75,7 @@ class ProducerView:
         return PRODUCER_KEYS[key].default
 
     def number(self, key: str) -> int:
-        """A numeric key; times are milliseconds."""
+        """Return a numeric key; times are milliseconds."""
         return int(self.value(key))
 
     @property
@@ -90,19 +90,19 @@ class ProducerView:
 
     @property
     def asks_for_idempotence(self) -> bool:
-        """Whether idempotence was written down, or a transactional id that demands it."""
+        """Whether idempotence was written, or a transactional id, which requires it."""
         return self.transactional or self._values.get("enable.idempotence") is True
 
-    # --- saying ----------------------------------------------------------------------------------------------
+    # --- messages ----------------------------------------------------------------------------------------------
 
     def shown(self, key: str) -> str:
-        """A key with what it comes to, and whether that is only the default."""
+        """Return a key with its value, marked if it is the default."""
         value = self.value(key)
         text = str(value).lower() if isinstance(value, bool) else value
         return f"{key} = {text}{'' if key in self._values else ' (default)'}"
 
     def place_of(self, keys: tuple[str, ...]) -> Place:
-        """Where the first of these keys was written, else the whole."""
+        """Return the place of the first of these keys that was written, else of the whole."""
         for key in keys:
             if key in self.entries:
                 return self.place_at(key) if self.place_at is not None else self.entries[key].place

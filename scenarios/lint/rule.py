@@ -1,4 +1,4 @@
-"""What a rule of the linter is, and what it finds."""
+"""A rule of the linter, and its findings."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ T = TypeVar("T")
 
 @frozen
 class Hit:
-    """What a rule saw in one subject: the settings it is about (the first that was written gives the place).
+    """A match of a rule: the settings it concerns, of which the first written one gives the place.
 
-    `level` makes this one milder or graver than the rule in general; `reason` replaces the rule's.
+    `level` replaces the rule's severity, `reason` its reason.
     """
 
     keys: tuple[str, ...]
@@ -28,7 +28,7 @@ class Hit:
 
 @frozen
 class Rule(Generic[T]):
-    """One rule: what it warns of, why that is so and who says it, and the function that sees it."""
+    """One rule: its subject, its reason and the reason's source, and the function that finds matches."""
 
     id: str
     severity: str
@@ -40,10 +40,10 @@ class Rule(Generic[T]):
 
 @frozen
 class LintFinding:
-    """One finding: where, how bad, by which rule, what, why (and who says so), and what to write instead.
+    """One finding: place, severity, rule, fact, reason with its source, and remedy.
 
-    `subject` is the member, group or broker it was found in; `subjects` are all members of a group that it concerns,
-    where there are several. The place is the first one's.
+    `subject` is the member, group or broker; `subjects` are all members of a group that it concerns,
+    if there are several. The place is that of the first.
     """
 
     place: Place

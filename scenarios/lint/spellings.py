@@ -1,12 +1,12 @@
-"""Kafka's settings as deployments spell them: below a framework's prefix, or as environment variables.
+"""Read Kafka's settings as deployments spell them: with a framework's prefix, or as environment variables.
 
     spring.kafka.consumer.properties.session.timeout.ms     Spring Boot; in application.yaml the dots are levels
     spring.kafka.consumer.heartbeat-interval                Spring Boot's own name: a duration, 3s or 3000
     mp.messaging.incoming.orders.session.timeout.ms         Quarkus; Micronaut, Connect and others have prefixes, too
-    KAFKA_SESSION_TIMEOUT_MS                                an environment variable, whatever it begins with
+    KAFKA_SESSION_TIMEOUT_MS                                an environment variable, with any prefix
 
-They are read under Kafka's name, at the place where they were written. What a program does with its prefix or its
-variables is taken to be what they look like; names that only look like Spring Boot's are a rule's business.
+They are read under Kafka's name, at the place where they were written. The reader assumes that a program passes them
+on to its consumer; a rule reports names that only look like Spring Boot's.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from groupsim.scenarios.lint.places import ELSEWHERE, OLD_CONSUMER
 
 Line = tuple[int, str, str]
 
-#: What Spring Boot (KafkaProperties.Consumer) calls Kafka's settings; all else goes below `properties`.
+#: Spring Boot's own names (KafkaProperties.Consumer) → Kafka's; other settings go below `properties`.
 _SPRING: Mapping[str, str] = {
     "auto-commit-interval": "auto.commit.interval.ms",
     "auto-offset-reset": "auto.offset.reset",
@@ -57,16 +57,16 @@ _FILLED_IN = re.compile(r"\$\{.*\}|\$\(.*\)|\$[A-Za-z_]\w*|\{\{.*\}\}|%\(.*\)s|@
 
 
 def respelt(lines: Iterable[Line]) -> Iterator[Line]:
-    """Settings under Kafka's names, as far as they are such, and values as the client is given them."""
+    """Yield settings under Kafka's names where they have one, and values as passed to the client."""
     for number, name, value in lines:
-        if name == "export" and "=" in value:  # a shell's
+        if name == "export" and "=" in value:  # a line of a shell script
             name, _, value = value.partition("=")
         key = kafka_name(name)
         yield (number, name, value) if key is None else (number, key, _value(name, key, value))
 
 
 def kafka_name(name: str) -> str | None:
-    """The name Kafka has for what is spelt like this; None for its own names, and for what is none of a consumer's."""
+    """Return Kafka's name of a setting in another spelling; None for Kafka's own names, and other settings."""
     if name in _BY_VARIABLE.values() or _NOT_CONSUMERS.search(name.replace("_", ".")):
         return None
     plain = re.sub(r"\.?\[(.+)\]$", r".\1", name)
@@ -74,12 +74,12 @@ def kafka_name(name: str) -> str | None:
 
 
 def is_filled_in(value: object) -> bool:
-    """Whether a value is a placeholder that something replaces before the client sees it."""
+    """Return whether a value is a placeholder, replaced before the client reads it."""
     return _FILLED_IN.fullmatch(str(value).strip()) is not None
 
 
 def unknown_to_spring(name: str) -> str | None:
-    """Kafka's name behind one that reads like Spring Boot's and is none: there it would do nothing."""
+    """Return Kafka's name for a name that looks like Spring Boot's but has no effect there."""
     last = _kebab(name).removeprefix(_CONSUMER)
     if last == name or last in _SPRING or last.split(".")[0] in _SPRING_ELSEWHERE:
         return None
@@ -88,7 +88,7 @@ def unknown_to_spring(name: str) -> str | None:
 
 
 def flat(document: Document) -> Iterator[Line]:
-    """The leaves of a YAML file as settings: levels are dots, `name` and `value` of a list's item are one setting."""
+    """Yield the leaves of a YAML file as settings: dots join levels, and a `name` and `value` in a list are one."""
     return _leaves(document, (), document.data)
 
 
@@ -112,7 +112,7 @@ def _leaf(document: Document, path: tuple[str | int, ...], name: str, value: obj
 
 
 def _value(name: str, key: str, value: str) -> str:
-    """What the client is given in the end."""
+    """Return the value that the client gets."""
     text = value.strip()
     if _VARIABLE.fullmatch(name) and len(text) > 1 and text[0] == text[-1] and text[0] in "\"'":
         text = text[1:-1]
@@ -124,7 +124,7 @@ def _value(name: str, key: str, value: str) -> str:
 
 
 def _milliseconds(text: str) -> str:
-    """A duration as Spring Boot takes it, `10s` or `PT10S`, in milliseconds; as written when it is none."""
+    """Return a duration of Spring Boot, `10s` or `PT10S`, in milliseconds; other texts as written."""
     try:
         return str(parse_duration(text.lower().removeprefix("pt")) // 1_000)
     except ValueError:
@@ -132,7 +132,7 @@ def _milliseconds(text: str) -> str:
 
 
 def _kebab(name: str) -> str:
-    """`maxPollRecords` and `max_poll_records` are `max-poll-records` to Spring Boot (relaxed binding)."""
+    """Return a name as Spring Boot binds it: `maxPollRecords` and `max_poll_records` as `max-poll-records`."""
     if not name.startswith(_KAFKA) or name.startswith(_PASSED_ON):
         return name
     head, _, last = name.rpartition(".")

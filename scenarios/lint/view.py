@@ -1,6 +1,6 @@
-"""One client's configuration as the rules see it: what was written, what it comes to, in whose words.
+"""One client's configuration for the rules: written values, defaults, and the library's own names.
 
-Values are read leniently: what cannot be read is a finding of its own, and counts as not written for the others.
+Values are read leniently: an invalid value is a finding of its own, and counts as not written for other rules.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MORE_NAMES: Mapping[str, Mapping[str, SettingName]] = {
     "kafkajs": {"maxWaitTimeInMs": SettingName("fetch.max.wait.ms")},
     "sarama": {"Consumer.MaxWaitTime": SettingName("fetch.max.wait.ms")},
 }
-#: Libraries that are told times as Go durations.
+#: Libraries with times as Go durations.
 _DURATIONS = ("sarama", "franz-go")
 _OTHER_RESETS = {
     "librdkafka": ("smallest", "earliest", "beginning", "largest", "latest", "end", "error"),
@@ -43,10 +43,10 @@ _OTHER_RESETS = {
 
 @define
 class ClientView:
-    """One client: its library, what was written (by the names as written), and the broker it will meet.
+    """One client: its library, its settings by their names as written, and its broker.
 
-    `pasted` says that the text is the client's own configuration, in the library's own names; in a scenario Kafka's
-    names hold for every library. `subject` names the member of a scenario, `spec` is what the scenario says of it.
+    `pasted` means the client's own configuration, with the library's own names; in a scenario Kafka's
+    names hold for every library. `subject` is the member of a scenario, `spec` its specification.
     """
 
     client: Client
@@ -57,11 +57,11 @@ class ClientView:
     subject: str = ""
     spec: MemberSpec | None = None
     repeated: Mapping[str, Written] = field(factory=dict)
-    #: Where what is no setting was written: `processing`, `on-revoked` …
+    #: Places of scenario keys that are not settings: `processing`, `on-revoked` …
     spots: Mapping[str, Place] = field(factory=dict)
-    #: Topics it reads that producers of the scenario write in transactions.
+    #: Topics that it reads and producers of the scenario write in transactions.
     transactional: tuple[str, ...] = ()
-    #: What cannot be read: name as written, and why.
+    #: Invalid settings: name as written → error.
     impossible: dict[str, SettingError] = field(factory=dict, init=False)
     _names: dict[str, str] = field(factory=dict, init=False)
     _values: dict[str, Any] = field(factory=dict, init=False)
@@ -74,7 +74,7 @@ class ClientView:
             if key is None or self._means_something_else(name) or (alias is None and self._has_only_own_names):
                 continue
             if self.pasted and is_filled_in(entry.value):
-                continue  # nobody knows what it will be
+                continue  # a placeholder, whose value is unknown
             self._names[key.name] = name
             try:
                 self._values[key.name] = self._parsed(key.name, name, entry.value, alias.factor if alias else 1)
@@ -83,7 +83,7 @@ class ClientView:
                 self._guess(key.name, name, entry.value)
 
     def _guess(self, key: str, name: str, value: object) -> None:
-        """What was meant by a time that the client cannot read: `45s` is forty-five seconds to the other rules."""
+        """Keep a time that the client cannot read for the other rules: `45s` means forty-five seconds."""
         with suppress(SettingError):
             if CONSUMER_KEYS[key].type is KeyType.MS:
                 self._values[key] = parse_value(CONSUMER_KEYS[key], name, value)
@@ -94,12 +94,12 @@ class ClientView:
 
     @property
     def _family(self) -> str:
-        """aiokafka and kafka-python say the same names."""
+        """The library that defines the setting names: aiokafka has those of kafka-python."""
         return "kafka-python" if self.client.library == "aiokafka" else self.client.library
 
     @property
     def _has_only_own_names(self) -> bool:
-        """Whether Kafka's names mean nothing to the library, so that what they say does not count."""
+        """Whether the library does not know Kafka's names, so that settings under them have no effect."""
         return self.pasted and self.client.library not in ("java", "librdkafka")
 
     def _means_something_else(self, name: str) -> bool:
@@ -115,7 +115,7 @@ class ClientView:
         return parse_value(CONSUMER_KEYS[key], name, value, factor)
 
     def _reset(self, name: str, value: str) -> str:
-        """librdkafka and Kafka 4.0 (KIP-1106) know more words than the simulator."""
+        """Accept the further values of librdkafka and Kafka 4.0 (KIP-1106), which the simulator lacks."""
         choices = _OTHER_RESETS.get(self.client.library, ("earliest", "latest", "none"))
         by_duration = value.startswith("by_duration:") and self.client.library == "java" and not self.client.before(4)
         if self.client.library in ("java", "librdkafka") and value not in choices and not by_duration:
@@ -124,25 +124,25 @@ class ClientView:
 
     @property
     def without_unit(self) -> Iterator[tuple[str, str]]:
-        """Names of Go's durations, as written, and the bare numbers that they were given."""
+        """The settings whose value should be a Go duration and is a bare number, with the number."""
         if self.pasted and self.client.library in _DURATIONS:
             for key, name in self._names.items():
                 text = str(self.entries[name].value).strip()
                 if CONSUMER_KEYS[key].type is KeyType.MS and text.isdecimal() and int(text):
                     yield name, text
 
-    # --- asking ----------------------------------------------------------------------------------------------
+    # --- values ----------------------------------------------------------------------------------------------
 
     def written(self, *keys: str) -> bool:
-        """Whether any of these of Kafka's keys was written and can be read."""
+        """Return whether any of these of Kafka's keys was written with a valid value."""
         return any(key in self._values for key in keys)
 
     def value(self, key: str) -> Any:
-        """What a key comes to: as written, else the library's default, else Kafka's."""
+        """Return a key's value: as written, else the library's default, else Kafka's."""
         return self._with_defaults()[key]
 
     def number(self, key: str) -> int:
-        """A numeric key; times are milliseconds."""
+        """Return a numeric key; times are milliseconds."""
         return int(self.value(key))
 
     def _with_defaults(self) -> dict[str, Any]:
@@ -151,13 +151,13 @@ class ClientView:
 
     @property
     def rebalance_ms(self) -> int:
-        """How long the broker waits for this member in a rebalance: what it sends, else its session timeout."""
+        """How long the broker waits for this member in a rebalance: the sent timeout, else its session timeout."""
         sent = rebalance_timeout_of(self.client.profile, self._with_defaults())
         return sent if sent > 0 else self.number("session.timeout.ms")
 
     @property
     def rebalance_key(self) -> str:
-        """The key the rebalance timeout comes from."""
+        """The key of the rebalance timeout."""
         kind = self.client.profile.rebalance_timeout
         if kind is RebalanceTimeout.MAX_POLL:
             return "max.poll.interval.ms"
@@ -166,7 +166,7 @@ class ClientView:
 
     @property
     def classic(self) -> bool:
-        """Whether it speaks the classic protocol."""
+        """Whether it uses the classic protocol."""
         return bool(self.value("group.protocol") != "consumer")
 
     @property
@@ -177,13 +177,13 @@ class ClientView:
 
     @property
     def instance_id(self) -> str | None:
-        """group.instance.id, if one was written."""
+        """Its group.instance.id, if one was written."""
         value = self.value("group.instance.id")
         return str(value) if value else None
 
     @property
     def has_poll_limit(self) -> bool:
-        """Whether max.poll.interval.ms means anything."""
+        """Whether the library enforces max.poll.interval.ms."""
         return self.client.profile.poll_limit.enforced
 
     @property
@@ -191,12 +191,12 @@ class ClientView:
         """Whether heartbeats come from a thread or task of their own."""
         return self.client.profile.pace.heartbeats_in_background
 
-    # --- saying ----------------------------------------------------------------------------------------------
+    # --- messages ----------------------------------------------------------------------------------------------
 
     def name(self, key: str) -> str:
         """Return the key as the user writes it: as written, else by the library's own name.
 
-        A scenario takes the names that the library's profile has, so that a remedy can be pasted into it.
+        A scenario accepts the names of the library's profile, so that a remedy can be pasted into it.
         """
         if key in self._names:
             return self._names[key]
@@ -204,26 +204,26 @@ class ClientView:
         return next((name for name, alias in own.items() if alias.key == key), key)
 
     def shown(self, key: str) -> str:
-        """A key with what it comes to, and whether that is only the default."""
+        """Return a key with its value, marked if it is the default."""
         default = "" if key in self._values else " (default)"
         value = self.value(key)
         if CONSUMER_KEYS[key].type is KeyType.MS:
-            return f"{self.say(key, int(value))}{default}"
+            return f"{self.setting(key, int(value))}{default}"
         return f"{self.name(key)} = {str(value).lower() if isinstance(value, bool) else value}{default}"
 
-    def say(self, key: str, milliseconds: int) -> str:
-        """A time as the user would write it for this key: in the library's own name and unit."""
+    def setting(self, key: str, milliseconds: int) -> str:
+        """Write a setting with a time, in the library's own name and unit."""
         return f"{self.name(key)} = {self.amount(key, milliseconds)}"
 
     def amount(self, key: str, milliseconds: int) -> str:
-        """The same without the name."""
+        """Write a time in the library's own unit."""
         alias = self._aliases().get(self.name(key))
         if (self.pasted or alias) and self.client.library in _DURATIONS:
             return f"{milliseconds}ms" if milliseconds % 1_000 else f"{milliseconds // 1_000}s"
         return str(milliseconds // alias.factor if alias else milliseconds)
 
     def place_of(self, keys: tuple[str, ...]) -> Place:
-        """Where the first of these keys was written, else the whole."""
+        """Return the place of the first of these keys that was written, else of the whole."""
         names = [name for key in keys for name in (key, self._names.get(key, key))]
         found = (self.spots.get(name) or self.entries[name].place for name in names if self._has_place(name))
         return next(found, self.where)
@@ -233,7 +233,7 @@ class ClientView:
 
 
 def _only_digits(name: str, value: str) -> None:
-    """In a client's own configuration a time is a bare number; `45s` is the simulator's."""
+    """Refuse a time with a unit in a client's own configuration; only a scenario can have `45s`."""
     if not value.strip().lstrip("-").isdecimal():
-        remedy = "write a bare number of milliseconds; a comment needs a line of its own"
+        remedy = "write a bare number of milliseconds; move a comment to a line of its own"
         raise SettingError(name, value, "not a number", remedy)

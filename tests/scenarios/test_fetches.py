@@ -136,10 +136,10 @@ def test_an_expectation_holds_the_figures_to_bounds() -> None:
 @pytest.mark.parametrize(
     ("group", "more", "says"),
     [
-        ("{poll-timeout: 0s, members: {c: 1}}", "", ("6:", "polls that take no time", "at least 1ms")),
-        ("{poll-timeout: 1us, members: {c: 1}}", "", ("6:", "60,000,000 repetitions", "longer time")),
+        ("{poll-timeout: 0s, members: {c: 1}}", "", ("6:", "endless polls at one instant", "at least 1ms")),
+        ("{poll-timeout: 1us, members: {c: 1}}", "", ("6:", "60,000,000 repetitions", "longer interval")),
         ("{poll-timeout: 100, members: {c: 1}}", "", ("needs a unit", "100ms")),
-        ("{members: {c: {poll-timeout: 0s}}}", "", ("polls that take no time", "poll-gap")),
+        ("{members: {c: {poll-timeout: 0s}}}", "", ("endless polls at one instant", "poll-gap")),
         (
             "{client: zookeeper-0.8, poll-timeout: 1s, members: {c: 1}}",
             "",

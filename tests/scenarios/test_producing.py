@@ -103,7 +103,7 @@ def test_a_start_is_spread(tmp_path: Path) -> None:
     [
         ("p: {topic: t, rate: 5/s, steps: [{at: 9s, rate: 5/s}]}", "the rate has this value already"),
         ("p: {topic: t, rate: 5/s, steps: [{at: 9s, rate: 300/min}]}", "the rate has this value already"),
-        ("p: {topic: t, rate: 5/s, steps: [{at: 9s, rate: 6/s}, {at: 9s, rate: 7/s}]}", "the last one holds"),
+        ("p: {topic: t, rate: 5/s, steps: [{at: 9s, rate: 6/s}, {at: 9s, rate: 7/s}]}", "and replaces it"),
         ("p: {topic: t, rate: 5/s, steps: [{at: 9s, rate: 6/s}, {at: 19s, rate: 5/s}]}", ""),
     ],
 )
@@ -127,7 +127,7 @@ def test_a_step_without_effect_is_noted(tmp_path: Path, producers: str, words: s
 )
 def test_two_producers_with_one_transactional_id_are_noted(tmp_path: Path, producers: str, expected: int) -> None:
     """Whoever starts later fences the other: told once per specification."""
-    notes = [one for one in load_file(written(tmp_path, producers)).notes if "one transactional.id" in one.message]
+    notes = [one for one in load_file(written(tmp_path, producers)).notes if "same transactional.id" in one.message]
     assert len(notes) == expected
     assert all(one.severity == NOTE for one in notes)
 

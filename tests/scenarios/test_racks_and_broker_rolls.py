@@ -53,7 +53,7 @@ def test_the_rack_without_the_controllers_loses_them() -> None:
     ("keys", "words"),
     [
         ({"racks": ["a", "d"]}, "no broker is in a rack `d`"),
-        ({"racks": ["a", "a"]}, "is no pair"),
+        ({"racks": ["a", "a"]}, "is not a pair"),
         ({"racks": ["a", "b"], "controller": "c"}, "is not one of the racks"),
     ],
 )

@@ -307,7 +307,7 @@ def test_steps_that_need_logs_are_refused_without() -> None:
     [
         ("min.insync.replicas: 2", "min.insync.replicas: 3", "every record is refused", 6),
         ("min.insync.replicas: 2", "log.roll.ms: 9", "", 0),
-        ("min.insync.replicas: 2", "unclean.leader.election.enable: true", "acknowledged can be lost", 6),
+        ("min.insync.replicas: 2", "unclean.leader.election.enable: true", "acknowledged records can be lost", 6),
         ("retention.ms: 1000", "min.insync.replicas: 3", "every record is refused", 8),
         ("retention.ms: 1000", "retention.ms: 1000", "while one of their brokers is down", 6),
     ],
@@ -364,7 +364,7 @@ def test_commits_that_nobody_can_acknowledge_are_a_warning() -> None:
     """More replicas in sync are asked for than the offsets topic has."""
     changed = WHOLE.replace("min.insync.replicas: 2", "min.insync.replicas: 2, offsets.topic.replication.factor: 1")
     (note,) = [note for note in beside(changed, "f.yaml:6:") if "__consumer_offsets" in note]
-    assert "can ever be acknowledged" in note
+    assert "is acknowledged (KAFKA-15583)" in note
     assert "warning" in note
     assert not [note for note in beside(WHOLE, "f.yaml:6:") if "__consumer_offsets" in note]
 

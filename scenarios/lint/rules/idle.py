@@ -1,4 +1,4 @@
-"""Rules about settings that the library has and that do nothing, or are refused, beside another one."""
+"""Rules about settings of the library that have no effect, or are refused, beside another one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from groupsim.scenarios.lint.view import ClientView
 
 _CLASSIC_ONLY = ("session.timeout.ms", "heartbeat.interval.ms", "partition.assignment.strategy")
 _NEVER: Version = (ANY, ANY)
-#: First version that sends group.instance.id (KIP-345); never: no version does.
+#: First version that sends group.instance.id (KIP-345); `_NEVER` if no version does.
 STATIC_SINCE: Mapping[str, Version] = {
     "java": (2, 3),
     "librdkafka": (1, 4),
@@ -32,10 +32,10 @@ _NEW_PROTOCOL: Mapping[str, Version] = {"java": (3, 7), "librdkafka": (2, 4)}
 def _poll_limit(view: ClientView) -> Iterator[Hit]:
     key = "max.poll.interval.ms"
     if view.written(key) and not view.has_poll_limit and view.rebalance_key != key and _knows(view, key):
-        message = f"`{view.name(key)}` does nothing: {view.client.name} never leaves for a slow handler"
+        message = f"`{view.name(key)}` has no effect: {view.client.name} never leaves for a slow handler"
         instead = view.name("session.timeout.ms")
-        more = "" if view.beats_alone else "; a slow handler must end within it, or send heartbeats itself"
-        yield Hit((key,), message, f"remove it; what ends a membership here is {instead}{more}")
+        more = "" if view.beats_alone else "; a slow handler must end within it, or send heartbeats"
+        yield Hit((key,), message, f"remove it; {instead} ends a membership here{more}")
 
 
 def _rebalance_timeout(view: ClientView) -> Iterator[Hit]:
@@ -43,19 +43,19 @@ def _rebalance_timeout(view: ClientView) -> Iterator[Hit]:
     if not view.written(key) or kind not in (RebalanceTimeout.MAX_POLL, RebalanceTimeout.UNSENT) or view.pasted:
         return
     own = "max.poll.interval.ms" if kind is RebalanceTimeout.MAX_POLL else "session.timeout.ms"
-    message = f"`{key}` does nothing: {view.client.name} lets the broker wait for {own}"
-    yield Hit((key,), message, f"set {view.name(own)} = {view.number(key)} for what is meant")
+    message = f"`{key}` has no effect: {view.client.name} sends {own} as rebalance timeout"
+    yield Hit((key,), message, f"set {view.name(own)} = {view.number(key)}")
 
 
 def _knows(view: ClientView, key: str) -> bool:
-    """Whether the key is this library's, and not one that `key-of-another-library` or `key-too-new` speaks of."""
+    """Return whether the library has the key; `key-of-another-library` and `key-too-new` report other keys."""
     return not view.pasted or view.name(key) != key or view.client.library == "librdkafka"
 
 
 def _commit_interval(view: ClientView) -> Iterator[Hit]:
     key = "auto.commit.interval.ms"
     if view.written(key) and not view.value("enable.auto.commit"):
-        message = f"`{view.name(key)}` does nothing while {view.shown('enable.auto.commit')}"
+        message = f"`{view.name(key)}` has no effect while {view.shown('enable.auto.commit')}"
         yield Hit((key,), message, f"remove it, or set {view.name('enable.auto.commit')} = true")
 
 
@@ -68,7 +68,7 @@ def _classic_key(view: ClientView) -> Iterator[Hit]:
                 "session.timeout.ms": "remove it; the broker's group.consumer.session.timeout.ms (45000) holds",
                 "heartbeat.interval.ms": "remove it; the broker's group.consumer.heartbeat.interval.ms (5000) holds",
             }.get(key, "remove it; set group.remote.assignor = uniform or range")
-            yield Hit((key,), f"`{key}` belongs to group.protocol = classic, and consumer is set", remedy, level)
+            yield Hit((key,), f"`{key}` belongs to group.protocol = classic, but consumer is set", remedy, level)
 
 
 def _remote_assignor(view: ClientView) -> Iterator[Hit]:
@@ -106,7 +106,7 @@ def _static_id(view: ClientView) -> Iterator[Hit]:
 
 def _static_broker(view: ClientView) -> Iterator[Hit]:
     if view.instance_id is not None and view.broker.before(2, 3):
-        message = f"a broker {view.broker.version_text} knows no static members"
+        message = f"a broker {view.broker.version_text} has no static members"
         yield Hit(("group.instance.id",), message, "remove group.instance.id, or upgrade the brokers to 2.3")
 
 
@@ -115,15 +115,15 @@ RULES: tuple[Rule[ClientView], ...] = (
         "poll-limit-not-enforced",
         WARNING,
         "max.poll.interval.ms with a library that has no such limit",
-        "KIP-62's limit is the client's own work, and this library does not do it",
+        "the client enforces KIP-62's limit, and this library does not",
         "KIP-62; user needs, defaults by library; dpkp/kafka-python#1896",
         _poll_limit,
     ),
     Rule(
         "rebalance-timeout-not-sent",
         WARNING,
-        "rebalance.timeout.ms with a library that sends something else",
-        "JoinGroup carries what the library takes for its rebalance timeout, not this",
+        "rebalance.timeout.ms with a library that does not send it",
+        "JoinGroup has another setting of the library as rebalance timeout",
         "KIP-62; kafka4beam/brod#465; JoinGroupRequest v0",
         _rebalance_timeout,
     ),
@@ -163,7 +163,7 @@ RULES: tuple[Rule[ClientView], ...] = (
         "static-id-ignored",
         WARNING,
         "group.instance.id with a client that does not send it",
-        "static membership is the client's to ask for: JoinGroup v5 carries the id",
+        "the client requests static membership: JoinGroup v5 has the id",
         "KIP-345; tulios/kafkajs, zendesk/ruby-kafka (JoinGroup v1)",
         _static_id,
     ),

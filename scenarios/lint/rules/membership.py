@@ -1,4 +1,4 @@
-"""Rules about who is in a group: assignors, static members, how many there are."""
+"""Rules about the members of a group: assignors, static members, number of members."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _EAGER = ("range", "roundrobin", "sticky")
 
 @frozen
 class GroupView:
-    """A group of a scenario: one view for each specification, static processes, how many run at once."""
+    """A group of a scenario: one view for each specification, static processes, the number of members."""
 
     name: str
     where: Place
@@ -31,17 +31,17 @@ class GroupView:
     #: Static processes by name, with their group.instance.id.
     instances: Mapping[str, str]
     at_once: int
-    #: Member key → the longest a process of it stays away when the scenario restarts it, in µs (99 of 100 times).
+    #: Member key → the longest time (µs) that a restart of the scenario keeps its process away (99th percentile).
     away_us: Mapping[str, int]
-    #: Where a rollout replaces its pods by pods of other names, without telling them to leave.
+    #: The place of a rollout that renames pods without LeaveGroup.
     renamed: Place | None = None
-    #: Where a rollout of the group stands that takes no time.
-    at_a_stroke: Place | None = None
+    #: The place of a rollout without durations.
+    instant_rollout: Place | None = None
 
     def place_of(self, keys: tuple[str, ...]) -> Place:
-        """Where the first of these settings was written for any of the members, else the group; or a step stands."""
-        if keys == _STEP and self.at_a_stroke is not None:
-            return self.at_a_stroke
+        """Return the place of the first of these settings of any member, else the group's; of a step, its own."""
+        if keys == _STEP and self.instant_rollout is not None:
+            return self.instant_rollout
         found = (view.place_of(keys) for view in self.views if any(key in view.entries for key in keys))
         return next(found, self.where)
 
@@ -50,19 +50,19 @@ class GroupView:
 
 
 def _mixed(view: ClientView) -> Iterator[Hit]:
-    """Eager and cooperative assignors in one written list."""
+    """Find eager and cooperative assignors in one written list."""
     names = view.assignors
     if not view.written(_STRATEGY) or not view.classic or "cooperative-sticky" not in names:
         return
     eager = [name for name in names if name in _EAGER]
     if not eager:
         return
-    message = f"`{view.name(_STRATEGY)}` mixes cooperative-sticky with {', '.join(eager)}: every rebalance stops all"
+    message = f"`{view.name(_STRATEGY)}` mixes cooperative-sticky with {', '.join(eager)}: every rebalance is eager"
     if view.client.library == "librdkafka":
         reason = "librdkafka refuses the mixture: it cannot switch the rebalance protocol while members run"
         yield Hit((_STRATEGY,), message, "keep cooperative-sticky alone, and change all members at once", ERROR, reason)
     else:
-        yield Hit((_STRATEGY,), message, "right for the first of two rolling restarts; in the second keep it alone")
+        yield Hit((_STRATEGY,), message, "right for the first of two rolling restarts; write it alone in the second")
 
 
 def _short_session(view: ClientView) -> Iterator[Hit]:
@@ -72,8 +72,8 @@ def _short_session(view: ClientView) -> Iterator[Hit]:
     if view.instance_id is None or not view.classic or not sends or session >= _USUAL_MS:
         return
     low = session <= _SHORT_MS
-    message = f"a static member must be back within {view.shown(_SESSION)}"
-    yield Hit((_SESSION, _INSTANCE), message, f"set {view.say(_SESSION, 120_000)}", "" if low else NOTE)
+    message = f"a static member must restart within {view.shown(_SESSION)}"
+    yield Hit((_SESSION, _INSTANCE), message, f"set {view.setting(_SESSION, 120_000)}", "" if low else NOTE)
 
 
 # --- a group of a scenario ---------------------------------------------------------------------------------------
@@ -86,13 +86,13 @@ def _no_common(group: GroupView) -> Iterator[Hit]:
     common = [name for name in lists[0][1] if all(name in names for _, names in lists)]
     if common:
         return
-    shown = "; ".join(f"{who}: {', '.join(names)}" for who, names in _different(lists))
-    remedy = f"add one they share to every list, for example {lists[0][1][0]}, in a rolling restart before the change"
+    shown = "; ".join(f"{member}: {', '.join(names)}" for member, names in _different(lists))
+    remedy = f"add a common one to every list, for example {lists[0][1][0]}, in a rolling restart before the change"
     yield Hit((_STRATEGY,), f"no assignor is common to all members of `{group.name}` ({shown})", remedy)
 
 
 def _names(assignors: tuple[str, ...]) -> list[str]:
-    """The names members say in JoinGroup; empty when one cannot be found."""
+    """Return the names that members send in JoinGroup; empty if one cannot be found."""
     try:
         return [resolve(name).name for name in assignors]
     except AssignorError:
@@ -100,8 +100,10 @@ def _names(assignors: tuple[str, ...]) -> list[str]:
 
 
 def _different(lists: list[tuple[str, list[str]]]) -> list[tuple[str, list[str]]]:
-    """One member for each list."""
-    return [(who, names) for at, (who, names) in enumerate(lists) if names not in [other for _, other in lists[:at]]]
+    """Return one member for each list."""
+    return [
+        (member, names) for at, (member, names) in enumerate(lists) if names not in [other for _, other in lists[:at]]
+    ]
 
 
 def _shared_id(group: GroupView) -> Iterator[Hit]:
@@ -125,25 +127,25 @@ def _away(group: GroupView) -> Iterator[Hit]:
 
 
 def _renamed(group: GroupView) -> Iterator[Hit]:
-    """Static ids made of pod names, in a rollout that gives every pod a new name."""
+    """Find static ids made of pod names, in a rollout that renames every pod."""
     for view in group.views:
         pattern = view.spec.instance_id if view.spec is not None else None
         leaves = view.client.profile.leaving.static_on_close
         if group.renamed is None or leaves or not pattern or not ("{name}" in pattern or "{n}" in pattern):
             continue
-        message = f"the rollout renames its pods, so `{pattern}` never comes back"
-        remedy = "write `kind: statefulset` and keep the names, leave instance-id out, or write `leave: true`"
+        message = f"the rollout renames its pods, so no new pod has an old id of `{pattern}`"
+        remedy = "write `kind: statefulset` to keep the names, remove instance-id, or write `leave: true`"
         yield Hit((_INSTANCE,), message, remedy)
 
 
-def _at_a_stroke(group: GroupView) -> Iterator[Hit]:
-    """A rollout of which nobody says how long a pod takes."""
-    if group.at_a_stroke is not None:
+def _instant_rollout(group: GroupView) -> Iterator[Hit]:
+    """Find a rollout without durations."""
+    if group.instant_rollout is not None:
         yield Hit(_STEP, AT_ONCE, DURATION_REMEDY)
 
 
 def _rounded(us: int) -> int:
-    """Milliseconds, up to the next five seconds."""
+    """Round up to the next five seconds; return milliseconds."""
     return -(-us // 5_000_000) * 5_000
 
 
@@ -153,7 +155,7 @@ def _too_many(group: GroupView) -> Iterator[Hit]:
         return
     most = broker.number("group.max.size")
     if group.at_once > most:
-        message = f"`{group.name}` has {group.at_once} members and the broker takes {most}"
+        message = f"`{group.name}` has {group.at_once} members and the broker allows {most}"
         yield Hit(("group.max.size",), message, f"set group.max.size to {group.at_once} or more, or run fewer members")
 
 
@@ -170,8 +172,8 @@ CLIENT_RULES: tuple[Rule[ClientView], ...] = (
         "static-session-short",
         WARNING,
         "static membership with a session shorter than a restart (60 s and less: note)",
-        "after it the broker removes the member and the group rebalances, as if it were dynamic; a JVM is ready in "
-        "20 to 90 s",
+        "after the session the broker removes the member and the group rebalances, as with dynamic members; a JVM is "
+        "ready in 20 to 90 s",
         "KIP-345; user needs, section 4.1",
         _short_session,
     ),
@@ -181,7 +183,7 @@ GROUP_RULES: tuple[Rule[GroupView], ...] = (
         "no-common-assignor",
         ERROR,
         "members of one group without an assignor in common",
-        "the broker answers INCONSISTENT_GROUP_PROTOCOL to whoever comes second",
+        "the broker answers INCONSISTENT_GROUP_PROTOCOL to the second member",
         "classic protocol, JoinGroup; confluentinc/confluent-kafka-go#605",
         _no_common,
     ),
@@ -189,7 +191,7 @@ GROUP_RULES: tuple[Rule[GroupView], ...] = (
         "shared-instance-id",
         ERROR,
         "one group.instance.id for several members",
-        "each that joins fences the one before (FENCED_INSTANCE_ID)",
+        "each member that joins fences the one before (FENCED_INSTANCE_ID)",
         "KIP-345; twmb/franz-go#931",
         _shared_id,
     ),
@@ -205,7 +207,7 @@ GROUP_RULES: tuple[Rule[GroupView], ...] = (
         "static-id-renamed",
         WARNING,
         "static ids that change with every rollout",
-        "old ids do not leave: their partitions stand still until the session ends, then the group rebalances anyway",
+        "old ids do not leave: their partitions have no consumer until the session ends, and then the group rebalances",
         "KIP-345; PostHog/posthog#65809; grafana/tempo#6575",
         _renamed,
     ),
@@ -213,16 +215,16 @@ GROUP_RULES: tuple[Rule[GroupView], ...] = (
         "rollout-in-no-time",
         WARNING,
         "a rollout without start-time, ready-time and stop-time",
-        "pods that end and start in one instant look like one rebalance or two: what a rollout costs, one rebalance "
-        "or more for each pod, is not seen",
+        "pods that end and start in one instant cause one rebalance or two; a real rollout causes one rebalance "
+        "or more for each pod",
         "Kubernetes: Deployment, StatefulSet; user needs, section 4.1",
-        _at_a_stroke,
+        _instant_rollout,
     ),
     Rule(
         "group-above-max-size",
         WARNING,
         "more members than group.max.size",
-        "the broker answers GROUP_MAX_SIZE_REACHED to the one too many, and its poll() throws",
+        "the broker answers GROUP_MAX_SIZE_REACHED to the member above the limit, and its poll() throws",
         "KIP-389; apache/kafka#6163",
         _too_many,
     ),

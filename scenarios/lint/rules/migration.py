@@ -1,8 +1,8 @@
-"""Rules of `--target group.protocol=consumer`: what a classic configuration meets in the new protocol (KIP-848).
+"""Rules of `--target group.protocol=consumer`: a classic configuration in the consumer protocol (KIP-848).
 
-The settings are judged as if `group.protocol=consumer` stood beside them, before anyone changes a deployment. Three
-things happen to a classic setting: the client refuses it, the broker decides it for the whole group, or it goes on to
-work and means something else.
+The settings are checked as if `group.protocol=consumer` were set, before a deployment changes. Three
+things happen to a classic setting: the client refuses it, the broker decides it for the whole group, or it
+still has an effect, but another one.
 
 Sources: KIP-848; `ConsumerConfig` 4.0 (`checkUnsupportedConfigsPostProcess`), `GroupConfig`, `GroupCoordinatorConfig`;
 librdkafka's INTRODUCTION.md and rdkafka_conf.c; the fact tables of the consumer protocol, sections 5.9 and 6.
@@ -18,16 +18,16 @@ from groupsim.scenarios.lint.view import ClientView
 
 TARGET = "group.protocol=consumer"
 
-#: First release whose consumer of the new protocol is meant for production; Java and librdkafka had previews before.
+#: First release whose consumer of the new protocol is ready for production; Java and librdkafka had previews before.
 _READY: Mapping[str, tuple[int, int]] = {"java": (4, 0), "librdkafka": (2, 12)}
 _PREVIEW: Mapping[str, tuple[int, int]] = {"java": (3, 7), "librdkafka": (2, 4)}
-#: Broker setting of all groups for each classic setting of a client, and the same of one group.
+#: Classic setting of a client → its config of one group; with the prefix `group.`, the broker setting of all groups.
 _MOVED: Mapping[str, str] = {
     "session.timeout.ms": "consumer.session.timeout.ms",
     "heartbeat.interval.ms": "consumer.heartbeat.interval.ms",
 }
 _STRATEGY = "partition.assignment.strategy"
-#: A client's assignor → the broker's that comes nearest.
+#: A client's assignor → the most similar one of the broker.
 _SERVER_SIDE: Mapping[str, str] = {
     "range": "range",
     "roundrobin": "uniform",
@@ -39,8 +39,8 @@ _SERVER_SIDE: Mapping[str, str] = {
 def _unsupported(view: ClientView) -> Iterator[Hit]:
     library, keys = view.client.library, ("group.protocol",)
     if library == "franz-go":
-        message = "franz-go speaks the new protocol only where the client opts in, and falls back to classic without it"
-        yield Hit(keys, message, "opt in on every member, and look at the group's type after the rollout", WARNING)
+        message = "franz-go uses the new protocol only after an opt-in, and otherwise falls back to classic"
+        yield Hit(keys, message, "opt in on every member, and check the group's type after the rollout", WARNING)
     elif library not in _READY:
         others = "java 4.0, librdkafka 2.12"
         yield Hit(keys, f"{view.client.name} has no {TARGET}", f"stay with classic, or change the library ({others})")
@@ -66,7 +66,7 @@ def _refused(view: ClientView) -> Iterator[Hit]:
 
 
 def _group_config(view: ClientView, config: str, wanted: int) -> str:
-    """The line that gives a group its own value, or what stands in its way."""
+    """Return the command that gives a group its own value, or the limit that prevents it."""
     name = config.removeprefix("consumer.")
     low, high = (f"group.consumer.{bound}.{name}" for bound in ("min", "max"))
     default, least, most = (view.broker.number(key) for key in (f"group.consumer.{name}", low, high))
@@ -76,7 +76,7 @@ def _group_config(view: ClientView, config: str, wanted: int) -> str:
     if least <= wanted <= most:
         return f"to keep {wanted}:{_command(view, config, wanted)}"
     return (
-        f"the broker's {default} holds; {wanted} is outside {bound} ({limit}): change that bound on the brokers, then"
+        f"the broker's {default} holds; {wanted} is outside {bound} ({limit}): change that limit on the brokers, then"
         f"{_command(view, config, wanted)}"
     )
 
@@ -98,7 +98,7 @@ def _remote(view: ClientView) -> str:
     if custom:
         return (
             f"`{custom[0]}` runs in the client: write a ConsumerGroupPartitionAssignor for the brokers "
-            "(group.consumer.assignors); where its assignments carry user data, a rolling upgrade is refused"
+            "(group.consumer.assignors); if its assignments have user data, a rolling upgrade is refused"
         )
     nearest = _SERVER_SIDE[view.assignors[0]]
     return f"set group.remote.assignor={nearest}" + ("" if nearest == "range" else ", the brokers' default")
@@ -117,7 +117,7 @@ def _session(view: ClientView) -> Iterator[Hit]:
     if view.written(key) and view.number(key) < new:
         message = f"a dead member is noticed after {new} ms instead of {view.number(key)} ms"
         least = view.broker.number("group.consumer.min.session.timeout.ms")
-        yield Hit((key,), message, f"plan with {new} ms; brokers take {least} ms and more, by their own bound")
+        yield Hit((key,), message, f"plan with {new} ms; brokers allow {least} ms and more")
 
 
 def _callbacks(view: ClientView) -> Iterator[Hit]:
@@ -132,7 +132,7 @@ def _callbacks(view: ClientView) -> Iterator[Hit]:
 def _poll_limit(view: ClientView) -> Iterator[Hit]:
     key = "max.poll.interval.ms"
     if view.written(key):
-        message = f"{view.shown(key)} is also how long the broker waits for a revoked partition"
+        message = f"{view.shown(key)} is also the broker's limit for giving up a revoked partition"
         remedy = "a member that holds a partition in its callback for longer is fenced; only that partition waits"
         yield Hit((key,), message, remedy)
 
@@ -141,14 +141,16 @@ def _static(view: ClientView) -> Iterator[Hit]:
     if view.instance_id is not None:
         session = view.broker.number("group.consumer.session.timeout.ms")
         message = f"a static member that was killed cannot come back before its session of {session} ms is over"
-        remedy = "let the process end and start again on UNRELEASED_INSTANCE_ID, or close it on SIGTERM (static leave)"
+        remedy = "restart the process on UNRELEASED_INSTANCE_ID, or close it on SIGTERM (static leave)"
         yield Hit(("group.instance.id",), message, remedy)
 
 
 def _commits(view: ClientView) -> Iterator[Hit]:
     if view.written("enable.auto.commit") and not view.value("enable.auto.commit"):
         message = "a commit with an epoch that has just risen is refused (STALE_MEMBER_EPOCH) by brokers 4.0 to 4.2"
-        remedy = "commit again after the next poll, or use brokers 4.3, which take it while the partition is held"
+        remedy = (
+            "commit again after the next poll, or use brokers 4.3, which accept it while the member owns the partition"
+        )
         yield Hit(("enable.auto.commit",), message, remedy)
 
 
@@ -157,7 +159,7 @@ def _pattern(view: ClientView) -> Iterator[Hit]:
         return
     if view.client.library == "librdkafka":
         message = "the pattern goes to the broker: the whole name must match, in RE2/J's syntax"
-        yield Hit(("subscribe-pattern",), message, "write ^topic.* where ^topic was meant")
+        yield Hit(("subscribe-pattern",), message, "write ^topic.* for a prefix")
     else:
         message = "subscribe(java.util.regex.Pattern) is still matched by the client"
         yield Hit(("subscribe-pattern",), message, "use SubscriptionPattern for RE2/J on the broker", NOTE)
@@ -166,14 +168,14 @@ def _pattern(view: ClientView) -> Iterator[Hit]:
 def _tools(view: ClientView) -> Iterator[Hit]:
     message = "DescribeGroups answers Dead without members for the group (v6: GROUP_ID_NOT_FOUND)"
     remedy = (
-        "check that exporters and UIs ask ConsumerGroupDescribe: AKHQ (#2720), kafka_exporter (#533) and tools on "
-        "sarama (#3746) showed such groups as dead; kafka-consumer-groups.sh of 4.0 asks for both"
+        "check that exporters and UIs send ConsumerGroupDescribe: AKHQ (#2720), kafka_exporter (#533) and tools on "
+        "sarama (#3746) showed such groups as dead; kafka-consumer-groups.sh of 4.0 sends both"
     )
     yield Hit(("group.id", "group.protocol"), message, remedy)
 
 
-def can_speak(view: ClientView) -> bool:
-    """Return whether the client's library has the target's protocol at all, so that its settings can be judged."""
+def has_protocol(view: ClientView) -> bool:
+    """Return whether the client's library has the target's protocol, so that the other rules apply."""
     return view.client.library in (*_READY, "franz-go")
 
 
@@ -214,7 +216,7 @@ RULES: tuple[Rule[ClientView], ...] = (
         "target-callbacks",
         NOTE,
         "callbacks that change their meaning",
-        "every rebalance is incremental: no barrier, no revocation of what stays, lost only after a fence",
+        "every rebalance is incremental: no barrier, no revocation of kept partitions, lost only after a fence",
         "KIP-848; getsentry/arroyo#419",
         _callbacks,
     ),
@@ -222,7 +224,7 @@ RULES: tuple[Rule[ClientView], ...] = (
         "target-poll-limit",
         NOTE,
         "a poll limit that becomes the rebalance timeout of each partition",
-        "the heartbeat carries max.poll.interval.ms as RebalanceTimeoutMs; the broker fences who exceeds it",
+        "the heartbeat sends max.poll.interval.ms as RebalanceTimeoutMs; the broker fences a member that exceeds it",
         "KIP-848; thomhurst/Dekaf#2767",
         _poll_limit,
     ),
@@ -237,15 +239,15 @@ RULES: tuple[Rule[ClientView], ...] = (
     Rule(
         "target-stale-commit",
         NOTE,
-        "commits of the application's own",
-        "a commit carries the member epoch, and the broker raises it between two heartbeats of the member",
+        "explicit commits of the application",
+        "a commit has the member epoch, and the broker raises it between two heartbeats of the member",
         "KIP-1251; Blizzard/node-rdkafka#1146",
         _commits,
     ),
     Rule(
         "target-pattern",
         WARNING,
-        "a pattern that another program matches",
+        "a pattern that the broker or the client matches",
         "the broker matches whole names with RE2/J; Java's own Pattern stays with the client",
         "KIP-848; librdkafka INTRODUCTION.md; KAFKA-18961",
         _pattern,
@@ -253,8 +255,8 @@ RULES: tuple[Rule[ClientView], ...] = (
     Rule(
         "target-tools",
         NOTE,
-        "tools that will show the group as dead",
-        "a group of the new protocol is no classic group: the old request does not find it",
+        "tools that show the group as dead",
+        "DescribeGroups finds only classic groups",
         "KIP-1043; tchiotludo/akhq#2720; danielqsj/kafka_exporter#533; IBM/sarama#3746",
         _tools,
     ),

@@ -1,7 +1,7 @@
-"""Rules about names of settings: keys that are somebody else's, too new, gone, misspelt or there twice.
+"""Rules about names of settings: keys of another owner, too new, removed, misspelt or repeated.
 
-They look at a client's own configuration. In a scenario Kafka's names are the language, whatever the library; what
-nobody knows there is refused when the file is read.
+They check a client's own configuration. In a scenario Kafka's names hold for each library, and
+the loader refuses an unknown name.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from groupsim.scenarios.lint.rule import Hit, Rule
 from groupsim.scenarios.lint.spellings import unknown_to_spring
 from groupsim.scenarios.lint.view import ClientView
 
-#: What libraries do with a name they do not know, where they do not pass over it: how grave that is, and why.
+#: What a library does with an unknown name, unless it ignores it: severity and reason.
 _REFUSALS: Mapping[str, tuple[str, str]] = {
-    "librdkafka": (ERROR, "librdkafka refuses a property it does not know: creating the consumer fails"),
+    "librdkafka": (ERROR, "librdkafka refuses an unknown property: creating the consumer fails"),
     "kafka-python": (ERROR, "KafkaConsumer raises KafkaConfigurationError (Unrecognized configs)"),
     "aiokafka": (ERROR, "AIOKafkaConsumer raises TypeError (unexpected keyword argument)"),
-    "sarama": (WARNING, "sarama.Config has no field of this name: nothing is set, and the default holds"),
-    "franz-go": (WARNING, "kgo has no option of this name: nothing is set, and the default holds"),
+    "sarama": (WARNING, "sarama.Config has no field of this name: it has no effect, and the default holds"),
+    "franz-go": (WARNING, "kgo has no option of this name: it has no effect, and the default holds"),
 }
 _LIKE = 0.86
 
 
 def _known(view: ClientView, name: str) -> bool:
-    """Whether the library, in some version, has a key of this name (or takes it as a binding's own)."""
+    """Return whether the library, in some version, has a key of this name (or ignores it as a binding's own)."""
     if name in view.client.profile.setting_names:
         return True
     if view.client.library == "java":
@@ -48,19 +48,19 @@ def _known(view: ClientView, name: str) -> bool:
     return False
 
 
-def _strangers(view: ClientView) -> Iterator[str]:
-    """Names the library does not have."""
+def _unlisted(view: ClientView) -> Iterator[str]:
+    """Yield the names that the library does not have."""
     return (name for name in view.entries if not _known(view, name))
 
 
 def _refusal(view: ClientView) -> dict[str, str]:
-    """How grave an unknown key is: some libraries refuse it, the others pass over it."""
+    """Return severity and reason of an unknown key: some libraries refuse it, others ignore it."""
     level, reason = _REFUSALS.get(view.client.library, ("", ""))
     return {"level": level, "reason": reason} if level else {}
 
 
 def _elsewhere(view: ClientView, *kinds: str) -> Iterator[tuple[str, str]]:
-    for name in _strangers(view):
+    for name in _unlisted(view):
         kind = ELSEWHERE.get(name)
         if kind in kinds and not (name == "rebalance.timeout.ms" and not view.pasted):
             yield name, str(kind)
@@ -69,31 +69,31 @@ def _elsewhere(view: ClientView, *kinds: str) -> Iterator[tuple[str, str]]:
 def _broker_key(view: ClientView) -> Iterator[Hit]:
     for name, _ in _elsewhere(view, "broker"):
         if view.client.library == "java" and name in OLD_CONSUMER:
-            continue  # the Scala consumer had it too
-        remedy = f"remove it here; it belongs into the brokers' server.properties{_instead(name)}"
-        yield Hit((name,), f"`{name}` is a broker setting: on a consumer it does nothing", remedy, **_refusal(view))
+            continue  # the Scala consumer had this key too
+        remedy = f"remove it here; write it in the brokers' server.properties{_instead(name)}"
+        yield Hit((name,), f"`{name}` is a broker setting: on a consumer it has no effect", remedy, **_refusal(view))
 
 
 def _instead(name: str) -> str:
-    """What a client can say about the same thing."""
+    """Name the consumer's setting for the same subject."""
     own = next((key for key in ("session.timeout.ms", "heartbeat.interval.ms") if name.endswith(key)), None)
-    return f"; what a consumer can say is {own}" if own else ""
+    return f"; the consumer's setting is {own}" if own else ""
 
 
 def _topic_key(view: ClientView) -> Iterator[Hit]:
     for name, _ in _elsewhere(view, "topic"):
         remedy = f"remove it here; kafka-configs --alter --entity-type topics --add-config {name}=…"
-        yield Hit((name,), f"`{name}` is a topic's setting: on a consumer it does nothing", remedy, **_refusal(view))
+        yield Hit((name,), f"`{name}` is a topic's setting: on a consumer it has no effect", remedy, **_refusal(view))
 
 
 def _producer_key(view: ClientView) -> Iterator[Hit]:
     for name, _ in _elsewhere(view, "producer"):
-        yield Hit((name,), f"`{name}` is a producer's setting: this consumer ignores it", "remove it, or leave it")
+        yield Hit((name,), f"`{name}` is a producer's setting: this consumer ignores it", "remove it")
     for name in view.entries:
         key = _librdkafka(view, name)
         if key is not None and key.scope == "producer":
             own = LIBRDKAFKA_FOR_JAVA.get(name)
-            remedy = f"write {own} for what is meant" if own else "remove it, or leave it"
+            remedy = f"write {own}" if own else "remove it"
             message = f"`{name}` is a producer property in librdkafka: the consumer ignores it"
             yield Hit((name,), message, remedy, level=WARNING if own else "")
 
@@ -101,14 +101,14 @@ def _producer_key(view: ClientView) -> Iterator[Hit]:
 def _framework_key(view: ClientView) -> Iterator[Hit]:
     for name, kind in _elsewhere(view, "Kafka Streams application", "Connect worker"):
         own = " set max.poll.interval.ms, which the consumer sends instead" if name.startswith("rebalance") else ""
-        message = f"`{name}` is a setting of a {kind}: a plain consumer does nothing with it"
-        yield Hit((name,), message, f"remove it;{own or ' it belongs into the configuration of that process'}")
+        message = f"`{name}` is a setting of a {kind}: on a plain consumer it has no effect"
+        yield Hit((name,), message, f"remove it;{own or ' write it in the configuration of that process'}")
 
 
 def _foreign_key(view: ClientView) -> Iterator[Hit]:
     if not view.pasted:
         return
-    for name in _strangers(view):
+    for name in _unlisted(view):
         if name in ELSEWHERE or (view.client.library == "java" and name in OLD_CONSUMER):
             continue
         owner = _owner(name, view)
@@ -128,10 +128,10 @@ def _owner(name: str, view: ClientView) -> str | None:
 
 
 def _own_name(view: ClientView, name: str) -> str:
-    """What to write instead, if this library has it."""
+    """Return the remedy: the library's own name, if it has one."""
     if view.client.library == "librdkafka" and name in LIBRDKAFKA_FOR_JAVA:
         own = LIBRDKAFKA_FOR_JAVA[name]
-        return f"write {own}" if own else "remove it; librdkafka has nothing of the kind"
+        return f"write {own}" if own else "remove it; librdkafka has no such setting"
     dotted = name.replace("_", ".")
     own = view.name(dotted)
     if own != name and (own in view.client.profile.setting_names or own in JAVA_KEYS):
@@ -139,7 +139,7 @@ def _own_name(view: ClientView, name: str) -> str:
     java = next((key for key, other in LIBRDKAFKA_FOR_JAVA.items() if other == name), None)
     if java and view.client.library == "java":
         return f"write {java}"
-    return f"remove it, or name another client with --client (it was {view.client.name})"
+    return f"remove it, or name the client with --client (now {view.client.name})"
 
 
 def _old_key(view: ClientView) -> Iterator[Hit]:
@@ -148,13 +148,13 @@ def _old_key(view: ClientView) -> Iterator[Hit]:
             if name in OLD_CONSUMER and not _known(view, name):
                 own = OLD_CONSUMER[name]
                 message = f"`{name}` was the Scala consumer's (0.8): the Java consumer ignores it"
-                yield Hit((name,), message, f"write {own}" if own else "remove it; nothing took its place")
+                yield Hit((name,), message, f"write {own}" if own else "remove it; it has no successor")
 
 
 def _too_new(view: ClientView) -> Iterator[Hit]:
     for name, since in _since(view):
         if view.client.before(*since):
-            message = f"`{name}` came with {view.client.library} {shown(since)}; {view.client.name} does not know it"
+            message = f"`{name}` came with {view.client.library} {shown(since)}; {view.client.name} does not have it"
             remedy = f"remove it, or upgrade to {shown(since)}"
             yield Hit((name,), message, remedy, **_refusal(view))
 
@@ -168,7 +168,7 @@ def _since(view: ClientView) -> Iterator[tuple[str, Version]]:
 
 
 def _librdkafka(view: ClientView, name: str) -> LibrdkafkaKey | None:
-    """The property of librdkafka, if that is the client."""
+    """Return the property of librdkafka, if that is the client."""
     return LIBRDKAFKA_KEYS.get(name) if view.client.library == "librdkafka" and view.pasted else None
 
 
@@ -182,7 +182,7 @@ def _gone(view: ClientView) -> Iterator[Hit]:
             continue
         if view.client.since(*until):
             yield Hit(
-                (name,), f"`{name}` is gone since {view.client.library} {shown(until)}", instead, **_refusal(view)
+                (name,), f"`{name}` was removed in {view.client.library} {shown(until)}", instead, **_refusal(view)
             )
 
 
@@ -201,11 +201,11 @@ def _misspelt(view: ClientView) -> Iterator[Hit]:
     if not view.pasted:
         return
     names = _all_names(view)
-    for name in nobody_knows(view):
+    for name in unknown_keys(view):
         near = get_close_matches(name.lower(), names, 1, _LIKE)
         if near and near[0] != name:
             whose = "the Java consumer" if view.client.library == "java" else view.client.library
-            message = f"`{name}` is no setting of {whose}"
+            message = f"`{name}` is not a setting of {whose}"
             yield Hit((name,), message, f"did you mean {near[0]}?", **_refusal(view))
 
 
@@ -213,13 +213,13 @@ def _spring(view: ClientView) -> Iterator[Hit]:
     for name in view.entries if view.pasted else ():
         key = unknown_to_spring(name)
         if key is not None:
-            message = f"`{name}` is no name of Spring Boot's: nothing is set, and the default holds"
+            message = f"`{name}` is not a name of Spring Boot: it has no effect, and the default holds"
             yield Hit((name,), message, f"write spring.kafka.consumer.properties.{key}")
 
 
-def nobody_knows(view: ClientView) -> Iterator[str]:
-    """Names that are neither the library's nor, as far as the tables go, anybody's."""
-    elsewhere = (name for name in _strangers(view) if name not in ELSEWHERE and name not in OLD_CONSUMER)
+def unknown_keys(view: ClientView) -> Iterator[str]:
+    """Yield the names that no table has."""
+    elsewhere = (name for name in _unlisted(view) if name not in ELSEWHERE and name not in OLD_CONSUMER)
     return (name for name in elsewhere if not _owner(name, view))
 
 
@@ -230,12 +230,12 @@ def _all_names(view: ClientView) -> list[str]:
 
 def _repeated(view: ClientView) -> Iterator[Hit]:
     for name, first in view.repeated.items():
-        message = f"`{name}` stands here twice; the one in line {first.place.line} does nothing"
+        message = f"`{name}` appears twice; the one in line {first.place.line} has no effect"
         yield Hit((name,), message, "keep one of them")
 
 
 def shown(version: Version) -> str:
-    """A version as people write it."""
+    """Write a version with dots."""
     return ".".join(str(part) for part in version)
 
 
@@ -245,7 +245,7 @@ RULES: tuple[Rule[ClientView], ...] = (
         "broker-key-on-client",
         WARNING,
         "a broker's setting in a consumer's configuration",
-        "the consumer passes over it with a line in its log; the broker never sees it",
+        "the consumer ignores it with a line in its log; the broker never gets it",
         "corda/corda-runtime-os#3964; AbstractConfig.logUnused",
         _broker_key,
     ),
@@ -253,7 +253,7 @@ RULES: tuple[Rule[ClientView], ...] = (
         "topic-key-on-client",
         WARNING,
         "a topic's setting in a consumer's configuration",
-        "the consumer passes over it with a line in its log; the topic keeps its own",
+        "the consumer ignores it with a line in its log; the topic keeps its own",
         "TopicConfig; AbstractConfig.logUnused",
         _topic_key,
     ),
@@ -269,7 +269,7 @@ RULES: tuple[Rule[ClientView], ...] = (
         "framework-key-on-consumer",
         WARNING,
         "a setting of Kafka Streams or Connect in a plain consumer's configuration",
-        "the consumer passes over it: the Java consumer sends max.poll.interval.ms as its rebalance timeout",
+        "the consumer ignores it: the Java consumer sends max.poll.interval.ms as its rebalance timeout",
         "KIP-62; StreamsConfig, DistributedConfig",
         _framework_key,
     ),
@@ -277,7 +277,7 @@ RULES: tuple[Rule[ClientView], ...] = (
         "key-of-another-library",
         WARNING,
         "a setting under another library's name (librdkafka and the Python clients: error)",
-        "a library passes over names it does not know, and its default holds",
+        "a library ignores unknown names, and its default holds",
         f"argoproj/argo-events#2358; {_LIB_CONFIG}",
         _foreign_key,
     ),
@@ -293,7 +293,7 @@ RULES: tuple[Rule[ClientView], ...] = (
         "key-too-new",
         WARNING,
         "a setting newer than the client (librdkafka: error)",
-        "an older client passes over it and its old behaviour holds",
+        "an older client ignores it and keeps its old behaviour",
         f"ConsumerConfig of the release branches; {_LIB_CONFIG}",
         _too_new,
     ),
@@ -301,31 +301,31 @@ RULES: tuple[Rule[ClientView], ...] = (
         "key-gone",
         WARNING,
         "a setting the client no longer has (librdkafka: error)",
-        "the client passes over it and its new behaviour holds",
+        "the client ignores it and keeps its new behaviour",
         "KIP-830, KIP-1092; CONFIGURATION.md of librdkafka 1.7",
         _gone,
     ),
     Rule(
         "key-deprecated",
         NOTE,
-        "a setting that is about to go",
-        "it works, or does nothing any more, and will be refused one day",
+        "a deprecated setting",
+        "it still works, or has no effect any more, and a later release may refuse it",
         f"KIP-830; {_LIB_CONFIG}",
         _deprecated,
     ),
     Rule(
         "misspelt-key",
         WARNING,
-        "a name nobody knows, near to one the library has (librdkafka and the Python clients: error)",
-        "the Java consumer only logs names it does not know, and the default holds",
+        "an unknown name, similar to one of the library (librdkafka and the Python clients: error)",
+        "the Java consumer only logs unknown names, and the default holds",
         "AbstractConfig.logUnused; rd_kafka_conf_set",
         _misspelt,
     ),
     Rule(
         "unknown-to-spring",
         WARNING,
-        "a name that Spring Boot does not have, though it looks like one of its own",
-        "Spring Boot passes over names it does not bind; what it has no name of its own for goes below `properties`",
+        "a name that looks like one of Spring Boot's, but is not",
+        "Spring Boot ignores names that it does not bind; settings without a name of its own go below `properties`",
         "Spring Boot: KafkaProperties.Consumer",
         _spring,
     ),
@@ -333,7 +333,7 @@ RULES: tuple[Rule[ClientView], ...] = (
         "repeated-key",
         WARNING,
         "the same setting twice in one file",
-        "the last one wins, without a word",
+        "the last one wins, without a warning",
         "java.util.Properties",
         _repeated,
     ),

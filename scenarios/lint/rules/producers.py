@@ -1,7 +1,7 @@
-"""Rules about a producer's own settings: idempotence and transactions, what they demand, and times that contradict.
+"""Rules about a producer's own settings: idempotence and transactions, their requirements, and contradicting times.
 
-Which of them are refused, and which give way in silence, is `ProducerConfig.postProcessAndValidateIdempotenceConfigs`
-and `KafkaProducer.configureDeliveryTimeout`; what brokers refuse is the transaction coordinator's.
+`ProducerConfig.postProcessAndValidateIdempotenceConfigs` and `KafkaProducer.configureDeliveryTimeout` decide which
+settings are refused or overridden; the transaction coordinator decides what brokers refuse.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ def _impossible(view: ProducerView) -> Iterator[Hit]:
 
 
 def _conflicts(view: ProducerView) -> Iterator[tuple[str, str]]:
-    """Settings that an idempotent producer cannot have, each with the remedy; Java looks in this order."""
+    """Yield settings that exclude idempotence, each with the remedy, in the order of Java's checks."""
     if view.acks != -1:
         yield "acks", "set acks = all"
     if view.number("retries") == 0:
-        yield "retries", "remove retries; delivery.timeout.ms is what ends a send"
+        yield "retries", "remove retries; delivery.timeout.ms ends a send"
     if view.number(_IN_FLIGHT) > _MOST_IN_FLIGHT:
         yield _IN_FLIGHT, f"set {_IN_FLIGHT} = {_MOST_IN_FLIGHT}, or less"
 
@@ -47,7 +47,7 @@ def _switched_off(view: ProducerView) -> Iterator[Hit]:
         return
     for key, remedy in _conflicts(view):
         message = f"{view.shown(key)} switches idempotence off, which is on by default"
-        yield Hit((key,), message, f"{remedy}; or say {_IDEMPOTENCE} = false, so that it is meant")
+        yield Hit((key,), message, f"{remedy}, or set {_IDEMPOTENCE} = false explicitly")
 
 
 def _transaction_without(view: ProducerView) -> Iterator[Hit]:
@@ -65,8 +65,8 @@ def _delivery(view: ProducerView) -> Iterator[Hit]:
     if view.written(_DELIVERY):
         yield Hit(keys, f"{view.shown(_DELIVERY)} is below {parts}", f"set {_DELIVERY} = {least}, or more")
     else:
-        message = f"{parts} is above {view.shown(_DELIVERY)}, which is raised to it in silence"
-        yield Hit(keys, message, f"set {_DELIVERY} = {least}, or the others lower", NOTE)
+        message = f"{parts} is above {view.shown(_DELIVERY)}, which is raised to it without a warning"
+        yield Hit(keys, message, f"set {_DELIVERY} = {least}, or lower the others", NOTE)
 
 
 def _transaction_timeout(view: ProducerView) -> Iterator[Hit]:
@@ -80,8 +80,8 @@ def _transaction_timeout(view: ProducerView) -> Iterator[Hit]:
 
 def _timeout_unused(view: ProducerView) -> Iterator[Hit]:
     if view.written(_TIMEOUT) and not view.transactional:
-        message = f"`{_TIMEOUT}` does nothing without a transactional.id"
-        yield Hit((_TIMEOUT,), message, "remove it, or give the producer a transactional.id")
+        message = f"`{_TIMEOUT}` has no effect without a transactional.id"
+        yield Hit((_TIMEOUT,), message, "remove it, or set transactional.id")
 
 
 RULES: tuple[Rule[ProducerView], ...] = (
@@ -97,16 +97,16 @@ RULES: tuple[Rule[ProducerView], ...] = (
         "idempotence-refused",
         ERROR,
         "idempotence or transactions beside acks other than all, retries = 0, or more than five requests in flight",
-        "the producer refuses to start (ConfigException): the broker could not tell a retry from a new record",
+        "the producer refuses to start (ConfigException): the broker could not distinguish a retry from a new record",
         "ProducerConfig.postProcessAndValidateIdempotenceConfigs; KIP-98",
         _refused,
     ),
     Rule(
         "idempotence-switched-off",
         WARNING,
-        "a setting that takes the default idempotence away",
-        "nobody asked for idempotence, so the producer gives it up with a line in its log: retries may write a record "
-        "twice, and out of order",
+        "a setting that switches the default idempotence off",
+        "without an explicit enable.idempotence the producer drops it with a line in its log: retries may write a "
+        "record twice, and out of order",
         "KIP-679; KAFKA-13598; ProducerConfig.postProcessAndValidateIdempotenceConfigs",
         _switched_off,
     ),
@@ -114,7 +114,7 @@ RULES: tuple[Rule[ProducerView], ...] = (
         "transaction-without-idempotence",
         ERROR,
         "a transactional id with idempotence switched off",
-        "the producer refuses to start (ConfigException): a transaction's records need their numbers",
+        "the producer refuses to start (ConfigException): records of a transaction need sequence numbers",
         "ProducerConfig.postProcessAndValidateIdempotenceConfigs; KIP-98",
         _transaction_without,
     ),
@@ -122,7 +122,7 @@ RULES: tuple[Rule[ProducerView], ...] = (
         "delivery-timeout-below-request",
         ERROR,
         "a delivery timeout shorter than linger and one request (when not written: note)",
-        "the producer refuses to start (ConfigException): a batch would be given up before its first request may fail",
+        "the producer refuses to start (ConfigException): a batch would expire before its first request can time out",
         "KIP-91; KafkaProducer.configureDeliveryTimeout",
         _delivery,
     ),
@@ -138,7 +138,7 @@ RULES: tuple[Rule[ProducerView], ...] = (
         "transaction-timeout-unused",
         NOTE,
         "a transaction timeout without transactions",
-        "only InitProducerId of a transactional producer carries it",
+        "only InitProducerId of a transactional producer sends it",
         "ProducerConfig; InitProducerIdRequest",
         _timeout_unused,
     ),

@@ -1,4 +1,4 @@
-"""Rules about the broker: its bounds for clients, its own settings, how long it keeps offsets."""
+"""Rules about the broker: its limits for clients, its own settings, its retention of offsets."""
 
 from __future__ import annotations
 
@@ -17,16 +17,18 @@ _SESSION, _LOW, _HIGH = "session.timeout.ms", "group.min.session.timeout.ms", "g
 _DELAY, _RETENTION = "group.initial.rebalance.delay.ms", "offsets.retention.minutes"
 _CHECK = "offsets.retention.check.interval.ms"
 _WEEKEND_MINUTES = 4_320
-#: Beginnings of consumer keys that no broker key has.
+#: Prefixes of consumer keys that no broker key has.
 _CLIENTS_OWN = ("session.", "heartbeat.", "max.poll.", "partition.assignment.", "group.i", "auto.commit.", "auto.off")
 
 
 def _outside(view: ClientView) -> Iterator[Hit]:
     session, low, high = view.number(_SESSION), view.broker.number(_LOW), view.broker.number(_HIGH)
-    concerned = view.written(_SESSION) or view.broker.written(_LOW) or view.broker.written(_HIGH) or view.broker.said
+    concerned = (
+        view.written(_SESSION) or view.broker.written(_LOW) or view.broker.written(_HIGH) or view.broker.version_given
+    )
     if view.classic and concerned and not low <= session <= high:
         message = f"{view.shown(_SESSION)} is outside the broker's {low} to {high}"
-        remedy = f"set {view.say(_SESSION, min(max(session, low), high))}, or {_bound(session, low)} on the brokers"
+        remedy = f"set {view.setting(_SESSION, min(max(session, low), high))}, or {_bound(session, low)} on the brokers"
         yield Hit((_SESSION,), message, remedy)
 
 
@@ -37,7 +39,7 @@ def _bound(session: int, low: int) -> str:
 def _delay_above_request(view: ClientView) -> Iterator[Hit]:
     request, delay = view.number("request.timeout.ms"), view.broker.number(_DELAY)
     if Api.JOIN_GROUP not in view.client.profile.parked and view.broker.written(_DELAY) and delay >= request:
-        message = f"the first join waits {_DELAY} = {delay}, and {view.shown('request.timeout.ms')} ends it"
+        message = f"{view.shown('request.timeout.ms')} ends the first join, which waits {_DELAY} = {delay}"
         yield Hit(("request.timeout.ms",), message, f"set {_DELAY} below {request}, or the read timeout above {delay}")
 
 
@@ -46,11 +48,11 @@ def _commit_above_retention(view: ClientView) -> Iterator[Hit]:
     interval, kept = view.number(key), view.broker.number(_RETENTION) * 60_000
     if view.broker.before(2, 1) and view.value("enable.auto.commit") and view.written(key) and interval >= kept:
         message = f"{view.shown(key)} is not below {_RETENTION} = {kept // 60_000}"
-        yield Hit((key,), message, f"set {view.say(key, 5_000)}, or {_RETENTION} = 10080 on the brokers")
+        yield Hit((key,), message, f"set {view.setting(key, 5_000)}, or {_RETENTION} = 10080 on the brokers")
 
 
 def _idle_expiry(view: ClientView) -> Iterator[Hit]:
-    """Before 2.1 offsets age from their commit, and this client does not commit again what has not moved."""
+    """Find clients that do not commit unchanged offsets, on brokers before 2.1 (KIP-211)."""
     if view.broker.before(2, 1) and not view.client.profile.commits.unchanged:
         minutes = view.broker.number(_RETENTION)
         message = f"a partition without records for {minutes // 60} h loses its offset while the group runs"
@@ -63,8 +65,8 @@ def _idle_expiry(view: ClientView) -> Iterator[Hit]:
 def _client_key(broker: BrokerView) -> Iterator[Hit]:
     for name in broker.settings:
         if name in CONSUMER_KEYS and name.startswith(_CLIENTS_OWN):
-            remedy = "remove it here; set it where the consumers are configured"
-            yield Hit((name,), f"`{name}` is a consumer's setting: on a broker it does nothing", remedy)
+            remedy = "remove it here; set it for the consumers"
+            yield Hit((name,), f"`{name}` is a consumer's setting: on a broker it has no effect", remedy)
 
 
 def _impossible(broker: BrokerView) -> Iterator[Hit]:
@@ -78,7 +80,7 @@ def _too_new(broker: BrokerView) -> Iterator[Hit]:
     for name in broker.settings:
         since = BROKER_SINCE.get(name)
         if since is not None and broker.before(*since):
-            message = f"`{name}` came with broker {shown(since)}; {broker.version_text} passes over it"
+            message = f"`{name}` came with broker {shown(since)}; {broker.version_text} ignores it"
             yield Hit((name,), message, "remove it, or upgrade the brokers")
 
 
@@ -96,7 +98,9 @@ def _ranges_848(broker: BrokerView) -> Iterator[Hit]:
         value, least, most = (broker.number(key) for key in (own, low, high))
         if not least <= value <= most:
             message = f"{own} = {value} is outside {low} = {least} to {high} = {most}"
-            yield Hit((own, low, high), message, f"set {own} to {min(max(value, least), most)}, or move the bound too")
+            yield Hit(
+                (own, low, high), message, f"set {own} to {min(max(value, least), most)}, or change the limit too"
+            )
     session, beat = "group.consumer.session.timeout.ms", "group.consumer.heartbeat.interval.ms"
     if (broker.written(session) or broker.written(beat)) and broker.number(beat) >= broker.number(session):
         message = f"{beat} = {broker.number(beat)} is not below {session} = {broker.number(session)}"
@@ -105,9 +109,9 @@ def _ranges_848(broker: BrokerView) -> Iterator[Hit]:
 
 def _short_retention(broker: BrokerView) -> Iterator[Hit]:
     minutes = broker.number(_RETENTION)
-    if minutes < _WEEKEND_MINUTES and (broker.said or broker.written(_RETENTION)):
+    if minutes < _WEEKEND_MINUTES and (broker.version_given or broker.written(_RETENTION)):
         default = "" if broker.written(_RETENTION) else " (default)"
-        message = f"{_RETENTION} = {minutes}{default}: a group that rests over a weekend loses its offsets"
+        message = f"{_RETENTION} = {minutes}{default}: a group that is idle over a weekend loses its offsets"
         yield Hit((_RETENTION,), message, f"set {_RETENTION} to 10080")
 
 
@@ -122,7 +126,7 @@ CLIENT_RULES: tuple[Rule[ClientView], ...] = (
     Rule(
         "session-outside-broker-range",
         ERROR,
-        "a session the broker refuses",
+        "a session that the broker refuses",
         "JoinGroup is answered INVALID_SESSION_TIMEOUT, and poll() throws",
         "GroupCoordinator.handleJoinGroup; group.max.session.timeout.ms is 1800000 since 2.3, 300000 before",
         _outside,
@@ -146,8 +150,8 @@ CLIENT_RULES: tuple[Rule[ClientView], ...] = (
     Rule(
         "idle-offsets-expire",
         NOTE,
-        "offsets of idle partitions that expire under a running group (brokers before 2.1)",
-        "this library does not commit again what has not moved, and the offset ages from its commit",
+        "offsets of idle partitions that expire in a running group (brokers before 2.1)",
+        "this library does not commit unchanged offsets again, and an offset ages from its commit",
         "KIP-211; confluentinc/librdkafka#1442",
         _idle_expiry,
     ),
@@ -156,7 +160,7 @@ BROKER_RULES: tuple[Rule[BrokerView], ...] = (
     Rule(
         "impossible-broker-value",
         ERROR,
-        "a value the broker cannot read",
+        "a value that the broker cannot read",
         "the broker refuses to start (ConfigException)",
         "ConfigDef.parseType",
         _impossible,
@@ -165,7 +169,7 @@ BROKER_RULES: tuple[Rule[BrokerView], ...] = (
         "client-key-on-broker",
         WARNING,
         "a consumer's setting in the broker's configuration",
-        "the broker passes over it; every consumer keeps its own",
+        "the broker ignores it; every consumer keeps its own",
         "KafkaConfig; AbstractConfig.logUnused",
         _client_key,
     ),
@@ -173,22 +177,22 @@ BROKER_RULES: tuple[Rule[BrokerView], ...] = (
         "broker-key-too-new",
         WARNING,
         "a setting newer than the broker",
-        "an older broker passes over it and does what it always did",
+        "an older broker ignores it and keeps its old behaviour",
         "KIP-134 (0.11), KIP-389 (2.2), KIP-848 (3.7)",
         _too_new,
     ),
     Rule(
         "min-session-above-max",
         ERROR,
-        "the least session above the longest",
-        "no session lies between the two: every JoinGroup is answered INVALID_SESSION_TIMEOUT",
+        "the shortest session above the longest",
+        "no session is between the two: every JoinGroup is answered INVALID_SESSION_TIMEOUT",
         "GroupCoordinatorConfig",
         _min_above_max,
     ),
     Rule(
         "consumer-group-range",
         ERROR,
-        "settings of KIP-848 groups outside their own bounds",
+        "settings of KIP-848 groups outside their own limits",
         "the broker refuses to start",
         "KIP-848; GroupCoordinatorConfig.validate",
         _ranges_848,
@@ -204,8 +208,8 @@ BROKER_RULES: tuple[Rule[BrokerView], ...] = (
     Rule(
         "retention-check-rare",
         NOTE,
-        "offsets looked at less often than they expire",
-        "an expired offset goes at the next look only",
+        "a check for expired offsets less often than they expire",
+        "only the next check deletes an expired offset",
         "GroupMetadataManager (expiry task)",
         _rare_check,
     ),

@@ -1,4 +1,4 @@
-"""Rules about how a consumer fetches: from which replica, how much at once, and what of open transactions."""
+"""Rules about fetches: the replica, the amount, and records of open transactions."""
 
 from __future__ import annotations
 
@@ -26,18 +26,18 @@ def _rack(view: ClientView) -> Iterator[Hit]:
         return
     racked = broker.written("broker.rack") or broker.racks
     if not broker.written(_SELECTOR):
-        message = f"`{_RACK}` does nothing: the brokers have no {_SELECTOR}, so the leader answers every fetch"
+        message = f"`{_RACK}` has no effect: the brokers have no {_SELECTOR}, so the leader answers every fetch"
         remedy = f"set {_SELECTOR} = org.apache.kafka.common.replica.RackAwareReplicaSelector on the brokers"
         yield Hit((_RACK,), message, remedy)
     elif broker.racks is not None and not racked:
-        yield Hit((_RACK,), f"`{_RACK}` does nothing: the brokers have no racks", "set broker.rack on each broker")
+        yield Hit((_RACK,), f"`{_RACK}` has no effect: the brokers have no racks", "set broker.rack on each broker")
 
 
 def _wait_ends_it(view: ClientView) -> Iterator[Hit]:
     least, wait = view.number(_LEAST), view.number(_WAIT)
     if view.written(_LEAST) and wait > 0 and least > wait * _FAST_BYTES_PER_MS:
         message = f"{view.shown(_LEAST)} would need {least // wait // 1_000} MB/s within {view.shown(_WAIT)}"
-        remedy = f"set {view.say(_WAIT, 500 if wait < 500 else 2 * wait)}, or {view.name(_LEAST)} = {1_000 * wait}"
+        remedy = f"set {view.setting(_WAIT, 500 if wait < 500 else 2 * wait)}, or {view.name(_LEAST)} = {1_000 * wait}"
         yield Hit((_LEAST, _WAIT), message, remedy)
 
 
@@ -46,7 +46,7 @@ RULES: tuple[Rule[ClientView], ...] = (
         "reads-uncommitted",
         WARNING,
         "isolation.level = read_uncommitted where producers of the scenario are transactional",
-        "records of aborted transactions are delivered as if they counted, and those of open ones before they do",
+        "records of aborted transactions are delivered, and records of open ones before their commit",
         "KIP-98; documentation of isolation.level",
         _uncommitted,
     ),
@@ -54,15 +54,15 @@ RULES: tuple[Rule[ClientView], ...] = (
         "rack-without-selector",
         WARNING,
         "client.rack where brokers have no rack-aware selector, or no racks",
-        "the broker chooses the replica, and its default choice is the leader, wherever the client is",
+        "the broker chooses the replica, by default the leader, wherever the client is",
         "KIP-392; documentation of replica.selector.class",
         _rack,
     ),
     Rule(
         "fetch-min-bytes-above-wait",
         NOTE,
-        "fetch.min.bytes that fetch.max.wait.ms leaves no time for",
-        "the wait ends every fetch: records come later by it, and no fuller",
+        "fetch.min.bytes that no fetch reaches within fetch.max.wait.ms",
+        "the wait ends every fetch: records come later, and not in larger fetches",
         "documentation of fetch.min.bytes; DelayedFetch",
         _wait_ends_it,
     ),

@@ -1,4 +1,4 @@
-"""Rules about the brokers' replicas: elections that lose records, the groups' own topic, sessions and lags."""
+"""Rules about the brokers' replicas: elections that lose records, `__consumer_offsets`, sessions and lags."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def _unclean(broker: BrokerView) -> Iterator[Hit]:
 
 def _single(broker: BrokerView) -> Iterator[Hit]:
     if broker.written(_FACTOR) and broker.number(_FACTOR) == 1 and broker.brokers != 1:
-        message = f"{_FACTOR} = 1: each group hangs on one broker"
-        yield Hit((_FACTOR,), message, f"set {_FACTOR} = 3 before the topic is made; reassign it if it is there")
+        message = f"{_FACTOR} = 1: each group depends on one broker"
+        yield Hit((_FACTOR,), message, f"set {_FACTOR} = 3 before the topic is created, or reassign its partitions")
 
 
 def _offsets_in_sync(broker: BrokerView) -> Iterator[Hit]:
@@ -64,7 +64,7 @@ RULES: tuple[Rule[BrokerView], ...] = (
         "unclean-elections",
         WARNING,
         "unclean leader elections on every topic",
-        "a replica that lags may lead: acknowledged records are cut off, and with them acknowledged offsets of groups",
+        "a replica that lags may lead: acknowledged records are truncated, and so are committed offsets of groups",
         "documentation of unclean.leader.election.enable; KIP-106; KIP-966",
         _unclean,
     ),
@@ -72,7 +72,7 @@ RULES: tuple[Rule[BrokerView], ...] = (
         "offsets-topic-one-replica",
         WARNING,
         "one replica of __consumer_offsets",
-        "while its broker is down a group of it has no coordinator; with the disk its offsets are gone",
+        "while its broker is down, its groups have no coordinator; if the disk fails, their offsets are lost",
         "documentation of offsets.topic.replication.factor; KIP-115",
         _single,
     ),
@@ -80,7 +80,7 @@ RULES: tuple[Rule[BrokerView], ...] = (
         "offsets-topic-min-insync",
         WARNING,
         "min.insync.replicas of the brokers not below the replicas of __consumer_offsets (above, before 3.7: error)",
-        "commits and generations are acks=all writes: one broker down, and none is acknowledged",
+        "commits and generations are acks=all writes: with one broker down none is acknowledged",
         "CoordinatorPartitionWriter (acks -1); GroupCoordinatorConfig; KAFKA-15583",
         _offsets_in_sync,
     ),
@@ -88,8 +88,8 @@ RULES: tuple[Rule[BrokerView], ...] = (
         "replica-lag-below-fetch-wait",
         WARNING,
         "a lag limit shorter than two waits of a follower (shorter than one: error)",
-        "an idle follower asks once per wait: one late answer and it is out of sync, which is written down by the "
-        "controller each time",
+        "an idle follower fetches once per wait: one late response puts it out of sync, which the controller "
+        "records each time",
         "KafkaConfig.validateValues (`to prevent frequent changes in ISR`); KIP-537",
         _lag,
     ),
@@ -97,7 +97,7 @@ RULES: tuple[Rule[BrokerView], ...] = (
         "broker-session-below-heartbeats",
         WARNING,
         "a broker's session shorter than two of its heartbeats",
-        "one late heartbeat fences the broker: it leads nothing until the next one, and each election moves clients",
+        "one late heartbeat fences the broker: it loses its leaderships, and each election moves clients",
         "KIP-631; KRaftConfigs; BrokerHeartbeatManager",
         _session,
     ),

@@ -1,4 +1,4 @@
-"""Rules about times that contradict each other."""
+"""Rules about contradicting times."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ def _beat_not_below(view: ClientView) -> Iterator[Hit]:
     if view.classic and beat >= session and view.written(_BEAT, _SESSION):
         message = f"{view.shown(_BEAT)} is not below {view.shown(_SESSION)}"
         accepts = view.client.library == "librdkafka"
-        reason = "librdkafka takes it; the broker removes the member before its next heartbeat" if accepts else ""
-        yield Hit((_BEAT, _SESSION), message, f"set {view.say(_BEAT, session // 3)}, or less", reason=reason)
+        reason = "librdkafka accepts it; the broker removes the member before its next heartbeat" if accepts else ""
+        yield Hit((_BEAT, _SESSION), message, f"set {view.setting(_BEAT, session // 3)}, or less", reason=reason)
 
 
 def _beat_above_third(view: ClientView) -> Iterator[Hit]:
     beat, session = view.number(_BEAT), view.number(_SESSION)
     if view.classic and beat < session < 3 * beat and view.written(_BEAT, _SESSION):
         message = f"{view.shown(_BEAT)} is more than a third of {view.shown(_SESSION)}"
-        remedy = f"set {view.say(_BEAT, session // 3)}, or {view.say(_SESSION, 3 * beat)}"
+        remedy = f"set {view.setting(_BEAT, session // 3)}, or {view.setting(_SESSION, 3 * beat)}"
         yield Hit((_BEAT, _SESSION), message, remedy)
 
 
@@ -39,7 +39,7 @@ def _poll_below_session(view: ClientView) -> Iterator[Hit]:
     if not view.classic or not view.has_poll_limit or poll >= session or not view.written(_POLL, _SESSION):
         return
     message = f"{view.shown(_POLL)} is below {view.shown(_SESSION)}"
-    remedy = f"set {view.say(_POLL, session)}, or more"  # brokers refuse a session as short as some limits are
+    remedy = f"set {view.setting(_POLL, session)}, or more"  # brokers refuse a session as short as some limits
     if view.client.library == "librdkafka" and not view.client.before(1, 0):
         reason = "librdkafka refuses it: creating the consumer fails"
         yield Hit((_POLL, _SESSION), message, remedy, ERROR, reason)
@@ -47,7 +47,7 @@ def _poll_below_session(view: ClientView) -> Iterator[Hit]:
         yield Hit((_POLL, _SESSION), message, remedy)
 
 
-#: Libraries whose JoinGroup waits for its own read timeout alone, and until which version.
+#: Libraries whose JoinGroup has only its own read timeout, up to a version.
 def _waits_for_request_timeout(view: ClientView) -> bool:
     client = view.client
     if client.library in ("sarama", "aiokafka", "ruby-kafka"):
@@ -60,8 +60,8 @@ def _request_below_join(view: ClientView) -> Iterator[Hit]:
     if not _waits_for_request_timeout(view) or request > hold:
         return
     written = view.written(_REQUEST, view.rebalance_key)
-    message = f"{view.shown(_REQUEST)} ends a JoinGroup that may wait for {view.shown(view.rebalance_key)}"
-    remedy = f"set {view.say(_REQUEST, hold + 5_000)}, or at least above {view.amount(_REQUEST, hold)}"
+    message = f"{view.shown(_REQUEST)} ends a JoinGroup that the broker may hold for {view.shown(view.rebalance_key)}"
+    remedy = f"set {view.setting(_REQUEST, hold + 5_000)}, or at least above {view.amount(_REQUEST, hold)}"
     yield Hit((_REQUEST, view.rebalance_key), message, remedy, "" if written else NOTE)
 
 
@@ -69,7 +69,7 @@ def _request_not_above_session(view: ClientView) -> Iterator[Hit]:
     old = view.client.is_("java", before=(2, 0)) or view.client.is_("kafka-python", (1, 4), (3, 0))
     if old and view.number(_REQUEST) <= view.number(_SESSION) and view.written(_REQUEST, _SESSION):
         message = f"{view.shown(_REQUEST)} is not above {view.shown(_SESSION)}"
-        remedy = f"set {view.say(_REQUEST, view.number(_SESSION) + 5_000)}, or more"
+        remedy = f"set {view.setting(_REQUEST, view.number(_SESSION) + 5_000)}, or more"
         yield Hit((_REQUEST, _SESSION), message, remedy)
 
 
@@ -92,8 +92,8 @@ def _backoff(view: ClientView) -> Iterator[Hit]:
         least, most = f"{name}.ms", f"{name}.max.ms"
         known = view.client.is_("java", (3, 7)) or (name == "reconnect.backoff" and view.client.is_("java", (0, 11)))
         if known and view.written(least, most) and view.number(least) > view.number(most):
-            message = f"{view.shown(least)} is above {view.shown(most)}: the waits do not grow"
-            yield Hit((least, most), message, f"set {most} to {10 * view.number(least)}, or {least} lower")
+            message = f"{view.shown(least)} is above {view.shown(most)}: the backoff does not grow"
+            yield Hit((least, most), message, f"set {most} to {10 * view.number(least)}, or lower {least}")
 
 
 def _api_below_request(view: ClientView) -> Iterator[Hit]:
@@ -136,11 +136,11 @@ def _sizes(view: ClientView) -> Mapping[str, int]:
 
 
 def _in_seconds(view: ClientView) -> Iterator[Hit]:
-    """Nobody polls several times a second by contract: 300 was meant as five minutes."""
+    """Find a poll limit below a second: 300 means five minutes."""
     limit = view.number(_POLL)
     if view.has_poll_limit and view.written(_POLL) and limit < 1_000:
         message = f"{view.shown(_POLL)} is less than a second: were seconds meant?"
-        yield Hit((_POLL,), message, f"set {view.say(_POLL, limit * 1_000)}")
+        yield Hit((_POLL,), message, f"set {view.setting(_POLL, limit * 1_000)}")
 
 
 def _reset_none(view: ClientView) -> Iterator[Hit]:
@@ -148,7 +148,7 @@ def _reset_none(view: ClientView) -> Iterator[Hit]:
     value = view.value(key)
     if view.written(key) and value in ("none", "error"):
         message = f"{view.shown(key)}: without a committed offset every poll() fails"
-        yield Hit((key,), message, "choose earliest or latest, or commit offsets before the group first starts")
+        yield Hit((key,), message, "set earliest or latest, or commit offsets before the group starts")
 
 
 RULES: tuple[Rule[ClientView], ...] = (
@@ -156,7 +156,7 @@ RULES: tuple[Rule[ClientView], ...] = (
         "heartbeat-not-below-session",
         ERROR,
         "a heartbeat interval as long as the session, or longer",
-        "the client refuses to start: the session would end before its next heartbeat",
+        "the client refuses to start: the session would end before the next heartbeat",
         "Heartbeat (`must be set lower than the session timeout`); sarama and kafkajs likewise",
         _beat_not_below,
     ),
@@ -172,7 +172,7 @@ RULES: tuple[Rule[ClientView], ...] = (
         "poll-interval-below-session",
         NOTE,
         "a poll limit shorter than the session (librdkafka: error)",
-        "in a rebalance the broker waits for the poll limit only: the session never runs its length there",
+        "in a rebalance the broker waits only for the poll limit, so the session has no effect there",
         "rd_kafka_conf_finalize; KIP-62; classic protocol, join phase",
         _poll_below_session,
     ),
@@ -180,14 +180,14 @@ RULES: tuple[Rule[ClientView], ...] = (
         "request-timeout-below-join",
         WARNING,
         "a read timeout shorter than the broker may hold a JoinGroup",
-        "this library gives up on the parked JoinGroup and starts again: the group may never finish",
+        "this library times out on the parked JoinGroup and joins again: the rebalance may never complete",
         "zendesk/ruby-kafka#941; bsm/sarama-cluster#43; AbstractCoordinator before 2.0",
         _request_below_join,
     ),
     Rule(
         "request-timeout-not-above-session",
         ERROR,
-        "a request timeout not above the session, in clients that ask for it",
+        "a request timeout not above the session, in clients that require it",
         "ConfigException: request.timeout.ms should be greater than session.timeout.ms",
         "KafkaConsumer 0.9 to 1.1; kafka-python KafkaConsumer.__init__",
         _request_not_above_session,
@@ -195,7 +195,7 @@ RULES: tuple[Rule[ClientView], ...] = (
     Rule(
         "fetch-wait-not-below-request",
         WARNING,
-        "a fetch that may wait longer than a request may take (error in old clients)",
+        "a fetch wait not below the request timeout (error in old clients)",
         "every fetch of an idle partition times out, and the connection is closed",
         "KafkaConsumer 0.9 to 1.1; kafka-python KafkaConsumer.__init__; NetworkClient.handleTimedOutRequests",
         _fetch_not_below_request,
@@ -203,8 +203,8 @@ RULES: tuple[Rule[ClientView], ...] = (
     Rule(
         "backoff-above-maximum",
         NOTE,
-        "a first wait longer than the longest one",
-        "the client waits the longest one from the start",
+        "a first backoff longer than the maximum",
+        "the client uses the maximum from the start",
         "KIP-580; CommonClientConfigs.warnDisablingExponentialBackoff",
         _backoff,
     ),
@@ -212,7 +212,7 @@ RULES: tuple[Rule[ClientView], ...] = (
         "api-timeout-below-request",
         WARNING,
         "default.api.timeout.ms below request.timeout.ms",
-        "a blocking call gives up before its first request may time out, so it never retries",
+        "a blocking call times out before its first request does, so it never retries",
         "KIP-266",
         _api_below_request,
     ),
@@ -235,7 +235,7 @@ RULES: tuple[Rule[ClientView], ...] = (
     Rule(
         "poll-interval-in-seconds",
         WARNING,
-        "a poll limit below a second, which looks like seconds",
+        "a poll limit below one second, probably meant in seconds",
         "the value is milliseconds: any handler slower than that makes the client leave the group",
         "KIP-62; ConsumerConfig (max.poll.interval.ms)",
         _in_seconds,
@@ -243,8 +243,8 @@ RULES: tuple[Rule[ClientView], ...] = (
     Rule(
         "reset-none",
         NOTE,
-        "no offset reset at all",
-        "a new group, a new partition and expired offsets all need a place to begin",
+        "no offset reset",
+        "a new group, a new partition and expired offsets need a start position",
         "ConsumerConfig.auto.offset.reset (NoOffsetForPartitionException)",
         _reset_none,
     ),

@@ -1,4 +1,4 @@
-"""Rules about single values: what cannot be read, is out of the library's range, or is no assignor it has."""
+"""Rules about single values: invalid, outside the library's range, or an assignor that it does not have."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from groupsim.scenarios.lint.places import Version
 from groupsim.scenarios.lint.rule import Hit, Rule
 from groupsim.scenarios.lint.view import ClientView
 
-#: Assignors a library ships, with the version that brought each.
+#: Assignors that a library ships, with their first versions.
 SHIPPED: Mapping[str, Mapping[str, Version]] = {
     "java": {"range": (0, 9), "roundrobin": (0, 9), "sticky": (0, 11), "cooperative-sticky": (2, 4)},
     "librdkafka": {"range": (0,), "roundrobin": (0,), "cooperative-sticky": (1, 6)},
@@ -23,7 +23,7 @@ SHIPPED: Mapping[str, Mapping[str, Version]] = {
 }
 _BUILT_IN = ("range", "roundrobin", "sticky", "cooperative-sticky")
 _STRATEGY = "partition.assignment.strategy"
-_NEARLY = 0.8  # how like a short name must be to be taken for it, misspelt
+_NEARLY = 0.8  # how similar a misspelt short name must be to a known one
 
 
 def _impossible(view: ClientView) -> Iterator[Hit]:
@@ -41,7 +41,7 @@ _REFUSED = {
 
 def _without_unit(view: ClientView) -> Iterator[Hit]:
     for name, text in view.without_unit:
-        message = f"{name} = {text} is {text} nanosecond{'' if text == '1' else 's'} to Go"
+        message = f"{name} = {text} is {text} nanosecond{'' if text == '1' else 's'} in Go"
         remedy = f"write a unit: {text}ms or {text}s, in code {text}*time.Millisecond or {text}*time.Second"
         yield Hit((name,), message, remedy)
 
@@ -64,7 +64,7 @@ def _out_of_range(view: ClientView) -> Iterator[Hit]:
             continue
         if not key.low <= int(text) <= key.high and name not in view.impossible:
             message = f"`{name}` = {text} is outside librdkafka's {key.low} to {key.high}"
-            yield Hit((name,), message, f"use {max(key.low, min(key.high, int(text)))}")
+            yield Hit((name,), message, f"write {max(key.low, min(key.high, int(text)))}")
 
 
 def _needs_class(view: ClientView) -> Iterator[Hit]:
@@ -73,9 +73,11 @@ def _needs_class(view: ClientView) -> Iterator[Hit]:
         return
     classes = {short: name for name, short in JAVA_ASSIGNORS.items()}
     for name in (part.strip() for part in str(written.value).split(",")):
-        meant = get_close_matches(name.lower(), classes, n=1, cutoff=_NEARLY)  # a name all its own may be a class
+        meant = get_close_matches(
+            name.lower(), classes, n=1, cutoff=_NEARLY
+        )  # other names may be the user's own classes
         if meant:
-            message = f"`{_STRATEGY}` = {name}: the Java consumer wants a class"
+            message = f"`{_STRATEGY}` = {name}: the Java consumer needs a class name"
             yield Hit((_STRATEGY,), message, f"write {classes[meant[0]]}")
 
 
@@ -86,10 +88,10 @@ def _no_such_assignor(view: ClientView) -> Iterator[Hit]:
     for name in view.assignors:
         java_class = view.client.library != "java" and name in JAVA_ASSIGNORS.values() and _as_class(view, name)
         if java_class:
-            yield Hit((_STRATEGY,), f"{view.client.library} knows no Java classes", f"write {name}")
+            yield Hit((_STRATEGY,), f"{view.client.library} has no Java classes", f"write {name}")
         elif name in _BUILT_IN and (name not in shipped or view.client.before(*shipped[name])):
             message = f"{view.client.name} has no assignor `{name}`"
-            yield Hit((_STRATEGY,), message, f"choose of {', '.join(_available(view, shipped))}")
+            yield Hit((_STRATEGY,), message, f"write one of {', '.join(_available(view, shipped))}")
 
 
 def _as_class(view: ClientView, short: str) -> bool:
@@ -113,7 +115,7 @@ RULES: tuple[Rule[ClientView], ...] = (
     Rule(
         "impossible-value",
         ERROR,
-        "a value the client cannot read",
+        "a value that the client cannot read",
         "the client refuses it when it is created",
         "ConfigDef.parseType and validators of ConsumerConfig; rd_kafka_conf_set",
         _impossible,
@@ -122,7 +124,7 @@ RULES: tuple[Rule[ClientView], ...] = (
         "duration-without-unit",
         WARNING,
         "a bare number for a Go duration",
-        "time.Duration counts nanoseconds: a timeout of a few of them is over at once",
+        "time.Duration counts nanoseconds: a timeout of a few nanoseconds ends at once",
         "Go: time.Duration; sarama.Config, kgo options",
         _without_unit,
     ),
@@ -137,7 +139,7 @@ RULES: tuple[Rule[ClientView], ...] = (
     Rule(
         "librdkafka-range",
         ERROR,
-        "a number outside what librdkafka takes",
+        "a number outside librdkafka's range",
         "librdkafka refuses it: creating the consumer fails",
         "CONFIGURATION.md of librdkafka, column Range",
         _out_of_range,
@@ -145,7 +147,7 @@ RULES: tuple[Rule[ClientView], ...] = (
     Rule(
         "assignor-needs-class",
         ERROR,
-        "an assignor's short name where Java wants a class name",
+        "an assignor's short name where Java needs a class name",
         "ConfigException: the class could not be found; short names are librdkafka's",
         "ConsumerConfig (Type.LIST of classes); ConsumerPartitionAssignor.getAssignorInstances",
         _needs_class,
@@ -153,8 +155,8 @@ RULES: tuple[Rule[ClientView], ...] = (
     Rule(
         "no-such-assignor",
         ERROR,
-        "an assignor the library does not have",
-        "the client refuses it when it is created, or has to be given one",
+        "an assignor that the library does not have",
+        "the client refuses it when it is created, or needs an implementation",
         "KIP-54 (sticky, 0.11), KIP-429 (cooperative, 2.4); rdkafka_assignor.c (1.6)",
         _no_such_assignor,
     ),

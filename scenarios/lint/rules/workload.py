@@ -1,7 +1,7 @@
-"""Rules about what a scenario's application does, held against its settings: handlers, callbacks, pauses.
+"""Rules about a scenario's application times against its settings: handlers, callbacks, pauses.
 
 A distribution is read at its mean and at its 99th percentile. A batch of many records takes about their number times
-the mean: that it takes their number times the 99th percentile is possible, and said as a note only.
+the mean; their number times the 99th percentile is possible, and only a note.
 """
 
 from __future__ import annotations
@@ -18,23 +18,23 @@ from groupsim.scenarios.lint.view import ClientView
 _SESSION, _POLL, _RECORDS = "session.timeout.ms", "max.poll.interval.ms", "max.poll.records"
 _WORD = 1 << 64
 _POINTS = 1_000
-_ENDLESS = 1_000_000  # records: more than this stands for "no limit"
+_ENDLESS = 1_000_000  # records; a higher number means no limit
 
 
 def p99_us(distribution: Distribution | None) -> int:
-    """The 99th percentile, in µs; 0 for what takes no time."""
+    """Return the 99th percentile, in µs; 0 without a distribution."""
     return distribution.quantile(99 * _WORD // 100) if distribution is not None else 0
 
 
 def mean_us(distribution: Distribution | None) -> int:
-    """The mean, in µs, from a thousand quantiles."""
+    """Return the mean, in µs, from a thousand quantiles."""
     if distribution is None:
         return 0
     return sum(distribution.quantile((2 * at + 1) * _WORD // (2 * _POINTS)) for at in range(_POINTS)) // _POINTS
 
 
 def about(us: int) -> str:
-    """A duration as one says it: to the tenth of a second, when it is longer than one."""
+    """Format a duration, to a tenth of a second if it is longer than one second."""
     return show_duration(us if us < 1_000_000 else us // 100_000 * 100_000).replace("00 s", " s")
 
 
@@ -43,7 +43,7 @@ def _spec(view: ClientView) -> MemberDefaults:
 
 
 def _batch(view: ClientView) -> Iterator[Hit]:
-    """A full batch against the poll limit."""
+    """Compare a full batch with the poll limit."""
     spec, limit, records = _spec(view), view.number(_POLL) * 1_000, view.number(_RECORDS)
     if not view.has_poll_limit or records > _ENDLESS or p99_us(spec.processing) > limit:
         return
@@ -64,16 +64,16 @@ def _batch_hit(view: ClientView, us: int, words: str, level: str) -> Hit:
 
 
 def _record(view: ClientView) -> Iterator[Hit]:
-    """A single record against the poll limit."""
+    """Compare a single record with the poll limit."""
     slow, limit = p99_us(_spec(view).processing), view.number(_POLL)
     if view.has_poll_limit and slow > limit * 1_000:
         message = f"one record in a hundred takes {about(slow)} or more, above {view.shown(_POLL)}"
-        remedy = f"set {_POLL} to {slow * 3 // 2_000}, or work outside poll() and pause the partition"
+        remedy = f"set {_POLL} to {slow * 3 // 2_000}, or process outside poll() and pause the partition"
         yield Hit((_POLL, "processing"), message, remedy)
 
 
 def _starved(view: ClientView) -> Iterator[Hit]:
-    """Handlers of clients whose heartbeats wait for them."""
+    """Find long handlers of clients without a heartbeat thread."""
     spec, session = _spec(view), view.number(_SESSION)
     if view.beats_alone:
         return
@@ -82,8 +82,8 @@ def _starved(view: ClientView) -> Iterator[Hit]:
     parts = (("one record in a hundred", spec.processing, p99_us(spec.processing)), ("a full batch", None, batch))
     for what, _, us in parts:
         if us > session * 1_000:
-            message = f"{what} takes {about(us)}, above {view.shown(_SESSION)}, and no heartbeat goes out"
-            remedy = f"set {_SESSION} to {us * 3 // 2_000}, or hand the records over in smaller batches"
+            message = f"{what} takes {about(us)}, above {view.shown(_SESSION)}, and no heartbeat is sent meanwhile"
+            remedy = f"set {_SESSION} to {us * 3 // 2_000}, or process smaller batches"
             yield Hit((_SESSION, "processing"), message, remedy)
             return
 
@@ -140,7 +140,7 @@ RULES: tuple[Rule[ClientView], ...] = (
         "batch-longer-than-poll-interval",
         WARNING,
         "a full batch that takes longer than max.poll.interval.ms",
-        "the client leaves in the middle of it, its commit fails, and whoever comes next gets the same records",
+        "the client leaves during the batch, its commit fails, and the next owner gets the same records",
         "KIP-62; dpkp/kafka-python#1418; aio-libs/aiokafka#848",
         _batch,
     ),
@@ -172,7 +172,7 @@ RULES: tuple[Rule[ClientView], ...] = (
         "assigned-callback-starves-heartbeat",
         WARNING,
         "an assigned callback longer than the session in a client without a heartbeat thread",
-        "no heartbeat between the join and the end of the callback: removed, joined again, and so on",
+        "no heartbeat is sent between the join and the end of the callback: the member is removed and joins again",
         "zendesk/ruby-kafka#767",
         _callback_starves,
     ),

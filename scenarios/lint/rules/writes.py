@@ -1,7 +1,7 @@
-"""Rules about a topic and those who write to it: acks against min.insync.replicas against the number of replicas.
+"""Rules about a topic and its producers: acks, min.insync.replicas, and the number of replicas.
 
-`acks` says whose word a producer waits for, `min.insync.replicas` how many must be in sync for an acks=all write to be
-taken at all. Neither does anything without the other. In a server.properties the topic is one that is made with the
+`acks` selects the replicas that a producer waits for, `min.insync.replicas` how many must be in sync for an acks=all
+write to be accepted. Neither has an effect without the other. In a server.properties the topic is one created with the
 brokers' defaults.
 """
 
@@ -17,14 +17,14 @@ from groupsim.scenarios.lint.producer_view import ProducerView
 from groupsim.scenarios.lint.rule import Hit, Rule
 
 LEAST = "min.insync.replicas"
-_SUBJECT = "a topic that is made with the brokers' defaults"
+_SUBJECT = "a topic created with the brokers' defaults"
 
 
 @frozen
 class WriteView:
-    """A topic: its replicas, min.insync.replicas if that was written, and the producers that a file names for it.
+    """A topic: its replicas, min.insync.replicas if it was written, and the producers of the file.
 
-    `places` says where `min.insync.replicas` and the rest of the topic stand.
+    `places` has the places of `min.insync.replicas` and `acks`.
     """
 
     name: str
@@ -37,11 +37,11 @@ class WriteView:
 
     @property
     def called(self) -> str:
-        """The topic, as a message names it."""
+        """The topic's name for a message."""
         return f"`{self.name}`" if self.name else _SUBJECT
 
     def place_of(self, keys: tuple[str, ...]) -> Place:
-        """Where the first of these was written: a setting of the topic, or `acks` of its producers."""
+        """Return the place of the first of these keys: a setting of the topic, or `acks` of its producers."""
         for key in keys:
             if key in self.places:
                 return self.places[key]
@@ -49,7 +49,7 @@ class WriteView:
 
 
 def defaults_of(broker: BrokerView) -> WriteView | None:
-    """The topic that a server.properties speaks of, if it does."""
+    """Return the topic that the defaults of a server.properties describe, if they are written."""
     factor = "default.replication.factor"
     if not broker.written(factor) or not broker.written(LEAST):
         return None
@@ -58,7 +58,7 @@ def defaults_of(broker: BrokerView) -> WriteView | None:
 
 
 def _above(view: WriteView) -> Iterator[Hit]:
-    """From 3.7 on brokers take the lesser of the two; before, no write with acks=all was ever taken."""
+    """Find a minimum above the replicas. Since 3.7 brokers use the smaller number (KAFKA-15583)."""
     if view.least is None or view.least <= view.replicas:
         return
     message = f"{LEAST} = {view.least} of {view.called}, which has {view.replicas} replicas"
@@ -76,11 +76,11 @@ def _equal(view: WriteView) -> Iterator[Hit]:
 
 
 def _little(view: WriteView) -> Iterator[Hit]:
-    """Only where a file names who writes: it is Kafka's default otherwise, and no news to anybody."""
+    """Find acks=all with a minimum of 1, if the file has producers: otherwise it is Kafka's default."""
     all_of = [one for one in view.producers if one.acks == -1]
     if view.replicas > 1 and (view.least or 1) == 1 and all_of:
         default = "" if view.least is not None else " (default)"
-        message = f"acks = all of {_named(all_of)} is one broker's word when the others lag: {LEAST} = 1{default}"
+        message = f"acks = all of {_named(all_of)} waits for the leader alone when the others lag: {LEAST} = 1{default}"
         yield Hit((LEAST,), message, f"set {LEAST} = {max(2, view.replicas - 1)} of {view.called}")
 
 
@@ -88,7 +88,7 @@ def _useless(view: WriteView) -> Iterator[Hit]:
     others = [one for one in view.producers if one.acks != -1]
     if others and (view.least or 1) > 1:
         message = (
-            f"{LEAST} = {view.least} of {view.called} does nothing for {_named(others)}: {others[0].shown('acks')}"
+            f"{LEAST} = {view.least} of {view.called} has no effect for {_named(others)}: {others[0].shown('acks')}"
         )
         hit = ("acks", LEAST) if "acks" in others[0].entries else (LEAST,)
         yield Hit(hit, message, "set acks = all")
@@ -103,8 +103,8 @@ RULES: tuple[Rule[WriteView], ...] = (
         "min-insync-above-replicas",
         WARNING,
         "min.insync.replicas above the number of replicas (brokers before 3.7: error)",
-        "it counts as the number of replicas: no write with acks=all is taken while one of their brokers is down; "
-        "before 3.7 every one was refused",
+        "it counts as the number of replicas: every write with acks=all is refused while one of their brokers is down; "
+        "before 3.7 all are refused",
         "KAFKA-15583; Partition.effectiveMinIsr",
         _above,
     ),
@@ -112,16 +112,16 @@ RULES: tuple[Rule[WriteView], ...] = (
         "min-insync-equals-replicas",
         NOTE,
         "min.insync.replicas equal to the number of replicas",
-        "one broker down, and every write with acks=all is refused (NOT_ENOUGH_REPLICAS) until it is back",
+        "while one broker is down, every write with acks=all is refused (NOT_ENOUGH_REPLICAS)",
         "documentation of min.insync.replicas; Partition.appendRecordsToLeader",
         _equal,
     ),
     Rule(
         "min-insync-1-with-acks-all",
         NOTE,
-        "acks=all where one replica in sync is enough",
-        "all means all that are in sync: with followers behind or dead it is the leader alone, and what it has "
-        "acknowledged goes with its disk",
+        "acks=all with one in-sync replica as minimum",
+        "all means all in-sync replicas: with followers behind or dead it is the leader alone, and records it has "
+        "acknowledged are lost with its disk",
         "documentation of acks and min.insync.replicas; KIP-966",
         _little,
     ),
@@ -129,7 +129,7 @@ RULES: tuple[Rule[WriteView], ...] = (
         "min-insync-without-acks-all",
         WARNING,
         "min.insync.replicas above 1 for producers with acks other than all",
-        "brokers look at min.insync.replicas for acks=all only: what the leader alone has is acknowledged, or nothing",
+        "brokers check min.insync.replicas for acks=all only: others get the leader's acknowledgement, or none",
         "Partition.appendRecordsToLeader (`requiredAcks == -1`)",
         _useless,
     ),

@@ -89,7 +89,7 @@ MISTAKES = [
     ("{cluster.brokers: 3}", "{cluster.brokers: none}", "a whole number of at least 1", "", 11),
     ("{cluster.brokers: 3}", "[3]", "expected a mapping of names", "", 11),
     ("groups.g1.prop", "groups.g2.prop", "no `g2` below `groups`", "did you mean `groups.g1.properties.session", 13),
-    ("session.timeout.ms,", "sesion.timeout.ms,", "no consumer setting", "g1.properties.session.timeout.ms`?", 13),
+    ("session.timeout.ms,", "sesion.timeout.ms,", "of Kafka's consumer", "g1.properties.session.timeout.ms`?", 13),
     ("groups.g1.properties.session", "session", "is not a valid path", "`groups.g1.properties.session.timeout.ms`", 13),
     ("[6s, 10s, 45s]", "[6s, 10s, 6s]", "the value `6s` stands here twice", "keep one", 13),
     ("[6s, 10s, 45s]", "[]", "this axis has no values", "remove the axis", 13),
