@@ -25,6 +25,7 @@ from groupsim.protocol.messages.group import (
 from groupsim.scenarios.language.raw_requests import make_request
 from groupsim.scenarios.language.targets import partition_named
 from groupsim.scenarios.runtime.member_process import Actor
+from groupsim.scenarios.steps.actions import RAW_REQUEST_HOST
 
 if TYPE_CHECKING:
     from groupsim.scenarios.runtime.stage import Stage
@@ -57,7 +58,7 @@ class Admin:
             member_id=actor.consumer.member_id or self.last_id(actor),
             group_instance_id=actor.consumer.settings.group_instance_id,
         )
-        self.send(request, f"{name}-by-hand", actor.group)
+        self.send(request, f"{name}-{RAW_REQUEST_HOST}", actor.group)
 
     def generation(self, group: str, wanted: str | int) -> int:
         """Return a generation: a number as it is, or relative to the group's own."""

@@ -81,7 +81,6 @@ class Run:
     checks         the judged expectations; `failed`: those that do not hold
     exit_code      0, or 1 when an expectation failed
     scenario, seed    the input of the run
-    told           number of events
     snapshots      the groups at the requested instants, by microsecond and name
     telling        maker of the story; None if the events are kept and there is no expectation
     """
@@ -91,7 +90,7 @@ class Run:
     exit_code: int
     seed: int
     scenario: Scenario = field(repr=False)
-    told: int
+    told: int  # the number of events
     snapshots: Mapping[int, Mapping[str, GroupSnapshot | None]] = field(factory=dict, repr=False)
     telling: StoryBuilder | None = field(default=None, repr=False)
 

@@ -42,6 +42,8 @@ from groupsim.scenarios.language.values import (
 if TYPE_CHECKING:
     from groupsim.scenarios.runtime.stage import Stage
 
+RAW_REQUEST_HOST = "by-hand"
+"""Host of raw requests in a trace."""
 _MEMBER = "Members: names, patterns, `leader`, `member 2`, or `all`."
 _PROCESS = "Processes: names and patterns of members and producers, `leader`, `member 2`, or `all` (members)."
 GRACE = "Time after which a process that still runs is killed (terminationGracePeriodSeconds); by default never."
@@ -296,7 +298,7 @@ class RawRequest(StepAction):
     api: RawApi = key("The API.")
     group: TheGroup | None = key(GROUP, None)
     fields: RawFields = key("The request's fields, such as generation_id.", factory=dict)
-    from_: str = key("The host that sends it.", "by-hand")
+    from_: str = key("The host that sends it.", RAW_REQUEST_HOST)
     to: Broker | None = key("The receiving broker; by default the group's coordinator.", None)
 
     def __attrs_post_init__(self) -> None:
