@@ -41,7 +41,7 @@ def ran(step: str = "burst-of-nothing", group: str = "", logs: str = "") -> Run:
 
 
 def test_a_test_can_have_such_a_member() -> None:
-    """`Simulation.member` takes the client by name, and the full trace lists what is said to ZooKeeper."""
+    """`Simulation.member` accepts the client by name, and the full trace lists the requests to ZooKeeper."""
     sim = Simulation(broker={"version": "0.9.0"}, level=FULL)
 
     async def story(sim: Simulation) -> None:
@@ -69,7 +69,7 @@ STEPS = [
 
 @pytest.mark.parametrize("step", STEPS)
 def test_actions_and_faults_work_on_it(step: str) -> None:
-    """Whatever happens at 10 s, at 40 s every partition has one owner."""
+    """Any event at 10 s leaves every partition with one owner at 40 s."""
     assert [str(one) for one in ran(step).failed] == []
 
 
@@ -83,7 +83,7 @@ def test_it_pulls_from_brokers_logs_too() -> None:
 
 
 def test_rounds_are_told_without_a_coordinator() -> None:
-    """Who crashed is named, and the rounds are counted."""
+    """The crashed process is named, and the rounds are counted."""
     (group,) = tell(ran("crash, member: c-2").events).groups
     last = group.generations[-1]
     assert (last.cause.value, last.culprit.host if last.culprit else "") == ("session-expiry (crash)", "c-2")
@@ -91,13 +91,13 @@ def test_rounds_are_told_without_a_coordinator() -> None:
 
 
 def test_rounds_that_new_topics_begin_are_told() -> None:
-    """Nobody came or went: the topics changed."""
+    """No member joined or left: the topics changed."""
     (group,) = tell(ran("add-partitions, topic: t, to: 9").events).groups
     assert group.generations[-1].cause.value == "metadata change"
 
 
 def test_a_session_that_the_members_lost_is_told_as_evicted() -> None:
-    """The paused one is evicted while it is alive, and its lane says that it did not know."""
+    """The paused member is evicted while it is alive, and its lane shows that it did not know."""
     story = tell(ran("pause, member: c-2, for: 9s").events)
     (eviction,) = story.groups[0].evictions
     assert (eviction.name.host, eviction.alive, eviction.cause.value) == ("c-2", True, "pause")
@@ -113,7 +113,7 @@ def test_its_settings_are_noted_by_their_names() -> None:
 
 
 def test_freezing_a_zookeeper_that_is_not_there_is_an_error() -> None:
-    """A group with a coordinator has none."""
+    """A group with a coordinator has no ZooKeeper."""
     text = FILE % {"step": "freeze-zookeeper, for: 1s", "group": "", "logs": ""}
     with pytest.raises(StepError, match="no member uses ZooKeeper"):
         run_scenario(load_text(text.replace("zookeeper-0.8", "java-0.9")))

@@ -29,27 +29,27 @@ def run_with(properties: str) -> Run:
 
 
 def errors(run: Run) -> set[str]:
-    """Every error that a broker answered."""
+    """Return every error that a broker answered."""
     return {event.error for event in run.events if event.kind is Kind.RESPONSE_SENT and event.error}
 
 
 def test_nobody_may_do_anything_without_an_acl() -> None:
-    """Whose broker has an authorizer and no ACL is refused from the first request on, and the trace says so."""
-    said = errors(run_with(WHO))
-    assert "GROUP_AUTHORIZATION_FAILED" in said
-    assert said <= {"GROUP_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED"}
+    """Without an ACL, a broker with an authorizer refuses the first request, and the trace shows it."""
+    words = errors(run_with(WHO))
+    assert "GROUP_AUTHORIZATION_FAILED" in words
+    assert words <= {"GROUP_AUTHORIZATION_FAILED", "TOPIC_AUTHORIZATION_FAILED"}
 
 
 @pytest.mark.parametrize("more", ['"super.users": "User:ANONYMOUS"', '"allow.everyone.if.no.acl.found": true'])
 def test_everybody_may_do_everything_by_a_property(more: str) -> None:
-    """Clients are User:ANONYMOUS, and resources without ACLs may be everybody's: a group forms and reads."""
+    """Clients are User:ANONYMOUS, and resources without ACLs may be open to all: a group forms and reads."""
     run = run_with(f"{WHO}, {more}")
     assert not {error for error in errors(run) if error.endswith("AUTHORIZATION_FAILED")}
     assert [event for event in run.events if event.kind is Kind.RECORDS_DELIVERED]
 
 
 def test_an_authorizer_of_others_is_refused_where_it_stands() -> None:
-    """The error names the one that there is."""
+    """The error names the existing one."""
     with pytest.raises(ScenarioError) as refused:
         load_text(SCENE.format(properties="authorizer.class.name: com.example.Mine"), "scene.yaml")
     assert STANDARD in str(refused.value)
@@ -73,13 +73,13 @@ def scene(*acls: str, authorizer: str = WHO) -> Scenario:
 
 
 def failed(*acls: str) -> list[str]:
-    """The processes that were refused for good."""
+    """Return the processes that failed."""
     events = run_scenario(scene(*acls)).events
     return sorted(event.host or "" for event in events if event.kind is Kind.PROCESS_FAILED)
 
 
 def test_what_an_acl_allows_is_allowed_and_nothing_else() -> None:
-    """By name, by the beginning of names, and for one process alone; what denies counts more than what allows."""
+    """By name, by prefix, and for one process alone; a denial takes precedence."""
     assert failed(EVERY_TOPIC, "{allow: Read, group: group-a}") == ["b"]
     assert failed(EVERY_TOPIC, "{allow: read, group: grou, prefixed: true}") == ["b"]
     assert failed(EVERY_TOPIC, '{allow: [Read], group: "*"}') == []
@@ -88,7 +88,7 @@ def test_what_an_acl_allows_is_allowed_and_nothing_else() -> None:
 
 
 def test_acls_stand_before_the_run_and_are_not_in_the_trace() -> None:
-    """Nothing is refused in the first instant, and with everything allowed the group does what it does without any."""
+    """No request is refused at the start, and with all operations allowed the group runs as without one."""
     allowed = run_scenario(scene(EVERY_TOPIC, '{allow: All, group: "*"}', "{allow: All, cluster: true}"))
     open_ = run_scenario(load_text(ACLS.replace(", acls: [{acls}]", "").format(authorizer=""), "scene.yaml"))
     differ = [
@@ -114,7 +114,7 @@ def test_acls_stand_before_the_run_and_are_not_in_the_trace() -> None:
     ],
 )
 def test_an_acl_that_cannot_be_is_refused_at_its_place(acl: str, words: str) -> None:
-    """With the line, and what would do."""
+    """The error has the line and the remedy."""
     with pytest.raises(ScenarioError) as refused:
         scene(acl)
     assert words in str(refused.value)
@@ -122,7 +122,7 @@ def test_an_acl_that_cannot_be_is_refused_at_its_place(acl: str, words: str) -> 
 
 
 def test_acls_that_nobody_asks_about_are_noted() -> None:
-    """Without an authorizer they do nothing, which is a warning; a process of no known name is worth a note."""
+    """Without an authorizer they have no effect, which is a warning; an unknown host is a note."""
     (warning,) = [note for note in scene(EVERY_TOPIC, authorizer="").notes if note.severity == WARNING]
     assert "ACLs without an authorizer have no effect" in warning.message
     (note,) = [note for note in scene("{allow: Read, topic: t, host: a-3}").notes if "a-3" in note.message]
@@ -141,19 +141,19 @@ def changed(do: str, acl: str, *acls: str, authorizer: str = WHO) -> Scenario:
 
 
 def test_an_acl_that_is_taken_away_is_missed_from_then_on() -> None:
-    """Heartbeats and commits of its group are refused from that second on, those of the other group never."""
+    """Heartbeats and commits of its group are refused from that second on, those of the other group are not."""
     events = run_scenario(changed("remove-acls", "{allow: Read, group: group-a}", *(
         EVERY_TOPIC, "{allow: Read, group: group-a}", "{allow: Read, group: other}"))).events  # fmt: skip
     refused = [event for event in events if event.error == "GROUP_AUTHORIZATION_FAILED" and event.host in ("a-1", "b")]
     assert {event.host for event in refused} == {"a-1"}
     assert min(event.t_us for event in refused) > 10_000_000
     assert {"Heartbeat", "OffsetCommit"} <= {event.api for event in refused}
-    (told,) = [event.reason for event in events if event.kind is Kind.ACTION]
-    assert told == "remove-acls: allow Read of group group-a"
+    (reported,) = [event.reason for event in events if event.kind is Kind.ACTION]
+    assert reported == "remove-acls: allow Read of group group-a"
 
 
 def test_an_acl_that_is_made_allows_from_then_on() -> None:
-    """A denial by a new ACL hits one process and not the other; what was refused before may be had after it."""
+    """A denial by a new ACL affects one process and not the other; refused operations may be allowed after it."""
     everything = (EVERY_TOPIC, '{allow: All, group: "*"}')
     events = run_scenario(changed("add-acls", "{deny: Read, group: group-a, host: a-2}", *everything)).events
     assert {event.host for event in events if event.error == "GROUP_AUTHORIZATION_FAILED" and event.kind is
@@ -161,13 +161,13 @@ def test_an_acl_that_is_made_allows_from_then_on() -> None:
 
 
 def test_an_acl_that_is_not_there_cannot_be_taken_away() -> None:
-    """The step says which one, in the words of the file."""
+    """The error has the ACL in the words of the file."""
     with pytest.raises(StepError, match=r"there is no ACL `deny Read, Write of topic t \(prefix\) from a-1`"):
         run_scenario(changed("remove-acls", "{deny: [Read, Write], topic: t, prefixed: true, host: a-1}", EVERY_TOPIC))
 
 
 def test_acls_of_steps_are_judged_as_those_of_the_cluster() -> None:
-    """A wrong operation at its place; a warning where no authorizer asks for them."""
+    """A wrong operation at its place; a warning without an authorizer."""
     with pytest.raises(ScenarioError, match=r"scene.yaml:7:.*a group has no operation `Write`"):
         changed("add-acls", "{allow: Write, group: g}", EVERY_TOPIC)
     notes = changed("add-acls", "{allow: Read, group: g}", EVERY_TOPIC, authorizer="").notes
@@ -183,7 +183,7 @@ def test_a_session_that_ends_because_heartbeats_are_refused_says_so() -> None:
 
 
 def test_counted_logs_have_no_authorizer() -> None:
-    """Their brokers ask nobody: ACLs there are an error."""
+    """Counted logs have no authorizer: ACLs are an error."""
     text = ACLS.format(acls=EVERY_TOPIC, authorizer="").replace("brokers: 1", "logs: counted")
     with pytest.raises(ScenarioError, match="no authorizer"):
         load_text(text, "scene.yaml")

@@ -36,7 +36,7 @@ def errors(text: str) -> list[str]:
 
 
 def test_brokers_are_named_by_their_ids_everywhere() -> None:
-    """Actions, faults, hosts of events, leaders and log files go by the ids."""
+    """Actions, faults, hosts of events, leaders and log files use the ids."""
     run = run_scenario(load_text(IDS))
     hosts = {event.host for event in run.events if (event.host or "").startswith("broker-")}
     assert hosts <= {"broker-1", "broker-2", "broker-30"}
@@ -52,7 +52,7 @@ def test_brokers_are_named_by_their_ids_everywhere() -> None:
 
 
 def test_counted_logs_have_brokers_of_these_ids_too() -> None:
-    """The light cluster numbers its brokers as the file says."""
+    """Counted logs number the brokers as the file does."""
     text = IDS[: IDS.index("timeline")].replace("logs: replicated", "logs: counted")
     text = text.replace(", replicas: [[1, 2, 30], [2, 30, 1], [30, 1, 2]]", "")
     run = run_scenario(load_text(text + "timeline: [{at: 20s, do: move-coordinator, group: billing}]\n"))
@@ -62,7 +62,7 @@ def test_counted_logs_have_brokers_of_these_ids_too() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "told"),
+    ("old", "new", "reported"),
     [
         ("broker: 30", "broker: 0", "there is no broker 0; write one of 1, 2, 30"),
         ("to: 1}", "to: 3}", "there is no broker 3; write one of 1, 2, 30"),
@@ -73,9 +73,9 @@ def test_counted_logs_have_brokers_of_these_ids_too() -> None:
         ("brokers: [1, 2, 30]", "brokers: [3000]", "3000 is the id of the controller; choose another one"),
     ],
 )
-def test_an_id_that_cannot_be_is_an_error_with_a_remedy(old: str, new: str, told: str) -> None:
-    """Ids that no broker has are refused where they stand, with those that there are."""
-    assert any(told in one.replace("`brokers`: ", "") for one in errors(IDS.replace(old, new, 1)))
+def test_an_id_that_cannot_be_is_an_error_with_a_remedy(old: str, new: str, reported: str) -> None:
+    """Unknown ids are refused at their place, with the valid ones."""
+    assert any(reported in one.replace("`brokers`: ", "") for one in errors(IDS.replace(old, new, 1)))
 
 
 def test_racks_go_to_the_brokers_in_the_order_of_the_list() -> None:
@@ -92,7 +92,7 @@ def test_racks_go_to_the_brokers_in_the_order_of_the_list() -> None:
 
 
 def test_a_kept_cluster_goes_on_with_its_own_ids(tmp_path: Path) -> None:
-    """A folder of brokers 1 and 2 is refused to brokers 0 and 1, and the message names the remedy."""
+    """Brokers 0 and 1 refuse a folder of brokers 1 and 2, and the message names the remedy."""
 
     async def main(loop: VirtualLoop, ids: tuple[int, ...]) -> None:
         Cluster(loop, ClusterConfig(brokers=2, broker_ids=ids, storage=tmp_path, kept=True)).close_files()

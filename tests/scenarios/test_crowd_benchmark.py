@@ -1,4 +1,4 @@
-"""The large group whose memory is measured: it stays within bounds, however long it goes on."""
+"""The memory of a large group stays within bounds, however long it runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ LIMIT = 500
 
 
 def measured(hours: list[float], logs: str, settings: list[str]) -> list[dict[str, Any]]:
-    """The benchmark's rows, from a process of its own: a child's peak is not below that of the process it came from."""
+    """Run the benchmark in a process of its own: a child's peak memory includes its parent's."""
     command = [sys.executable, "-m", "benchmarks.crowd", "--json", "--logs", logs]
     command += [part for each in hours for part in ("--hours", str(each))]
     command += [part for each in settings for part in ("--set", each)]
@@ -30,7 +30,7 @@ def measured(hours: list[float], logs: str, settings: list[str]) -> list[dict[st
 
 
 def test_the_crowd_holds_what_it_expects_when_it_is_smaller() -> None:
-    """The benchmark's scenario is sound: one generation, every partition owned, nothing lost, hardly any lag."""
+    """The benchmark's scenario is valid: one generation, every partition owned, nothing lost, hardly any lag."""
     (found,) = measured([0.05], "counted", FEWER)
     assert found["headline"].startswith("no rebalance: g1 formed in ")
     assert 0 < found["peak_mb"] < 200
@@ -65,7 +65,7 @@ def test_an_hour_of_the_crowd_stays_below_600_megabytes() -> None:
 
 @pytest.mark.slow
 def test_replicated_logs_grow_by_half_a_megabyte_a_minute_at_most() -> None:
-    """A tenth of the crowd: what leaders wrote lies packed; the first ten minutes fill what each log has unpacked."""
+    """A tenth of the large group: leaders' appends are packed; the first ten minutes fill each log's unpacked part."""
     tenth = ["groups.g1.members.c.count=50", "topics.orders.partitions=500", "topics.orders.rate=50/s"]
     shorter, longer = (row["peak_mb"] for row in measured([25 / 60, 50 / 60], "replicated", tenth))
     assert longer < 200

@@ -1,4 +1,4 @@
-"""Fetches are counted by process, and `poll-timeout` is the Duration an application gives to poll."""
+"""Fetches are counted by process, and `poll-timeout` is the timeout passed to poll."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def ran(group: str, topics: str = QUIET, more: str = "", level: Level = NORMAL, 
 
 
 def fetches(run: Run, host: str = "c") -> Fetches:
-    """What a process fetched, as the story has it."""
+    """Return the fetches of a process, from the story."""
     (lane,) = [lane for lane in tell(run.events).lanes if lane.host == host]
     assert lane.fetches is not None
     return lane.fetches
@@ -57,7 +57,7 @@ def test_a_quiet_consumer_sends_a_fetch_every_fetch_max_wait() -> None:
 
 @pytest.mark.parametrize("setting", ["fetch.max.wait.ms", "fetch.min.bytes"])
 def test_a_fetch_that_does_not_wait_is_a_busy_loop(setting: str) -> None:
-    """Without a wait, or content with no byte, a consumer asks as often as the round trip lets it."""
+    """Without a wait, or with a minimum of 0 bytes, a consumer fetches once per round trip."""
     found = fetches(
         ran(f"{{members: {{c: {{properties: {{{setting}: 0}}}}}}}}", cluster="cluster: {brokers: 1, latency: 5ms}\n")
     )
@@ -78,7 +78,7 @@ timeline:
 
 @pytest.mark.parametrize("more", ["", TROUBLE], ids=["in peace", "in trouble"])
 def test_counts_are_those_of_the_requests_that_a_full_trace_lists(more: str) -> None:
-    """A Fetch that stands for its long polls counts as these: over all lives, and but for time away from poll."""
+    """A Fetch that stands for its long polls counts as these: over all starts, without the time away from poll."""
     group = "{processing: 20ms, properties: {auto.offset.reset: earliest}, members: {c: 1}}"
     counted, listed = ran(group, BUSY, more), ran(group, BUSY, more, FULL)
     sent = Counter(event.host for event in of_api(listed.events, Kind.REQUEST_SENT))["c"]
@@ -92,18 +92,18 @@ def test_counts_are_those_of_the_requests_that_a_full_trace_lists(more: str) -> 
 
 
 def test_a_poll_timeout_costs_polls_and_no_fetches() -> None:
-    """A poll that returns after 100 ms empty-handed leaves its fetch where it is, at the broker."""
+    """A poll that returns after 100 ms without records leaves its fetch at the broker."""
     assert fetches(ran("{poll-timeout: 100ms, members: {c: 1}}")) == fetches(ran("{members: {c: 1}}"))
 
 
 def test_an_application_away_from_poll_sends_no_further_fetch() -> None:
-    """With a minute's work between two polls there is one fetch, which came back empty meanwhile."""
+    """With a minute's work between two polls there is one fetch, with an empty response meanwhile."""
     run = ran("{poll-timeout: 1s, poll-gap: 70s, members: {c: 1}}")
     assert fetches(run).sent <= 4
 
 
 def test_a_poll_returns_at_its_timeout_and_the_gap_follows() -> None:
-    """`poll-timeout` and `poll-gap` take turns: what is committed by poll is committed as often."""
+    """With `poll-timeout` and `poll-gap`, poll commits as often."""
     often = ran("{poll-timeout: 100ms, poll-gap: 900ms, members: {c: 1}}", BUSY)
     rarely = ran("{poll-timeout: 100ms, poll-gap: 9900ms, members: {c: 1}}", BUSY)
     delivered = [sum(e.kind is Kind.RECORDS_DELIVERED for e in run.events) for run in (often, rarely)]
@@ -111,7 +111,7 @@ def test_a_poll_returns_at_its_timeout_and_the_gap_follows() -> None:
 
 
 def test_counted_logs_have_no_fetches() -> None:
-    """Where no broker is asked nothing is counted, neither in the trace nor in the story."""
+    """Without fetches from brokers none are counted, neither in the trace nor in the story."""
     run = ran("{members: {c: 1}}", "topics: {quiet: 1}\n", cluster=COUNTED)
     assert "fetches" not in (run.events[-1].payload or {})
     assert [lane.fetches for lane in tell(run.events).lanes] == [None]
@@ -126,7 +126,7 @@ expect:
 
 
 def test_an_expectation_holds_the_figures_to_bounds() -> None:
-    """Of a process, of a group, of all; what was found is told."""
+    """Of a process, of a group, of all; the finding is reported."""
     checks = ran("{members: {c: 1}}", more=EXPECTED).checks
     assert [one.holds for one in checks] == [True, False, True]
     assert checks[1].finding.expected == "fetches of g: empty 7"
@@ -149,7 +149,7 @@ def test_an_expectation_holds_the_figures_to_bounds() -> None:
     ],
 )
 def test_what_cannot_be_is_refused_with_place_and_remedy(group: str, more: str, says: tuple[str, ...]) -> None:
-    """Before anything runs."""
+    """The error comes before a run."""
     with pytest.raises(ScenarioError) as refused:
         written(group, "topics: {quiet: 1}\n", more, COUNTED)
     for part in says:
@@ -157,6 +157,6 @@ def test_what_cannot_be_is_refused_with_place_and_remedy(group: str, more: str, 
 
 
 def test_a_poll_that_does_not_wait_may_follow_a_gap() -> None:
-    """`poll(0)` every 200 ms is a habit people have."""
+    """`poll(0)` every 200 ms is a common pattern."""
     run = ran("{poll-timeout: 0s, poll-gap: 200ms, members: {c: 1}}", BUSY)
     assert tell(run.events).groups[0].delivered > 100

@@ -1,4 +1,4 @@
-"""A new cluster: `__consumer_offsets` is created when a client first looks for a coordinator."""
+"""A new cluster: `__consumer_offsets` is created at the first FindCoordinator request."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def fresh(brokers: int = 3, version: str = "4.4", more: str = "") -> Run:
 
 
 def answers(run: Run) -> list[TraceEvent]:
-    """What FindCoordinator was answered, in order."""
+    """Return the answers of FindCoordinator, in order."""
     return [event for event in run.events if event.kind is Kind.RESPONSE_SENT and event.api == "FindCoordinator"]
 
 
@@ -52,7 +52,7 @@ def test_the_first_find_coordinator_has_the_topic_created() -> None:
 
 
 def test_a_cluster_that_is_not_fresh_has_the_topic() -> None:
-    """By default `__consumer_offsets` was created before the run; no client hears COORDINATOR_NOT_AVAILABLE."""
+    """By default `__consumer_offsets` exists before the run; no client gets COORDINATOR_NOT_AVAILABLE."""
     run = run_scenario(load_text(FRESH.format(brokers=3, version="4.4", more="").replace("fresh: true, ", "")))
     made = [event.topic for event in run.events if event.kind is Kind.METADATA_CHANGED]
     assert made == ["orders"]
@@ -67,14 +67,14 @@ def test_a_replication_factor_above_the_brokers_leaves_groups_without_a_coordina
     run = run_scenario(scenario)
     assert len(answers(run)) > 20
     assert {event.error for event in answers(run)} == {"COORDINATOR_NOT_AVAILABLE"}
-    (told,) = [note for note in scenario.notes if note.severity == WARNING]
-    assert "`__consumer_offsets` is never created" in told.message
+    (reported,) = [note for note in scenario.notes if note.severity == WARNING]
+    assert "`__consumer_offsets` is never created" in reported.message
     assert not [note for note in load_text(text.replace("brokers: 1", "brokers: 3")).notes if note.severity == WARNING]
 
 
 @pytest.mark.parametrize("version", ["3.9", "4.4"])
 def test_partitions_load_in_the_order_of_a_real_broker(version: str) -> None:
-    """A broker loads what it leads in the order of Java's HashMap, and logs it."""
+    """A broker loads its partitions in the order of Java's HashMap, and logs it."""
     lines = "\n".join(render(fresh(1, version, ", offsets.topic.replication.factor: 1").events)["broker-0.log"])
     scheduled = re.findall(r"Scheduling loading of .* __consumer_offsets-(\d+)", lines)
     assert [int(partition) for partition in scheduled] == LOADED_BY_KAFKA

@@ -1,4 +1,4 @@
-"""What a scenario may say of its producers besides their traffic: files, pauses, supervisors, and what is noted."""
+"""Producers of a scenario beside their traffic: files, pauses, supervisors, and notes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def times(run: Run, kind: Kind, host: str) -> list[int]:
 
 
 def test_a_producer_reads_a_properties_file(tmp_path: Path) -> None:
-    """The file is read beside the scenario; what the scenario writes goes before it, secrets go nowhere."""
+    """The file is beside the scenario; the scenario's settings override it, and secrets are dropped."""
     (tmp_path / "p.properties").write_text("acks=1\nlinger.ms=20\nsasl.jaas.config=hunter2\n")
     path = written(tmp_path, "p: {topic: t, rate: 5/s, properties-file: p.properties, properties: {linger.ms: 7}}")
     run = run_scenario(load_file(path), seed=1)
@@ -49,7 +49,7 @@ def test_a_producer_reads_a_properties_file(tmp_path: Path) -> None:
 
 
 def test_a_properties_file_that_is_not_there_is_an_error_at_its_place(tmp_path: Path) -> None:
-    """With the file's name and where it is looked for."""
+    """The error has the file's name and place."""
     with pytest.raises(ScenarioError) as caught:
         load_file(written(tmp_path, "p: {topic: t, properties-file: nowhere.properties}"))
     (problem,) = caught.value.problems
@@ -66,7 +66,7 @@ def test_lint_reads_the_properties_file_of_a_producer(tmp_path: Path) -> None:
 
 
 def test_a_producer_pauses_again_and_again(tmp_path: Path) -> None:
-    """Pauses come at their interval, in each life; nothing is sent in one."""
+    """Pauses come at their interval, after each start; no record is sent in one."""
     path = written(tmp_path, "p: {topic: t, rate: 50/s, pauses: {every: 8s, length: 3s}}")
     run = run_scenario(load_file(path), seed=1)
     assert times(run, Kind.PROCESS_PAUSED, "p") == [8_000_000, 19_000_000, 30_000_000]
@@ -76,7 +76,7 @@ def test_a_producer_pauses_again_and_again(tmp_path: Path) -> None:
 
 
 def test_a_supervisor_starts_a_producer_again_that_failed(tmp_path: Path) -> None:
-    """Two with one transactional.id: the fenced one fails, and is started again later; a crash is left alone."""
+    """Two with one transactional.id: the fenced one fails and is restarted later; a crashed one is not."""
     one = "topic: t, rate: 5/s, transactional-id: same, commit-every: 1s"
     path = written(tmp_path, f"a: {{{one}, restart-after: 60s}}, b: {{{one}, start: 10s}}")
     run = run_scenario(load_file(path), seed=1)
@@ -90,7 +90,7 @@ def test_a_supervisor_starts_a_producer_again_that_failed(tmp_path: Path) -> Non
 
 
 def test_a_start_is_spread(tmp_path: Path) -> None:
-    """Each process draws its own delay; others are where they were."""
+    """Each process draws its own delay; the others keep their times."""
     path = written(tmp_path, "p: {topic: t, rate: 5/s, count: 3, start: 5s, start-spread: 'uniform(1s, 4s)'}")
     run = run_scenario(load_file(path), seed=1)
     starts = [times(run, Kind.PROCESS_STARTED, f"p-{number}")[0] for number in (1, 2, 3)]
@@ -108,7 +108,7 @@ def test_a_start_is_spread(tmp_path: Path) -> None:
     ],
 )
 def test_a_step_without_effect_is_noted(tmp_path: Path, producers: str, words: str) -> None:
-    """A step that changes nothing is told, with why; one that does is not."""
+    """A step without effect has a note with the reason; others have none."""
     notes = [one for one in load_file(written(tmp_path, producers)).notes if "step without effect" in one.message]
     assert [words in one.remedy for one in notes] == ([True] if words else [])
     assert all(one.severity == NOTE for one in notes)
@@ -126,14 +126,14 @@ def test_a_step_without_effect_is_noted(tmp_path: Path, producers: str, words: s
     ],
 )
 def test_two_producers_with_one_transactional_id_are_noted(tmp_path: Path, producers: str, expected: int) -> None:
-    """Whoever starts later fences the other: told once per specification."""
+    """The later start fences the other: one note per specification."""
     notes = [one for one in load_file(written(tmp_path, producers)).notes if "same transactional.id" in one.message]
     assert len(notes) == expected
     assert all(one.severity == NOTE for one in notes)
 
 
 def test_commit_every_needs_a_transactional_id_which_a_file_may_give(tmp_path: Path) -> None:
-    """The id may stand in the properties file; without one it is an error."""
+    """The id may be in the properties file; without one it is an error."""
     (tmp_path / "p.properties").write_text("transactional.id=a\n")
     load_file(written(tmp_path, "p: {topic: t, properties-file: p.properties, commit-every: 1s}"))
     with pytest.raises(ScenarioError, match="needs a transactional producer"):
@@ -141,16 +141,16 @@ def test_commit_every_needs_a_transactional_id_which_a_file_may_give(tmp_path: P
 
 
 def test_a_transaction_timeout_the_brokers_refuse_is_named_as_such(tmp_path: Path) -> None:
-    """The producer ends at once, with the two settings that contradict each other."""
-    said = "transactional-id: a, commit-every: 1s, properties: {transaction.timeout.ms: 900001}"
-    run = run_scenario(load_file(written(tmp_path, f"p: {{topic: t, rate: 5/s, {said}}}")), seed=1)
+    """The producer ends at once, with the two contradicting settings."""
+    words = "transactional-id: a, commit-every: 1s, properties: {transaction.timeout.ms: 900001}"
+    run = run_scenario(load_file(written(tmp_path, f"p: {{topic: t, rate: 5/s, {words}}}")), seed=1)
     (failed,) = [event for event in run.events if event.kind is Kind.PROCESS_FAILED]
     assert failed.error == "INVALID_TRANSACTION_TIMEOUT"
     assert failed.reason == "transaction.timeout.ms is above the brokers' transaction.max.timeout.ms"
 
 
 def test_a_topics_own_producer_brings_nobody_else_about(tmp_path: Path) -> None:
-    """What starts, or is done, after a topic's built-in producer does not have its start for a cause."""
+    """Later starts and steps do not have the start of a topic's own producer as their cause."""
     path = tmp_path / "s.yaml"
     path.write_text(
         HEAD.replace("replication: 3}", "replication: 3, rate: 5/s}")

@@ -1,4 +1,4 @@
-"""Records that are pushed instead of pulled (`push-buffer`): what arrives, what grows, and when it is too much."""
+"""Records that are pushed instead of fetched (`push-buffer`): deliveries, buffer, and overflow."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TOPIC = "topics: {t: {partitions: 2, rate: 100/s, record-size: 1000, replication
 
 
 def ran(member: str, more: str = "", topic: str = TOPIC) -> Run:
-    """A run of one consumer that takes 15 ms for a record, a third of what comes too much."""
+    """A run of one consumer that takes 15 ms per record, a third too slow."""
     group = (
         f"processing: 15ms, properties: {{auto.offset.reset: earliest, max.poll.records: 10}}, members: {{c: {member}}}"
     )
@@ -45,7 +45,7 @@ def delivered(run: Run) -> list[tuple[int, int]]:
     ids=["in peace", "while leaders move"],
 )
 def test_what_is_pushed_is_delivered_once_and_in_order(more: str) -> None:
-    """With room for all of it, a pushed consumer gets the records a pulling one gets: each once, in order."""
+    """With enough memory, a pushed consumer gets the records of a fetching one: each once, in order."""
     run = ran("{push-buffer: 1000000000}", more)
     found = delivered(run)
     for partition in (0, 1):
@@ -61,8 +61,8 @@ def test_what_is_pushed_is_delivered_once_and_in_order(more: str) -> None:
     ids=["pushed", "pulled"],
 )
 def test_what_is_pushed_fills_a_slow_link(member: str, least_ms: int, most_ms: int) -> None:
-    """100 records of 1,000 bytes a second on a link of 90 kB/s: what is pushed queues, and commits wait behind it for
-    seconds; a consumer that pulls what it handles has room for them.
+    """100 records of 1,000 bytes a second on a link of 90 kB/s: pushed records queue, and commits wait behind it for
+    seconds; a consumer that fetches what it handles leaves room for them.
     """
     slow = "timeline: [{at: 0s, do: bandwidth, member: all, rate: 90 kB/s}]"
     run = ran(member, slow, TOPIC.replace("at: 30s", "at: 50s"))
@@ -74,7 +74,7 @@ def test_what_is_pushed_fills_a_slow_link(member: str, least_ms: int, most_ms: i
 
 
 def test_the_buffer_grows_by_what_is_not_handled_until_the_process_is_killed() -> None:
-    """100 records a second come, 66 are handled: 34 kB a second stay, and 400 kB of them end the process."""
+    """100 records a second arrive, 66 are handled: 34 kB a second stay, and 400 kB of them end the process."""
     run = ran("{push-buffer: 400000}")
     grew = [(event.t_us, (event.payload or {})["bytes"]) for event in of_kind(run, Kind.BUFFER_GREW)]
     (crash,) = of_kind(run, Kind.PROCESS_CRASHED)
@@ -85,7 +85,7 @@ def test_the_buffer_grows_by_what_is_not_handled_until_the_process_is_killed() -
 
 
 def test_the_same_consumer_that_pulls_lives() -> None:
-    """Without `push-buffer` nothing grows in it, and the log holds the rest."""
+    """Without `push-buffer` memory does not grow, and the log holds the other records."""
     run = ran("1")
     assert of_kind(run, Kind.BUFFER_GREW) == []
     assert of_kind(run, Kind.PROCESS_CRASHED) == []

@@ -23,13 +23,13 @@ def three_racks(**keys: object) -> Draft:
 
 
 def cut(run: Run) -> set[str]:
-    """Whom the faults of a run cut off from whom."""
+    """Return the pairs of hosts that a run's faults cut off."""
     begun = [event.reason for event in run.events if event.kind is Kind.FAULT_BEGUN]
     return {words.split(" for ")[0].removeprefix("isolate ") for words in begun}
 
 
 def back(run: Run, after_us: int) -> list[int]:
-    """The brokers that the controller has let in again after this time, in order."""
+    """Return the brokers that the controller unfenced after this time, in order."""
     later = (event for event in run.events if event.kind is Kind.BROKER_UNFENCED and event.t_us > after_us)
     return [event.payload["node"] for event in later]
 
@@ -43,7 +43,7 @@ def test_a_cut_is_between_brokers_and_members_of_the_two_racks() -> None:
 
 
 def test_the_rack_without_the_controllers_loses_them() -> None:
-    """With the controllers in rack a, the broker of rack b is fenced at the end of its session, and comes back."""
+    """With the controllers in rack a, the broker of rack b is fenced at the end of its session, and returns."""
     run = three_racks(controller="a").run(seed=0)
     assert "broker-1 and controller" in cut(run)
     assert [event.payload["node"] for event in run.events if event.kind is Kind.BROKER_FENCED] == [1]
@@ -58,14 +58,14 @@ def test_the_rack_without_the_controllers_loses_them() -> None:
     ],
 )
 def test_racks_that_make_no_cut_are_refused(keys: dict[str, object], words: str) -> None:
-    """Unknown racks, one rack twice and a controller elsewhere are errors before anything runs."""
+    """Unknown racks, one rack twice and a controller elsewhere are errors before a run."""
     draft = scenario("s", run_for="9s").cluster(racks=["a", "b", "c"]).topic("t").group("g", members=1)
     with pytest.raises(ScenarioError, match=words):
         draft.at("1s").cut_racks(for_="1s", **keys).run()
 
 
 def test_brokers_go_one_after_the_other_when_all_is_in_sync() -> None:
-    """Each broker of three restarts once, in order, and the next one goes only when every replica is in sync again."""
+    """Each broker of three restarts once, in order, and the next one only when every replica is in sync again."""
     run = (
         scenario("roll", run_for="120s")
         .broker(version="4.1")
@@ -89,7 +89,7 @@ def test_brokers_go_one_after_the_other_when_all_is_in_sync() -> None:
 
 
 def test_a_rolling_upgrade_gives_every_broker_the_new_release() -> None:
-    """With `version` each broker comes back as that release, and `crash` kills instead of stopping."""
+    """With `version` each broker restarts as that release, and `crash` kills instead of stopping."""
     run = (
         scenario("upgrade", run_for="90s")
         .broker(version="2.6.0")
@@ -102,7 +102,7 @@ def test_a_rolling_upgrade_gives_every_broker_the_new_release() -> None:
 
 
 def test_counted_logs_have_no_brokers_to_roll() -> None:
-    """Both steps need brokers with logs of their own."""
+    """Both steps need replicated logs."""
     draft = scenario("s", run_for="9s").cluster(logs="counted", racks=["a", "b"]).topic("t").group("g", members=1)
     with pytest.raises(ScenarioError, match="`roll-brokers` needs replicated logs"):
         draft.at("1s").roll_brokers().run()

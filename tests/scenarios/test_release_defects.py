@@ -39,7 +39,7 @@ def test_a_broker_has_the_defects_of_its_release(version: str, shows: bool) -> N
 
 
 def test_a_defect_is_added_by_name() -> None:
-    """`defects` gives a broker what its release does not have."""
+    """`defects` gives a broker a defect that its release does not have."""
     assert fenced(static_restart(version="4.4", defects=["KAFKA-10284"]))
 
 
@@ -65,13 +65,13 @@ def test_brokers_of_one_cluster_may_have_different_releases() -> None:
 def test_a_broker_comes_back_with_another_release(logs: str) -> None:
     """A rolling upgrade: restarted with 2.6.1, the coordinator writes the new id of a static member."""
 
-    def upgraded(**said: str) -> bool:
+    def upgraded(**keys: str) -> bool:
         draft = scenario("upgrade", run_for="100s").broker(version="2.6.0").cluster(logs=logs)
         draft = draft.topic("orders", partitions=2)
         draft = draft.group("g", members={"a": {"instance_id": "i", "client": "java-2.8"}})
         for node in (0, 1, 2):
             draft = draft.at(f"{10 + 5 * node}s").crash_broker(str(node))
-            draft = draft.at(f"{11 + 5 * node}s").restart_broker(str(node), **said)
+            draft = draft.at(f"{11 + 5 * node}s").restart_broker(str(node), **keys)
         draft = draft.at("50s").restart("a", how="crash", downtime="1s").at("70s").move_coordinator()
         return not fenced(draft.run(seed=1))
 
@@ -87,7 +87,7 @@ MISTAKES = [
 
 @pytest.mark.parametrize(("broker", "problem", "remedy"), MISTAKES)
 def test_what_cannot_be_is_refused_with_the_remedy(broker: dict[str, Any], problem: str, remedy: str) -> None:
-    """An unknown defect, a broker that is not there, and a release with other request versions are errors."""
+    """An unknown defect, an unknown broker, and a release with other request versions are errors."""
     with pytest.raises(ScenarioError) as refused:
         static_restart(**broker)
     assert problem in str(refused.value)

@@ -1,4 +1,4 @@
-"""Scenarios on brokers with logs of their own: producers, transactions, settings, files."""
+"""Scenarios on replicated logs: producers, transactions, settings, files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from groupsim.scenarios.runtime.runner import Run, run_scenario
 
 
 def test_brokers_with_logs_are_the_default() -> None:
-    """A file, a draft and a canonical text that say nothing of logs have brokers with logs: records are events."""
+    """A file, a draft and a canonical text without `logs` have replicated logs: records are events."""
     text = "run-for: 9s\ntopics: {t: {partitions: 1, rate: 5/s}}\ngroups: {g: {members: {c: 1}}}\n"
     assert is_replicated(load_text(text))
     assert is_replicated(scenario("s", run_for="9s").topic("t").group("g", members=1).build())
@@ -33,7 +33,7 @@ def test_brokers_with_logs_are_the_default() -> None:
 
 
 def base(**cluster: Any) -> Draft:
-    """Two consumers on brokers with logs."""
+    """Two consumers on replicated logs."""
     return (
         scenario("replicated", run_for="30s")
         .broker(**{"group.initial.rebalance.delay.ms": 0})
@@ -44,7 +44,7 @@ def base(**cluster: Any) -> Draft:
 
 
 def counts(run: Run, kind: Kind, *, after_us: int = 0, **columns: Any) -> int:
-    """Records that events of a kind tell of."""
+    """Count the records of events of a kind."""
     return sum(
         (event.payload or {})["count"]
         for event in run.events
@@ -55,7 +55,7 @@ def counts(run: Run, kind: Kind, *, after_us: int = 0, **columns: Any) -> int:
 
 
 def test_what_producers_send_is_delivered() -> None:
-    """Rates count for each process; all that was acknowledged early enough is delivered."""
+    """Rates hold for each process; all records acknowledged early enough are delivered."""
     run = base().producer("shop", "t", rate="50/s", count=2, properties={"acks": "all"}, keys=100).run()
     appended = counts(run, Kind.RECORDS_APPENDED, topic="t")
     assert appended in range(2_950, 3_001)
@@ -63,7 +63,7 @@ def test_what_producers_send_is_delivered() -> None:
 
 
 def test_a_producer_follows_the_scenarios_clock() -> None:
-    """It begins late, is killed and comes back, and its rate is the one of the moment."""
+    """It begins late, is killed and restarts, and its rate is that of the scenario's clock."""
     shop = base().producer("shop", "t", rate="10/s", start="5s", steps=[{"at": "10s", "rate": "100/s"}])
     again = shop.at("15s").crash("shop").at("20s").start("shop")
     run = again.run()
@@ -81,14 +81,14 @@ def test_all_means_the_members() -> None:
 
 
 def test_rates_and_bursts_of_producers() -> None:
-    """`set-rate` and `burst` mean a producer when they name one, and a restart keeps the rate."""
+    """`set-rate` and `burst` change a producer if they name one, and a restart keeps the rate."""
     shop = base().producer("shop", "t", rate="10/s").at("10s").set_rate("t", rate=0, producer="shop")
     run = shop.at("15s").restart("shop").at("20s").burst("t", records=70, producer="shop").run()
     assert counts(run, Kind.RECORDS_APPENDED, topic="t") == 170
 
 
 def test_producers_stand_in_line_for_faults() -> None:
-    """A link's fault may be a producer's: what it sends meanwhile arrives later."""
+    """A link's fault may affect a producer: its records arrive later."""
     shop = base().producer("shop", "t", rate="10/s").at("10s").isolate("shop", for_="5s")
     run = shop.run()
     during = [e for e in run.events if e.kind is Kind.RECORDS_APPENDED and 10_100_000 < e.t_us < 15_000_000]
@@ -125,7 +125,7 @@ def test_members_produce_what_they_consume_exactly_once() -> None:
 
 
 def test_markers_are_no_lost_records() -> None:
-    """A reader passes over the markers of transactions, and over aborted records: neither was lost."""
+    """A reader skips the markers of transactions, and aborted records: neither was lost."""
     reading = {"auto.offset.reset": "earliest", "isolation.level": "read_committed"}
     readers = base().group("g", members=2, properties=reading, subscribe=["t"])
     shop = readers.producer("shop", "t", rate="50/s", transactional_id="tx", commit_every="1s")
@@ -138,7 +138,7 @@ def test_markers_are_no_lost_records() -> None:
 
 @pytest.mark.parametrize(("balance", "loaded_at_s"), [(True, [29, 300]), (False, [29])])
 def test_a_coordinator_moves_back_to_the_broker_that_returned(balance: bool, loaded_at_s: list[int]) -> None:
-    """The first replica of the group's partition leads it again at the controller's next look; no member rejoins."""
+    """The first replica of the group's partition leads it again at the controller's next check; no member rejoins."""
     text = (
         "run-for: 310s\ntopics: {t: {partitions: 2, replication: 3, rate: 1/s}}\ngroups: {g: {members: {c: 2}}}\n"
         f"cluster: {{placement: zookeeper}}\nbroker: {{auto.leader.rebalance.enable: {str(balance).lower()}}}\n"
@@ -171,7 +171,7 @@ groups:
 
 
 def test_settings_go_to_whoever_goes_by_them() -> None:
-    """Coordinator, controller, replicas, logs and transactions each have theirs, wherever in `broker` they stand."""
+    """Coordinator, controller, replicas, logs and transactions each get theirs, from either place in `broker`."""
     config = replicated_config(load_text(WHOLE))
     assert config.coordinator.group_max_size == 9
     assert (config.controller.placement, config.controller.broker_session_timeout_ms) == ("round-robin", 6_000)
@@ -181,7 +181,7 @@ def test_settings_go_to_whoever_goes_by_them() -> None:
 
 
 def test_brokers_before_kraft_have_zookeepers_controller() -> None:
-    """Sessions of 18 s and the older placement for 2.8, unless the file says otherwise."""
+    """Sessions of 18 s and the older placement for 2.8, unless the file sets others."""
     old = replicated_config(load_text(WHOLE.replace('"4.4"', '"2.8"').replace("broker-session: 6s, ", "")))
     assert (old.controller.broker_session_timeout_ms, old.controller.eligible_leader_replicas) == (18_000, False)
 
@@ -200,7 +200,7 @@ def test_brokers_before_kraft_have_zookeepers_controller() -> None:
 def test_brokers_with_kraft_have_the_controller_of_their_age(
     release: str, looks_every_ms: int, fenced_count: bool, eligible: bool, epoch_for_shrink: bool, looks: str
 ) -> None:
-    """An incident on 3.9 runs without eligible replicas, and its dead sessions are over at once."""
+    """An incident on 3.9 runs without eligible replicas, and its dead brokers' sessions end at once."""
     made = replicated_config(load_text(WHOLE.replace('"4.4"', f'"{release}"'))).controller
     assert (made.session_check_ms, made.fenced_sessions_count) == (looks_every_ms, fenced_count)
     assert (made.eligible_leader_replicas, made.epoch_for_shrink, made.check_schedule) == (
@@ -212,14 +212,14 @@ def test_brokers_with_kraft_have_the_controller_of_their_age(
 
 @pytest.mark.parametrize(("release", "commits"), [("2.8", False), ("3.6", False), ("3.7", True), ("4.4", True)])
 def test_min_insync_replicas_holds_commits_back_since_3_7(release: str, commits: bool) -> None:
-    """KAFKA-15583: before, records of acks=1 were committed with whoever was in sync."""
+    """KAFKA-15583: before, records of acks=1 were committed with the replicas in sync."""
     assert replicated_config(load_text(WHOLE.replace('"4.4"', f'"{release}"'))).replica.min_isr_commits is commits
     lone = (
         f'run-for: 9s\nbroker: {{version: "{release}", min.insync.replicas: 2}}\n'
         "topics: {t: 1}\ngroups: {g: {members: {c: 1}}}\n"
     )
-    said = [note.remedy for note in load_text(lone).notes if "which has 1 replica" in note.message]
-    assert [remedy.startswith("it counts as 1 here") for remedy in said] == [commits]
+    words = [note.remedy for note in load_text(lone).notes if "which has 1 replica" in note.message]
+    assert [remedy.startswith("it counts as 1 here") for remedy in words] == [commits]
 
 
 def test_what_has_no_effect_is_noted() -> None:
@@ -237,7 +237,7 @@ def test_what_has_no_effect_is_noted() -> None:
         assert any(f"`{word}` has no effect here" in note for note in notes), word
 
 
-# (what is replaced, by what, what the report says, and in which line)
+# (replaced text, new text, message, line)
 MISTAKES = [
     ("min.insync.replicas: 2", "min.insync.replica: 2", "did you mean min.insync.replicas", 6),
     ("min.insync.replicas: 2", "min.insync.replicas: two", "min.insync.replicas", 6),
@@ -269,18 +269,18 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("old", "new", "said", "line"), MISTAKES)
-def test_a_mistake_is_told_with_place_and_remedy(old: str, new: str, said: str, line: int) -> None:
-    """Everything new in the format is judged before anything runs."""
+@pytest.mark.parametrize(("old", "new", "words", "line"), MISTAKES)
+def test_a_mistake_is_told_with_place_and_remedy(old: str, new: str, words: str, line: int) -> None:
+    """Every new part of the format is checked before a run."""
     assert old in WHOLE
     with pytest.raises(ScenarioError) as caught:
         load_text(WHOLE.replace(old, new, 1), "f.yaml")
-    assert said in str(caught.value)
+    assert words in str(caught.value)
     assert f"f.yaml:{line}:" in str(caught.value)
 
 
 def test_the_offsets_topic_can_be_read_only_where_it_has_a_log() -> None:
-    """A group may subscribe to `__consumer_offsets` on replicated logs; on counted ones it is told what to change."""
+    """A group may subscribe to `__consumer_offsets` on replicated logs; on counted ones the error has the remedy."""
     text = (
         "run-for: 10s\ncluster: {logs: replicated}\ngroups: {g: {subscribe: [__consumer_offsets], members: {c: 1}}}\n"
     )
@@ -290,7 +290,7 @@ def test_the_offsets_topic_can_be_read_only_where_it_has_a_log() -> None:
 
 
 def test_steps_that_need_logs_are_refused_without() -> None:
-    """Each names what to change."""
+    """Each error has the remedy."""
     for step in (
         "do: stop-broker, broker: 1",
         "do: isolate-broker, for: 1s",
@@ -303,7 +303,7 @@ def test_steps_that_need_logs_are_refused_without() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said", "line"),
+    ("old", "new", "words", "line"),
     [
         ("min.insync.replicas: 2", "min.insync.replicas: 3", "every record is refused", 6),
         ("min.insync.replicas: 2", "log.roll.ms: 9", "", 0),
@@ -312,20 +312,20 @@ def test_steps_that_need_logs_are_refused_without() -> None:
         ("retention.ms: 1000", "retention.ms: 1000", "while one of their brokers is down", 6),
     ],
 )
-def test_settings_that_lose_or_refuse_records_are_told(old: str, new: str, said: str, line: int) -> None:
-    """At the topic's setting, or at the brokers' when it has none of its own."""
+def test_settings_that_lose_or_refuse_records_are_told(old: str, new: str, words: str, line: int) -> None:
+    """At the topic's setting, or at the brokers' if the topic has none."""
     notes = [str(note) for note in load_text(WHOLE.replace(old, new), "f.yaml").notes if "`orders`" in note.message]
-    assert len(notes) == (1 if said else 0)
-    assert all(said in note and f"f.yaml:{line}:" in note for note in notes)
+    assert len(notes) == (1 if words else 0)
+    assert all(words in note and f"f.yaml:{line}:" in note for note in notes)
 
 
 def beside(text: str, place: str) -> list[str]:
-    """What is said of a place, level and message and remedy."""
+    """Return level, message and remedy of the problems at a place."""
     return [str(note).removeprefix(place) for note in load_text(text, "f.yaml").notes if str(note).startswith(place)]
 
 
 @pytest.mark.parametrize(
-    ("size", "properties", "said"),
+    ("size", "properties", "words"),
     [
         ("1000", "{}", None),
         ("5000000", "{}", "5000093 bytes with their batch, more than `max.request.size` (1048576)"),
@@ -334,16 +334,16 @@ def beside(text: str, place: str) -> list[str]:
         ("1048570", "{max.request.size: 2000000}", "more than `max.message.bytes` of `orders` (1048588)"),
     ],
 )
-def test_records_that_are_too_large_are_a_warning(size: str, properties: str, said: str | None) -> None:
-    """Whatever is larger than the producer or the topic takes is told at `record-size`, with who gives it up."""
+def test_records_that_are_too_large_are_a_warning(size: str, properties: str, words: str | None) -> None:
+    """Records too large for the producer or the topic have a warning at `record-size` with the one that refuses."""
     text = WHOLE.replace('"uniform(10, 20)"', size).replace('"acks=all"', properties)
     found = beside(text, "f.yaml:10:")
     found = [note for note in found if "with their batch" in note]
-    assert [said in note and "warning" in note for note in found] == ([True] if said else [])
+    assert [words in note and "warning" in note for note in found] == ([True] if words else [])
 
 
 def test_a_topic_s_own_limit_and_the_brokers_count() -> None:
-    """`max.message.bytes` of the topic, else `message.max.bytes` of the brokers, is what records are held against."""
+    """Records are compared with `max.message.bytes` of the topic, else `message.max.bytes` of the brokers."""
     for small in (
         WHOLE.replace("retention.ms: 1000", "max.message.bytes: 80"),
         WHOLE.replace("min.insync.replicas: 2,", "message.max.bytes: 80,"),
@@ -353,7 +353,7 @@ def test_a_topic_s_own_limit_and_the_brokers_count() -> None:
 
 
 def test_an_offsets_topic_of_more_replicas_than_brokers_is_noted() -> None:
-    """It is cut here; Kafka would not create it."""
+    """It is reduced here; Kafka would not create the topic."""
     (note,) = beside(WHOLE.replace("min.insync.replicas: 2", "offsets.topic.replication.factor: 5"), "f.yaml:6:")
     assert "gets 3 replicas here" in note
     assert "note" in note
@@ -361,7 +361,7 @@ def test_an_offsets_topic_of_more_replicas_than_brokers_is_noted() -> None:
 
 
 def test_commits_that_nobody_can_acknowledge_are_a_warning() -> None:
-    """More replicas in sync are asked for than the offsets topic has."""
+    """More in-sync replicas are required than the offsets topic has."""
     changed = WHOLE.replace("min.insync.replicas: 2", "min.insync.replicas: 2, offsets.topic.replication.factor: 1")
     (note,) = [note for note in beside(changed, "f.yaml:6:") if "__consumer_offsets" in note]
     assert "is acknowledged (KAFKA-15583)" in note
@@ -370,13 +370,13 @@ def test_commits_that_nobody_can_acknowledge_are_a_warning() -> None:
 
 
 def test_a_producer_that_never_commits_is_a_warning() -> None:
-    """Nobody with read_committed would see anything of it."""
+    """No consumer with read_committed would get its records."""
     found = load_text(WHOLE.replace("rate: 10/s", "rate: 10/s, transactional-id: tx"))
     assert any("never commits" in note.message for note in found.notes if note.severity == WARNING)
 
 
 def test_the_canonical_text_runs_to_the_same_trace() -> None:
-    """Settings of brokers, topics and producers survive it, and secrets do not."""
+    """Settings of brokers, topics and producers are kept, and secrets are not."""
     document = parse_document(WHOLE.replace('"acks=all"', '"acks=all\\nssl.key.password=hunter2"'), "f.yaml")
     text = canonical_json(document, "f")
     assert "hunter2" not in text
@@ -405,7 +405,7 @@ def test_paths_lead_to_what_is_new(change: str, look: Any) -> None:
 
 
 def test_logs_in_files_give_the_same_trace(tmp_path: Path) -> None:
-    """A run whose logs are files goes as one whose logs are lists, and leaves every record there."""
+    """A run with logs in files equals one with logs in memory, and the files have every record."""
     found = load_text(
         WHOLE + "timeline: [{at: 8s, do: crash-broker, broker: 1}, {at: 15s, do: restart-broker, broker: 1}]\n"
     )

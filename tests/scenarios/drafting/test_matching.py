@@ -1,4 +1,4 @@
-"""What `groupsim init` makes of manifests and settings together: which value counts, and where it is from."""
+"""`groupsim init` with manifests and settings together: the value that takes precedence, and its source."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def draft(only: tuple[str, ...] = (), profile: str | None = None, **texts: str) 
 
 
 def lines(drafted: DraftedScenario, *keys: str) -> list[str]:
-    """The lines of a draft with one of these keys, without indentation."""
+    """Return the lines of a draft with one of these keys, without indentation."""
     return [line.strip() for line in drafted.text.splitlines() if line.strip().startswith(tuple(f"{k}:" for k in keys))]
 
 
 def deployment(name: str = "orders", spec: str = "", env: str = "", pod: str = "") -> str:
-    """A Deployment with more keys of its `spec`, its pod and its environment, each in flow style."""
+    """Write a Deployment with more keys of its `spec`, its pod and its environment, each in flow style."""
     return dedent(f"""\
         apiVersion: apps/v1
         kind: Deployment
@@ -62,7 +62,7 @@ def test_the_environment_counts_over_the_file_of_the_application() -> None:
 
 
 def test_a_placeholder_is_filled_in_from_the_containers_environment() -> None:
-    """`${GROUP_NAME}` in application.yml takes the value that the Deployment gives that variable."""
+    """`${GROUP_NAME}` in application.yml gets the value of that variable in the Deployment."""
     drafted = draft(
         deployment_yaml=deployment(env="{name: GROUP_NAME, value: billing}"),
         application_yml="spring.kafka.consumer: {group-id: '${GROUP_NAME}', max-poll-records: '${MOST:50}'}\n",
@@ -105,7 +105,7 @@ def test_config_maps_give_variables_and_files() -> None:
 
 
 def test_a_config_map_that_is_missing_is_a_question() -> None:
-    """Settings in a ConfigMap of another file are asked about by name."""
+    """Settings in a ConfigMap of another file are a question with its name."""
     text = deployment(env=GROUP) + "          envFrom: [{configMapRef: {name: elsewhere}}]\n"
     asked = [question.text for question in draft(all_yaml=text).questions]
     assert "ConfigMap elsewhere (all.yaml:13) is in no file: what does it set of the consumer?" in asked
@@ -145,14 +145,14 @@ def test_a_stateful_set_keeps_its_names_and_its_instance_ids() -> None:
 
 
 def test_one_instance_id_for_all_pods_is_a_question() -> None:
-    """The same group.instance.id in every pod would fence all but one; the draft asks instead of writing it."""
+    """The same group.instance.id in every pod would fence all but one; the draft has a question instead."""
     drafted = draft(consumer_properties="group.id=g\ngroup.instance.id=fixed\n")
     assert not lines(drafted, "instance-id")
     assert any(question.text.startswith("Static membership: ") for question in drafted.questions)
 
 
 def test_workloads_without_a_group_are_left_out_by_name() -> None:
-    """Beside a consumer, a Deployment whose settings name no group is no member of anything."""
+    """Beside a consumer, a Deployment whose settings name no group is not a member."""
     both = deployment(env=GROUP) + "---\n" + deployment("shop", env="{name: BOOTSTRAP_SERVERS, value: 'k:9092'}")
     drafted = draft(all_yaml=both)
     assert drafted.plan.left_out == ("Deployment shop (no setting in it names a group)",)
@@ -189,7 +189,7 @@ def test_a_stateful_set_of_brokers_is_the_cluster() -> None:
 
 
 def test_a_profile_of_the_application_can_be_chosen() -> None:
-    """Without `--profile` the settings without a profile count; with it its own count over them."""
+    """Without `--profile` the settings without a profile apply; a profile's own override them."""
     text = """
         spring.kafka.consumer: {group-id: g, max-poll-records: 1}
         ---
@@ -203,7 +203,7 @@ def test_a_profile_of_the_application_can_be_chosen() -> None:
 
 
 def test_what_a_scenario_refuses_becomes_a_question() -> None:
-    """A replication above the number of brokers is right in no scenario: the number of brokers stands in."""
+    """A replication above the number of brokers is invalid in every scenario: the number of brokers replaces it."""
     text = """
         apiVersion: kafka.strimzi.io/v1beta2
         kind: KafkaTopic

@@ -42,7 +42,7 @@ def draft(name: str) -> DraftedScenario:
 
 
 def test_every_public_file_is_in_the_table() -> None:
-    """At least twelve sources are tried, and none of the folder is left out."""
+    """At least twelve sources are tested, and every file of the folder."""
     assert sorted(EXPECTED) == sorted(path.name for path in PUBLIC.iterdir())
     assert len(EXPECTED) >= 12
 

@@ -1,4 +1,4 @@
-"""Client releases: which profile runs one, with which defects, in whose words, and which are refused."""
+"""Client releases: the profile that runs one, its defects, and the releases that are refused."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ groups:
 
 
 def notes(client: str) -> list[str]:
-    """What the loader notes of a scenario with this client."""
+    """Return the loader's notes on a scenario with this client."""
     return [note.message for note in load_text(scenario(client)).notes]
 
 
@@ -48,13 +48,13 @@ def notes(client: str) -> list[str]:
     ],
 )
 def test_a_release_runs_as_the_profile_that_covers_it(name: str, profile: str) -> None:
-    """Releases that used to run as a later one have a profile of their age."""
+    """Releases that a later profile used to run have a profile of their own."""
     assert simulated(name).name == profile
     assert simulated(name).release == name
 
 
 def test_a_release_that_no_profile_covers_is_said_once() -> None:
-    """It runs as the nearest that behaves alike, and one note says so, however many members name it."""
+    """It runs as the nearest similar profile, with one note for all members of that release."""
     assert notes("java-2.7.2") == [
         "`client`: no profile covers java-2.7.2, it runs as `java-2.8` with KAFKA-10870, KAFKA-12984: "
         "it heartbeats while syncing, as 2.8 does (KAFKA-10134)"
@@ -72,7 +72,7 @@ def test_a_release_that_no_profile_covers_is_said_once() -> None:
     ],
 )
 def test_a_release_that_is_known_to_differ_is_refused(name: str, why: str, nearest: str) -> None:
-    """The error says in what it differs, and names the nearest profile."""
+    """The error states the difference, and names the nearest profile."""
     with pytest.raises(ScenarioError) as refused:
         load_text(scenario(name))
     assert why in str(refused.value)
@@ -80,7 +80,7 @@ def test_a_release_that_is_known_to_differ_is_refused(name: str, why: str, neare
 
 
 def test_every_row_of_the_releases_names_a_profile_and_says_why() -> None:
-    """Rows ascend, their profiles exist, and what is not covered has a reason."""
+    """Rows ascend, their profiles exist, and each row that is not COVERED has a reason."""
     for library, rows in RELEASES.items():
         assert [row.version for row in rows] == sorted(row.version for row in rows), library
         assert all(row.profile in PROFILES for row in rows)
@@ -93,9 +93,9 @@ async def test_a_process_starts_under_the_release_that_was_asked_for(sim: Simula
     sim.topic("orders", 2)
     sim.member("a", client="java-4.0")
     sim.member("b", client="java-3.9")
-    said = {event.host: event.payload or {} for event in sim.find("process.started")}
-    assert (said["a"]["profile"], said["a"]["release"]) == ("java-4.x", "java-4.0")
-    assert "release" not in said["b"]
+    payloads = {event.host: event.payload or {} for event in sim.find("process.started")}
+    assert (payloads["a"]["profile"], payloads["a"]["release"]) == ("java-4.x", "java-4.0")
+    assert "release" not in payloads["b"]
 
 
 # --- defects -----------------------------------------------------------------------------------------------------
@@ -150,7 +150,7 @@ def test_a_release_has_its_defects(name: str, bad: str, good: str) -> None:
     ],
 )
 def test_a_profile_of_an_age_has_the_defects_of_its_release(profile: str, names: list[str]) -> None:
-    """A profile by its own name is the last release of its line, with what that one had."""
+    """A profile by its own name is the last release of its line, with the defects of that release."""
     library = profile.rsplit("-", 1)[0]
     rows = [row[0] for row in SHOWN if row[0] != "KAFKA-20778"]  # a matter of racks, which they do not send
     own = [name for name in rows if client_defect(name).affected[0].library == library]
@@ -158,12 +158,12 @@ def test_a_profile_of_an_age_has_the_defects_of_its_release(profile: str, names:
 
 
 def test_every_defect_of_clients_is_looked_at() -> None:
-    """No row is without its releases above; what each does to a group `tests/regressions` and the tests below show."""
+    """Every row has its releases above; `tests/regressions` and the tests below show the effect of each."""
     assert sorted(CLIENT_DEFECTS) == sorted(row[0] for row in SHOWN)
 
 
 def test_a_defect_is_added_by_name_to_a_member() -> None:
-    """`defects` on a group holds for its members; a member's own stand in its place."""
+    """`defects` of a group hold for its members; a member's own replace them."""
     found = load_text(scenario("java-3.9", ", defects: [KAFKA-12983]"))
     assert all(Defect.KAFKA_12983 in plan.profile.defects for plan in plans(found))
     assert "KAFKA-12983" not in (profile_note("java-2.8.1") or "")
@@ -181,7 +181,7 @@ def test_a_defect_is_added_by_name_to_a_member() -> None:
     ],
 )
 def test_a_defect_in_the_wrong_place_is_refused_with_the_right_one(text: str, words: str) -> None:
-    """An unknown name is answered with the nearest, one of another component with where it belongs."""
+    """An unknown name gets the nearest one as remedy, one of another component its place."""
     with pytest.raises(ScenarioError) as refused:
         load_text(text)
     assert words in " ".join(str(refused.value).split())
@@ -207,7 +207,7 @@ async def test_kafka_13214_a_lost_coordinator_costs_the_member_id(sim: Simulatio
 @pytest.mark.sim
 @pytest.mark.parametrize(("client", "chosen"), [("librdkafka-1.8.2", "range"), ("librdkafka-1.9.0", "roundrobin")])
 async def test_librdkafka_3818_the_order_of_assignors(sim: Simulation, client: str, chosen: str) -> None:
-    """Members prefer roundrobin to range: up to 1.8 they are heard the other way round."""
+    """Members prefer roundrobin to range: up to 1.8 they are sent in the other order."""
     sim.topic("orders", 2)
     sim.member("c1", client=client, assignors=["roundrobin", "range"])
     await sim.settled(members=1)

@@ -1,4 +1,4 @@
-"""A client may be named by its exact release: it is simulated as the profile that covers it, and judged as itself."""
+"""A client may be named by its exact release: it runs as the profile that covers it, and is linted as itself."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ groups:
     ],
 )
 def test_a_scenario_takes_an_exact_release(name: str, profile: str) -> None:
-    """A member of a release behaves as the profile that covers it, and a note says which; a profile needs none."""
+    """A member of a release behaves as the profile that covers it, and a note names it; a profile needs no note."""
     found = load_text(scenario(name))
     assert [plan.profile.name for plan in plans(found)][:1] == [profile]
-    said = [note.message for note in found.notes]
-    assert len(said) == (name != "Java-2.8")
-    assert all(name in one and f" as `{profile}`" in one.replace("the profile ", "") for one in said)
+    words = [note.message for note in found.notes]
+    assert len(words) == (name != "Java-2.8")
+    assert all(name in one and f" as `{profile}`" in one.replace("the profile ", "") for one in words)
 
 
 def test_a_release_in_a_scenario_is_judged_as_that_release() -> None:
-    """What only one release lacks is a finding where it is named, and none where any of the line may be meant."""
+    """A defect of one release is a finding if that release is named, and none if a whole line is meant."""
     cooperative = "{partition.assignment.strategy: cooperative-sticky}"
     found = {
         name: [one.rule for one in lint_scenario(parse_document(scenario(name, cooperative)))]
@@ -58,6 +58,6 @@ def test_a_release_in_a_scenario_is_judged_as_that_release() -> None:
 
 @pytest.mark.parametrize(("name", "words"), [("java-3.10", "write `java-3.9`"), ("librdkafka-0.11", "librdkafka-1.x")])
 def test_a_release_that_cannot_be_simulated_is_refused_with_the_nearest(name: str, words: str) -> None:
-    """A release there is none of, or that only the linter knows, is an error with what can be written."""
+    """A release that does not exist, or that only the linter knows, is an error with valid releases."""
     with pytest.raises(ScenarioError, match=re.escape(words)):
         load_text(scenario(name))

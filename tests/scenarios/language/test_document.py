@@ -1,4 +1,4 @@
-"""YAML with positions: what can be wrong before any meaning is read into it."""
+"""YAML with positions: errors before the meaning is read."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_value_without_a_place_is_where_its_parent_is() -> None:
 
 
 def test_scalars_follow_yaml_1_2() -> None:
-    """`on` and `no` are text, numbers are numbers, and a number remembers how it was written."""
+    """`on` and `no` are text, numbers are numbers, and a number keeps its text."""
     data = parse_document("{a: on, b: no, c: 10, d: 3.10, e: true, f: ~, g: 0x1f}").data
     assert {key: data[key] for key in "abcefg"} == {"a": "on", "b": "no", "c": 10, "e": True, "f": None, "g": 31}
     assert data["d"].text == "3.10"
@@ -44,12 +44,12 @@ def test_nothing_stands_where_its_key_does() -> None:
 
 
 def test_merge_keys_bring_in_what_is_not_there() -> None:
-    """`<<` lays another mapping under this one."""
+    """`<<` merges another mapping into this one."""
     assert parse_document("a: &x {p: 1, q: 2}\nb: {<<: *x, q: 3}").data["b"] == {"p": 1, "q": 3}
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "words"),
     [
         ("", "the file is empty"),
         ("# nothing\n", "the file is empty"),
@@ -66,9 +66,9 @@ def test_merge_keys_bring_in_what_is_not_there() -> None:
         ("<<: 3\n", "`<<` can merge only a mapping"),
     ],
 )
-def test_what_is_no_document_is_said_with_its_place(text: str, said: str) -> None:
+def test_what_is_no_document_is_said_with_its_place(text: str, words: str) -> None:
     """Broken YAML is an error with file and line, never a traceback."""
-    assert said in _wrong(text)
+    assert words in _wrong(text)
 
 
 def test_aliases_cannot_unfold_without_measure() -> None:
@@ -82,18 +82,18 @@ def test_files_that_cannot_be_read_name_the_remedy(tmp_path: Path) -> None:
     """A missing file, a directory and a binary file are three clear errors."""
     binary = tmp_path / "x.yaml"
     binary.write_bytes(b"\xff\xfe\x00\x01")
-    for path, said in (
+    for path, words in (
         (tmp_path / "none.yaml", "no such file"),
         (tmp_path, "is a directory"),
         (binary, "is not text (byte 0 is not UTF-8)"),
     ):
-        with pytest.raises(ScenarioError, match=said.replace("(", r"\(").replace(")", r"\)")):
+        with pytest.raises(ScenarioError, match=words.replace("(", r"\(").replace(")", r"\)")):
             read_document(path)
 
 
 @pytest.mark.parametrize("content", [b"PAR1\x15\x04\xff", b'{"seq":1,"t_us":0,"kind":"run.started"}\n{"seq":2}\n'])
 def test_a_trace_is_no_scenario_and_is_told_as_what_it_is(tmp_path: Path, content: bytes) -> None:
-    """Traces of either format lie beside their scenarios: neither indentation nor UTF-8 is what is wrong with them."""
+    """Traces of either format lie beside their scenarios: the error does not mention indentation or UTF-8."""
     path = tmp_path / "out.parquet"
     path.write_bytes(content)
     with pytest.raises(
@@ -103,14 +103,14 @@ def test_a_trace_is_no_scenario_and_is_told_as_what_it_is(tmp_path: Path, conten
 
 
 def test_a_byte_order_mark_is_no_mistake(tmp_path: Path) -> None:
-    """Editors on Windows write one."""
+    """Editors on Windows write a byte order mark."""
     path = tmp_path / "x.yaml"
     path.write_bytes(b"\xef\xbb\xbfa: 1\n")
     assert read_document(path).data == {"a": 1}
 
 
 def test_a_file_that_is_nearly_there_is_proposed(tmp_path: Path) -> None:
-    """A misspelt name is told the file beside it; one like no other is not."""
+    """A misspelt file name gets a similar file as remedy, another name does not."""
     (tmp_path / "rollout.yaml").write_text("run-for: 1s\n", "utf-8")
     with pytest.raises(ScenarioError, match=r"did you mean `.*/rollout\.yaml`"):
         read_document(tmp_path / "rolout.yaml")
@@ -128,7 +128,7 @@ def test_a_file_that_is_nearly_there_is_proposed(tmp_path: Path) -> None:
     ],
 )
 def test_a_slip_of_the_hand_is_told_where_it_is(text: str, place: str, remedy: str) -> None:
-    """A tab, and a line without a colon: the parser's own words lead elsewhere."""
+    """A tab, and a line without a colon, which the parser's own message would not explain."""
     with pytest.raises(ScenarioError) as raised:
         parse_document(text, "a.yaml")
     (problem,) = raised.value.problems
@@ -136,14 +136,14 @@ def test_a_slip_of_the_hand_is_told_where_it_is(text: str, place: str, remedy: s
 
 
 def test_an_ending_in_common_makes_no_likeness(tmp_path: Path) -> None:
-    """Every scenario ends in .yaml: a name that resembles nothing is not taken for one."""
+    """Every scenario ends in .yaml: the ending alone makes no name similar."""
     (tmp_path / "anchor.yaml").touch()
     with pytest.raises(ScenarioError, match="check the path"):
         read_document(tmp_path / "nosuch.yaml")
 
 
 def test_what_powershell_writes_is_recognised(tmp_path: Path) -> None:
-    """Its `>` makes UTF-16."""
+    """PowerShell's `>` writes UTF-16."""
     path = tmp_path / "a.yaml"
     path.write_text("run-for: 2m\n", "utf-16")
     with pytest.raises(ScenarioError, match="it looks like UTF-16"):

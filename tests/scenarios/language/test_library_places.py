@@ -1,6 +1,6 @@
-"""Each client library of the releases table stands in every other table of libraries, or is excepted here.
+"""Every table of client libraries has each library of the releases table, or an exception here.
 
-docs/architecture.md, "A client profile, place by place", lists the same places for who adds one.
+docs/architecture.md, "A client profile, place by place", lists the same places.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ PLACES: Mapping[str, tuple[Collection[str], Mapping[str, str]]] = {
         dict.fromkeys(("kafkajs", "brod", "ruby-kafka"), _UNCOMPARED),
     ),
 }
-"""Where libraries have a row, the names there, and the libraries without one, with why."""
+"""Tables of libraries: the names in each, and the libraries without a row, with the reason."""
 
 
 @pytest.mark.parametrize("place", PLACES)
 def test_each_library_stands_in_the_place_or_is_excepted(place: str) -> None:
-    """A library of the releases table has a row, or an exception with its reason; none is excepted without need."""
+    """A library of the releases table has a row, or an exception with its reason; no exception is unused."""
     found, excepted = PLACES[place]
     assert {library for library in RELEASES if library not in found} == set(excepted)
 

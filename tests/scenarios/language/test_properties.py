@@ -1,4 +1,4 @@
-"""Pasted consumer.properties, and what must never be seen of them."""
+"""Pasted consumer.properties, and secrets that are never shown."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_line_without_a_key_is_an_error() -> None:
 
 
 def test_an_incomplete_escape_is_an_error_of_its_line() -> None:
-    """java.util.Properties refuses it, too; the value is not shown, for it may be a secret's."""
+    """java.util.Properties refuses it, too; the value is not shown, because it may be a secret."""
     with pytest.raises(ValueError, match=r"^line 4 of the properties has \\u without four hexadecimal digits; write "):
         parse_properties("a=1,\\\n  2\n\nmy.password=\\u12\n")
 
@@ -64,7 +64,7 @@ def test_an_incomplete_escape_is_an_error_of_its_line() -> None:
     "key", ["ssl.key.password", "sasl.jaas.config", "basic.auth.user.info", "my.secret", "api_key"]
 )
 def test_secrets_are_known_by_their_keys(key: str) -> None:
-    """Whatever sounds like a secret is one."""
+    """A key whose name suggests a secret is one."""
     assert is_secret(key)
     assert without_secrets({key: SECRET, "client.id": "x"}) == {key: WITHHELD, "client.id": "x"}
 
@@ -76,7 +76,7 @@ def test_ordinary_settings_are_no_secrets(key: str) -> None:
 
 
 def test_secrets_reach_neither_scenario_nor_trace() -> None:
-    """The pasted password is nowhere in what was loaded, nor in any event of the run."""
+    """Neither the loaded scenario nor an event of the run has the pasted password."""
     scenario = load_text(TEXT)
     assert SECRET not in str(attrs.asdict(scenario.groups["g"]))
     assert SECRET not in " ".join(str(note) for note in scenario.notes)
@@ -91,7 +91,7 @@ def _config(payload: Any) -> dict[str, Any]:
 
 
 def test_secrets_reach_no_error_report() -> None:
-    """A report about a file with secrets does not print them."""
+    """A report on a file with secrets does not print them."""
     with pytest.raises(ScenarioError) as caught:
         load_text(TEXT.replace("session.timeout.ms=10000", "session.timeout.ms=ten"))
     assert SECRET not in str(caught.value)
@@ -111,7 +111,7 @@ producers:
 
 
 def test_notes_about_a_properties_file_name_its_line(tmp_path: Path) -> None:
-    """A setting in a file is told at its line there, of a consumer and of a producer; a written one where it stands."""
+    """A note on a setting of a file has its line there, for a consumer and a producer; others have their own."""
     consumer = "# ours\n\nsesion.timeout.ms=9000\nfetch.min.bytes=1\nclient.dns.lookup=use_all_dns_ips\n"
     (tmp_path / "consumer.properties").write_text(consumer)
     (tmp_path / "producer.properties").write_text(f"acks=all\nlingr.ms=5\nsasl.jaas.config={SECRET}\n")
@@ -127,7 +127,7 @@ def test_notes_about_a_properties_file_name_its_line(tmp_path: Path) -> None:
 
 
 def test_an_impossible_value_in_a_file_is_an_error_of_that_file(tmp_path: Path) -> None:
-    """The report points at the line that is to be changed."""
+    """The report has the line to change."""
     (tmp_path / "consumer.properties").write_text("# ours\nsession.timeout.ms=ten\n")
     (tmp_path / "producer.properties").write_text("")
     (tmp_path / "s.yaml").write_text(IN_A_FILE)
@@ -136,7 +136,7 @@ def test_an_impossible_value_in_a_file_is_an_error_of_that_file(tmp_path: Path) 
 
 
 def test_what_is_left_out_as_a_secret_is_told() -> None:
-    """`sasl.jaas.config` and the like have no effect here, and a note says why."""
-    told = {note.message for note in load_text(TEXT).notes}
+    """`sasl.jaas.config` and similar keys have no effect here, and a note gives the reason."""
+    reported = {note.message for note in load_text(TEXT).notes}
     for key in ("sasl.jaas.config", "ssl.truststore.password", "my.api.key"):
-        assert f"`{key}`: accepted, no effect here: there is no security, and the value is not kept" in told
+        assert f"`{key}`: accepted, no effect here: there is no security, and the value is not kept" in reported

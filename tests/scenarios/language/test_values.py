@@ -35,7 +35,7 @@ def test_what_is_no_duration_is_refused(found: object) -> None:
 
 @pytest.mark.parametrize("found", [-4, "-4s", -0.5])
 def test_negative_durations_are_called_so(found: object) -> None:
-    """With a unit or without, the sign is named before anything else."""
+    """With a unit or without, the sign is reported first."""
     with pytest.raises(ValueError, match="a duration is not negative"):
         read_duration(found)
 
@@ -65,7 +65,7 @@ def test_counts_are_compared(found: object, yes: list[int], no: list[int]) -> No
 
 @pytest.mark.parametrize("found", ["10s ± 5ms", "10s +- 5ms", "10s+/-5ms", "9.995s..10.005s"])
 def test_spans_have_a_tolerance(found: str) -> None:
-    """Around a middle, or between two ends: both ends are within."""
+    """Around a centre, or between two ends: both ends are included."""
     bounds = read_span_is(found)
     assert bounds.holds(9_995_000)
     assert bounds.holds(10_005_000)
@@ -81,14 +81,14 @@ def test_impossible_comparisons_are_refused(found: object) -> None:
 
 
 def test_shares_round_as_kubernetes_does() -> None:
-    """25 % of 3: a surge of 1, nobody unavailable."""
+    """25 % of 3: a surge of 1, none unavailable."""
     share = read_share("25%")
     assert (share.of(3, round_up=True), share.of(3, round_up=False), read_share(2).of(3, round_up=True)) == (1, 0, 2)
 
 
 @pytest.mark.parametrize("found", ["101%", "-1", -1, "some", 1.5])
 def test_impossible_shares_are_refused(found: object) -> None:
-    """More than everything, less than nothing."""
+    """More than everything, or a negative number."""
     with pytest.raises(ValueError, match="percentage"):
         read_share(found)
 
@@ -124,6 +124,6 @@ def test_a_distribution_may_be_a_plain_duration() -> None:
 
 
 def test_a_percentage_above_a_hundred_is_told_with_what_can_be_written() -> None:
-    """`surge: 400%` is no misspelt percentage: the message says where percentages end, and that a number will do."""
+    """`surge: 400%` is no misspelt percentage: the message states the limit, and that a number is allowed."""
     with pytest.raises(ValueError, match="is a percentage above 100%; write 100% or less, or a number"):
         read_share("400%")

@@ -1,4 +1,4 @@
-"""Questions about one scene of the library stand together, so that it is run once; another process runs it again."""
+"""Tests of one scene of the library run together, so that its run is made once; another process repeats it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ FOLDER = Path(__file__).parent
 CHECKOUT = FOLDER.parents[2]
 HASH_SEED = "4711"
 
-# A scenario's canonical text and a number per line in, the digest of so many first lines of its trace out.
+# Input: a scenario's canonical text and a number per line; output: the digest of that many lines of its trace.
 ELSEWHERE = """
 import json, sys
 from tests.helpers.library_scenes import beginning
@@ -27,7 +27,7 @@ for line in sys.stdin:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Sort the tests of this folder by the scene they ask about; those about none come first."""
+    """Sort the tests of this folder by their scene; tests without a scene come first."""
     places = [place for place, item in enumerate(items) if item.path.parent == FOLDER]
     for place, item in zip(places, sorted((items[place] for place in places), key=_scene), strict=True):
         items[place] = item
@@ -40,7 +40,7 @@ def _scene(item: pytest.Item) -> str:
 
 @pytest.fixture(scope="session")
 def elsewhere() -> Iterator[Callable[[str, int], str]]:
-    """Run a scenario's canonical text in another process, with another order of its sets: the digest of its trace.
+    """Run a scenario's canonical text in another process, with another order of its sets; return the trace's digest.
 
     The run ends there after so many events.
     """
@@ -53,10 +53,10 @@ def elsewhere() -> Iterator[Callable[[str, int], str]]:
     )
     assert process.stdin is not None
     assert process.stdout is not None
-    with process, process.stdin as asked, process.stdout as told:
+    with process, process.stdin as asked, process.stdout as reported:
 
         def digest(text: str, events: int) -> str:
             print(json.dumps((text, events)), file=asked, flush=True)
-            return told.readline().strip()
+            return reported.readline().strip()
 
         yield digest

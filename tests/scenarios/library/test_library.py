@@ -1,4 +1,4 @@
-"""The library: every scenario says where it comes from, and is found by its name; the tests beside this run them."""
+"""The library: every scenario names its source, and is found by its name; the tests beside this run them."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_incidents_are_many() -> None:
 
 
 def test_names_are_found_and_strangers_get_the_nearest() -> None:
-    """A library name, an alias, a path; a misspelt name is told the nearest one."""
+    """A library name, an alias, a path; a misspelt name gets the nearest one as remedy."""
     assert find("four-scenes").name == "four-scenes.yaml"
     assert find("demo").stem == ALIASES["demo"]
     assert str(find("./own.yaml")) == "own.yaml"
@@ -38,6 +38,6 @@ def test_names_are_found_and_strangers_get_the_nearest() -> None:
 
 
 def test_a_name_like_no_other_gets_three_and_where_all_are() -> None:
-    """A name that is near to none is told three and the command that lists all, not the whole library."""
+    """A name unlike all others gets three names and the command that lists all, not the whole library."""
     with pytest.raises(ScenarioError, match=r"nearest: \S+, \S+, \S+; `groupsim list` shows all$"):
         find("qqq-zzz")

@@ -22,7 +22,7 @@ for name in sys.argv[1:]:
     run_scenario(load_file(find(name)), seed=3, sinks=[JsonLinesSink(text)])
     print(name, hashlib.sha256(text.getvalue().encode()).hexdigest())
 """
-# Cheap ones: the process's start is most of it. The whole library is run in another process in `test_scenes.py`.
+# Cheap ones: most of the time is the start of the process. `test_scenes.py` repeats the whole library.
 WANTED = (
     "textbook-sticky-leave",
     "poll-loop-blocked-leaves",
@@ -39,14 +39,14 @@ def begin(hash_seed: int) -> subprocess.Popen[str]:
 
 
 def digests(process: subprocess.Popen[str]) -> dict[str, str]:
-    """What it printed."""
+    """Return its output."""
     printed, _ = process.communicate()
     assert process.returncode == 0
     return dict(line.split() for line in printed.splitlines())
 
 
 def test_twenty_processes_give_one_trace() -> None:
-    """Twenty processes with twenty hash seeds agree on every byte, on brokers with logs and on counted ones."""
+    """Twenty processes with twenty hash seeds have equal traces, on replicated and on counted logs."""
     scenarios = {name: load_file(find(name)) for name in WANTED}
     assert {is_replicated(scenario) for scenario in scenarios.values()} == {False, True}
     found = []

@@ -1,4 +1,4 @@
-"""The rows that the scenes of the library leave in the tables of a sweep: complete, consistent, as told."""
+"""The rows of the library's scenes in the tables of a sweep: complete, consistent, and equal to the report."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ PYTHON = {Type.INT: int, Type.LONG: int, Type.BOOL: bool, Type.TEXT: str}
 
 @pytest.mark.parametrize("name", names())
 def test_rows_are_what_the_schema_says(name: str) -> None:
-    """Every value has its column's very type, and nothing is missing where nothing may be missing."""
+    """Every value has exactly its column's type, and no required value is missing."""
     rows = scene(name).rows
     assert list(rows) == [*(table for table in TABLES if table != "runs"), "runs"]
     for table in TABLES:
@@ -57,7 +57,7 @@ def test_rows_are_what_the_schema_says(name: str) -> None:
 
 @pytest.mark.parametrize("name", names())
 def test_totals_are_those_of_the_headline_and_sums_of_the_other_tables(name: str) -> None:
-    """What `groupsim run` prints, what expectations find and what the tables add up to is one figure."""
+    """The output of `groupsim run`, the expectations and the tables have the same figure."""
     run, evidence, rows = scene(name).run, scene(name).evidence, scene(name).rows
     (one,) = named(rows, "runs")
     groups = evidence.story.groups
@@ -86,7 +86,7 @@ def test_totals_are_those_of_the_headline_and_sums_of_the_other_tables(name: str
 
 @pytest.mark.parametrize("name", names())
 def test_every_record_of_a_run_is_accounted_for(name: str) -> None:
-    """Counting offset by offset gives the same, and every record that was written is in exactly one column."""
+    """Counting offset by offset gives the same result, and every written record is in exactly one column."""
     run, rows = scene(name).run, scene(name).rows
     given: dict[tuple[object, ...], Counter[int]] = {}
     for event in run.events:
@@ -136,11 +136,11 @@ def test_phases_of_a_process_tile_the_run(name: str) -> None:
 
 @pytest.mark.parametrize("name", names())
 def test_states_of_a_group_follow_each_other_to_the_end(name: str) -> None:
-    """From its first state on, without gap or overlap, and each begins where a copy that counts changes."""
+    """From its first state on, without gap or overlap, and each span begins when the active copy changes."""
     run, rows = scene(name).run, scene(name).rows
     kinds, counts = (Kind.GROUP_STATE, Kind.GROUP_LOADED, Kind.GROUP_UNLOADED), Copies().counts
-    told = [event for event in run.events if event.kind in kinds and counts(event)]
-    changes = [event.t_us for event in told if event.kind is Kind.GROUP_STATE]
+    reported = [event for event in run.events if event.kind in kinds and counts(event)]
+    changes = [event.t_us for event in reported if event.kind is Kind.GROUP_STATE]
     states = named(rows, "states")
     for stretches in by(states, "group_id").values():
         assert stretches[-1]["ended_us"] == run.events[-1].t_us
@@ -150,7 +150,7 @@ def test_states_of_a_group_follow_each_other_to_the_end(name: str) -> None:
 
 @pytest.mark.parametrize("name", names())
 def test_one_process_has_a_partition_once_at_a_time(name: str) -> None:
-    """Spans of one process and partition do not overlap; two processes do only where two owners are to be seen."""
+    """Spans of one process and partition do not overlap; two processes do only if two owners are visible."""
     run, evidence, rows = scene(name).run, scene(name).evidence, scene(name).rows
     end_us = run.events[-1].t_us
     spans = named(rows, "spans")
@@ -170,7 +170,7 @@ def test_one_process_has_a_partition_once_at_a_time(name: str) -> None:
 
 @pytest.mark.parametrize("name", names())
 def test_every_request_of_the_protocol_stands_in_the_messages_once(name: str) -> None:
-    """As many rows as the broker received, and what was sent and never arrived; times in order."""
+    """As many rows as the broker received, and the requests that never arrived; times in order."""
     run, rows = scene(name).run, scene(name).rows
     messages = named(rows, "messages")
     seen = Counter((event.api, event.kind) for event in run.events)
@@ -188,7 +188,7 @@ def test_every_request_of_the_protocol_stands_in_the_messages_once(name: str) ->
 
 @pytest.mark.parametrize("name", names())
 def test_the_lag_area_is_the_time_that_records_waited(name: str) -> None:
-    """Record by record, from the instant it was written to the instant the group had come past it."""
+    """Record by record, from the instant it was written to the instant the group passed it."""
     run, rows = scene(name).run, scene(name).rows
     scenario = run.scenario
     steady = {t: s for t, s in scenario.topics.items() if not s.steps and s.rate.per_second}
@@ -225,7 +225,7 @@ def appended(run: Run, row: Named) -> list[int]:
 
 
 def waited(run: Run, row: Named, due_us: Callable[[int], int | None], written: int) -> tuple[int, int]:
-    """Lag area and lag at the end of one partition, by adding up the waits of its records."""
+    """Compute lag area and lag at the end of one partition from the waits of its records."""
     end_us, number = run.events[-1].t_us, row["partition_id"]
     steps = [
         (event.t_us, (event.payload or {}).get("offset", None), event.payload or {})
@@ -233,7 +233,7 @@ def waited(run: Run, row: Named, due_us: Callable[[int], int | None], written: i
         if event.kind in (Kind.RECORDS_PROCESSED, Kind.POSITION_SET)
         and (event.group, event.topic, event.partition) == (row["group_id"], row["topic"], number)
     ]
-    come = [(t, said["base"] + said["count"] if offset is None else offset) for t, offset, said in steps]
+    come = [(t, payload["base"] + payload["count"] if offset is None else offset) for t, offset, payload in steps]
     first = next((offset for _, offset, _ in steps if offset is not None), 0)
     reached, area = first, 0
     for t_us, offset in [*come, (end_us, written)]:
@@ -247,7 +247,7 @@ def waited(run: Run, row: Named, due_us: Callable[[int], int | None], written: i
 
 @pytest.mark.parametrize("name", ["deploy-jvm-S-killed", "every-way-a-rebalance-starts"])
 def test_a_scene_with_everything_has_rows_of_every_kind(name: str) -> None:
-    """So that the tests above are about something."""
+    """So that the tests above have rows to check."""
     assert {table for table, rows in scene(name).rows.items() if rows} == set(TABLES)
 
 
@@ -278,7 +278,7 @@ def test_a_crash_is_detected_within_the_session_unless_a_rebalance_held_the_memb
 
 @pytest.mark.parametrize("name", ["every-way-a-rebalance-starts"])
 def test_rows_of_one_table_stand_in_the_runs_order(name: str) -> None:
-    """Generations, standstills of a partition, messages: in the order in which they happened."""
+    """Generations, standstills of a partition, messages: in the order of their times."""
     rows = scene(name).rows
     for table, column in (("changes", "began_us"), ("faults", "began_us"), ("callbacks", "began_us")):
         moments = [row[column] for row in named(rows, table)]
@@ -290,12 +290,12 @@ def test_rows_of_one_table_stand_in_the_runs_order(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["deploy-jvm-S-static", "socket-timeout-below-the-hold"])
 def test_rollouts_and_what_hindered_a_group_stand_in_the_tables_as_told(name: str) -> None:
-    """The length in the headline is the one of the table, and every hindrance stands with its generation."""
+    """The length in the headline is that of the table, and every hindrance is in its generation."""
     done = scene(name)
     (run,) = named(done.rows, "runs")
     story = done.evidence.story
     rollouts = [one for group in story.groups for one in group.rollouts]
     assert run["rollout_us"] == max((one.took_us for one in rollouts), default=None)
-    told = ["; ".join(h.words for h in one.hindrances) or None for g in story.groups for one in g.generations]
-    assert [row["hindered"] for row in named(done.rows, "changes")] == told
-    assert any(told) or rollouts
+    reported = ["; ".join(h.words for h in one.hindrances) or None for g in story.groups for one in g.generations]
+    assert [row["hindered"] for row in named(done.rows, "changes")] == reported
+    assert any(reported) or rollouts

@@ -1,4 +1,4 @@
-"""Every scene of the library holds what it expects, shows its documented figures, and is one trace wherever it runs."""
+"""Every scene of the library meets its expectations and documented figures, and its trace is equal in any process."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tests.helpers.library_scenes import scene, traced
 
 DOCS = Path(__file__).parents[3] / "docs"
 
-# (scenario, check, at least this much of what it found): the acceptance figures of the threads
+# (scenario, check, part of its finding): the figures of the public threads
 FIGURES = [
     ("silent-joiner-removed-at-session-end", "time-between", "10.000 s"),
     ("silent-joiner-removed-at-session-end", "time-between", "3.000 s"),
@@ -60,7 +60,7 @@ def test_a_scenario_holds_what_it_expects(name: str) -> None:
 
 @pytest.mark.parametrize(("name", "check", "found"), FIGURES)
 def test_the_figures_of_the_threads_come_out(name: str, check: str, found: str) -> None:
-    """Where a figure follows from a timer it comes out in number."""
+    """A figure that follows from a timer is exact."""
     judged = [one for one in scene(name).run.checks if check == one.expectation.check.NAME]
     assert any(one.finding.found.startswith(found) or f" {found}" in one.finding.found for one in judged), judged
 
@@ -84,13 +84,13 @@ def test_another_seed_gives_another_trace() -> None:
 
 
 def counted(name: str) -> Scenario:
-    """A scenario of the library on counted logs. Raises ScenarioError when it needs brokers with logs."""
+    """Return a scenario of the library on counted logs. Raises ScenarioError if it needs replicated logs."""
     path = find(name)
     return scenario_of(changed(read_document(path), [read_change("cluster.logs=counted")]), path.stem)
 
 
 def about_brokers(name: str) -> str:
-    """What in a scenario of the library counted logs do not have; nothing when they have everything."""
+    """Return the parts of a library scenario that counted logs lack; nothing if they have all."""
     try:
         found = counted(name)
     except ScenarioError as error:
@@ -102,7 +102,7 @@ def about_brokers(name: str) -> str:
 
 @pytest.mark.parametrize("name", names())
 def test_the_library_holds_on_counted_logs(name: str) -> None:
-    """What is not about brokers comes out the same on counted logs: sweeps may take them."""
+    """Figures that do not depend on brokers are equal on counted logs, so sweeps can use them."""
     if why := about_brokers(name):
         pytest.skip(f"it is about brokers: {why}")
     run = run_scenario(counted(name), seed=3)
@@ -111,24 +111,24 @@ def test_the_library_holds_on_counted_logs(name: str) -> None:
 
 
 def test_most_of_the_library_is_not_about_brokers() -> None:
-    """So the test above holds for more than forty scenes; fewer than ten say that they want counted logs."""
+    """The test above covers more than forty scenes; fewer than ten request counted logs."""
     assert sum(not about_brokers(name) for name in names()) > 40
     assert sum(not is_replicated(load_file(find(name))) for name in names()) < 10
 
 
-# --- what the documentation says of them -----------------------------------------------------------------------------
+# --- documented figures ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", FAIL_OVERS)
 def test_the_fail_over_page_shows_the_figures_of_the_run(name: str) -> None:
-    """What docs/failover.md measured comes out again; tools/failover_table.py puts it there."""
+    """The figures of docs/failover.md are those of a run; tools/failover_table.py writes them."""
     figures = "; ".join(failover_table.figures(scene(name).evidence.story))
     assert FAIL_OVERS[name].endswith(f"| {figures} |")
 
 
 @pytest.mark.parametrize("name", AGES)
 def test_the_comparison_of_the_ages_is_what_comes_out(name: str) -> None:
-    """Each row of docs/ancestors.md is a run with seed 0; tools/ages_table.py puts it there."""
+    """Each row of docs/ancestors.md is a run with seed 0; tools/ages_table.py writes it."""
     assert AGES[name] == ages_table.row(name, scene(name).run.events, scene(name).evidence.story)
 
 

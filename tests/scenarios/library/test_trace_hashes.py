@@ -44,7 +44,7 @@ def test_every_scene_and_experiment_is_recorded_with_five_seeds() -> None:
 
 @pytest.mark.parametrize("kind", [Kind.WARNING, Kind.PROCESS_FAILED, Kind.ACTION_REFUSED])
 def test_free_text_is_left_out(kind: Kind) -> None:
-    """A message for people may change its words without another hash."""
+    """The words of a message do not change the hash."""
     assert trace_hashes.normalised(event(kind, "a")) == trace_hashes.normalised(event(kind, "b"))
 
 
@@ -59,7 +59,7 @@ def test_everything_else_counts() -> None:
 
 
 def test_a_difference_is_named() -> None:
-    """Each run with another hash is named with what differs, and a run without a recorded hash as well."""
+    """Each run with another hash is reported with the difference, and a run without a recorded hash as well."""
     recorded = {One("a", 0): Digest(3, "x"), One("b", 0): Digest(3, "x"), One("c", 0): Digest(3, "x")}
     found = {
         One("a", 0): Digest(3, "x"),
@@ -102,7 +102,7 @@ def test_a_failing_run_has_a_hash(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_writing_some_keeps_the_others(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """What is recorded of other scenes stays; lines of scenes that do not exist any more go."""
+    """Recorded hashes of other scenes stay; lines of scenes that no longer exist are removed."""
     recorded = tmp_path / "hashes.txt"
     recorded.write_text("gone-scene 0 1 ff\ntextbook-range 3 1 ee\ntextbook-sticky 0 1 dd\n", "utf-8")
     monkeypatch.setattr(trace_hashes, "RECORDED", recorded)

@@ -1,4 +1,4 @@
-"""The linter's rules: each has a case where it speaks and one, as near as can be, where it is silent."""
+"""The linter's rules: each has a case with a finding and a similar one without."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from groupsim.scenarios.lint.rules import migration
 JAVA, OLD_JAVA, RD, PYTHON = "java-3.9", "java-1.1", "librdkafka-2.3.0", "kafka-python-2.0"
 CLASS = "org.apache.kafka.clients.consumer."
 
-# rule, client, broker's version, where it speaks, where it is silent; lines are separated by " | "
+# rule, client, broker's version, text with a finding, text without; lines are separated by " | "
 CLIENT_CASES = [
     ("broker-key-on-client", JAVA, None, "group.initial.rebalance.delay.ms=0", "group.id=g"),
     ("broker-key-on-client", RD, None, "group.max.session.timeout.ms=60000", "group.instance.id=a"),
@@ -115,7 +115,7 @@ CLIENT_CASES = [
      "fetch.min.bytes=100000 | fetch.max.wait.ms=100"),
 ]  # fmt: skip
 
-# rule, client, broker's settings, where it speaks, where it is silent
+# rule, client, broker's settings, text with a finding, text without
 PRODUCER_CASES = [
     ("impossible-producer-value", "java-4.0", "", "acks=two", "acks=-1"),
     ("impossible-producer-value", "java-4.0", "", "linger.ms=-5",
@@ -140,7 +140,7 @@ PRODUCER_CASES = [
      "transactional.id=a | transaction.timeout.ms=30000"),
 ]  # fmt: skip
 
-# rule, broker's version, settings where it speaks, settings where it is silent
+# rule, broker's version, settings with a finding, settings without
 BROKER_CASES = [
     ("client-key-on-broker", "3.9", "session.timeout.ms=1", "group.min.session.timeout.ms=1"),
     ("broker-key-too-new", "2.1", "group.max.size=5", "group.initial.rebalance.delay.ms=5"),
@@ -177,7 +177,7 @@ def writing(replicas: int, least: int, acks: str = "all") -> str:
     return f"{LOGS}}}\nbroker: {{{brokers}}}\n{producer}"
 
 
-# rule, what a group says where the rule speaks and where it is silent; after " // " what the file says besides
+# rule, keys of a group with a finding and without; after " // " other keys of the file
 SCENARIO_CASES = [
     ("rebalance-timeout-not-sent", "properties: {rebalance.timeout.ms: 60000}",
      "client: kafkajs, properties: {rebalance.timeout.ms: 60000}"),
@@ -266,9 +266,9 @@ def of_broker(text: str, version: str) -> tuple[LintFinding, ...]:
     return lint_broker(broker_of(version, text.replace(" | ", "\n"), "server.properties"))
 
 
-def scenario(said: str) -> str:
-    """A scenario whose one group says this; after " // " a line of the file's own."""
-    group, _, rest = said.partition("//")
+def scenario(words: str) -> str:
+    """Return a scenario whose one group has these keys; after " // " a line of the file's own."""
+    group, _, rest = words.partition("//")
     group = group.strip()
     members = "" if "members:" in group else f"{', ' if group else ''}members: {{c: 1}}"
     return f"run-for: 60s\ntopics: {{t: 1}}\ngroups:\n  g: {{{group}{members}}}\n{rest.strip()}\n"
@@ -280,7 +280,7 @@ def of_scenario(text: str) -> tuple[LintFinding, ...]:
 
 
 def rules_in(findings: tuple[LintFinding, ...]) -> list[str]:
-    """The ids of the rules that spoke."""
+    """Return the ids of the rules with a finding."""
     return [finding.rule for finding in findings]
 
 
@@ -288,14 +288,14 @@ def rules_in(findings: tuple[LintFinding, ...]) -> list[str]:
 def test_a_rule_on_a_clients_own_configuration(
     rule: str, client: str, broker: str | None, speaks: str, silent: str
 ) -> None:
-    """The rule speaks of the one configuration and is silent on the other."""
+    """The rule has a finding in the one configuration and none in the other."""
     assert rule in rules_in(of_client(speaks, client, broker))
     assert rule not in rules_in(of_client(silent, client, broker))
 
 
 @pytest.mark.parametrize(("rule", "client", "broker", "speaks", "silent"), PRODUCER_CASES)
 def test_a_rule_on_a_producers_own_configuration(rule: str, client: str, broker: str, speaks: str, silent: str) -> None:
-    """The rule speaks of the one producer.properties and is silent on the other."""
+    """The rule has a finding in the one producer.properties and none in the other."""
 
     def found(text: str) -> list[str]:
         lines = text.replace(" | ", "\n")
@@ -307,22 +307,22 @@ def test_a_rule_on_a_producers_own_configuration(rule: str, client: str, broker:
 
 @pytest.mark.parametrize("client", ["java-2.8", "java-3.9", "java-4.x"])
 def test_a_producers_defaults_are_no_finding(client: str) -> None:
-    """An empty producer.properties is well, in every age."""
+    """An empty producer.properties has no finding, in any release."""
     assert lint_producer("", "p.properties", client_of(client), broker_of()) == ()
 
 
 def test_a_producers_properties_are_known_by_their_keys() -> None:
-    """What says how to write records is a producer's; a file shared with a consumer is a consumer's."""
+    """A file with only settings for writing is a producer's; a shared one is a consumer's."""
     assert is_producers("acks=1\nvalue.serializer=x")
     assert not is_producers("acks=1\ngroup.id=g")
     assert not is_producers("bootstrap.servers=b:9092")
 
 
 def test_min_insync_above_the_replicas_is_an_error_before_3_7() -> None:
-    """KAFKA-15583: older brokers refuse every acks=all write, newer ones count the replicas there are."""
-    said = "min.insync.replicas=2 | default.replication.factor=1"
+    """KAFKA-15583: older brokers refuse every acks=all write, newer ones use the number of replicas."""
+    words = "min.insync.replicas=2 | default.replication.factor=1"
     level = {
-        version: next(one.severity for one in of_broker(said, version) if one.rule == "min-insync-above-replicas")
+        version: next(one.severity for one in of_broker(words, version) if one.rule == "min-insync-above-replicas")
         for version in ("3.6", "3.7")
     }
     assert level == {"3.6": ERROR, "3.7": WARNING}
@@ -330,14 +330,14 @@ def test_min_insync_above_the_replicas_is_an_error_before_3_7() -> None:
 
 @pytest.mark.parametrize(("rule", "version", "speaks", "silent"), BROKER_CASES)
 def test_a_rule_on_the_broker(rule: str, version: str, speaks: str, silent: str) -> None:
-    """The rule speaks of the one server.properties and is silent on the other."""
+    """The rule has a finding in the one server.properties and none in the other."""
     assert rule in rules_in(of_broker(speaks, version))
     assert rule not in rules_in(of_broker(silent, version))
 
 
 @pytest.mark.parametrize(("rule", "speaks", "silent"), SCENARIO_CASES)
 def test_a_rule_on_a_scenario(rule: str, speaks: str, silent: str) -> None:
-    """The rule speaks of the one scenario and is silent on the other."""
+    """The rule has a finding in the one scenario and none in the other."""
     assert rule in rules_in(of_scenario(scenario(speaks)))
     assert rule not in rules_in(of_scenario(scenario(silent)))
 
@@ -356,7 +356,7 @@ def test_every_rule_has_a_case_and_says_why() -> None:
 
 @pytest.mark.parametrize("speaks", [case[3] for case in CLIENT_CASES], ids=str)
 def test_no_rule_speaks_twice_of_one_thing(speaks: str) -> None:
-    """A rule says one thing of one place, whatever the client."""
+    """A rule has one finding for one place, whatever the client."""
     for client in (JAVA, RD, PYTHON):
         findings = of_client(speaks, client)
         assert len({(str(one.place), one.rule, one.message) for one in findings}) == len(findings)
@@ -368,7 +368,7 @@ def test_no_rule_speaks_twice_of_one_thing(speaks: str) -> None:
      "aiokafka", "kafkajs", "sarama", "franz-go", "brod", "kafka-python-3.0", "librdkafka-0.11"],
 )  # fmt: skip
 def test_a_librarys_defaults_are_no_finding(client: str) -> None:
-    """An empty configuration is well, but for what a library's own defaults are known to get wrong (sarama's note)."""
+    """An empty configuration has no finding, except for known bad defaults of a library (sarama's note)."""
     findings = of_client("", client)
     assert [one.rule for one in findings if one.severity != NOTE] == []
     assert rules_in(findings) == (["request-timeout-below-join"] if client == "sarama" else [])
@@ -385,7 +385,7 @@ def test_a_finding_stands_at_its_line() -> None:
 
 @pytest.mark.parametrize("client", [JAVA, RD])
 def test_a_poll_limit_is_raised_and_no_session_lowered_to_it(client: str) -> None:
-    """Beside a poll limit of 300 ms every broker would refuse a session as short: the remedy is the other way."""
+    """Beside a poll limit of 300 ms every broker would refuse a session as short: the remedy raises the limit."""
     found = of_client("max.poll.interval.ms=300\nsession.timeout.ms=10000", client)
     (finding,) = [one for one in found if one.rule == "poll-interval-below-session"]
     assert finding.remedy == "set max.poll.interval.ms = 10000, or more"
@@ -397,7 +397,7 @@ def test_a_poll_limit_is_raised_and_no_session_lowered_to_it(client: str) -> Non
      ("kafkajs", WARNING, "passes over"), (RD, ERROR, "refuses a property")],
 )  # fmt: skip
 def test_another_librarys_name_is_told_as_this_library_takes_it(client: str, level: str, words: str) -> None:
-    """Some refuse to start, others pass over it; either way the value of a name they do not have is not judged."""
+    """Some refuse to start, others ignore it; either way the value of an unknown name is not checked."""
     foreign = "max.poll.records=1" if client == RD else "session.timeout.ms=30"
     found = [one for one in of_client(foreign, client) if one.rule != "request-timeout-below-join"]  # sarama's default
     assert [(one.rule, one.severity) for one in found] == [("key-of-another-library", level)]
@@ -405,7 +405,7 @@ def test_another_librarys_name_is_told_as_this_library_takes_it(client: str, lev
 
 
 def test_what_refuses_a_value_is_named_after_the_library() -> None:
-    """ConfigException is Java's; librdkafka says it otherwise."""
+    """ConfigException is Java's; librdkafka has another error."""
     (java,), (rd,) = of_client("enable.auto.commit=yes"), of_client("socket.keepalive.enable=yes", RD)
     assert "ConfigException" in java.reason
     assert "rd_kafka_conf_set" in rd.reason
@@ -432,20 +432,20 @@ def test_a_key_that_two_tables_know_is_told_once() -> None:
 
 
 def test_a_comment_behind_a_value_belongs_to_the_value() -> None:
-    """As Java reads it: the number cannot be parsed, and the remedy says where comments go."""
+    """As Java reads it: the number cannot be parsed, and the remedy moves the comment."""
     (finding,) = of_client("max.poll.interval.ms=60000  # a minute")
     assert finding.rule == "impossible-value"
     assert "a line of its own" in finding.remedy
 
 
 def test_severity_follows_the_library() -> None:
-    """What Java passes over librdkafka refuses: the same key is a warning there and an error here."""
+    """A key that Java ignores and librdkafka refuses is a warning there and an error here."""
     assert of_client("group.max.size=3", JAVA)[0].severity == WARNING
     assert of_client("group.max.size=3", RD)[0].severity == ERROR
 
 
 def test_a_version_that_is_not_certain_silences() -> None:
-    """`librdkafka-2.x` may know what 2.3 does not: no finding."""
+    """`librdkafka-2.x` may have a key that 2.3 lacks: no finding."""
     assert rules_in(of_client("metadata.recovery.strategy=none", "librdkafka-2.x")) == []
     assert rules_in(of_client("metadata.recovery.strategy=none", RD)) == ["key-too-new"]
 
@@ -457,7 +457,7 @@ def test_a_version_that_is_not_certain_silences() -> None:
      ("kafka-python-1.4.7", "kafka-python-2.x"), ("spring-kafka-3.1", "java-4.x"), ("KafkaJS", "kafkajs")],
 )  # fmt: skip
 def test_a_client_is_found_by_library_and_version(name: str, profile: str) -> None:
-    """Each version of a library has the defaults of its age."""
+    """Each version of a library has its own defaults."""
     assert client_of(name).profile.name == profile
 
 
@@ -469,13 +469,13 @@ def test_a_client_is_found_by_library_and_version(name: str, profile: str) -> No
      ("confluent-kafka-python-7.1", r"librdkafka are 2\.x; write `librdkafka-2\.x`")],
 )  # fmt: skip
 def test_a_client_nobody_knows(name: str, words: str) -> None:
-    """A misspelt library is told the nearest one, a release that there is none of the newest line."""
+    """A misspelt library gets the nearest one as remedy, an unknown release the newest line."""
     with pytest.raises(ValueError, match=words):
         client_of(name)
 
 
 def test_a_scenario_that_cannot_run_for_other_reasons_is_refused() -> None:
-    """Names that point nowhere are for `validate`: the linter says the same."""
+    """Undefined names are errors of `validate`: the linter reports the same."""
     with pytest.raises(ScenarioError, match="no client profile"):
         of_scenario(scenario("client: jaba"))
     with pytest.raises(ScenarioError, match="no topic"):
@@ -483,7 +483,7 @@ def test_a_scenario_that_cannot_run_for_other_reasons_is_refused() -> None:
 
 
 def test_an_impossible_setting_of_a_scenario_is_a_finding_at_its_place() -> None:
-    """What keeps a scenario from running is a finding when a rule is about it, with line and column."""
+    """An error that prevents a run is a finding if a rule covers it, with line and column."""
     (finding,) = of_scenario(scenario("properties: {heartbeat.interval.ms: 50000}"))
     assert (finding.rule, finding.place.line, finding.severity) == ("heartbeat-not-below-session", 4, ERROR)
     (reset,) = of_scenario(scenario("properties: {auto.offset.reset: smallest}"))

@@ -1,6 +1,6 @@
-"""What the linter warns of happens: the same scenario, run, and run again with the remedy.
+"""The predictions of the linter hold: the same scenario, run, and run again with the remedy.
 
-And over the whole library: what is found there is what its scenarios are about.
+And over the whole library: its findings are the subjects of its scenarios.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def replicated(rest: str, trap: str, remedy: str, group: str = "{members: {c: 1}
     return whole.replace("X", trap), whole.replace("X", remedy)
 
 
-# rule, how it shows in the trace, the trap, the same with the remedy
+# rule, its effect in the trace, the configuration with a finding, the same with the remedy
 TRAPS = {
     "session-outside-broker-range": (
         "INVALID_SESSION_TIMEOUT",
@@ -180,7 +180,7 @@ TRAPS = {
     ),
 }  # fmt: skip
 
-# Rules whose prediction is run by another test: below `tests`, or in this module.
+# Rules whose prediction another test runs: below `tests`, or in this module.
 ELSEWHERE = {
     "api-timeout-below-request": "members/commit/test_committing.py::test_commit_sync_gives_up_after_the_api_timeout",
     "commit-interval-unused": "scenarios/lint/test_lint_proofs.py::test_a_setting_that_does_nothing_does_nothing",
@@ -198,7 +198,7 @@ ELSEWHERE = {
     "static-id-ignored": "scenarios/lint/test_lint_proofs.py::test_a_setting_that_does_nothing_does_nothing",
 }
 
-# Rules that predict nothing that a run could show, and why.
+# Rules without a prediction that a run could show, and the reason.
 REFUSED = "client or broker refuses to start"
 NAMES = "a name that this client or broker passes over; a scenario refuses it or notes it"
 FILES = "how a file is read, not what a group does"
@@ -220,7 +220,7 @@ WITHOUT_A_RUN = {
     "replica-lag-below-fetch-wait fetch-min-bytes-above-wait backoff-above-maximum poll-interval-below-session "
     "mixed-rebalance-protocols",
 }
-# What stands in the library, and why: an incident has its cause in the settings, or does not.
+# Findings in the library, and the reason: an incident's cause is in its settings, or is not.
 LIBRARY = {
     ("acks-1-leader-dies", "min-insync-without-acks-all"): 1,
     ("assignor-migration-in-one-bounce", "no-common-assignor"): 1,
@@ -238,7 +238,7 @@ LIBRARY = {
 
 
 def shows(events: list[TraceEvent], sign: str) -> int:
-    """How often the trace has a kind, an error or a reason of this name."""
+    """Count the events with this kind, error or reason."""
     return sum(sign in (event.kind.value, event.error, event.reason) for event in events)
 
 
@@ -248,13 +248,13 @@ def run(text: str) -> list[TraceEvent]:
 
 
 def found(text: str) -> list[str]:
-    """The rules that speak of a scenario."""
+    """Return the rules with a finding in the scenario."""
     return [finding.rule for finding in lint_scenario(parse_document(text, "scenario.yaml"))]
 
 
 @pytest.mark.parametrize("rule", TRAPS)
 def test_what_a_rule_warns_of_happens(rule: str) -> None:
-    """With the trap the linter speaks and the run shows it; with the remedy neither."""
+    """With the mistake the linter has a finding and the run shows it; with the remedy neither."""
     sign, (trap, remedy) = TRAPS[rule]
     assert rule in found(trap)
     assert rule not in found(remedy)
@@ -263,7 +263,7 @@ def test_what_a_rule_warns_of_happens(rule: str) -> None:
 
 
 def test_every_rule_is_run_or_says_why_not() -> None:
-    """No rule predicts what a run can show, and has no run: each stands in one of the tables above."""
+    """Every rule with a visible effect has a run: each rule is in one of the tables above."""
     unrun = [rule for rules in WITHOUT_A_RUN.values() for rule in rules.split()]
     assert sorted([*TRAPS, *ELSEWHERE, *unrun]) == sorted(rule.id for rule in RULES)
     for place in ELSEWHERE.values():
@@ -273,7 +273,7 @@ def test_every_rule_is_run_or_says_why_not() -> None:
 
 @pytest.mark.parametrize("name", sorted({profile.name for profile in PROFILES.values()}))
 def test_the_linter_and_the_profiles_agree_about_parked_joins(name: str) -> None:
-    """The linter warns of a short read timeout exactly where the simulated library gives up a parked join."""
+    """The linter warns of a short read timeout exactly if the simulated library times out on a parked join."""
     rule = "request-timeout-below-join"
     text = file(f"groups: {{g: {{client: {name}, properties: {{request.timeout.ms: 5000}}, members: {{c: 1}}}}}}")
     assert (rule in found(text)) == (Api.JOIN_GROUP not in PROFILES[name].parked)
@@ -285,7 +285,7 @@ def requests(events: list[TraceEvent], api: str) -> list[Mapping[str, Any]]:
 
 
 def test_a_setting_that_does_nothing_does_nothing() -> None:
-    """A poll limit, a rebalance timeout, an interval and an instance id that a library does not look at."""
+    """A poll limit, a rebalance timeout, an interval and an instance id that a library ignores."""
     group = "groups: {g: {client: X, instance-id: one, properties: {Y: 10000}, processing: 15s, members: {c: 1}}}"
 
     def ran(client: str, key: str, rule: str) -> list[TraceEvent]:
@@ -315,7 +315,7 @@ def test_a_fetch_that_may_outlast_a_request_times_out() -> None:
 
 
 def test_the_library_has_no_other_findings() -> None:
-    """Errors and warnings over all scenarios that ship: those whose story they are, and no false alarm."""
+    """Errors and warnings of all shipped scenarios: those that are their subject, and no false alarm."""
     counted: Counter[tuple[str, str]] = Counter()
     for name in names():
         for finding in lint_scenario(read_document(find(name))):
@@ -325,12 +325,12 @@ def test_the_library_has_no_other_findings() -> None:
 
 
 def test_a_restart_that_the_scenario_times_is_not_guessed_besides() -> None:
-    """One remedy, from the pod's own start time; without a timeline the guess of what a JVM takes stands."""
+    """One remedy, from the pod's own start time; without a timeline the usual time of a JVM."""
     group = "groups: {g: {instance-id: '{name}', properties: {session.timeout.ms: 10000}, members: {c: 2}}}"
     base = f"run-for: 3m\ntopics: {{t: 2}}\n{group}\n"
     timeline = "timeline: [{at: 60s, do: rolling-restart, kind: statefulset, start-time: 25s}]\n"
     guessed = [one.rule for one in lint_scenario(parse_document(base))]
-    told = [one.rule for one in lint_scenario(parse_document(base + timeline))]
+    reported = [one.rule for one in lint_scenario(parse_document(base + timeline))]
     assert "static-session-short" in guessed
-    assert "static-session-short" not in told
-    assert "static-away-longer-than-session" in told
+    assert "static-session-short" not in reported
+    assert "static-away-longer-than-session" in reported

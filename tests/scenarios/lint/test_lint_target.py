@@ -1,4 +1,4 @@
-"""`groupsim lint --target group.protocol=consumer`: what a classic configuration meets in the new protocol."""
+"""`groupsim lint --target group.protocol=consumer`: findings in a classic configuration."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from groupsim.scenarios.lint.rules import migration
 
 JAVA, RD = "java-4.0", "librdkafka-2.12"
 
-# Rule, client, broker, a configuration that it speaks of, one that it does not.
+# rule, client, broker, a configuration with a finding, one without
 CASES = [
     ("target-unsupported", "kafka-python-2.0", None, "", None),
     ("target-unsupported", "java-3.9", None, "", None),
@@ -34,19 +34,19 @@ CASES = [
 
 
 def findings(text: str, client: str = JAVA, broker: str | None = None) -> tuple[LintFinding, ...]:
-    """What a configuration meets."""
+    """Return the findings in a configuration."""
     name = "c.properties"
     return lint_settings(lines_of(text, name), name, client_of(client), broker_of(broker), for_target=True)
 
 
 def rules_in(found: tuple[LintFinding, ...]) -> set[str]:
-    """The rules that spoke."""
+    """Return the rules with a finding."""
     return {one.rule for one in found}
 
 
 @pytest.mark.parametrize(("rule", "client", "broker", "speaks", "silent"), CASES)
 def test_a_rule_of_the_target(rule: str, client: str, broker: str | None, speaks: str, silent: str | None) -> None:
-    """The rule speaks of the one configuration and is silent on the other."""
+    """The rule has a finding in the one configuration and none in the other."""
     assert rule in rules_in(findings(speaks, client, broker))
     if silent is not None:
         assert rule not in rules_in(findings(silent, client, broker))
@@ -70,7 +70,7 @@ def test_a_pattern_of_a_scenario_is_matched_elsewhere(client: str, words: str) -
 
 
 def test_a_library_without_the_protocol_hears_of_nothing_else() -> None:
-    """Whatever kafkajs has set, the one finding is that it has no such protocol."""
+    """kafkajs has one finding, that it lacks the protocol, whatever is set."""
     assert [one.rule for one in findings("sessionTimeout=10000", "kafkajs")] == ["target-unsupported"]
 
 
@@ -85,12 +85,12 @@ LINE = "\nkafka-configs.sh --bootstrap-server HOST:9092 --alter --entity-type gr
         (
             10_000,
             "the broker's 45000 holds; 10000 is outside group.consumer.min.session.timeout.ms (45000): "
-            f"change that bound on the brokers, then{LINE}consumer.session.timeout.ms=10000",
+            f"change that limit on the brokers, then{LINE}consumer.session.timeout.ms=10000",
         ),
     ],
 )
 def test_a_setting_that_moves_to_the_broker_has_the_line_that_sets_it(value: int, remedy: str) -> None:
-    """The remedy is the kafka-configs line of the group, with the bound that stands in its way."""
+    """The remedy is the kafka-configs line of the group, with the limit that prevents it."""
     found = findings(f"group.id=orders\nsession.timeout.ms={value}")
     assert [one.remedy for one in found if one.rule == "target-refuses-setting"] == [f"remove it; {remedy}"]
 
@@ -104,13 +104,13 @@ def test_a_setting_that_moves_to_the_broker_has_the_line_that_sets_it(value: int
     ],
 )
 def test_an_assignor_of_the_client_has_its_nearest_on_the_broker(strategy: str, words: str) -> None:
-    """`range` stays range, the others become uniform; one of the user's own has to be written for the broker."""
+    """`range` stays range, the others become uniform; a user's own assignor needs one for the broker."""
     (refused,) = [one for one in findings(f"partition.assignment.strategy={strategy}") if one.severity == "error"]
     assert words in refused.remedy
 
 
 def test_the_command_prints_a_line_that_can_be_pasted(tmp_path: Path) -> None:
-    """The kafka-configs line stands in one line; another target is refused with the one there is."""
+    """The kafka-configs line is one line; another target is refused with the valid one."""
     file = tmp_path / "c.properties"
     file.write_text("group.id=orders\nsession.timeout.ms=50000\n", "utf-8")
     runner = CliRunner(env={"COLUMNS": "80", "NO_COLOR": "1"})

@@ -59,7 +59,7 @@ def test_a_name_is_kafkas_behind_what_a_deployment_puts_before_it(name: str, key
     ],
 )
 def test_a_name_that_only_ends_like_kafkas_is_not(name: str) -> None:
-    """Kafka's own names stay, a producer's and other people's are none of a consumer's."""
+    """Kafka's own names stay; a producer's and other names are not read as a consumer's."""
     assert kafka_name(name) is None
 
 
@@ -76,12 +76,12 @@ def test_a_name_that_only_ends_like_kafkas_is_not(name: str) -> None:
     ],
 )
 def test_a_value_is_read_as_its_spelling_means_it(name: str, value: str, read: str) -> None:
-    """Units and quotes of the spelling go, and the default of a placeholder counts; Kafka's own stay as they are."""
+    """Units and quotes of the spelling are removed, and the default of a placeholder is used; Kafka's own stay."""
     assert [one[2] for one in respelt([(1, name, value)])] == [read]
 
 
 def test_a_value_that_is_filled_in_later_is_no_mistake(tmp_path: Path) -> None:
-    """Templates and secrets' providers put something there: nothing is judged, and the last line says so."""
+    """Templates and secret providers replace them: they are not checked, and the last line lists them."""
     assert all(map(is_filled_in, ("${POLL}", "${file:/a:b}", "{{ .Values.poll }}", "$POLL", "$(POLL)")))
     result = lint(tmp_path, "c.properties", "group.id=g\nsession.timeout.ms=${SESSION}\n")
     assert (result.exit_code, "impossible" in result.stdout) == (0, False)
@@ -119,7 +119,7 @@ def test_yaml_of_an_application_is_judged_line_by_line(tmp_path: Path, text: str
 
 
 def test_what_was_not_judged_is_told(tmp_path: Path) -> None:
-    """`well` never means that nothing was understood."""
+    """`well` never means that no setting was recognized."""
     assert "not judged: spring.kafka.listener.concurrency" in lint(tmp_path, "app.yaml", SPRING).stdout
     nothing = lint(tmp_path, "other.properties", "threads=4\n")
     assert nothing.exit_code == 2
@@ -141,7 +141,7 @@ spring.kafka.consumer.heartbeat-interval: 50s
 
 
 def test_profiles_of_an_application_are_read_one_by_one(tmp_path: Path) -> None:
-    """What a profile says counts over what holds always; a finding names its profile, the last line all of them."""
+    """A profile's settings override the others; a finding names its profile, the last line all of them."""
     result = lint(tmp_path, "app.yaml", PROFILES)
     assert "session.timeout.ms = 7000 (profile prod)" in result.stdout
     assert re.search(r"app.yaml:10: error heartbeat-not-below-session: .* \(profile test or dev\)", result.stdout)
@@ -151,13 +151,13 @@ def test_profiles_of_an_application_are_read_one_by_one(tmp_path: Path) -> None:
 
 
 def test_what_holds_under_every_profile_names_none(tmp_path: Path) -> None:
-    """The mistake stands in the document that always counts."""
+    """The mistake is in the document without a profile."""
     result = lint(tmp_path, "app.yaml", PROFILES.replace("3s", "46s"))
     assert re.search(r"app.yaml:2: error heartbeat-not-below-session: [^(]*$", result.stdout, re.MULTILINE)
 
 
 def test_profiles_in_properties_are_read_too(tmp_path: Path) -> None:
-    """Documents of .properties are parted by a comment, whatever ends its lines."""
+    """Documents of .properties are separated by a comment, with any line ending."""
     text = "{0}=45000\r\n#---\r\nspring.config.activate.on-profile=prod\r\n{0}=2000\r\n"
     result = lint(tmp_path, "a.properties", text.format("spring.kafka.consumer.properties.session.timeout.ms"))
     assert "a.properties:4: error heartbeat-not-below-session" in result.stdout
@@ -165,7 +165,7 @@ def test_profiles_in_properties_are_read_too(tmp_path: Path) -> None:
 
 
 def test_manifests_in_one_file_have_nothing_to_do_with_each_other(tmp_path: Path) -> None:
-    """Each is judged by itself: the second deployment's session is not the first one's."""
+    """Each is checked by itself: the second deployment does not have the first one's session."""
     other = MANIFEST.replace('"10000"}', '"60000"}', 1)
     result = lint(tmp_path, "app.yaml", f"{MANIFEST}---\n{other}")
     assert "app.yaml:7: error heartbeat-not-below-session" in result.stdout
@@ -173,13 +173,13 @@ def test_manifests_in_one_file_have_nothing_to_do_with_each_other(tmp_path: Path
 
 
 def test_two_scenarios_in_one_file_are_refused(tmp_path: Path) -> None:
-    """They are no profiles of each other; the place of the second is told."""
+    """They are not profiles of each other; the finding has the place of the second."""
     result = lint(tmp_path, "two.yaml", "run-for: 9s\n---\nrun-for: 9s\n")
     assert (result.exit_code, "two.yaml:3:1: error: a second document begins here" in result.stderr) == (2, True)
 
 
 def test_an_empty_file_is_not_called_well(tmp_path: Path) -> None:
-    """Nothing was judged: a pipe that broke, or settings that are all commented out."""
+    """A broken pipe, or settings that are all commented out, have no setting to check."""
     result = lint(tmp_path, "a.properties", "# session.timeout.ms=1\n")
     assert (result.exit_code, result.stdout.strip().endswith("a.properties, as java-3.9: no setting in it")) == (
         0,
@@ -188,7 +188,7 @@ def test_an_empty_file_is_not_called_well(tmp_path: Path) -> None:
 
 
 def test_two_variables_of_one_setting_are_two_programs(tmp_path: Path) -> None:
-    """Each program reads its own variable: neither makes the other void."""
+    """Each program reads its own variable: neither overrides the other."""
     text = "KAFKA_SESSION_TIMEOUT_MS=10000\nSESSION_TIMEOUT_MS=45000\n"
     assert "repeated-key" not in lint(tmp_path, "c.env", text).stdout
 
@@ -199,7 +199,7 @@ def test_upper_case_is_a_misspelling(tmp_path: Path) -> None:
 
 
 def test_a_scenario_that_is_an_applications_configuration_is_told_the_linter(tmp_path: Path) -> None:
-    """`run` and `validate` on Spring Boot's file say where it belongs, in one sentence."""
+    """`run` and `validate` on Spring Boot's file name the right command in one sentence."""
     path = tmp_path / "app.yaml"
     path.write_text(SPRING, "utf-8")
     result = CliRunner().invoke(app, ["validate", str(path)])

@@ -18,7 +18,7 @@ from groupsim.scenarios.plans.members import plans, properties_of
 
 
 def test_the_text_of_a_text_is_itself() -> None:
-    """Made again from what was read, it is the same to the byte."""
+    """Written again after reading, it is equal to the byte."""
     for name in names():
         text = canonical_json(read_document(find(name)), name)
         assert canonical_json(Document(name, parse(text), {}, {}), "another") == text
@@ -32,7 +32,7 @@ def test_order_is_kept() -> None:
 
 @pytest.mark.parametrize("number", ["3.10", "-0.50", "1e3", "1.5E-7", ".5", "+1.5", "5.", "1_000.5", "01.5"])
 def test_a_number_keeps_its_text(number: str) -> None:
-    """As YAML had it, whether JSON has a spelling for it or not."""
+    """The text of YAML is kept, whether JSON can write the number or not."""
     value = parse_document(f"x: {number}").data["x"]
     assert isinstance(value, Decimalish)
     back = parse(dump({"x": value}))["x"]
@@ -77,7 +77,7 @@ groups:
 
 
 def test_properties_are_read_in_as_a_run_would(tmp_path: Path) -> None:
-    """Each member has the settings it would have had: its own file in place of the group's, the scenario's above."""
+    """Each member has the settings of a run: its own file in place of the group's, overridden by the scenario's."""
     (tmp_path / "group.properties").write_text("session.timeout.ms=9000\nmax.poll.records=1\nsasl.password=hunter2\n")
     (tmp_path / "own.properties").write_text("heartbeat.interval.ms=1000\nmax.poll.records=2\n")
     document = parse_document(PROPERTIES, str(tmp_path / "s.yaml"))
@@ -91,7 +91,7 @@ def test_properties_are_read_in_as_a_run_would(tmp_path: Path) -> None:
 
 
 def test_what_is_no_scenario_is_refused() -> None:
-    """JSON that holds something else is told as a file would be."""
+    """JSON with other content has the error of a file."""
     with pytest.raises(ScenarioError, match="a scenario must be a mapping"):
         scenario_from_json("[]")
     with pytest.raises(ScenarioError, match="did you mean `groups`"):

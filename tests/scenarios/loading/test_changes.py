@@ -1,4 +1,4 @@
-"""Paths into a scenario, and what is changed along them: the right place, or the nearest right path."""
+"""Paths into a scenario, and changes along them: the right place, or the nearest valid path."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def at(data: Any, *path: Any) -> Any:
     return data
 
 
-# (a path, where its value has to be)
+# (a path, the place of its value)
 PATHS = [
     ("run-for", ("run-for",)),
     ("cluster.latency", ("cluster", "latency")),
@@ -74,7 +74,7 @@ PATHS = [
 
 @pytest.mark.parametrize(("path", "keys"), PATHS)
 def test_a_path_leads_to_its_value(path: str, keys: tuple[Any, ...]) -> None:
-    """To one that is there, or one that the model allows; the document's own data stays as it was."""
+    """A path leads to an existing value, or one that the model allows; the document's own data stays."""
     made = change(path, "new")
     assert at(made.data, *keys) == "new"
     assert made.at_value(keys) == Place("e.yaml", 7, 3)
@@ -82,7 +82,7 @@ def test_a_path_leads_to_its_value(path: str, keys: tuple[Any, ...]) -> None:
 
 
 def test_a_short_form_on_the_way_is_spelt_out() -> None:
-    """What the short form said is not lost: six partitions, three members, pasted properties."""
+    """The value of the short form is kept: six partitions, three members, pasted properties."""
     assert change("topics.orders.rate", "1/s").data["topics"]["orders"] == {"partitions": 6, "rate": "1/s"}
     assert change("groups.g1.members.c.start", "2s").data["groups"]["g1"]["members"]["c"] == {"count": 3, "start": "2s"}
     properties = change("groups.g1.properties.max.poll.records", 1).data["groups"]["g1"]["properties"]
@@ -90,7 +90,7 @@ def test_a_short_form_on_the_way_is_spelt_out() -> None:
     assert change("expect.0.because", "x").data["expect"][0] == {"no-two-owners": None, "because": "x"}
 
 
-# (a path that leads nowhere, the message, the remedy)
+# (an invalid path, the message, the remedy)
 NOWHERE = [
     ("run-fro", "there is no `run-fro` in a scenario", "did you mean `run-for`?"),
     ("groups.g3.assignor", "there is no `g3` below `groups`", "did you mean `groups.g"),
@@ -115,7 +115,7 @@ NOWHERE = [
 
 @pytest.mark.parametrize(("path", "message", "remedy"), NOWHERE)
 def test_a_path_that_leads_nowhere_is_refused(path: str, message: str, remedy: str) -> None:
-    """With the nearest that leads somewhere, at the place where the path was written."""
+    """The nearest valid path is the remedy, at the place where the path was written."""
     with pytest.raises(ScenarioError) as caught:
         change(path, 1)
     (problem,) = caught.value.problems
@@ -125,7 +125,7 @@ def test_a_path_that_leads_nowhere_is_refused(path: str, message: str, remedy: s
 
 
 def test_every_path_that_leads_nowhere_is_told() -> None:
-    """One report for all changes; a path's own place goes before its value's."""
+    """One report for all changes; a path's own place precedes its value's."""
     first, second = Change("a.b", 1, Place("e", 2), Place("e", 1)), Change("run-for", "9s", Place("e", 3))
     with pytest.raises(ScenarioError) as caught:
         changed(document(), [first, second, read_change("c=1")])
@@ -147,7 +147,7 @@ def test_every_path_that_leads_nowhere_is_told() -> None:
     ],
 )
 def test_a_bad_value_is_told_where_it_was_written(setting: str, message: str) -> None:
-    """The file that it was put into is not to blame."""
+    """The place is that of the change, not of the changed file."""
     with pytest.raises(ScenarioError) as caught:
         scenario_of(changed(document(), [read_change(setting)]), "s")
     assert message in str(caught.value)
@@ -155,7 +155,7 @@ def test_a_bad_value_is_told_where_it_was_written(setting: str, message: str) ->
 
 
 def test_what_was_not_changed_keeps_its_place() -> None:
-    """A mistake elsewhere in the file is still told with file and line."""
+    """A mistake elsewhere in the file still has its file and line."""
     bad = parse_document(TEXT.replace("g2: {members: {d: 1}}", "g2: {members: {d: x}}"), "s.yaml")
     with pytest.raises(ScenarioError) as caught:
         scenario_of(changed(bad, [read_change("groups.g2.assignor=range")]), "s")
@@ -163,14 +163,14 @@ def test_what_was_not_changed_keeps_its_place() -> None:
 
 
 def test_a_step_from_elsewhere_has_no_line_of_the_file() -> None:
-    """A failing step is not blamed on the line where something else stands."""
+    """A failing step does not have the line of another one."""
     scenario = scenario_of(changed(document(), [read_change("timeline=[{at: 1s, do: crash, member: c-1}]")]), "s")
     assert [step.line for step in scenario.timeline] == [0]
     assert [one.line for one in scenario.expect] == [14, 15]
 
 
 def test_values_are_yaml() -> None:
-    """Numbers, lists and mappings too; nothing behind the sign is an empty text; the last of two wins."""
+    """Numbers, lists and mappings too; nothing after the sign is an empty text; the last of two wins."""
     assert [read_change(f"x={text}").value for text in ("3", "[a, b]", "{a: 1}", "", "'3'", "null")] == [
         *(3, ["a", "b"], {"a": 1}, "", "3", None)
     ]

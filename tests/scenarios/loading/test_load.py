@@ -1,4 +1,4 @@
-"""The loader: what is wrong with a file is said all at once, with place and remedy, before anything runs."""
+"""The loader reports every mistake of a file at once, with place and remedy, before a run."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def wrong(text: str) -> str:
 
 
 def test_a_good_file_becomes_a_scenario() -> None:
-    """Names, durations and steps arrive as the file says them."""
+    """Names, durations and steps arrive as the file has them."""
     scenario = load_text(GOOD, "f.yaml")
     assert (scenario.name, scenario.run_for, scenario.topics["orders"].partitions) == ("f", 60_000_000, 6)
     assert scenario.timeline[0].at == 30_000_000
@@ -45,7 +45,7 @@ def test_a_good_file_becomes_a_scenario() -> None:
     assert (scenario.timeline[0].line, scenario.expect[0].line) == (14, 16)
 
 
-# (what is replaced, by what, what the report says, and in which line)
+# (replaced text, new text, message, remedy, line)
 MISTAKES = [
     ("title", "titel", "unknown key `titel`", "did you mean `title`?", 1),
     ("run-for: 60s", "run-for: 60", "a duration needs a unit", "write 60s or 60ms", 2),
@@ -125,12 +125,12 @@ MISTAKES = [
 ]
 
 
-@pytest.mark.parametrize(("old", "new", "said", "remedy", "line"), MISTAKES, ids=[f"{n}" for _, n, *_ in MISTAKES])
-def test_each_mistake_has_place_and_remedy(old: str, new: str, said: str, remedy: str, line: int) -> None:
-    """Misspelt keys, wrong units, impossible values and strangers are errors with the line they stand in."""
+@pytest.mark.parametrize(("old", "new", "words", "remedy", "line"), MISTAKES, ids=[f"{n}" for _, n, *_ in MISTAKES])
+def test_each_mistake_has_place_and_remedy(old: str, new: str, words: str, remedy: str, line: int) -> None:
+    """Misspelt keys, wrong units, impossible values and unknown names are errors with their line."""
     assert old in GOOD
     report = wrong(GOOD.replace(old, new, 1))
-    assert said in report
+    assert words in report
     assert remedy in report
     assert any(part.startswith(f"f.yaml:{line}:") for part in report.splitlines()), report
 
@@ -144,7 +144,7 @@ def test_all_mistakes_are_reported_at_once() -> None:
 
 @pytest.mark.parametrize("kind", ["members", "producers"])
 def test_the_processes_of_a_file_are_counted_together(kind: str) -> None:
-    """Two numbers that are allowed each are too many together: the larger one is pointed at."""
+    """Two numbers that are valid alone are too many together: the larger one has the error."""
     many = "groups: {g: {members: {a: 5000, b: 6000}}}" if kind == "members" else (
         "groups: {g: {members: {c: 1}}}\nproducers: {a: {topic: t, count: 5000}, b: {topic: t, count: 6000}}"
     )  # fmt: skip
@@ -156,7 +156,7 @@ def test_the_processes_of_a_file_are_counted_together(kind: str) -> None:
 
 @pytest.mark.parametrize("text", ["- a\n", "a\n", "42\n", "[1, 2]\n"])
 def test_a_scenario_is_a_mapping(text: str) -> None:
-    """A list or a bare word is told so."""
+    """A list or a bare word is an error that names the shape."""
     assert "a scenario must be a mapping" in wrong(text)
 
 
@@ -168,13 +168,13 @@ def test_sections_of_the_wrong_shape_are_told_their_shape() -> None:
 
 
 def test_a_scenario_without_members_is_an_error() -> None:
-    """Nothing would happen."""
+    """Such a run would have no events."""
     assert "the scenario has no group" in wrong("run-for: 1m\n")
     assert "no group has a member" in wrong("run-for: 1m\ngroups: {g: {}}\n")
 
 
 def test_two_processes_cannot_have_one_name() -> None:
-    """Names are hosts: the second group has to choose another."""
+    """Names are hosts: the second group needs another one."""
     text = "run-for: 1m\ntopics: {t: 1}\ngroups: {a: {members: {c: 2}}, b: {members: {c-1: 1}}}\n"
     assert "`c-1` is a member of `a` already" in wrong(text)
 
@@ -198,7 +198,7 @@ expect:
 
 
 def test_names_that_later_steps_make_are_known() -> None:
-    """Scaling and rollouts make members, create-topic makes topics."""
+    """Scaling and rollouts add members, create-topic adds topics."""
     text = GOOD.replace(
         "timeline:\n",
         "timeline:\n  - {at: 5s, do: scale, to: 5}\n  - {at: 20s, do: crash, member: c-5}\n"
@@ -208,7 +208,7 @@ def test_names_that_later_steps_make_are_known() -> None:
 
 
 def test_a_session_the_broker_refuses_is_a_warning() -> None:
-    """INVALID_SESSION_TIMEOUT is the broker's answer at run time, so the file is let through."""
+    """The broker refuses it with INVALID_SESSION_TIMEOUT at run time, so it is only a warning."""
     scenario = load_text(GOOD.replace("session.timeout.ms: 10000", "session.timeout.ms: 5000"))
     warning = next(note for note in scenario.notes if "outside the broker's" in note.message)
     assert (warning.severity, warning.place.line) == (WARNING, 10)
@@ -216,7 +216,7 @@ def test_a_session_the_broker_refuses_is_a_warning() -> None:
 
 
 def test_unknown_keys_in_pasted_properties_warn() -> None:
-    """A consumer.properties may hold keys of others; a misspelt one is warned of with the nearest name."""
+    """A consumer.properties may have unknown keys; a misspelt one has a warning with the nearest name."""
     pasted = "properties: |\n      sesion.timeout.ms=10000\n      my.own.key=1\n"
     text = GOOD.replace("properties:\n      session.timeout.ms: 10000\n", pasted)
     notes = load_text(text).notes

@@ -1,4 +1,4 @@
-"""Files that went wrong in any way: always a report, never a traceback."""
+"""Files with random mistakes always give a report, never a traceback."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/writing-a-scenario.md: its reference is what the loader does, its examples run."""
+"""docs/writing-a-scenario.md: its reference is generated, its examples run."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def listing(language: str) -> str:
 
 
 def test_the_reference_is_what_the_loader_does() -> None:
-    """The page is current; `python tools/scenario_reference.py` makes it so."""
+    """The page is current; `python tools/scenario_reference.py` writes it."""
     page = PAGE.read_text(encoding="utf-8")
     assert rewritten(page) == page
 
 
 @pytest.mark.parametrize("number", range(len(listings("yaml"))))
 def test_an_example_runs_and_holds(number: int) -> None:
-    """A file that a newcomer copies loads without a warning, and everything it expects holds."""
+    """A copied example loads without a warning, and its expectations hold."""
     scenario = load_text(listings("yaml")[number])
     assert scenario.notes == ()
     assert run_scenario(scenario, seed=7).failed == ()

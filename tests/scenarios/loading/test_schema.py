@@ -1,4 +1,4 @@
-"""The JSON Schema for editors: it accepts what the loader accepts and refuses what an editor can see."""
+"""The JSON Schema for editors accepts what the loader accepts, and refuses structural mistakes."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ BAD = [
 
 @pytest.mark.parametrize(("old", "new"), GOOD)
 def test_loader_and_schema_accept_the_same(old: str, new: str) -> None:
-    """What the loader reads, an editor does not mark."""
+    """An editor does not mark a valid file."""
     text = BASE.replace(old, new, 1)
     assert text != BASE
     load_text(text)
@@ -113,7 +113,7 @@ def test_loader_and_schema_accept_the_same(old: str, new: str) -> None:
 
 @pytest.mark.parametrize(("old", "new"), BAD)
 def test_loader_and_schema_refuse_the_same(old: str, new: str) -> None:
-    """What the loader refuses for its shape, an editor marks."""
+    """A file that the loader refuses for its structure is marked."""
     text = BASE.replace(old, new, 1)
     assert text != BASE
     with pytest.raises(ScenarioError):

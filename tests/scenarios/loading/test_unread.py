@@ -1,4 +1,4 @@
-"""One report tells every mistake of a file: what cannot be read, and what makes no sense in the part that can."""
+"""One report has every mistake of a file: unreadable values, and errors in the readable part."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def begin(found: list[str], *words: str) -> bool:
 
 
 def test_mistakes_of_every_kind_are_told_at_once_in_the_order_of_the_file() -> None:
-    """A bad value, an unknown action and a bad setting do not hide a name that points nowhere."""
+    """A bad value, an unknown action and a bad setting do not hide an undefined name."""
     found = mistakes(
         ("partitions: 4", "partitions: 4, prtitions: 5"), ("10000", "abc"), ("c-1", "d-1"), ("scale", "skale")
     )
@@ -50,7 +50,7 @@ def test_mistakes_of_every_kind_are_told_at_once_in_the_order_of_the_file() -> N
 
 
 def test_every_impossible_setting_is_told() -> None:
-    """One that cannot be does not hide the next, neither of a client nor of the brokers."""
+    """One impossible setting does not hide the next, neither of a client nor of the brokers."""
     found = mistakes(
         ("10000", "abc, heartbeat.interval.ms: x, max.pol.records: 4"),
         ('version: "3.9"', "group.max.size: many, group.initial.rebalance.delay.ms: -4"),
@@ -73,35 +73,35 @@ def test_every_impossible_setting_is_told() -> None:
 def test_nothing_is_said_of_names_that_the_unread_part_may_define(
     changes: tuple[tuple[str, str], ...], first: str
 ) -> None:
-    """A member, a partition or a topic may be made where the file cannot be read: one mistake, not two."""
+    """The unreadable part may define a member, a partition or a topic: one mistake, not two."""
     assert begin(mistakes(*changes), first)
 
 
 def test_a_file_without_an_end_is_judged_all_the_same() -> None:
-    """The missing `run-for` is told once, with what else is wrong."""
+    """The missing `run-for` is reported once, with the other mistakes."""
     assert begin(mistakes(("run-for: 60s\n", ""), ("c-1", "d-1")), "1 the key `run-for` is missing", "6 `member`")
 
 
 @pytest.mark.parametrize("written", ["run-fr", "run_for"])
 def test_who_misspells_the_end_is_not_told_that_there_is_none(written: str) -> None:
-    """One mistake is told once, at its place; another key nobody knows does not hide that the end is missing."""
+    """A misspelling is reported once, at its place; another unknown key does not hide the missing `run-for`."""
     assert begin(mistakes(("run-for:", f"{written}:")), f"1 unknown key `{written}`")
     assert begin(mistakes(("run-for:", "weather:")), "1 unknown key `weather`", "1 the key `run-for` is missing")
 
 
 def test_brokers_settings_that_agree_only_together_are_no_mistake() -> None:
-    """A highest session below the default lowest is fine where the lowest is lower still."""
+    """A highest session below the default lowest is valid if the lowest is lower still."""
     load_text(BASE.replace('"3.9"', '"3.9", group.min.session.timeout.ms: 1000, group.max.session.timeout.ms: 50000'))
 
 
 def test_a_brokers_setting_whose_name_holds_another_is_told_where_it_stands() -> None:
-    """`offsets.topic.num.partitions` is told once, at its own line, though `num.partitions` stands before it."""
+    """`offsets.topic.num.partitions` is reported once, at its own line, though `num.partitions` is before it."""
     broker = 'broker:\n  version: "3.9"\n  num.partitions: 3\n  offsets.topic.num.partitions: 0\n'
     assert begin(mistakes(('broker: {version: "3.9"}\n', broker)), "5 `offsets.topic.num.partitions`")
 
 
 def test_the_linter_tells_the_same_mistakes() -> None:
-    """A scenario that cannot be read is told by `lint` as by `validate`."""
+    """A scenario that cannot be read has the same report in `lint` and `validate`."""
     broken = BASE.replace("scale", "skale").replace("c-1", "d-1")
     with pytest.raises(ScenarioError) as caught:
         lint_scenario(parse_document(broken))

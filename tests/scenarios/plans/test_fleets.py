@@ -22,7 +22,7 @@ groups:
 
 
 def test_a_count_makes_groups_whose_members_bear_their_names() -> None:
-    """Three groups of two members are six processes, each called by its group, key and number."""
+    """Three groups of two members are six processes, each named after its group, key and number."""
     scenario = load_text(FLEET)
     assert list(scenario.groups) == ["fleet-1", "fleet-2", "fleet-3"]
     assert scenario.fleets == {"fleet": ("fleet-1", "fleet-2", "fleet-3")}
@@ -67,7 +67,7 @@ def test_step_and_expectation_about_all_are_about_each() -> None:
     ],
 )
 def test_a_mistake_has_its_place_in_the_file(change: tuple[str, str], line: int, words: str) -> None:
-    """What is wrong with a group of a count, or with a name it makes, is told at its line, and once."""
+    """A mistake in a fleet, or in a name that it makes, is reported at its line, and once."""
     with pytest.raises(ScenarioError) as caught:
         load_text(FLEET.replace(*change))
     found = [problem for problem in caught.value.problems if words in problem.message]
@@ -84,14 +84,14 @@ def test_a_mistake_has_its_place_in_the_file(change: tuple[str, str], line: int,
     ],
 )
 def test_a_step_names_a_group_or_all(step: str, words: str) -> None:
-    """A role is of one group; a step without a group, and one of a group that is not there, are refused."""
+    """A role belongs to one group; a step without a group, and one with an unknown group, are refused."""
     with pytest.raises(ScenarioError) as caught:
         load_text(FLEET + f"timeline:\n  - {step}\n")
     assert [words in problem.message for problem in caught.value.problems] == [True]
 
 
 def test_lint_tells_a_finding_once() -> None:
-    """The groups of a count are alike: one finding for all of them, at the place of the setting."""
+    """The groups of a count are equal: one finding for all of them, at the place of the setting."""
     text = FLEET.replace("members:", "properties: {session.timeout.ms: 6000, heartbeat.interval.ms: 5000}, members:")
     rules = [finding.rule for finding in lint_scenario(parse_document(text, "fleet.yaml"))]
     assert rules

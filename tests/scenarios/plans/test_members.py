@@ -1,4 +1,4 @@
-"""What a group says of its members, and a member of itself."""
+"""Settings of a group for its members, and of a member for itself."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from groupsim.scenarios.plans.members import member_names, plans, properties_of
 from groupsim.scenarios.runtime.runner import Run
 
 
-def base(members: Any, run_for: str = "30s", **said: Any) -> Draft:
+def base(members: Any, run_for: str = "30s", **keys: Any) -> Draft:
     """One group on one topic; no initial delay."""
     return (
         scenario("members", run_for=run_for)
         .broker(version="3.9", **{"group.initial.rebalance.delay.ms": 0})
         .topic("t", partitions=4, rate="8/s")
-        .group("g", members=members, **said)
+        .group("g", members=members, **keys)
     )
 
 
 def starts(run: Run) -> dict[str, int]:
-    """When each process began, first time; the topic's built-in producer left out."""
+    """Return when each process first started; the producer of a topic's rate is left out."""
     found: dict[str, int] = {}
     for event in run.events:
         if event.kind is Kind.PROCESS_STARTED and event.host not in (None, "producer-t"):
@@ -44,18 +44,18 @@ def starts(run: Run) -> dict[str, int]:
     ],
 )
 def test_names_follow_from_key_and_count(key: str, count: int, names: tuple[str, ...]) -> None:
-    """One keeps its name, several are numbered, `{n}` says where the number stands."""
+    """One member keeps its name, several are numbered, `{n}` is the place of the number."""
     assert member_names(key, count) == names
 
 
 def test_members_start_one_after_the_other() -> None:
-    """`start` and `stagger` say when, to the microsecond."""
+    """`start` and `stagger` set the time to the microsecond."""
     run = base({"c": {"count": 3, "start": "2s", "stagger": "500ms"}}).run()
     assert starts(run) == {"c-1": 2_000_000, "c-2": 2_500_000, "c-3": 3_000_000}
 
 
 def test_a_spread_of_starts_is_drawn_from_the_seed() -> None:
-    """Each start is its own, within the spread, and the same for the same seed."""
+    """Each start has its own delay, within the spread, and the same for the same seed."""
     draft = base({"c": {"count": 3, "start-spread": "uniform(1s, 5s)"}})
     first, again, other = (starts(draft.run(seed=seed)) for seed in (1, 1, 2))
     assert first == again != other
@@ -64,14 +64,14 @@ def test_a_spread_of_starts_is_drawn_from_the_seed() -> None:
 
 
 def test_never_waits_for_a_step() -> None:
-    """A member that never starts is not there until it is started."""
+    """A member with `start: never` does not run until a step starts it."""
     draft = base({"c": 1, "d": {"start": "never"}})
     assert set(starts(draft.run())) == {"c"}
     assert starts(draft.at("9s").start("d").run())["d"] == 9_000_000
 
 
 def test_a_member_overrides_its_group_key_by_key() -> None:
-    """Properties are laid over each other; a subscription replaces the group's, pattern or not."""
+    """Properties are merged; a subscription replaces the group's, pattern or not."""
     group = {"properties": {"session.timeout.ms": 9000, "max.poll.records": 5}, "subscribe_pattern": "t.*"}
     own = {"properties": {"session.timeout.ms": 8000}, "subscribe": "t"}
     (plan,) = plans(base({"c": own}, **group).build())
@@ -89,13 +89,13 @@ def test_ids_are_patterns() -> None:
 
 
 def test_request_versions_can_be_set() -> None:
-    """A profile's other versions stay."""
+    """The profile's other versions stay."""
     (plan,) = plans(base({"c": {"versions": {"JoinGroup": 1}}}, client="brod").build())
     assert (plan.profile.versions[Api.JOIN_GROUP], plan.profile.versions[Api.SYNC_GROUP]) == (1, 0)
 
 
 def test_pauses_come_again_and_again() -> None:
-    """The process stands still for the drawn length, then goes on until the next."""
+    """The process pauses for the drawn length, then runs until the next pause."""
     run = base({"c": {"pauses": {"every": "5s", "length": "1s"}}}).run()
     paused = [event.t_us for event in run.events if event.kind is Kind.PROCESS_PAUSED]
     resumed = [event.t_us for event in run.events if event.kind is Kind.PROCESS_RESUMED]
@@ -104,7 +104,7 @@ def test_pauses_come_again_and_again() -> None:
 
 
 def test_a_pause_ends_with_its_life() -> None:
-    """A process killed in a pause and started again is paused as any other: it works at least as long in between."""
+    """A process killed in a pause and started again pauses like any other: it runs as long in between."""
     draft = base({"c": {"pauses": {"every": "uniform(5s, 9s)", "length": "6s"}}}, run_for="2m")
     run = draft.at("11s").crash("c").at("12s").start("c").run()
     paused = [event.t_us for event in run.events if event.kind is Kind.PROCESS_PAUSED]
@@ -114,7 +114,7 @@ def test_a_pause_ends_with_its_life() -> None:
 
 
 def test_a_supervisor_restarts_what_failed_and_nothing_else() -> None:
-    """A fenced process comes back after the time said; one that was crashed by the scenario does not."""
+    """A fenced process restarts after the given time; one that the scenario crashed does not."""
     fenced = base({"a": 1, "b": {"start": "5s"}}, instance_id="same", restart_after="3s").run()
     failed = [event.t_us for event in fenced.events if event.kind is Kind.PROCESS_FAILED]
     begun = [event.t_us for event in fenced.events if event.kind is Kind.PROCESS_STARTED and event.host == "a"]
@@ -125,7 +125,7 @@ def test_a_supervisor_restarts_what_failed_and_nothing_else() -> None:
 
 
 def test_a_broken_client_is_broken_as_said() -> None:
-    """`stuck` is passed on: a client that never heartbeats is thrown out."""
+    """`stuck` is passed on: a client without heartbeats is removed."""
     silent = {"session.timeout.ms": 6000, "enable.auto.commit": False}  # commits keep a session, too
     run = base({"c": {"stuck": ["never-heartbeat"], "properties": silent}}).run()
     removed = [event for event in run.events if event.kind is Kind.MEMBER_REMOVED]

@@ -44,7 +44,7 @@ def lengths(one: Scenario, seeds: int = 6) -> list[int]:
 
 @pytest.mark.parametrize("written", [{"steps": ("{at: 43s, do: start, member: late}",)}, {"steps": (), "start": "43s"}])
 def test_the_seeds_of_a_join_differ_in_phase(tmp_path: Path, written: dict[str, Any]) -> None:
-    """At 43 s a join takes 2.0 s with every seed; shifted it takes anything up to a heartbeat interval."""
+    """At 43 s a join takes 2.0 s with every seed; with a shift it takes up to a heartbeat interval."""
     one = scenario(tmp_path, *written["steps"], start=written.get("start", "never"))
     assert set(lengths(one)) == {20}
     shifted = lengths(attrs.evolve(one, shift_steps=True))
@@ -65,7 +65,7 @@ def test_steps_closer_than_a_heartbeat_interval_keep_their_distance(tmp_path: Pa
 
 
 def test_repetitions_join_the_sequences_they_meet(tmp_path: Path) -> None:
-    """A step that repeats every 20 s comes a second before another one, which therefore moves with it."""
+    """A step that repeats every 20 s is due a second before another one, which therefore shifts with it."""
     steps = (
         "{at: 10s, every: 20s, do: pause, member: c-1, for: 1s}",
         "{at: 31s, do: start, member: late}",
@@ -77,7 +77,7 @@ def test_repetitions_join_the_sequences_they_meet(tmp_path: Path) -> None:
 
 
 def test_the_beginning_and_the_end_of_a_run_stay(tmp_path: Path) -> None:
-    """What belongs to the first start is not shifted, and no step is shifted out of the run."""
+    """The first start is not shifted, and no step is shifted out of the run."""
     steps = ("{at: 2s, do: start, member: late}", "{at: 70s, do: stop, member: c-2}")
     for seed in range(5):
         found = drawn(scenario(tmp_path, *steps), seed)

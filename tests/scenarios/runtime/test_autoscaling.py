@@ -1,4 +1,4 @@
-"""The autoscaler's arithmetic, and what it leaves in the trace."""
+"""The autoscaler's arithmetic, and its events in the trace."""
 
 from __future__ import annotations
 
@@ -46,9 +46,9 @@ def test_a_shrink_waits_for_the_window() -> None:
     assert window.size(50, 2, 9) == 9
 
 
-def scaled(logs: str, **said: object) -> Draft:
+def scaled(logs: str, **keys: object) -> Draft:
     """A group of one that a burst of records meets at 10 s; records take 20 ms."""
-    step = {"lag": 50, "sync_period": "5s", "stabilization": "10s", "start_time": "2s", **said}
+    step = {"lag": 50, "sync_period": "5s", "stabilization": "10s", "start_time": "2s", **keys}
     return (
         scenario("scaled", run_for="90s")
         .cluster(logs=logs)
@@ -62,7 +62,7 @@ def scaled(logs: str, **said: object) -> Draft:
 
 @pytest.mark.parametrize("logs", ["counted", "replicated"])
 def test_each_change_of_size_is_an_action_that_names_the_lag(logs: str) -> None:
-    """Rebalances are blamed on it; no more pods than partitions start, and in the end one is left."""
+    """It is the cause of rebalances; no more pods than partitions start, and at the end one is left."""
     run = scaled(logs).run()
     changes = [
         event for event in run.events if event.kind is Kind.ACTION and (event.payload or {}).get("do") == "scale"
@@ -86,7 +86,7 @@ def test_limits_hold() -> None:
 
 
 def test_a_maximum_below_the_minimum_is_refused() -> None:
-    """The mistake names both keys and what to do."""
+    """The error names both keys and the remedy."""
     with pytest.raises(ScenarioError, match="`max: 2` is below `min: 3`"):
         scaled("counted", min=3, max=2).run()
 
@@ -121,13 +121,13 @@ def test_cpu_is_counted_in_percent_of_the_request() -> None:
 
 @pytest.mark.parametrize("keys", [{}, {"lag": 5, "cpu_percent": 50}])
 def test_an_autoscaler_follows_one_metric(keys: dict[str, int]) -> None:
-    """Neither of the two, or both, is refused with what to write."""
+    """Neither of the two, or both, is refused with the remedy."""
     with pytest.raises(ScenarioError, match="needs either `lag` or `cpu-percent`"):
         scenario("s", run_for="9s").topic("t").group("g", members=1).at("1s").autoscale(**keys).run()
 
 
 def test_pods_of_a_rollout_are_the_autoscalers() -> None:
-    """A shrink after a rollout ends a pod that the rollout has started: the replaced ones are gone."""
+    """A shrink after a rollout ends a pod that the rollout has started: the replaced pods are gone."""
     run = (
         scenario("both", run_for="120s")
         .topic("t", partitions=6, rate="1/s")

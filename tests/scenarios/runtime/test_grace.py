@@ -1,4 +1,4 @@
-"""A process that is asked to end and does not is killed when its time of grace is over, as a pod is."""
+"""A process that does not end is killed when its grace period is over, like a pod."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ timeline:
 
 
 def ends(processing: str, step: str) -> dict[str, tuple[str, int]]:
-    """How the processes of the beginning ended, and when, in whole seconds."""
+    """Return how the first processes ended, and when, in whole seconds."""
     events: list[TraceEvent] = run_scenario(load_text(BASE % (processing, step))).events
     kinds = ("process.stopped", "process.crashed")
     return {
@@ -30,7 +30,7 @@ def ends(processing: str, step: str) -> dict[str, tuple[str, int]]:
 
 
 def test_a_handler_that_takes_too_long_is_killed_at_the_end_of_the_grace() -> None:
-    """SIGTERM waits for the record in hand, the supervisor does not; without a grace it waits as long as it takes."""
+    """SIGTERM waits for the current record, the supervisor does not; without a grace period it waits for ever."""
     assert ends("40s", "do: stop, member: c-1, grace: 5s") == {"c-1": ("process.crashed", 25)}
     assert ends("40s", "do: stop, member: c-1")["c-1"][0] == "process.stopped"
     assert ends("1ms", "do: stop, member: c-1, grace: 5s") == {"c-1": ("process.stopped", 20)}
@@ -38,7 +38,7 @@ def test_a_handler_that_takes_too_long_is_killed_at_the_end_of_the_grace() -> No
 
 @pytest.mark.parametrize(("stop_time", "end"), [("10s", ("process.crashed", 24)), ("1s", ("process.stopped", 21))])
 def test_in_a_rollout_the_grace_begins_with_the_signal(stop_time: str, end: tuple[str, int]) -> None:
-    """A preStop hook that takes longer than the grace costs the clean leave."""
+    """A preStop hook longer than the grace period prevents the clean leave."""
     step = f"do: rolling-restart, kind: statefulset, stop-time: {stop_time}, grace: 4s"
     assert ends("1ms", step)["c-2"] == end
 
@@ -52,7 +52,7 @@ def test_who_was_killed_in_its_hook_is_replaced_at_once() -> None:
 
 
 def test_the_next_life_is_not_killed() -> None:
-    """The grace is that of the process which was asked to end, not of the one that took its name."""
+    """The grace period belongs to the process that was stopped, not to its successor of the same name."""
     assert ends("1ms", "do: rolling-restart, kind: statefulset, grace: 30s") == {
         "c-2": ("process.stopped", 20),
         "c-1": ("process.stopped", 20),

@@ -1,4 +1,4 @@
-"""A step that has no target says so: the process it names has been replaced, has ended, or runs already."""
+"""A step without a target is reported: the process has been replaced, has ended, or runs already."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ timeline:
 
 
 def warnings(step: str) -> list[str]:
-    """What the run warns of."""
+    """Return the warnings of a run."""
     events = run_scenario(load_text(BASE % step)).events
     return [str(event.reason) for event in events if event.kind == "warning"]
 
@@ -36,7 +36,7 @@ def warnings(step: str) -> list[str]:
     ],
 )
 def test_a_step_that_hits_nobody_is_told(step: str, words: str) -> None:
-    """With the reason, and who could have been meant."""
+    """The warning has the reason and the running members."""
     (warning,) = warnings(step)
     assert words in warning
 
@@ -53,5 +53,5 @@ def test_a_step_that_hits_nobody_is_told(step: str, words: str) -> None:
     ],
 )
 def test_a_step_that_hits_somebody_or_may_yet_is_not(step: str) -> None:
-    """One of several is enough; a restart starts what has ended; a process may have yet to begin."""
+    """One target of several is enough; a restart starts an ended process; a process may start later."""
     assert warnings(step) == []

@@ -19,7 +19,7 @@ SCENARIOS = (
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_rounds_as_events_and_in_the_story_leave_one_trace(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever does the rounds, the events are the same, at the same instants, in the same order."""
+    """The events are equal, at the same instants and in the same order, with either implementation of the poll loop."""
     scenario = load_file(catalogue.find(name))
     begun = []
     poll = Rounds._poll
@@ -35,7 +35,7 @@ def test_rounds_as_events_and_in_the_story_leave_one_trace(name: str, monkeypatc
 
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_looks_as_events_and_in_the_story_leave_one_trace(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whoever looks around in `poll`, the events are the same, at the same instants, in the same order."""
+    """The events are equal, at the same instants and in the same order, with either implementation of `poll`."""
     scenario = load_file(catalogue.find(name))
     looks = []
     needs_task = Rounds.needs_task

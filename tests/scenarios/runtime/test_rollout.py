@@ -1,4 +1,4 @@
-"""Rollouts as Kubernetes does them: how many pods there are at any time, and in which order they go."""
+"""Rollouts as in Kubernetes: the number of pods at any time, and the order of replacement."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from groupsim.scenarios.loading.python_api import scenario
 from groupsim.scenarios.runtime.runner import Run
 
 
-def rolled(count: int, **said: object) -> Run:
+def rolled(count: int, **keys: object) -> Run:
     """A rollout of a group at 10 s; starting takes 5 s, becoming ready 1 s."""
     draft = (
         scenario("rollout", run_for="120s")
@@ -18,7 +18,7 @@ def rolled(count: int, **said: object) -> Run:
         .topic("t", partitions=12, rate="4/s")
         .group("g", members={"pod": {"count": count}})
     )
-    return draft.at("10s").do("rolling-restart", start_time="5s", ready_time="1s", **said).run()
+    return draft.at("10s").do("rolling-restart", start_time="5s", ready_time="1s", **keys).run()
 
 
 def running(run: Run) -> list[int]:
@@ -44,7 +44,7 @@ def ends(run: Run) -> list[str]:
 
 
 def test_a_deployment_keeps_to_surge_and_unavailability() -> None:
-    """With a surge of 1 and nobody missing there are never fewer than before, nor more than one in excess."""
+    """With a surge of 1 and none unavailable there are never fewer pods than before, nor more than one in excess."""
     run = rolled(4, max_unavailable=0, surge=1)
     assert set(running(run)) == {4, 5}
     assert running(run)[-1] == 4
@@ -58,7 +58,7 @@ def test_a_deployment_may_let_some_be_missing() -> None:
 
 
 def test_the_defaults_are_kubernetes_own() -> None:
-    """25 % of 8: two missing, two in excess."""
+    """25 % of 8: two unavailable, two in excess."""
     counts = running(rolled(8))
     assert (min(counts), max(counts)) >= (6, 8)
     assert max(counts) <= 10
@@ -73,7 +73,7 @@ def test_a_stateful_set_goes_one_by_one_from_the_last() -> None:
 
 
 def test_recreate_stops_all_before_it_starts_any() -> None:
-    """Nobody runs in between."""
+    """No process runs in between."""
     run = rolled(3, kind="recreate")
     assert running(run) == [2, 1, 0, 1, 2, 3]
 
@@ -94,11 +94,11 @@ def test_new_pods_of_a_deployment_have_new_names() -> None:
 
 @pytest.mark.parametrize("time", ["start-time: 0s", "ready-time: 1s", "stop-time: 1s", "", "never"])
 def test_a_rollout_of_which_nobody_says_how_long_a_pod_takes_is_warned_of(time: str) -> None:
-    """It runs, and looks like one rebalance; who writes any of the times means it, and `never` is never."""
+    """It runs, and causes one rebalance; a step with any of the times, or `never`, has no warning."""
     at, rest = ("never", "") if time == "never" else ("9s", time and f", {time}")
     step = f"at: {at}, do: rolling-restart{rest}"
     text = f"run-for: 20s\ntopics: {{t: 1}}\ngroups: {{g: {{members: {{c: 2}}}}}}\ntimeline:\n  - {{{step}}}\n"
     notes = [str(note) for note in load_text(text, "a.yaml").notes]
-    told = [note for note in notes if "replaces all pods within milliseconds" in note]
-    assert len(told) == (0 if time else 1)
-    assert all(note.startswith("a.yaml:5:5: warning") and "start-time: 20s" in note for note in told)
+    reported = [note for note in notes if "replaces all pods within milliseconds" in note]
+    assert len(reported) == (0 if time else 1)
+    assert all(note.startswith("a.yaml:5:5: warning") and "start-time: 20s" in note for note in reported)

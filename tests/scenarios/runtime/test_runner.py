@@ -1,4 +1,4 @@
-"""The runner: what a run gives back, when it stops, and what it leaves behind."""
+"""The runner: the result of a run, its exit code, and its files."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Raising(Assignor):
     name = "raising"
 
     def assign(self, topics: Mapping[str, TopicMetadata], members: Sequence[MemberSubscription]) -> GroupAssignment:
-        """Divide by nothing."""
+        """Divide by zero."""
         raise ZeroDivisionError("no members left over")
 
 
 class Nonsense(Assignor):
-    """An assignor that gives everything to everybody."""
+    """An assignor that gives every partition to every member."""
 
     name = "nonsense"
 
@@ -55,18 +55,18 @@ def plugin(monkeypatch: pytest.MonkeyPatch) -> str:
     return "own_assignors"
 
 
-def base(**said: object) -> Draft:
+def base(**keys: object) -> Draft:
     """Two consumers, ten seconds."""
     return (
         scenario("runs", run_for="10s")
         .broker(version="3.9", **{"group.initial.rebalance.delay.ms": 0})
         .topic("t", partitions=2, rate="5/s")
-        .group("g", members=2, **said)
+        .group("g", members=2, **keys)
     )
 
 
 def test_a_run_gives_events_checks_and_a_code() -> None:
-    """Exit code 0 when everything holds, 1 when one thing does not; the failed one is named."""
+    """Exit code 0 when everything holds, 1 when one expectation does not; the failed one is named."""
     run = base().expect("state", "Stable").run(seed=5)
     assert (run.exit_code, run.seed, run.failed) == (0, 5, ())
     failed = base().expect("state", "Stable").expect("generations", 99, because="a test").run()
@@ -108,7 +108,7 @@ def test_looking_changes_nothing() -> None:
 
 
 def test_looking_does_not_change_when_a_poll_limit_is_noticed() -> None:
-    """The background thread looks every 100 ms since its last heartbeat, which may have gone by itself."""
+    """The background thread checks every 100 ms after its last heartbeat, which may be delayed."""
     properties = {"heartbeat.interval.ms": 1_230, "max.poll.interval.ms": 4_000, "session.timeout.ms": 8_000}
     draft = base(properties=properties, processing="60s")
     runs = [run_scenario(draft.build(), trace_level=level) for level in (NORMAL, FULL)]
@@ -146,7 +146,7 @@ def test_an_assignor_that_returns_nonsense_stops_the_run(plugin: str) -> None:
 
 
 def test_as_kafka_lets_a_broken_assignor_run_on(plugin: str) -> None:
-    """With `plugin-errors: as-kafka` the run ends in its own time, with the defect in the trace."""
+    """With `plugin-errors: as-kafka` the run ends at its end, with the defect in the trace."""
     draft = base(assignor=f"{plugin}:Raising", on_error="retry")
     run = Draft({**draft.data, "plugin-errors": "as-kafka"}).run()
     assert run.events[-1].kind is Kind.RUN_ENDED
@@ -154,14 +154,14 @@ def test_as_kafka_lets_a_broken_assignor_run_on(plugin: str) -> None:
 
 
 def test_a_text_sink_may_be_given() -> None:
-    """Sinks may write to an open file as well."""
+    """Sinks may write to an open file, too."""
     text = io.StringIO()
     base().run(sinks=[JsonLinesSink(text)])
     assert text.getvalue().startswith('{"seq":1,')
 
 
 def test_a_scenario_in_python_is_the_scenario_of_the_file() -> None:
-    """The builder and the file give one trace."""
+    """The Python API and the file give the same trace."""
     from groupsim.scenarios.loading.load import load_text
 
     text = """\
@@ -176,7 +176,7 @@ timeline: [{at: 5s, do: crash, member: c-1}]
 
 
 def test_a_draft_is_never_changed() -> None:
-    """A common beginning can be shared by several scenarios."""
+    """Several scenarios can share a beginning."""
     first = base()
     first.at("5s").crash("c-1").expect("generations", 9)
     assert "timeline" not in first.data
@@ -184,7 +184,7 @@ def test_a_draft_is_never_changed() -> None:
 
 
 def test_mistakes_in_python_are_the_same_errors() -> None:
-    """An action nobody knows is an AttributeError, everything else a ScenarioError."""
+    """An unknown action is an AttributeError, any other mistake a ScenarioError."""
     with pytest.raises(AttributeError, match="unknown action or fault 'crahs'"):
         base().at("5s").crahs("c-1")
     with pytest.raises(ScenarioError, match="did you mean"):

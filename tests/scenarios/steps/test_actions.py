@@ -1,4 +1,4 @@
-"""Every action does what its sentence says: one small run each, judged on the trace."""
+"""Every action has the effect of its sentence: one small run each, judged on the trace."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from groupsim.scenarios.story import tell
 QUICK = {"session.timeout.ms": 6000, "heartbeat.interval.ms": 1000, "metadata.max.age.ms": 2000}
 
 
-def base(run_for: str = "40s", members: Any = None, **said: Any) -> Draft:
+def base(run_for: str = "40s", members: Any = None, **keys: Any) -> Draft:
     """Two consumers on one topic; no initial delay."""
     return (
         scenario("actions", run_for=run_for)
         .broker(version="3.9", **{"group.initial.rebalance.delay.ms": 0})
         .topic("t", partitions=4, rate="20/s")
-        .group("g", members={"c": {"count": 2}} if members is None else members, properties=QUICK, **said)
+        .group("g", members={"c": {"count": 2}} if members is None else members, properties=QUICK, **keys)
     )
 
 
@@ -38,41 +38,41 @@ def happened(run: Run, kind: Kind, **columns: Any) -> int:
     )
 
 
-def expect(draft: Draft, check: str, value: Any = True, **said: Any) -> None:
+def expect(draft: Draft, check: str, value: Any = True, **keys: Any) -> None:
     """Run and judge one expectation."""
-    run = draft.expect(check, value, **said).run()
+    run = draft.expect(check, value, **keys).run()
     assert not run.failed, run.failed[0]
 
 
 def start(draft: Draft) -> None:
-    """A process that was told to wait begins."""
+    """A process with `start: never` begins."""
     late = base(members={"c": 1, "late": {"start": "never"}})
     expect(late, "load", is_={"late": 0})
     expect(late.at("5s").start("late"), "load", is_={"late": 2})
 
 
 def stop(draft: Draft) -> None:
-    """It leaves, or stays when told to."""
+    """It leaves, or stays with `leave: false`."""
     expect(draft.at("10s").stop("c-1"), "event", kind="member.removed", member="c-1", reason="left")
     expect(draft.at("10s").stop("c-1", leave=False), "event", kind="member.removed", reason="session-expired")
 
 
 def crash(draft: Draft) -> None:
-    """It is gone without a word, and its session ends it."""
+    """It ends without LeaveGroup, and its session ends its membership."""
     silent = draft.at("10s").crash("c-1")
     expect(silent, "event", kind="request.sent", api="LeaveGroup", count=0)
     expect(silent, "event", kind="member.removed", member="c-1", reason="session-expired", count=1)
 
 
 def pause(draft: Draft) -> None:
-    """Nothing of it happens until it goes on."""
+    """It has no events until it continues."""
     paused = draft.at("10s").pause("c-1", for_="3s")
     expect(paused, "event", kind="records.delivered", host="c-1", after="10.1s", before="13s", count=0)
     expect(paused, "time-between", from_={"kind": "process.paused"}, to={"kind": "process.resumed"}, is_="3s")
 
 
 def restart(draft: Draft) -> None:
-    """It ends, and after the downtime it is back."""
+    """It ends, and runs again after the downtime."""
     again = draft.at("10s").restart("c-1", downtime="4s")
     ends, begins = {"kind": "process.stopped"}, {"kind": "process.started", "host": "c-1"}
     expect(again, "time-between", from_=ends, to=begins, is_="4s")
@@ -113,14 +113,14 @@ def slow_processing(draft: Draft) -> None:
 
 
 def block_poll(draft: Draft) -> None:
-    """No poll for a while, heartbeats go on."""
+    """No poll for a while, but heartbeats."""
     blocked = draft.at("10s").block_poll("c-1", for_="8s")
     expect(blocked, "event", kind="records.delivered", host="c-1", after="10.5s", before="17.9s", count=0)
     expect(blocked, "event", kind="member.removed", count=0)
 
 
 def block_heartbeats(draft: Draft) -> None:
-    """Records go on, heartbeats stop: the session ends, unless commits keep it alive."""
+    """Records are processed without heartbeats: the session ends, unless commits keep it alive."""
     starved = base(members={"c": {"count": 2, "properties": {"enable.auto.commit": False}}})
     starved = starved.at("10s").block_heartbeats("c-1", for_="14s")
     expect(starved, "event", kind="records.delivered", host="c-1", after="12s", before="18s", count=">= 1")
@@ -138,7 +138,7 @@ def block_callback(draft: Draft) -> None:
 
 
 def stuck(draft: Draft) -> None:
-    """A worker keeps its partition while poll goes on; a callback keeps the poll thread, past the limit for good."""
+    """A worker keeps its partition while poll is called; a callback blocks the poll thread past the limit."""
     worker = draft.at("10s").stuck("all", partitions=["t-0"], for_="20s")
     expect(worker, "event", kind="records.processed", partition=0, after="10.5s", before="29.9s", count=0)
     expect(worker, "event", kind="records.delivered", partition=0, after="10.5s", before="29.9s", count="<= 1")
@@ -161,7 +161,7 @@ def rejoin(draft: Draft) -> None:
 
 
 def remove_member(draft: Draft) -> None:
-    """An administrator removes a member; it finds out and comes back."""
+    """An administrator removes a member; it notices and joins again."""
     removed = draft.at("10s").remove_member("c-1", reason="enough")
     expect(removed, "event", kind="member.removed", member="c-1", count=1)
     static = base(instance_id="{name}").at("10s").remove_member("c-1")
@@ -169,7 +169,7 @@ def remove_member(draft: Draft) -> None:
 
 
 def commit(draft: Draft) -> None:
-    """A commit by hand: accepted now, refused with the generation before."""
+    """A commit of a step is accepted with the current generation and refused with the one before."""
     stale = draft.at("10s").commit("c-1", offsets={"t-0": 1}, generation="previous")
     expect(stale, "error", api="OffsetCommit", is_="ILLEGAL_GENERATION", count=1)
     current = draft.at("10s").commit("c-1", offsets={"t-0": 1})
@@ -179,7 +179,7 @@ def commit(draft: Draft) -> None:
 
 
 def request(draft: Draft) -> None:
-    """A request made by hand reaches the coordinator and is answered."""
+    """A raw request reaches the coordinator and is answered."""
     fields = {"generation_id": 99, "member_id": {"member": "c-1"}}
     expect(draft.at("10s").request("Heartbeat", fields=fields), "error", api="Heartbeat", is_="ILLEGAL_GENERATION")
     fields = {"generation_id": "current", "member_id": "stranger"}
@@ -187,18 +187,18 @@ def request(draft: Draft) -> None:
 
 
 def create_topic(draft: Draft) -> None:
-    """A new topic is there, and a pattern finds it."""
+    """A new topic exists, and a pattern matches it."""
     by_pattern = base(subscribe_pattern=".*").at("10s").create_topic("u", partitions=2, rate="5/s")
     expect(by_pattern, "event", kind="records.delivered", topic="u")
 
 
 def add_partitions(draft: Draft) -> None:
-    """More partitions; the leader sees to them."""
+    """More partitions; the leader assigns them."""
     expect(draft.at("10s").add_partitions("t", to=6), "load", is_={"c-1": 3, "c-2": 3})
 
 
 def delete_topic(draft: Draft) -> None:
-    """The topic is gone."""
+    """The topic no longer exists."""
     expect(draft.at("10s").delete_topic("t"), "event", kind="metadata.changed", payload={"partitions": 0, "before": 4})
 
 
@@ -224,7 +224,7 @@ def crash_broker(draft: Draft) -> None:
 
 
 def restart_broker(draft: Draft) -> None:
-    """A crashed broker comes back once the session of its former life is over, and can coordinate again."""
+    """A crashed broker returns after the session of its former start, and can coordinate again."""
     back = draft.at("5s").move_coordinator(to=1).at("10s").crash_broker(1).at("15s").restart_broker(1)
     expect(back.at("30s").move_coordinator(to=1), "event", kind="group.loaded", host="broker-1", after="30s")
 
@@ -236,7 +236,7 @@ def on_brokers(draft: Draft) -> Draft:
 
 
 def stop_broker(draft: Draft) -> None:
-    """It hands over what it leads, so nobody waits for a session to end; then it is down."""
+    """It moves its leaderships, so no member waits for a session to end; then it is down."""
     stopped = on_brokers(draft).at("20s").stop_broker(1)
     moved = {"kind": "partition.leader", "topic": "t", "partition": 1, "from": "1", "after": "20s"}
     expect(stopped, "time-between", from_={"kind": "action"}, to=moved, is_="<= 500ms")
@@ -250,7 +250,7 @@ def roll_brokers(draft: Draft) -> None:
 
 
 def move_leader(draft: Draft) -> None:
-    """The replica named leads."""
+    """The named replica leads."""
     moved = on_brokers(draft).at("20s").move_leader("t-0", to=2)
     expect(moved, "event", kind="partition.leader", topic="t", partition=0, to="2", after="19s", count=1)
 
@@ -265,14 +265,14 @@ def elect_leaders(draft: Draft) -> None:
 
 
 def add_acls(draft: Draft) -> None:
-    """From the step on an ACL that denies has its effect (what ACLs say is tested in test_authorizer)."""
+    """From the step on a denying ACL has its effect (test_authorizer.py tests ACLs)."""
     denied = guarded(draft).at("20s").add_acls([{"deny": "Read", "group": "*"}])
     expect(denied, "error", is_="GROUP_AUTHORIZATION_FAILED", after="20s")
     expect(denied, "event", kind="response.received", error="GROUP_AUTHORIZATION_FAILED", before="20s", count=0)
 
 
 def remove_acls(draft: Draft) -> None:
-    """From the step on what the ACL allowed is refused."""
+    """From the step on the operation of the deleted ACL is refused."""
     expect(guarded(draft).at("20s").remove_acls([EVERYTHING]), "error", is_="GROUP_AUTHORIZATION_FAILED", after="20s")
 
 
@@ -280,13 +280,13 @@ EVERYTHING = {"allow": "All", "group": "*"}
 
 
 def guarded(draft: Draft) -> Draft:
-    """Brokers with an authorizer, and ACLs that allow all that a group needs."""
+    """Brokers with an authorizer, and ACLs that allow all operations of a group."""
     acls = [{"allow": "All", "topic": "*"}, EVERYTHING]
     return on_brokers(draft).cluster(acls=acls).broker(**{"authorizer.class.name": STANDARD})
 
 
 def burst(draft: Draft) -> None:
-    """So many records more, in the counted logs as in those on brokers."""
+    """That many more records, in counted and in replicated logs."""
     ends = [_end(one) for one in (draft, draft.at("20s").burst("t", records=400))]
     assert ends[1] - ends[0] == 400
     ends = [_end(on_brokers(one)) for one in (draft, draft.at("20s").burst("t", records=400))]
@@ -294,8 +294,8 @@ def burst(draft: Draft) -> None:
 
 
 def _end(draft: Draft) -> int:
-    told = next(event for event in draft.run().events if event.kind is Kind.LOG_ENDS)
-    return sum(end for _, end, _ in (told.payload or {})["ends"].values())
+    reported = next(event for event in draft.run().events if event.kind is Kind.LOG_ENDS)
+    return sum(end for _, end, _ in (reported.payload or {})["ends"].values())
 
 
 CASES: dict[str, Callable[[Draft], None]] = {
@@ -344,28 +344,32 @@ def test_an_action_does_what_it_says(name: str) -> None:
 
 
 def test_every_action_is_tested() -> None:
-    """No action without a case here."""
+    """Every action has a case here."""
     assert set(CASES) == set(ACTIONS)
 
 
 def test_an_action_is_told_and_is_the_cause_of_what_follows() -> None:
-    """The trace says who did it: the crash has the action for its cause."""
+    """The event of the action is the cause of the crash."""
     run = base().at("10s").crash("c-1").run()
-    told = next(event for event in run.events if event.kind is Kind.ACTION)
+    reported = next(event for event in run.events if event.kind is Kind.ACTION)
     crashed = next(event for event in run.events if event.kind is Kind.PROCESS_CRASHED)
-    assert (told.host, told.reason, told.payload) == ("c-1", "crash c-1", {"do": "crash", "member": ["c-1"]})
-    assert crashed.cause == told.seq
+    assert (reported.host, reported.reason, reported.payload) == (
+        "c-1",
+        "crash c-1",
+        {"do": "crash", "member": ["c-1"]},
+    )
+    assert crashed.cause == reported.seq
 
 
 def test_a_step_may_repeat() -> None:
-    """`every` and `times` repeat a step; without `times` it goes on to the end."""
+    """`every` and `times` repeat a step; without `times` until the end."""
     run = base().at("10s", every="3s", times=3).rejoin("c-1").run()
     assert [event.t_us for event in run.events if event.kind is Kind.ACTION] == [10_000_000, 13_000_000, 16_000_000]
     assert happened(base().at("30s", every="5s").rejoin("c-1").run(), Kind.ACTION) == 3
 
 
 def test_a_step_that_is_never_due_is_not_carried_out() -> None:
-    """`at: never` keeps a step in the file for an experiment that times it."""
+    """`at: never` keeps a step in the file for an experiment that sets its time."""
     assert happened(base().at("never").crash("c-1").at("never", every="5s").rejoin("c-1").run(), Kind.ACTION) == 0
 
 
@@ -376,7 +380,7 @@ def test_a_step_that_cannot_be_done_ends_the_run() -> None:
 
 
 def test_a_step_that_is_refused_says_so_in_the_trace() -> None:
-    """The action is told, for it was asked, and after it that it was refused, and why."""
+    """The trace has the action, and after it the refusal with its reason."""
     sink = MemorySink()
     with pytest.raises(StepError):
         base().at("20s").restart_broker("coordinator").run(sinks=[sink])
@@ -390,7 +394,7 @@ def test_a_step_that_is_refused_says_so_in_the_trace() -> None:
 
 @pytest.mark.parametrize("logs", ["counted", "replicated"])
 def test_a_broker_that_runs_cannot_be_brought_back(logs: str) -> None:
-    """`restart-broker` of a broker that is up is refused: with what to do first, or with those that are down."""
+    """`restart-broker` of a running broker is refused, with the remedy or the brokers that are down."""
     with pytest.raises(StepError, match=r"restart-broker.* at 20\.000 s: broker \d is running; .*`crash-broker`"):
         base().cluster(logs=logs).at("20s").restart_broker("coordinator").run()
     down = base().cluster(logs=logs).at("10s", every="1h").crash_broker(1).at("35s")
@@ -400,7 +404,7 @@ def test_a_broker_that_runs_cannot_be_brought_back(logs: str) -> None:
 
 @pytest.mark.parametrize(("logs", "action"), [("counted", "crash"), ("replicated", "crash"), ("replicated", "stop")])
 def test_a_broker_that_ends_is_brought_back_by_its_supervisor(logs: str, action: str) -> None:
-    """With `restart-after` a broker that nobody knows by its number beforehand comes back: the coordinator."""
+    """With `restart-after` a broker whose number is not known beforehand returns: the coordinator."""
     looks: list[list[bool]] = []
 
     def look(stage: Stage) -> None:
@@ -416,7 +420,7 @@ def test_a_broker_that_ends_is_brought_back_by_its_supervisor(logs: str, action:
     ("logs", "action"), [("counted", "crash_broker"), ("replicated", "crash_broker"), ("replicated", "stop_broker")]
 )
 def test_a_broker_that_is_down_cannot_be_ended(logs: str, action: str) -> None:
-    """`crash-broker` and `stop-broker` of a broker that is down are refused, with what to do first."""
+    """`crash-broker` and `stop-broker` of a broker that is down are refused, with the remedy."""
     down = base().cluster(logs=logs).at("10s", every="1h").crash_broker(1)
     with pytest.raises(StepError, match=r"at 20\.000 s: broker 1 is down already; .*`restart-broker`"):
         getattr(down.at("20s"), action)(1).run()
@@ -433,13 +437,13 @@ def test_a_broker_that_is_down_cannot_be_ended(logs: str, action: str) -> None:
     ],
 )
 def test_targets_are_names_patterns_and_roles(target: Any, hosts: list[str]) -> None:
-    """Whoever is meant is crashed, nobody else."""
+    """Only the target processes crash."""
     run = base().at("10s").crash(target).run()
     assert sorted(event.host or "" for event in run.events if event.kind is Kind.PROCESS_CRASHED) == hosts
 
 
 def test_the_leader_is_whoever_leads_when_the_step_runs() -> None:
-    """`leader` is looked up at the time of the step."""
+    """`leader` is resolved at the time of the step."""
     run = base().at("10s").crash("leader").run()
     leader = [event.member for event in run.events if event.kind is Kind.LEADER_ELECTED and event.t_us < 10_000_000][-1]
     crashed = next(event for event in run.events if event.kind is Kind.PROCESS_CRASHED)

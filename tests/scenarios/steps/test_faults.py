@@ -1,4 +1,4 @@
-"""Every fault does what its sentence says, is shown from begin to end, and leaves things as they were."""
+"""Every fault has the effect of its sentence, has a begin and an end, and leaves no change behind."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from groupsim.scenarios.loading.python_api import Draft, scenario
 QUICK = {"session.timeout.ms": 6000, "heartbeat.interval.ms": 1000, "request.timeout.ms": 4000}
 
 
-def base(**said: Any) -> Draft:
+def base(**keys: Any) -> Draft:
     """Two consumers on one topic; no initial delay."""
     return (
         scenario("faults", run_for="45s")
         .broker(version="3.9", **{"group.initial.rebalance.delay.ms": 0})
         .cluster(latency="1ms")
         .topic("t", partitions=4, rate="20/s")
-        .group("g", members=2, properties=QUICK, **said)
+        .group("g", members=2, properties=QUICK, **keys)
     )
 
 
-def expect(draft: Draft, check: str, value: Any = True, **said: Any) -> None:
+def expect(draft: Draft, check: str, value: Any = True, **keys: Any) -> None:
     """Run and judge one expectation."""
-    run = draft.expect(check, value, **said).run()
+    run = draft.expect(check, value, **keys).run()
     assert not run.failed, run.failed[0]
 
 
@@ -41,7 +41,7 @@ def latency(draft: Draft) -> None:
 
 
 def break_(draft: Draft) -> None:
-    """What is in flight ends in a disconnect."""
+    """A request in flight ends in a disconnect."""
     expect(draft.at("10s").break_("c-1"), "event", kind="coordinator.lost", host="c-1", after="9s")
 
 
@@ -54,20 +54,20 @@ def stall(draft: Draft) -> None:
 
 
 def isolate(draft: Draft) -> None:
-    """Cut off: thrown out, and back afterwards."""
+    """An isolated member is removed, and joins again afterwards."""
     cut = draft.at("10s").isolate("c-1", for_="12s")
     expect(cut, "event", kind="member.removed", member="c-1", reason="session-expired", count=1)
     expect(cut, "load", is_={"c-1": 2, "c-2": 2})
 
 
 def refuse(draft: Draft) -> None:
-    """A process that has to connect anew cannot."""
+    """A process that has to reconnect cannot."""
     refused = draft.at("10s").refuse("c-1", for_="10s").at("11s").break_("c-1")
     expect(refused, "event", kind="member.removed", member="c-1", reason="session-expired")
 
 
 def lose_response(draft: Draft) -> None:
-    """The broker has done it, the client asks again."""
+    """The broker has performed the request, the client sends it again."""
     lost = draft.at("9s").lose_response("next JoinGroup of c-1").at("10s").rejoin("c-1")
     expect(lost, "event", kind="request.failed", api="JoinGroup", host="c-1", count=1)
     expect(lost, "converges", "30s")
@@ -76,7 +76,7 @@ def lose_response(draft: Draft) -> None:
 
 
 def delay_response(draft: Draft) -> None:
-    """The answer comes late."""
+    """The response is late."""
     late = draft.at("9s").delay_response("next SyncGroup of c-1", by="1s").at("10s").rejoin("c-1")
     sent = {"kind": "request.sent", "api": "SyncGroup", "host": "c-1", "after": "9s"}
     expect(
@@ -89,7 +89,7 @@ def delay_response(draft: Draft) -> None:
 
 
 def answer_error(draft: Draft) -> None:
-    """The broker answers with an error and does nothing."""
+    """The broker answers with an error and does not perform the request."""
     wrong = draft.at("10s").answer_error("next Heartbeat of c-1", is_="REBALANCE_IN_PROGRESS")
     expect(wrong, "event", kind="rejoin.requested", host="c-1", reason="already rebalancing")
 
@@ -101,7 +101,7 @@ def fail_append(draft: Draft) -> None:
 
 
 def freeze_broker(draft: Draft) -> None:
-    """A whole broker stands still, and then goes on where it was."""
+    """A whole broker pauses, and then continues."""
     frozen = draft.at("10s").freeze_broker("coordinator", for_="3s")
     expect(frozen, "event", kind="request.received", host="broker-0", after="10.1s", before="12.9s", count=0)
     expect(frozen, "time-between", from_={"kind": "fault.begun"}, to={"kind": "fault.ended"}, is_="3s")
@@ -109,7 +109,7 @@ def freeze_broker(draft: Draft) -> None:
 
 
 def hold_appends(draft: Draft) -> None:
-    """Nothing commits until followers go on."""
+    """No append commits until followers fetch again."""
     held = draft.at("10s").hold_appends(for_="3s").at("10.5s").commit("c-1", offsets={"t-0": 1})
     sent = {"kind": "request.sent", "host": "c-1-by-hand"}
     expect(held, "time-between", from_=sent, to={"kind": "response.received", "host": "c-1-by-hand"}, is_="2.4s..2.7s")
@@ -124,7 +124,7 @@ def cut_racks(draft: Draft) -> None:
 
 
 def isolate_broker(draft: Draft) -> None:
-    """Away from the controller it is fenced while clients still reach it; away from clients it leads on, unheard."""
+    """Away from the controller it is fenced while clients still reach it; away from clients it still leads."""
     on_brokers = draft.cluster(logs="replicated").topic("t", partitions=3, rate="20/s", replication=3)
     alone = on_brokers.at("10s").isolate_broker(1, from_="controller", for_="20s")
     expect(alone, "event", kind="broker.fenced", after="18s", before="21s", count=1)
@@ -140,7 +140,7 @@ def isolate_broker(draft: Draft) -> None:
 
 
 def freeze_zookeeper(draft: Draft) -> None:
-    """Nobody can register or claim while it stands still; who consumes goes on."""
+    """No consumer can register or claim a partition during the pause; current owners still consume."""
     old = scenario("old", run_for="45s").broker(version="0.9.0").topic("t", partitions=4, rate="20/s")
     old = old.group("g", client="zookeeper-0.8", members={"c-1": {}, "c-2": {"start": "12s"}})
     frozen = old.at("10s").freeze_zookeeper(for_="9s")
@@ -150,7 +150,7 @@ def freeze_zookeeper(draft: Draft) -> None:
 
 
 def broker_latency(draft: Draft) -> None:
-    """Followers far away: what a coordinator appends commits later."""
+    """With slow followers, a coordinator's appends commit later."""
     on_brokers = draft.cluster(logs="replicated").topic("t", partitions=3, rate="20/s", replication=3)
     slow = on_brokers.at("9s").broker_latency(add="300ms", for_="20s").at("10.5s").commit("c-1", offsets={"t-0": 1})
     sent, back = {"kind": "request.sent", "host": "c-1-by-hand"}, {"kind": "response.received", "host": "c-1-by-hand"}
@@ -158,14 +158,14 @@ def broker_latency(draft: Draft) -> None:
 
 
 def bandwidth(draft: Draft) -> None:
-    """A request of about a hundred bytes takes a second at 100 bytes a second, and so does what is behind it."""
+    """A request of about a hundred bytes takes a second at 100 bytes a second, and so do the requests behind it."""
     slow = on_brokers(draft).at("9s").bandwidth("c-1", rate="100 B/s", for_="20s").at("10s").rejoin("c-1")
     sent = {"kind": "request.sent", "api": "JoinGroup", "host": "c-1", "after": "9.5s"}
     expect(slow, "time-between", from_=sent, to={"kind": "request.received", "api": "JoinGroup"}, is_=">= 1s")
 
 
 def broker_bandwidth(draft: Draft) -> None:
-    """A coordinator behind a slow link gets what its clients send later."""
+    """A coordinator behind a slow link receives requests later."""
     link: dict[str, Any] = {"broker": "coordinator", "from_": "clients", "rate": "2 kB/s", "for_": "20s"}
     slow = on_brokers(draft).at("9s").broker_bandwidth(**link).at("10s").rejoin("c-1")
     sent = {"kind": "request.sent", "api": "JoinGroup", "host": "c-1", "after": "9.5s"}
@@ -173,12 +173,12 @@ def broker_bandwidth(draft: Draft) -> None:
 
 
 def on_brokers(draft: Draft) -> Draft:
-    """The same with logs on brokers."""
+    """The same with replicated logs."""
     return draft.cluster(logs="replicated").topic("t", partitions=3, rate="20/s", replication=3)
 
 
 def test_appends_on_brokers_fail_and_are_held_too() -> None:
-    """The faults of appends do on replicated logs what they do on counted ones."""
+    """The faults of appends have the same effect on replicated and on counted logs."""
     on_brokers = base().cluster(logs="replicated")
     fail_append(on_brokers)
     hold_appends(on_brokers)
@@ -234,7 +234,7 @@ def test_a_bandwidth_that_is_none_is_refused(step: str, says: str) -> None:
 
 @pytest.mark.parametrize("step", ["bandwidth, member: c-1", "broker-bandwidth"])
 def test_counted_logs_take_no_bandwidth(step: str) -> None:
-    """Without logs on brokers nothing goes over a link that would fill it."""
+    """Without replicated logs the link has no traffic."""
     with pytest.raises(ScenarioError, match="needs replicated logs"):
         load_text(
             "cluster: {logs: counted}\ntopics: {t: {}}\ngroups: {g: {members: {c: 1}}}\n"
@@ -243,7 +243,7 @@ def test_counted_logs_take_no_bandwidth(step: str) -> None:
 
 
 def test_every_fault_is_tested() -> None:
-    """No fault without a case here."""
+    """Every fault has a case here."""
     assert set(CASES) == set(FAULTS)
 
 

@@ -1,4 +1,4 @@
-"""Requests made by hand: what their fields cannot hold is told with its place, before anything runs."""
+"""Raw requests: a wrong field is an error with its place, before a run."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def test_what_a_field_cannot_hold_is_told_with_its_line(api: str, fields: str, w
     """A wrong name, type, size or stand-in is a mistake of the file, found before anything runs."""
     with pytest.raises(ScenarioError) as caught:
         scenario_of(parse_document(FILE.format(api=api, fields=fields), "f.yaml"), "f")
-    told = [problem for problem in caught.value.problems if words in problem.message]
-    assert [(problem.place.line, remedy in problem.remedy) for problem in told] == [(5, True)]
+    reported = [problem for problem in caught.value.problems if words in problem.message]
+    assert [(problem.place.line, remedy in problem.remedy) for problem in reported] == [(5, True)]
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_stand_ins_are_replaced_when_the_step_runs() -> None:
 
 
 def test_every_request_that_can_be_sent_by_hand_gets_an_answer() -> None:
-    """With no more than the fields it must have, each of them is answered by a broker."""
+    """With only its required fields, each of them is answered by a broker."""
     needed = {"member_id": "m", "generation_id": 1, "session_timeout_ms": 10_000, "key": "g"}
     needed |= {"offsets": [], "partitions": []}
     text = FILE[: FILE.index("  - ")].format()

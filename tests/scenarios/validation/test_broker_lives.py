@@ -1,4 +1,4 @@
-"""What a timeline makes certain about brokers is told before anything runs; what it leaves open is not."""
+"""States of brokers that the timeline proves are reported before a run; others are not."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def mistakes(*steps: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("steps", "told"),
+    ("steps", "reported"),
     [
         (
             ["at: 60s, do: restart-broker, broker: 1"],
@@ -46,9 +46,9 @@ def mistakes(*steps: str) -> list[str]:
         ),
     ],
 )
-def test_what_is_certainly_impossible_is_an_error_with_place_and_remedy(steps: list[str], told: str) -> None:
-    """Steps count by their time, wherever they stand in the file; a supervisor's restart counts, too."""
-    assert mistakes(*steps) == [told]
+def test_what_is_certainly_impossible_is_an_error_with_place_and_remedy(steps: list[str], reported: str) -> None:
+    """Steps count by their time, not their order in the file; a supervisor's restart counts, too."""
+    assert mistakes(*steps) == [reported]
 
 
 @pytest.mark.parametrize(
@@ -63,12 +63,12 @@ def test_what_is_certainly_impossible_is_an_error_with_place_and_remedy(steps: l
     ],
 )
 def test_what_may_be_possible_is_left_to_the_run(steps: list[str]) -> None:
-    """A role, a shutdown under way, a repeated step or one that an experiment times leave it open."""
+    """A role, a shutdown in progress, a repeated step or one that an experiment times leave it open."""
     assert mistakes(*steps) == []
 
 
 def test_a_step_that_cannot_be_read_leaves_the_brokers_open() -> None:
-    """With a mistake in the step that ends a broker nothing is said of the one that brings it back."""
+    """A mistake in the step that ends a broker suppresses the error of its restart."""
     found = mistakes("at: 30s, do: crash-broker, broker: 1, machin: true", "at: 60s, do: restart-broker, broker: 1")
     assert len(found) == 1
     assert "machin" in found[0]

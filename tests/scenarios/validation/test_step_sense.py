@@ -1,4 +1,4 @@
-"""Expectations that nothing can break are warned of before a run."""
+"""A warning before a run for expectations that cannot fail."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ expect:
 
 
 def test_an_expectation_of_quiet_heartbeats_is_warned_of() -> None:
-    """No trace of a run lists them, so such an expectation holds always or never; answers with an error are listed."""
+    """No trace of a run lists them, so such an expectation cannot fail or hold; responses with an error are."""
     noted = [note for note in load_text(TEXT).notes if "Heartbeat" in note.message]
     assert [(note.place.line, note.message.partition(": ")[0]) for note in noted] == [
         (5, "request.sent of Heartbeat"),

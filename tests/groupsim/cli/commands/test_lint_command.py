@@ -35,10 +35,10 @@ def test_a_finding_names_place_severity_rule_reason_and_remedy(properties: Path)
     result = call(properties)
     lines = result.stdout.splitlines()
     head = (
-        f"{properties}:4: warning broker-key-on-client: `log.dirs` is a broker setting: on a consumer it does nothing"
+        f"{properties}:4: warning broker-key-on-client: `log.dirs` is a broker setting: on a consumer it has no effect"
     )
     assert head in lines
-    assert lines[lines.index(head) + 1].startswith("    why: the consumer passes over it")
+    assert lines[lines.index(head) + 1].startswith("    why: the consumer ignores it")
     assert any(line.startswith("    do:  remove it here") for line in lines)
     assert all(len(line) <= 80 for line in lines if line.startswith("    "))
     assert lines[-1] == f"{properties}, as java-3.9: 1 warning, 1 note"
