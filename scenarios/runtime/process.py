@@ -22,7 +22,7 @@ class Process(ABC):
         self, loop: EventLoop, name: str, spec: MemberSpec | ProducerSpec, client: Consumer | Producer
     ) -> None:
         self.loop = loop
-        self.name = name  #: : name of the process and of its host
+        self.name = name  #: name of the process and of its host
         self._spec = spec
         self._client = client
         self._lives = 0
