@@ -33,7 +33,7 @@ from benchmarks.common import table
 from groupsim.cluster.log.files.segment import INDEX, INDEX_INTERVAL_BYTES, LOG, TIME_INDEX, file_name
 from groupsim.cluster.log.files.store import FileStore
 from groupsim.cluster.log.headers import headers
-from groupsim.cluster.log.reading import segment_index
+from groupsim.cluster.log.segment_reads import segment_index
 from groupsim.protocol.batch.batch import LogRecord
 from groupsim.protocol.batch.codec import encode
 from groupsim.protocol.batch.sizes import batch_of

@@ -20,7 +20,7 @@ from typing import Any
 import simpy
 
 from benchmarks.common import LATENCY_US, Stopwatch, best, group, table, tracing
-from groupsim.cluster.counted.data import Reader
+from groupsim.cluster.counted.feed import Reader
 from groupsim.eventloop.distributions import parse_distribution
 from groupsim.eventloop.units import SECOND_US
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual

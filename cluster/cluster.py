@@ -29,7 +29,7 @@ from groupsim.protocol.messages.cluster import NO_LEADER, ClusterImage
 if TYPE_CHECKING:
     from groupsim.cluster.broker.broker import Logs
     from groupsim.cluster.controller.controller import Controller
-    from groupsim.cluster.counted.data import Data
+    from groupsim.cluster.counted.feed import Data
     from groupsim.cluster.counted.logs import CountedLogs
     from groupsim.cluster.log.log import PartitionLog
     from groupsim.cluster.replicated.logs import ReplicatedLogs

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from groupsim.cluster.counted.broker_parts import CountedAgent, CountedMetadata, CountedReplicas, CountedServices
 from groupsim.cluster.counted.controller import CountedController
-from groupsim.cluster.counted.data import Data
+from groupsim.cluster.counted.feed import Data
 from groupsim.cluster.counted.offsets import BrokerOffsets, CountedOffsets
-from groupsim.cluster.counted.parts import CountedAgent, CountedMetadata, CountedReplicas, CountedServices
 from groupsim.coordinator.base.serde import offset_version
 
 if TYPE_CHECKING:

@@ -31,14 +31,15 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from groupsim.cluster.config.log import NEVER, LogConfig
-from groupsim.cluster.log import compaction, reading, retention
+from groupsim.cluster.log import compaction, retention
 from groupsim.cluster.log import epochs as epoch_cache
 from groupsim.cluster.log import producer_state as producers
-from groupsim.cluster.log.checks import check_batch, check_total
+from groupsim.cluster.log import segment_reads as reading
 from groupsim.cluster.log.epochs import EpochCache
 from groupsim.cluster.log.errors import LogRefused, OffsetOutOfRange
 from groupsim.cluster.log.interfaces import Segment, SegmentStore
 from groupsim.cluster.log.producer_state import BatchMetadata, ProducerStates
+from groupsim.cluster.log.validation import check_batch, check_total
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.batch.batch import LOG_APPEND_TIME, Batch
 from groupsim.protocol.errors import ErrorCode

@@ -19,8 +19,8 @@ from operator import attrgetter
 from attrs import define, field
 
 from groupsim.cluster.log.interfaces import Found, Segment, SegmentStore
-from groupsim.cluster.log.packing import Block, pack, unpack
-from groupsim.cluster.log.reading import first_not_older, records_in
+from groupsim.cluster.log.packed_batches import Block, pack, unpack
+from groupsim.cluster.log.segment_reads import first_not_older, records_in
 from groupsim.protocol.batch.batch import Batch
 
 _UNPACKED = 64  # the largest length of the lists; then the older half is packed

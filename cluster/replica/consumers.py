@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 
 from groupsim.cluster.config.replica import RACK_AWARE
 from groupsim.cluster.log.log import OffsetOutOfRange
-from groupsim.cluster.log.reading import segment_base
+from groupsim.cluster.log.segment_reads import segment_base
 from groupsim.cluster.replica.broker_replicas import BrokerReplicas
 from groupsim.cluster.replica.leader import Leadership
 from groupsim.cluster.replica.partition import HostedPartition

@@ -9,7 +9,7 @@ Source: `Partition.fetchOffsetForTimestamp`, `ReplicaManager.fetchOffset`, `last
 
 from __future__ import annotations
 
-from groupsim.cluster.log.reading import find_max_time
+from groupsim.cluster.log.segment_reads import find_max_time
 from groupsim.cluster.replica.broker_replicas import BrokerReplicas
 from groupsim.cluster.replica.partition import HostedPartition
 from groupsim.protocol.errors import ErrorCode

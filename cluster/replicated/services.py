@@ -20,9 +20,9 @@ from groupsim.cluster.broker.admin.operators import OperatorRequests
 from groupsim.cluster.broker.admin.requests import AdminRequests
 from groupsim.cluster.broker.metadata import TRANSACTION_KEY, with_errors
 from groupsim.cluster.replicated.stores import disk_of
+from groupsim.cluster.transactions.broker_transactions import Transactions
 from groupsim.cluster.transactions.producer_ids import ProducerIdBlocks, ProducerIds
 from groupsim.cluster.transactions.verification import Verification
-from groupsim.cluster.transactions.wiring import Transactions
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.coordinator.base.versions import parse_version
 from groupsim.protocol.messages.data import (

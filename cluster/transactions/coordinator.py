@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from groupsim.cluster.config.transactions import TransactionConfig
 from groupsim.cluster.controller.admin_requests import INTERNAL_TOPICS
-from groupsim.cluster.transactions import listing
+from groupsim.cluster.transactions import descriptions as listing
 from groupsim.cluster.transactions.effects import Append, Changed, Effect, Reply, SendMarkers
 from groupsim.cluster.transactions.interfaces import NoProducerId, Topics, TransactionLog
 from groupsim.cluster.transactions.markers import MarkerSender

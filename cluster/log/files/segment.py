@@ -23,7 +23,7 @@ from groupsim.cluster.log.files.disk import write_at
 from groupsim.cluster.log.files.indexes import MAX_INDEX_BYTES, OffsetIndex, TimeIndex
 from groupsim.cluster.log.files.open_files import SHARED, OpenFiles
 from groupsim.cluster.log.interfaces import Found, Segment
-from groupsim.cluster.log.reading import first_not_older
+from groupsim.cluster.log.segment_reads import first_not_older
 from groupsim.protocol.batch.batch import HEADER_BYTES, Batch
 from groupsim.protocol.batch.codec import HEADER, LENGTH_END, MAGIC, EncodedBatch, encode, read_batch
 from groupsim.protocol.errors import ProtocolError

@@ -13,7 +13,7 @@ from groupsim.cluster.config.loading_cost import LoadingCost
 from groupsim.cluster.config.log import LogConfig
 from groupsim.cluster.log.log import PartitionLog
 from groupsim.cluster.log.memory import MemoryStore
-from groupsim.cluster.transactions.wiring import TransactionStateLog
+from groupsim.cluster.transactions.broker_transactions import TransactionStateLog
 from groupsim.coordinator.base.records import GroupRecord, GroupValue, OffsetRecord, OffsetValue, StoredMember
 from groupsim.coordinator.testing import Bench, offsets_of
 from groupsim.protocol.basics import TopicPartition

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from groupsim.cluster.counted import data as counted_data
-from groupsim.cluster.counted.data import Data
+from groupsim.cluster.counted import feed as counted_data
+from groupsim.cluster.counted.feed import Data
 from groupsim.cluster.network.faults import Isolate, Latency, Match
 from groupsim.cluster.network.latency import Draws
 from groupsim.eventloop.distributions import parse_distribution

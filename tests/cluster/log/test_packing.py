@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from groupsim.cluster.log import memory
 from groupsim.cluster.log.memory import MemorySegment
-from groupsim.cluster.log.packing import pack
+from groupsim.cluster.log.packed_batches import pack
 from groupsim.protocol.batch.batch import Batch, LogRecord
 from groupsim.protocol.batch.sizes import batch_of, counted_batch
 

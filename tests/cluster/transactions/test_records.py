@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from attrs import evolve
 
+from groupsim.cluster.transactions.marker_writes import marker_batch
 from groupsim.cluster.transactions.records import Txn, decode_key, decode_value, encode_key, encode_value
 from groupsim.cluster.transactions.states import TxnState
-from groupsim.cluster.transactions.writing import marker_batch
 from groupsim.protocol.batch.batch import HEADER_BYTES
 from groupsim.protocol.errors import ProtocolError
 from groupsim.protocol.messages.group import TopicPartition

@@ -10,8 +10,8 @@ import pytest
 
 from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.config.counted import CountedConfig
+from groupsim.cluster.counted.broker_parts import CountedMetadata
 from groupsim.cluster.counted.controller import CountedController
-from groupsim.cluster.counted.parts import CountedMetadata
 from groupsim.coordinator.base.placement import partition_for
 from groupsim.coordinator.ids import MemberIds
 from groupsim.coordinator.testing import RANGE

@@ -19,7 +19,7 @@ from groupsim.cluster.broker.offsets_topic import Done, OffsetsReplicas
 from groupsim.cluster.config.loading_cost import LoadingCost, everything
 from groupsim.cluster.config.transactions import TRANSACTION_TOPIC, TransactionConfig
 from groupsim.cluster.transactions.coordinator import TransactionCoordinator
-from groupsim.cluster.transactions.writing import marker_batch, write_markers
+from groupsim.cluster.transactions.marker_writes import marker_batch, write_markers
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.batch.batch import LogRecord, timestamp_ms
