@@ -31,10 +31,9 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from groupsim.cluster.config.log import NEVER, LogConfig
-from groupsim.cluster.log import compaction, retention
+from groupsim.cluster.log import compaction, retention, segment_reads
 from groupsim.cluster.log import epochs as epoch_cache
 from groupsim.cluster.log import producer_state as producers
-from groupsim.cluster.log import segment_reads as reading
 from groupsim.cluster.log.epochs import EpochCache
 from groupsim.cluster.log.errors import LogRefused, OffsetOutOfRange
 from groupsim.cluster.log.interfaces import Segment, SegmentStore
@@ -252,19 +251,19 @@ class PartitionLog:
         limit = self.end_offset if up_to is None else up_to
         if offset >= limit:
             return ()
-        return reading.read_segment(self.store.segments, offset, limit, max_bytes, at_least_one)
+        return segment_reads.read_segment(self.store.segments, offset, limit, max_bytes, at_least_one)
 
     def batches(self, from_offset: int, up_to: int) -> Iterator[Batch]:
         """Iterate over all batches from the one that holds `from_offset`, and that begin before `up_to`."""
-        return reading.read_range(self.store.segments, from_offset, up_to)
+        return segment_reads.read_range(self.store.segments, from_offset, up_to)
 
     def bytes_between(self, offset: int, up_to: int) -> int:
         """Return the bytes of the batches from the one that holds `offset`, and that begin before `up_to`."""
-        return reading.bytes_between(self.store.segments, offset, up_to)
+        return segment_reads.bytes_between(self.store.segments, offset, up_to)
 
     def find_time(self, timestamp_ms: int) -> tuple[int, int, int] | None:
         """Return offset, timestamp (ms) and epoch of the first record with this timestamp or a later one."""
-        found = reading.find_time(self.store.segments, timestamp_ms, self.start_offset)
+        found = segment_reads.find_time(self.store.segments, timestamp_ms, self.start_offset)
         return None if found is None else (found.offset, found.timestamp_ms, self.epoch_at(found.offset))
 
     @property

@@ -1,10 +1,10 @@
 """A log in memory: the storage of simulations.
 
 A segment has three lists of equal length: the batches, their base offsets and their positions (bytes before them); a
-lookup is a bisection. Older batches are packed (`packing.py`), because nearly all reads are of the newest. `flushed` is
-the offset below which a crash of the machine loses nothing. `lose_unflushed` models that crash: the log ends at the
-first unflushed batch, as recovery truncates a log at its first gap. A crash does not change checkpoints, because
-Kafka's `CheckpointFile` writes them atomically and flushes them.
+lookup is a bisection. Older batches are packed (`packed_batches.py`), because nearly all reads are of the newest.
+`flushed` is the offset below which a crash of the machine loses nothing. `lose_unflushed` models that crash: the log
+ends at the first unflushed batch, as recovery truncates a log at its first gap. A crash does not change checkpoints,
+because Kafka's `CheckpointFile` writes them atomically and flushes them.
 
 Source: `LogSegment`; `LocalLog.flush` and `markFlushed` for the recovery point.
 """

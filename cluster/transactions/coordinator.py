@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from groupsim.cluster.config.transactions import TransactionConfig
 from groupsim.cluster.controller.admin_requests import INTERNAL_TOPICS
-from groupsim.cluster.transactions import descriptions as listing
+from groupsim.cluster.transactions.descriptions import describe_transaction, list_transactions
 from groupsim.cluster.transactions.effects import Append, Changed, Effect, Reply, SendMarkers
 from groupsim.cluster.transactions.interfaces import NoProducerId, Topics, TransactionLog
 from groupsim.cluster.transactions.markers import MarkerSender
@@ -175,7 +175,7 @@ class TransactionCoordinator:
         if any(not led.active for led in self._led.values()):
             return ListTransactionsResponse(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         known = (entry.committed for led in self._led.values() for entry in led.shard.entries.values())
-        return listing.listed(request, known, self._now_ms())
+        return list_transactions(request, known, self._now_ms())
 
     def describe_transactions(self, request: DescribeTransactionsRequest) -> DescribeTransactionsResponse:
         """Describe transactional ids."""
@@ -192,7 +192,7 @@ class TransactionCoordinator:
         entry = led.shard.entries.get(transactional_id)
         if entry is None:
             return DescribedTransaction(transactional_id, ErrorCode.TRANSACTIONAL_ID_NOT_FOUND)
-        return listing.described(entry.committed)
+        return describe_transaction(entry.committed)
 
     def verify(self, transactional_id: str, producer_id: int, epoch: int, partition: TopicPartition) -> ErrorCode:
         """Return the error if a partition is not part of this transaction; NONE for ids of other coordinators."""

@@ -21,7 +21,7 @@ from groupsim.protocol.patterns import InvalidPattern, compile_pattern
 _STATES = {state.printed: state for state in TxnState}
 
 
-def listed(request: ListTransactionsRequest, known: Iterable[Txn], now_ms: int) -> ListTransactionsResponse:
+def list_transactions(request: ListTransactionsRequest, known: Iterable[Txn], now_ms: int) -> ListTransactionsResponse:
     """Return the transactional ids that match the filters, in the order given."""
     matches = _matcher(request.pattern)
     if matches is None:
@@ -54,7 +54,7 @@ def _matcher(pattern: str | None) -> Callable[[str], bool] | None:
         return None
 
 
-def described(txn: Txn) -> DescribedTransaction:
+def describe_transaction(txn: Txn) -> DescribedTransaction:
     """Describe one transactional id."""
     return DescribedTransaction(
         txn.transactional_id,
