@@ -288,10 +288,7 @@ class Reader:
             self._handle = self._host.call_at(leaves + self._back_us, _arrive, self, order=_MESSAGE)
 
     def _first_reachable(self) -> int:
-        """Return the time of the first record of a reachable partition.
-
-        Without a reachable partition: NEVER if a link is held, otherwise 0, so that the fetch fails at once.
-        """
+        """Return the time of the first reachable record; without reachable partitions NEVER or, to fail at once, 0."""
         blocked = self._blocked()
         if blocked and len(blocked) == len(self._positions):
             return NEVER if any(self._data.is_held(self._host.name, tp) for tp in blocked) else 0

@@ -75,10 +75,7 @@ class EpochCache:
         return len(self._starts) < before
 
     def truncate_from_start(self, start_offset: int) -> bool:
-        """Remove epochs that end before the new start offset; return whether the table changed.
-
-        The epoch of the new start offset begins there from now on.
-        """
+        """Remove epochs that end before the new start, where the epoch there begins now; return whether it changed."""
         index = bisect_right(self._starts, start_offset) - 1
         if index < 0 or (index == 0 and self._starts[0] == start_offset):
             return False

@@ -251,7 +251,7 @@ class PartitionLog:
         limit = self.end_offset if up_to is None else up_to
         if offset >= limit:
             return ()
-        return segment_reads.read_segment(self.store.segments, offset, limit, max_bytes, at_least_one)
+        return segment_reads.read(self.store.segments, offset, limit, max_bytes, at_least_one)
 
     def batches(self, from_offset: int, up_to: int) -> Iterator[Batch]:
         """Iterate over all batches from the one that holds `from_offset`, and that begin before `up_to`."""
@@ -370,10 +370,7 @@ class PartitionLog:
         return before - self.end_offset
 
     def restart_at(self, offset: int) -> None:
-        """Delete all records and begin at this offset: the leader's log begins above this log's end.
-
-        Source: `UnifiedLog.truncateFullyAndStartAt`.
-        """
+        """Delete all records and begin at this offset, above the log's end (`UnifiedLog.truncateFullyAndStartAt`)."""
         self._replace_all_segments(offset)
         self.start_offset = self.end_offset = self.high_watermark = offset
         self._epochs.clear()

@@ -274,31 +274,30 @@ def _apply(entry: ProducerEntry, batch: Batch) -> bool | None:
 
 def _check(entry: ProducerEntry, batch: Batch) -> None:
     """Validate a batch against its producer's entry. Raises LogRefused. Source: `ProducerAppendInfo`."""
-    producer = f"producer {batch.producer_id}"
+    name = f"producer {batch.producer_id}"
     if batch.producer_epoch < entry.epoch:
         raise LogRefused(
-            ErrorCode.INVALID_PRODUCER_EPOCH,
-            f"{producer} has epoch {batch.producer_epoch}, {entry.epoch} has been seen",
+            ErrorCode.INVALID_PRODUCER_EPOCH, f"{name} has epoch {batch.producer_epoch}, {entry.epoch} has been seen"
         )
     if batch.is_control:
         marker = marker_of(batch)
         if marker is not None and marker.coordinator_epoch < entry.coordinator_epoch:
             raise LogRefused(
                 ErrorCode.TRANSACTION_COORDINATOR_FENCED,
-                f"a marker for {producer} is of coordinator epoch {marker.coordinator_epoch}, "
+                f"a marker for {name} is of coordinator epoch {marker.coordinator_epoch}, "
                 f"{entry.coordinator_epoch} has been seen",
             )
         return
     if batch.base_sequence != NO_SEQUENCE:
-        _check_sequence(entry, batch, producer)
+        _check_sequence(entry, batch, name)
     if entry.transaction >= 0 and not batch.is_transactional:
         raise LogRefused(
             ErrorCode.INVALID_TXN_STATE,
-            f"{producer} has a transaction open since offset {entry.transaction} and writes outside of it",
+            f"{name} has a transaction open since offset {entry.transaction} and writes outside of it",
         )
 
 
-def _check_sequence(entry: ProducerEntry, batch: Batch, producer: str) -> None:
+def _check_sequence(entry: ProducerEntry, batch: Batch, name: str) -> None:
     """Check that the numbers continue, or begin at 0 in a new epoch. Raises LogRefused."""
     # An unknown producer may begin at any number: retention can have deleted its records (KIP-360).
     if entry.epoch < 0:
@@ -310,6 +309,5 @@ def _check_sequence(entry: ProducerEntry, batch: Batch, producer: str) -> None:
     if batch.base_sequence != expected:
         raise LogRefused(
             ErrorCode.OUT_OF_ORDER_SEQUENCE_NUMBER,
-            f"{producer} (epoch {batch.producer_epoch}) sends sequence number {batch.base_sequence}, "
-            f"expected {expected}",
+            f"{name} (epoch {batch.producer_epoch}) sends sequence number {batch.base_sequence}, expected {expected}",
         )

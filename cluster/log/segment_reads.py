@@ -13,9 +13,7 @@ from groupsim.protocol.batch.batch import LOG_APPEND_TIME, Batch, LogRecord
 from groupsim.protocol.batch.compression import opened
 
 
-def read_segment(
-    segments: Sequence[Segment], offset: int, limit: int, max_bytes: int, at_least_one: bool
-) -> tuple[Batch, ...]:
+def read(segments: Sequence[Segment], offset: int, limit: int, max_bytes: int, at_least_one: bool) -> tuple[Batch, ...]:
     """Return batches of one segment from the one that holds the offset (or follows it), that begin before `limit`."""
     for index in range(segment_index(segments, offset), len(segments)):
         found: list[Batch] = []

@@ -31,9 +31,7 @@ def check_batch(batch: Batch, config: LogConfig, now_ms: int) -> None:
         if late or batch.max_timestamp_ms - now_ms > config.message_timestamp_after_max_ms:
             raise _out_of_time(batch, config, now_ms)
     elif batch.attributes & LOG_APPEND_TIME:  # only the broker may set it (`LogValidator`)
-        raise LogRefused(
-            ErrorCode.INVALID_TIMESTAMP, "a producer's batch has the timestamp type LogAppendTime", client_message=_TIME
-        )
+        raise LogRefused(ErrorCode.INVALID_TIMESTAMP, "a producer's batch has LogAppendTime", client_message=_TIME)
     if config.compact and not batch.is_control and batch.records is not None:
         _check_keys(batch)
 
@@ -55,9 +53,8 @@ def _out_of_time(batch: Batch, config: LogConfig, now_ms: int) -> LogRefused:
     else:
         text = f"a timestamp lies {behind} ms behind the broker's clock; message.timestamp.before.max.ms is "
         text += f"{config.message_timestamp_before_max_ms}"
-    return LogRefused(
-        ErrorCode.INVALID_TIMESTAMP, text, client_message=_TIME, records=_out_of_range(batch, config, now_ms)
-    )
+    records = _out_of_range(batch, config, now_ms)
+    return LogRefused(ErrorCode.INVALID_TIMESTAMP, text, client_message=_TIME, records=records)
 
 
 def _out_of_range(batch: Batch, config: LogConfig, now_ms: int) -> tuple[tuple[int, str], ...]:

@@ -100,10 +100,7 @@ class BrokerReplicas:
         return _NONE
 
     def storage_failed(self, partition: TopicPartition, error: OSError) -> None:
-        """Emit a warning, once per reason, that a log cannot be opened, read or written.
-
-        Raises the error if `storage_failure_ends_run` is set.
-        """
+        """Emit one warning per reason about a failed log; raise the error if `storage_failure_ends_run` is set."""
         if self.config.storage_failure_ends_run:
             raise error
         if (partition, error.errno) in self.reported_failures:
@@ -111,9 +108,7 @@ class BrokerReplicas:
         self.reported_failures.add((partition, error.errno))
         where = f" ({error.filename})" if error.filename else ""
         reason = f"{partition} has no storage: {error.strerror or error}{where}"
-        self.host.call_at(
-            self.loop.now_us, self._warn, (partition, reason)
-        )  # later, because the trace may be muted now
+        self.host.call_at(self.loop.now_us, self._warn, (partition, reason))  # the trace may be muted now
 
     def _warn(self, failure: tuple[TopicPartition, str]) -> None:
         (topic, number), reason = failure
