@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 from attrs import define, field
 
-from groupsim.cluster.network.broker_connection import Line
+from groupsim.cluster.network.broker_connection import BrokerConnection
 from groupsim.cluster.network.message_faults import Taps
 from groupsim.cluster.network.network import Network
 from groupsim.eventloop.interface import EventLoop
@@ -66,7 +66,7 @@ class Play:
     seen: list[Seen] = field(factory=list)
     over: bool = False
     began_us: int | None = None
-    connection: Line | None = None
+    connection: BrokerConnection | None = None
     at_the_end: Callable[[], None] | None = None
     held_up_us: int = 0
     _count: Counter[Api] = field(factory=Counter)
@@ -76,7 +76,7 @@ class Play:
         """Whether requests of this kind are part of the story."""
         return not self.over and (api in _GROUP or (self.story.metadata and api is Api.METADATA))
 
-    def came(self, connection: Line) -> bool:
+    def came(self, connection: BrokerConnection) -> bool:
         """A request has come in; True when a rule has seen to it."""
         if self.began_us is None:
             self.began_us = self.loop.now_us
@@ -101,7 +101,7 @@ class Play:
         if not self.over:
             self.carry_out(self, deed)
 
-    def _struck(self, rule: object, number: int, connection: Line) -> bool:
+    def _struck(self, rule: object, number: int, connection: BrokerConnection) -> bool:
         if not isinstance(rule, Answer | Strike) or rule.api is not connection.request.API:
             return False
         if not rule.at <= number < rule.at + rule.times:
@@ -118,7 +118,7 @@ class Play:
             connection.hush()
         return True
 
-    def went(self, connection: Line, response: Response) -> int:
+    def went(self, connection: BrokerConnection, response: Response) -> int:
         """An answer goes out; the microseconds by which a rule delays it."""
         seen = self._in_hand.pop(id(connection), None)
         if seen is None or self.over:
@@ -153,13 +153,13 @@ class Tap(Taps):
     def __len__(self) -> int:
         return 1
 
-    def answers(self, connection: Line) -> bool:
+    def answers(self, connection: BrokerConnection) -> bool:
         play = self.plays.get(connection.client_id)
         if play is None or not play.wants(connection.request.API):
             return super().answers(connection)
         return play.came(connection)
 
-    def takes(self, connection: Line, response: Response) -> bool:
+    def takes(self, connection: BrokerConnection, response: Response) -> bool:
         play = self.plays.get(connection.client_id)
         late_us = 0 if play is None else play.went(connection, response)
         if late_us:
