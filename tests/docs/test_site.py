@@ -57,7 +57,19 @@ def test_the_protocols_are_compared_by_the_runs_of_today() -> None:
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(DOCS)))
 def test_a_page_names_a_next_step(page: Path) -> None:
     """The last lines of each page lead to another one."""
-    assert NEXT.search(page.read_text(encoding="utf-8").rstrip()[-400:])
+    assert leads_on(page.read_text(encoding="utf-8"))
+
+
+def leads_on(text: str) -> bool:
+    """Whether a page ends in a next step with a link."""
+    return NEXT.search(text.rstrip()[-400:]) is not None
+
+
+def test_a_page_that_leads_nowhere_is_found() -> None:
+    """A page without a next step, with one that has no link, and with one in its middle are refused."""
+    assert leads_on("# Page\n\nText.\n\nNext: [another](another.md).\n")
+    for text in ("Text.\n", "Next: another page.\n", f"Next: [another](another.md).\n\n{'Text. ' * 100}\n"):
+        assert not leads_on(text)
 
 
 @pytest.mark.parametrize(
