@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 from groupsim.cluster.network.endpoint import MACHINERY, Endpoint
 from groupsim.cluster.network.link_faults import SILENT, Condition
-from groupsim.cluster.tcp.clerk import Clerk
+from groupsim.cluster.tcp.codec_runner import Clerk
 from groupsim.cluster.tcp.intake import Intake
 from groupsim.cluster.tcp.memory import Memory
 from groupsim.cluster.tcp.naming import Names, java_host, purpose_of
@@ -43,7 +43,7 @@ from groupsim.protocol.wire import Codec, Exchange, Understood, Unreadable
 if TYPE_CHECKING:
     from groupsim.cluster.broker.broker import Broker
     from groupsim.cluster.network.network import Network
-    from groupsim.cluster.tcp.complaints import Complaints
+    from groupsim.cluster.tcp.rate_limited_log import Complaints
 
 _NOTHING: tuple[Request, ...] = ()
 _AT_ONCE_US = 5 * MS_US  # how long the requests of one message are carried out without a breath for others

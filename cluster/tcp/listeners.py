@@ -11,11 +11,11 @@ import resource
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
-from groupsim.cluster.tcp.complaints import Complaints, Logger, Silence
 from groupsim.cluster.tcp.connection import TcpConnection
 from groupsim.cluster.tcp.directory import NodeDirectory
 from groupsim.cluster.tcp.memory import MAX_QUEUED_BYTES, Memory
 from groupsim.cluster.tcp.naming import Names
+from groupsim.cluster.tcp.rate_limited_log import Complaints, Logger, Silence
 from groupsim.eventloop.realtime import RealTimeLoop
 from groupsim.eventloop.streams import Listener, TcpStream
 from groupsim.eventloop.units import MINUTE_US, MS_US, SECOND_US

@@ -13,7 +13,7 @@ from itertools import count
 
 import pytest
 
-from groupsim.cluster.tcp import complaints
+from groupsim.cluster.tcp import rate_limited_log as complaints
 from groupsim.protocol.basics import Api
 from tests.helpers.tcp_stage import Client, Stage, framed, serving, text
 

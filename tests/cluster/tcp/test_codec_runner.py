@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from groupsim.cluster.tcp.clerk import MOST_ELEMENTS, Clerk
+from groupsim.cluster.tcp.codec_runner import MOST_ELEMENTS, Clerk
 from groupsim.protocol.basics import Api
 from groupsim.protocol.messages.group import DescribedGroup, DescribeGroupsResponse
 from groupsim.protocol.wire import Codec, Understood, Unreadable
