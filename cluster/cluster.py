@@ -53,8 +53,8 @@ class Cluster:
         self._logs = logs = self._make_logs()
         self.brokers = {node: Broker(self.network, node, self.rack_of(node), config, logs) for node in config.nodes}
         self.network.attach(self.brokers, logs.others)
-        self._tapped = False
-        self.network.links.watchers.append(self._update_trouble)
+        self._had_message_fault = False
+        self.network.link_faults.watchers.append(self._update_trouble)
         self.network.watchers.append(self._message_fault_began)
         logs.begin(self.brokers)
 
@@ -287,16 +287,16 @@ class Cluster:
 
         A dead broker breaks its connections, which consumers notice at once, so the network's polls ignore it.
         """
-        trouble = self._tapped or bool(self.network.links.conditions)
+        trouble = self._had_message_fault or bool(self.network.link_faults.conditions)
         trouble = trouble or any(broker.host.paused for broker in self.brokers.values())
-        self.network.go_by_the_clock(trouble)
+        self.network.set_clocked(trouble)
         trouble = trouble or any(not broker.host.alive for broker in self.brokers.values())
         for broker in self.brokers.values():
             broker.replicas.set_clocked(trouble)
 
     def _message_fault_began(self) -> None:
         """Schedule long polls by the clock from now on, since a message fault may leave a silent connection behind."""
-        self._tapped = True
+        self._had_message_fault = True
         self._update_trouble()
 
 

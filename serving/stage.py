@@ -15,7 +15,7 @@ from attrs import evolve
 from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.network.faults import Fault
 from groupsim.cluster.network.injection import FaultHandle
-from groupsim.cluster.network.link_faults import CLIENTS, is_meant
+from groupsim.cluster.network.link_faults import CLIENTS, has_purpose
 from groupsim.coordinator.base.snapshot import GroupSnapshot, MemberSnapshot
 from groupsim.eventloop.interface import EventLoop
 from groupsim.eventloop.trace.events import Kind
@@ -172,7 +172,7 @@ class LiveStage(Stage):
 
     def connections(self) -> list[Any]:
         """Return the connections of clients, simulated and real, oldest first."""
-        return [c for c in self.cluster.network.connections if is_meant(CLIENTS, c.purpose)]
+        return [c for c in self.cluster.network.connections if has_purpose(CLIENTS, c.purpose)]
 
     def hosts_of_client(self, pattern: str) -> list[str]:
         """Return the hosts connected under this client id, or the pattern itself without any."""

@@ -222,7 +222,7 @@ class Broker(Endpoint):
         call.request = request = normalise_request(call.request)
         kind = type(request)
         if kind not in QUIET or self._trace.heartbeats:
-            self.note_received(call)
+            self.emit_received(call)
         handler = self._handlers.get(kind)
         if handler is not None:
             handler(call, request)

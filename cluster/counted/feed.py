@@ -54,7 +54,7 @@ class Data:
         self.changes = 0  #: number of changes that plans depend on
         self.sound = True  #: whether all leaders are up and no link has a fault
         self.growth: list[dict[str, Any]] = []  #: changes of the traffic, in order; for the trace's `log.ends`
-        network.links.watchers.append(self.replan)
+        network.link_faults.watchers.append(self.replan)
 
     # --- topics ----------------------------------------------------------------------------------------------
 
@@ -90,7 +90,7 @@ class Data:
     def replan(self) -> None:
         """Plan the waiting fetches again after a change."""
         self.changes += 1
-        self.sound = self._controller.all_up and not self._network.links.conditions
+        self.sound = self._controller.all_up and not self._network.link_faults.conditions
         for reader in list(self.waiting):
             reader.replan()
 
@@ -169,7 +169,7 @@ class Data:
 
     def is_held(self, host: str, tp: TopicPartition) -> bool:
         """Whether a fault holds messages between a host and a partition's leader."""
-        links = self._network.links
+        links = self._network.link_faults
         if not links.conditions:
             return False
         state = self._controller.image.partition(tp)
@@ -204,9 +204,9 @@ class ClientState:
     def round_trip(self) -> tuple[int, int]:
         """Return the latency (µs) of a request and its response, with the faults of the host's links."""
         there, back = self.draws().pair()
-        if not self._network.links.conditions:
+        if not self._network.link_faults.conditions:
             return there, back
-        slow = self._network.links.between(self.host.name, broker_name(0), "data")
+        slow = self._network.link_faults.between(self.host.name, broker_name(0), "data")
         return stretched(there, slow), stretched(back, slow)
 
 

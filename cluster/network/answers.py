@@ -1,4 +1,4 @@
-"""What a broker can say about a request or a response without looking into a group: its columns in the trace."""
+"""The columns of a request in the trace, from the request alone."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ TITLES: dict[Api, str] = {api: api.title for api in Api}
 
 
 def columns_of(request: Request) -> tuple[str | None, str | None, int | None]:
-    """The group, the member id and the generation that a request carries.
+    """Return group, member id and generation of a request.
 
-    Each is None where it carries none (a first join, a commit from outside), or several.
+    Each is None where the request has none (a first join, a commit without a member) or several.
     """
     group: str | None = getattr(request, "group_id", None)
     member: str | None = getattr(request, "member_id", None)
@@ -31,5 +31,5 @@ def columns_of(request: Request) -> tuple[str | None, str | None, int | None]:
 
 
 def group_of(request: Request) -> str | None:
-    """The group a request is about; None when it is about no single one."""
+    """Return the group of a request; None for a request without a single group."""
     return columns_of(request)[0]

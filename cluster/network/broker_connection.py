@@ -1,4 +1,4 @@
-"""What the network, its faults and a broker need of a connection, whoever is at its other end.
+"""A connection as the network, its faults and a broker see it, whatever its client is.
 
 Two kinds exist: `connection.Connection`, to a simulated client, and `tcp.connection.TcpConnection`, to a real one.
 """
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class BrokerConnection(Protocol):
-    """One connection, seen from the broker; it is also the `coordinator.interfaces.Call` of the request in hand."""
+    """One connection, seen from the broker, and the `coordinator.interfaces.Call` of its current request."""
 
     host_name: str
     client_id: str
@@ -28,46 +28,46 @@ class BrokerConnection(Protocol):
     correlation: int
     request: Request
     took_us: int
-    blame: int
+    cause_seq: int
     give_up: Callable[[], None] | None
     conditions: Sequence[Condition]
 
     @property
     def busy(self) -> bool:
-        """Whether the broker has a request in hand."""
+        """Whether the broker has an unanswered request."""
 
     def answer(self, response: Response) -> None:
-        """Send the response to the request in hand. Raises RuntimeError when there is none."""
+        """Send the response to the current request. Raises RuntimeError without a request."""
 
     def no_answer(self) -> None:
-        """The request in hand gets none. Raises RuntimeError when there is none in hand."""
+        """End the current request without a response. Raises RuntimeError without a request."""
 
     def pass_back(self, response: Response) -> None:
-        """Send a response that a fault has looked at."""
+        """Send a response after the message faults have let it pass."""
 
     def delay(self, response: Response, by_us: int) -> None:
-        """Send a response so late that it arrives after `by_us` at the earliest; what follows stays behind it."""
+        """Send a response that arrives after `by_us` at the earliest; later responses arrive after it."""
 
     def drop(self, reason: str) -> None:
-        """Say in the trace that the answer in hand reaches nobody."""
+        """Emit that the current answer reaches no client."""
 
-    def hush(self) -> None:
-        """Nothing comes back on this connection any more, though it stays up."""
+    def silence(self) -> None:
+        """Send no further responses on this connection, which stays up."""
 
     def cut(self, reason: str) -> None:
         """Break the connection now."""
 
     def refuse(self) -> None:
-        """Let nobody in by this connection."""
+        """Refuse the connection during its handshake."""
 
     def impose(self, conditions: list[Condition]) -> None:
-        """The faults of links that concern this connection from now on."""
+        """Replace the link faults that affect this connection."""
 
     def release_from(self, condition: Condition) -> None:
-        """A fault has ended: what it held back goes out, in order."""
+        """Send what an ended fault has stalled, in order."""
 
-    def settle(self, tapped: bool) -> None:
-        """See anew whether any fault is near."""
+    def update_plain(self, message_faults: bool) -> None:
+        """Recompute whether the connection is free of faults (`plain`)."""
 
-    def go_by_the_clock(self) -> None:
-        """Something is wrong: what stood for many long polls is one from now on."""
+    def time_long_poll(self) -> None:
+        """Turn a Fetch that stands for many long polls into the current one, with its deadline."""

@@ -1,4 +1,4 @@
-"""The ambient cause for the length of a block."""
+"""The trace's current cause for the length of a block."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from groupsim.eventloop.trace.trace import Trace
 
 @contextmanager
 def caused_by(trace: Trace, seq: int = 0) -> Iterator[None]:
-    """What is begun in this block has event `seq` for its cause (0: the cause it has); afterwards all is as before."""
+    """Make event `seq` the cause of all events in the block (0: no change), then restore the previous cause."""
     before = trace.cause
     trace.begin(seq)
     try:

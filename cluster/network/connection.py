@@ -1,23 +1,23 @@
-"""One TCP connection between a client process and a broker, seen from both ends.
+"""One TCP connection between a client process and a broker, both ends.
 
-What holds of TCP holds here: segments of one direction arrive in the order they were sent, each
-after a latency of its own; nothing is lost one by one. The broker reads the next request only after it has answered
-the previous one, so a parked JoinGroup holds up what is queued behind it. A connection dies in one of three ways:
+As with TCP, the segments of one direction arrive in the order of sending, each after a latency of its own, and none is
+lost. The broker reads the next request only after it has answered the previous one (`SocketServer` mutes the
+channel), so requests behind a parked JoinGroup wait. A connection ends in one of three ways:
 
-* **broken** (cut by a fault, by the broker's crash): what is on the wire or unread in the broker's buffer is lost, the
-  client learns of it a latency later, and everything in flight ends in `Disconnected`; whether it was carried out the
-  client cannot know;
-* **timed out**: the client gives up a request that nobody answered and closes; what it had sent still arrives;
-* **closed** by the client: as before, but silently.
+* **broken** (by a fault or the broker's crash): segments in flight and unread requests are lost, the client notices
+  after a latency, and every request in flight ends in `Disconnected`; the client cannot know whether it was handled;
+* **timed out**: the client abandons an unanswered request and closes the connection, as `NetworkClient` does; sent
+  requests still arrive;
+* **closed** by the client: sent requests still arrive.
 
-The object is also the `Call` that the coordinator sees: because one request is handled at a time, request,
-correlation and the way back are fields of the connection.
+The object is also the coordinator's `Call`: the broker handles one request of it at a time, so request and correlation
+id are fields of the connection.
 
-A consumer's Fetch that is `renewed` stands for all its long polls (`long_polls`).
+A consumer's Fetch that is `renewed` stands for a series of long polls (`long_polls`).
 
-Latencies are drawn in blocks, from a stream per connection, so the luck of one connection does not depend on what
-others do. The request timeout is one event per connection that is looked at lazily: it is armed for
-the earliest deadline when something is sent, and when it comes up it only looks whether that request still waits.
+Latencies are drawn in blocks, from a random stream per connection, so they do not depend on other connections. The
+request timeout is one timer per connection: a send arms it for the earliest deadline, and when it fires it checks
+whether a request has passed its deadline.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from groupsim.cluster.network.latency import BLOCK, Draws
 from groupsim.cluster.network.link_faults import SILENT, Condition
 from groupsim.cluster.network.long_polls import NEVER as _NEVER
 from groupsim.cluster.network.long_polls import LongPoll, Polling
-from groupsim.cluster.network.sockets import Correlations, Flight, queued
+from groupsim.cluster.network.sockets import CorrelationIds, Flight, queued
 from groupsim.eventloop.interface import Handle, Host, Order
 from groupsim.eventloop.randomness import Stream
 from groupsim.eventloop.trace.events import Kind
@@ -59,17 +59,17 @@ class Connection(Polling):
         "_check_handle",
         "_floor_in",
         "_floor_out",
-        "_held_in",
-        "_held_out",
         "_ids",
         "_life",
         "_more",
         "_oldest",
         "_queue",
         "_ready_us",
+        "_stalled_requests",
+        "_stalled_responses",
         "_trace",
-        "blame",
         "broker",
+        "cause_seq",
         "client",
         "client_host",
         "client_id",
@@ -95,7 +95,7 @@ class Connection(Polling):
         number: int,
         stream: Stream,
         processing: Draws | int,
-        ids: Correlations,
+        ids: CorrelationIds,
     ) -> None:
         self._network = network
         self._loop = network.loop
@@ -112,7 +112,7 @@ class Connection(Polling):
         self._stream = stream
         self._latencies = _NONE_YET
         self._at = BLOCK
-        self._thinking = None if isinstance(processing, int) else processing
+        self._processing_draws = None if isinstance(processing, int) else processing
         self._processing_us = processing if isinstance(processing, int) else 0
         self._ids = ids
         self._start()
@@ -120,35 +120,34 @@ class Connection(Polling):
     def _start(self) -> None:
         self.open = True
         self.up = True
-        self.plain = self._thinking is None
+        self.plain = self._processing_draws is None
         self._broken = False
         self.conditions: Sequence[Condition] = ()
-        self.blame = 0
+        self.cause_seq = 0
         self.give_up = None
         self._long_poll = None
         self.correlation = -1
         self.took_us = 0
-        self.waited_us = 0  #: how long the last Fetch that was answered had waited at the broker
+        self.waited_us = 0  #: the time that the last answered Fetch had waited at the broker
         self._busy = False
-        # Most connections have one request in flight: the oldest has a place of its own, queues are made when needed.
+        # Most connections have one request in flight: the oldest has a field of its own, queues are made on demand.
         self._oldest: Flight | None = None
         self._more: deque[Flight] | None = None
         self._queue: deque[Flight] | None = None
-        self._held_out: deque[Flight] | None = None
-        self._held_in: deque[Response] | None = None
+        self._stalled_requests: deque[Flight] | None = None
+        self._stalled_responses: deque[Response] | None = None
         self._check_us = _NEVER
         self._check_handle: Handle | None = None
-        # When the last response will have arrived, and when the broker will have got to the last request: what is sent
-        # next comes after that.
+        # The arrival of the last response and of the last request: later messages arrive after these.
         self._floor_in = 0
         self._floor_out = 0
         self._ready_us = 0
 
     def handshake(self) -> None:
-        """Open it: what is sent waits for one round trip, so that nothing arrives before there and back and there."""
+        """Open the connection: the first request arrives after the handshake's round trip and its own latency."""
         there, back, first = self._draw(), self._draw(), self._draw()
         if self.conditions:
-            links, now = self._network.links, self._loop.now_us
+            links, now = self._network.link_faults, self._loop.now_us
             there, back, first = (links.stretch(self, one) for one in (there, back, first))
             there += links.waits_us(self, True, now)
             back += links.waits_us(self, False, now)
@@ -174,8 +173,8 @@ class Connection(Polling):
                 if request.renewed:
                     self._long_poll = LongPoll(self, correlation, now, request, timeout_us)
                     deadline = _NEVER
-            elif request.acks == 0:  # type: ignore[union-attr]  # no answer is ever sent to it
-                self._post((correlation, request, on_done, deadline, self), now)
+            elif request.acks == 0:  # type: ignore[union-attr]  # a Produce with acks=0 has no answer
+                self._send_without_answer((correlation, request, on_done, deadline, self), now)
                 return correlation
         flight = (correlation, request, on_done, deadline, self)
         if self._oldest is None:
@@ -187,9 +186,9 @@ class Connection(Polling):
         if deadline < self._check_us:
             self._arm(deadline)
         if not self.plain:
-            self._send_with_care(flight, now)
+            self._send_under_faults(flight, now)
             return correlation
-        # What follows is `_forward`, written out.
+        # The following lines are `_forward`, inlined for speed.
         at = self._at
         if at == BLOCK:
             at = self._refill()
@@ -213,64 +212,64 @@ class Connection(Polling):
             self._more = queued(self._more, flight)
         if flight[3] < self._check_us:
             self._arm(flight[3])
-        self.broker_host.call_at(now + self._think_us(), self._take, flight, order=_MESSAGE)
+        self.broker_host.call_at(now + self._processing_time_us(), self._request_arrived, flight, order=_MESSAGE)
 
-    def _post(self, flight: Flight, now: int) -> None:
-        """Send what gets no answer: to the client it is done as soon as it is on the wire."""
+    def _send_without_answer(self, flight: Flight, now: int) -> None:
+        """Send a Produce with acks=0: `NetworkClient` completes it as soon as it is sent."""
         if self.plain:
             self._forward(flight, now)
         else:
-            self._send_with_care(flight, now)
+            self._send_under_faults(flight, now)
         self.client.call_at(now, flight[2], ProduceResponse(), order=_MESSAGE)
 
-    def _send_with_care(self, flight: Flight, now: int) -> None:
+    def _send_under_faults(self, flight: Flight, now: int) -> None:
         if not self.up:
             return
-        if not self._network.links.holds_out(self):
+        if not self._network.link_faults.stalls_requests(self):
             self._forward(flight, now)
         else:
-            self._held_out = queued(self._held_out, flight)
+            self._stalled_requests = queued(self._stalled_requests, flight)
 
     def _forward(self, flight: Flight, now: int) -> None:
         """Put a segment on the wire to the broker."""
-        when = now + self._network.links.stretch(self, self._draw())
+        when = now + self._network.link_faults.stretch(self, self._draw())
         if self.conditions:
-            when += self._network.links.request_queues_us(self, flight[1], now)
-        self._floor_out = when = max(when, self._floor_out) + self._think_us()
-        self.broker_host.call_at(when, self._take, flight, order=_MESSAGE)
+            when += self._network.link_faults.request_queues_us(self, flight[1], now)
+        self._floor_out = when = max(when, self._floor_out) + self._processing_time_us()
+        self.broker_host.call_at(when, self._request_arrived, flight, order=_MESSAGE)
 
     def close(self) -> None:
         if self.open:
             self._end()
 
     def _end(self) -> list[Flight]:
-        """Nothing is sent or received from here on; returns what was in flight."""
+        """Close the connection at the client; return the requests in flight."""
         self.open = self.up = self.plain = False
         flights = self._flights()
-        self._oldest = self._more = self._held_out = None
+        self._oldest = self._more = self._stalled_requests = None
         self._disarm()
-        self._network.forget(self)
+        self._network.remove(self)
         self._give_up()
         return flights
 
     def _give_up(self) -> None:
-        """Nobody waits any longer for the request in hand: whoever parked it may forget it."""
+        """Call `give_up`, so that the handler of the current request can drop it."""
         give_up, self.give_up = self.give_up, None
         if give_up is not None:
             give_up()
 
     def _flights(self) -> list[Flight]:
-        """What is in flight, oldest first."""
+        """Return the requests in flight, oldest first."""
         return [] if self._oldest is None else [self._oldest, *(self._more or ())]
 
-    def _back(self, response: Response) -> None:
-        """A response arrives at the client."""
+    def _response_arrived(self, response: Response) -> None:
+        """Deliver a response to the client."""
         if self.up:
             flight, more = self._oldest, self._more
             assert flight is not None
             if more:
                 self._oldest = more.popleft()
-            else:  # nothing is on its way that could be overtaken
+            else:  # nothing is in flight, so the next message cannot overtake another
                 self._oldest = None
                 self._floor_out = self._floor_in = 0
             flight[2](response)
@@ -287,7 +286,7 @@ class Connection(Polling):
         self._check_us = _NEVER
 
     def _check(self, _: object) -> None:
-        """The earliest deadline once armed for has come: does somebody still wait past his own?"""
+        """Disconnect if a request has passed its deadline, else arm the timer again."""
         self._check_us, self._check_handle = _NEVER, None
         if self._oldest is None:
             return
@@ -296,24 +295,24 @@ class Connection(Polling):
             if deadline < _NEVER:
                 self._arm(deadline)
             return
-        if self.blame:
-            self._trace.begin(self.blame)
-        self._lose(Disconnected("a request timed out", timed_out=True))
+        if self.cause_seq:
+            self._trace.begin(self.cause_seq)
+        self._disconnected(Disconnected("a request timed out", timed_out=True))
 
     def _deadline(self, flight: Flight) -> int:
         poll = self._long_poll
         return poll.deadline_us if poll is not None and poll.correlation == flight[0] else flight[3]
 
-    def _lose(self, outcome: Disconnected) -> None:
-        """The client knows now that the connection is gone."""
+    def _disconnected(self, outcome: Disconnected) -> None:
+        """Let the client notice the end of the connection: every request in flight fails."""
         if self.open:
             for flight in self._end():
                 flight[2](outcome)
 
     # --- the broker's end ------------------------------------------------------------------------------------
 
-    def _take(self, flight: Flight) -> None:
-        """A request arrives at the broker."""
+    def _request_arrived(self, flight: Flight) -> None:
+        """Deliver a request to the broker, or queue it behind an unanswered one."""
         if self._broken:
             return
         if self._busy:
@@ -322,13 +321,13 @@ class Connection(Polling):
         self._busy = True
         self.correlation = flight[0]
         self.request = flight[1]
-        if self.plain or not self._network.taps.answers(self):
+        if self.plain or not self._network.message_faults.answer_error(self):
             self.broker.receive(self)
 
     def answer(self, response: Response) -> None:
-        """Send the response to the request in hand; see `coordinator.interfaces.Call.answer`.
+        """Send the response to the current request; see `coordinator.interfaces.Call.answer`.
 
-        Raises `RuntimeError` when there is none: every request is answered at most once.
+        Raises `RuntimeError` without a request: every request is answered at most once.
         """
         if not self._busy:
             raise RuntimeError(f"{self}: answered twice: {response}")
@@ -343,19 +342,19 @@ class Connection(Polling):
             self._reply(response)
             return
         before = trace.cause
-        self.broker.note_answer(self, response)
+        self.broker.emit_answer(self, response)
         self._reply(response)
         trace.cause = before
 
     @property
     def busy(self) -> bool:
-        """Whether the far end has a request in hand."""
+        """Whether the broker has an unanswered request."""
         return self._busy
 
     def no_answer(self) -> None:
-        """The request in hand gets no answer (Produce with acks=0): read the next. Raises as `answer` does."""
+        """Read the next request without an answer to the current one (Produce with acks=0). Raises like `answer`."""
         if not self._busy:
-            raise RuntimeError(f"{self}: no request in hand that could go unanswered")
+            raise RuntimeError(f"{self}: no request that could go unanswered")
         self._busy = False
         if self._queue and not self._broken:
             self._next(self._queue.popleft())
@@ -364,9 +363,9 @@ class Connection(Polling):
         self._busy = False
         self.give_up = None
         if not self.plain or self._life.dead:
-            self._reply_with_care(response)
+            self._reply_under_faults(response)
         else:
-            # What follows is `_backward`, written out.
+            # The following lines are `_backward`, inlined for speed.
             at = self._at
             if at == BLOCK:
                 at = self._refill()
@@ -375,102 +374,104 @@ class Connection(Polling):
             if when < self._floor_in:
                 when = self._floor_in
             self._floor_in = when
-            self._loop.message_at(when, self._back, response, self._life)
+            self._loop.message_at(when, self._response_arrived, response, self._life)
         if self._queue and not self._broken:
             self._next(self._queue.popleft())
 
-    def _reply_with_care(self, response: Response) -> None:
+    def _reply_under_faults(self, response: Response) -> None:
         if not self.up or self.client.life is not self._life:
             self.drop("the connection is gone")
-        elif self.plain or not self._network.taps.takes(self, response):
+        elif self.plain or not self._network.message_faults.affect_response(self, response):
             self.pass_back(response)
 
     def _next(self, flight: Flight) -> None:
-        """Read the next request out of the socket buffer: after this instant's own work, never inside it."""
+        """Schedule the next request from the socket buffer, after the current event."""
         self._busy = True
-        self.broker_host.call_at(self._loop.now_us + self._think_us(), self._take_next, flight, order=_MESSAGE)
+        self.broker_host.call_at(
+            self._loop.now_us + self._processing_time_us(), self._read_next, flight, order=_MESSAGE
+        )
 
-    def _take_next(self, flight: Flight) -> None:
+    def _read_next(self, flight: Flight) -> None:
         self._busy = False
-        self._take(flight)
+        self._request_arrived(flight)
 
     def pass_back(self, response: Response) -> None:
-        """Send towards the client, or hold back while a stall lasts."""
-        if self._held_in or self._network.links.holds_in(self):
-            self._held_in = queued(self._held_in, response)
+        """Send a response, or hold it while a stall lasts."""
+        if self._stalled_responses or self._network.link_faults.stalls_responses(self):
+            self._stalled_responses = queued(self._stalled_responses, response)
         else:
             self._backward(response, self._loop.now_us)
 
     def _backward(self, response: Response, now: int) -> None:
         """Put a segment on the wire to the client."""
-        late = self._network.links.stretch(self, self._draw())
+        late = self._network.link_faults.stretch(self, self._draw())
         if self.conditions:
-            late += self._network.links.response_queues_us(self, response, now)
+            late += self._network.link_faults.response_queues_us(self, response, now)
         self._floor_in = when = max(now + late, self._floor_in)
-        self.client.call_at(when, self._back, response, order=_MESSAGE)
+        self.client.call_at(when, self._response_arrived, response, order=_MESSAGE)
 
     def drop(self, reason: str) -> None:
-        """Say in the trace that the answer in hand reaches nobody."""
+        """Emit that the current answer reaches no client."""
         if self._trace.wants(Kind.REQUEST_DROPPED):
-            self.broker.note_dropped(self, reason)
+            self.broker.emit_dropped(self, reason)
 
-    # --- what the network does to it -------------------------------------------------------------------------
+    # --- faults ----------------------------------------------------------------------------------------------
 
     def cut(self, reason: str, after_us: int | None = None) -> None:
-        """Break the connection now; the client sees it `after_us` (a latency, unless given) later."""
+        """Break the connection now; the client notices after `after_us` (default: a latency)."""
         if not self.up:
             return
         self._broken = True
         self.up = self.plain = False
-        self._queue = self._held_out = self._held_in = None
+        self._queue = self._stalled_requests = self._stalled_responses = None
         self._give_up()
         delay = self._draw() if after_us is None else after_us
-        self.client.call_at(self._loop.now_us + delay, self._lose, Disconnected(reason), order=_MESSAGE)
+        self.client.call_at(self._loop.now_us + delay, self._disconnected, Disconnected(reason), order=_MESSAGE)
 
     def delay(self, response: Response, by_us: int) -> None:
-        """Send a response so late that it arrives after `by_us` at the earliest; what follows stays behind it."""
+        """Send a response that arrives after `by_us` at the earliest; later responses arrive after it."""
         self._floor_in = max(self._floor_in, self._loop.now_us + by_us)
         self.pass_back(response)
 
-    def hush(self) -> None:
-        """Nothing comes back on this connection any more, though it stays up."""
+    def silence(self) -> None:
+        """Send no further responses on this connection, which stays up."""
         self.conditions = (*self.conditions, SILENT)
 
     def refuse(self) -> None:
-        """The handshake comes to nothing: seen after its round trip."""
+        """Refuse the connection; the client notices after the handshake's round trip."""
         self.cut(REFUSED, self._ready_us - self._loop.now_us)
 
-    def settle(self, tapped: bool) -> None:
-        """See anew whether the connection is plain: up, and no fault near it."""
-        self.plain = self.up and not tapped and not self.conditions and self._thinking is None
+    def update_plain(self, message_faults: bool) -> None:
+        """Recompute whether the connection is plain: up, and without faults."""
+        self.plain = self.up and not message_faults and not self.conditions and self._processing_draws is None
 
     def impose(self, conditions: list[Condition]) -> None:
-        """The faults of links that concern this connection from now on."""
+        """Replace the link faults that affect this connection."""
         silent = [c for c in self.conditions if c is SILENT]
         self.conditions = (*conditions, *silent)
         if conditions:
-            self.blame = conditions[-1].seq
+            self.cause_seq = conditions[-1].seq
 
     def release_from(self, condition: Condition) -> None:
-        """A fault has ended: what it held back goes out, in order."""
+        """Send what an ended fault has stalled, in order."""
         self.conditions = tuple(c for c in self.conditions if c is not condition)
         if self._oldest is None:
-            self.blame = 0
-        now, links = self._loop.now_us, self._network.links
-        while self._held_out and not links.holds_out(self):
-            self._forward(self._held_out.popleft(), now)
-        while self._held_in and not links.holds_in(self):
-            self._backward(self._held_in.popleft(), now)
+            self.cause_seq = 0
+        now, links = self._loop.now_us, self._network.link_faults
+        while self._stalled_requests and not links.stalls_requests(self):
+            self._forward(self._stalled_requests.popleft(), now)
+        while self._stalled_responses and not links.stalls_responses(self):
+            self._backward(self._stalled_responses.popleft(), now)
 
     def __repr__(self) -> str:
         return f"<connection {self.host_name}->{self.broker_host.name} {self.purpose} {self.number}>"
 
 
-# What arrives calls plain functions: a bound method for every message would be one more object to make and to find.
+# A plain function: a bound method would be one more object for every message.
 
 
 def _arrive(flight: Flight) -> None:
-    """A request arrives at the broker: `_take`, written out for a connection that is plain."""
+    """Deliver a request to the broker: `_request_arrived`, inlined for a plain connection."""
     connection = flight[4]
     if connection.plain and not connection._busy:
         connection._busy = True
@@ -478,4 +479,4 @@ def _arrive(flight: Flight) -> None:
         connection.request = flight[1]
         connection.broker.receive(connection)
     else:
-        connection._take(flight)
+        connection._request_arrived(flight)

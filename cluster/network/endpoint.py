@@ -1,7 +1,7 @@
-"""Who answers at the far end of a connection: a broker, or the controller; and what it says of requests in the trace.
+"""The host that answers requests, a broker or the controller, and its trace events of requests.
 
-Messages that go round all the time (heartbeats of every sort, fetches, produce requests, the metadata log) are *quiet*:
-listed only in a full trace. What they bring about has kinds of its own.
+Frequent requests (heartbeats of every kind, fetches, produce requests, the metadata log) are *quiet*: only a full trace
+lists them. Their effects have event kinds of their own.
 """
 
 from __future__ import annotations
@@ -39,47 +39,47 @@ MACHINERY: frozenset[type] = frozenset(
         AlterPartitionRequest,
     }
 )
-"""Requests by which a cluster moves records and keeps itself together."""
+"""Requests that move records, and requests between brokers and controller."""
 
 QUIET: frozenset[type] = MACHINERY | {HeartbeatRequest}
-"""Requests that only a full trace lists. A group's heartbeat is listed, too, when its answer is an error."""
+"""Requests that only a full trace lists. A group's heartbeat is also listed when its answer is an error."""
 
-# Looked up once: members of an enumeration are found slowly, and these are for every request.
+# Looked up once: access to a member of an enumeration is slow, and every request needs these.
 _RECEIVED, _ANSWERED = Kind.REQUEST_RECEIVED, Kind.RESPONSE_SENT
 
 
 def broker_name(node: int) -> str:
-    """The host name of a broker."""
+    """Return the host name of a broker."""
     return f"broker-{node}"
 
 
 class Endpoint(ABC):
-    """A host that takes requests, one per connection at a time."""
+    """A host that handles requests, one per connection at a time."""
 
     def __init__(self, loop: EventLoop, name: str) -> None:
         self.host: Host = loop.host(name)
-        self.connects: type[Connection] | None = None  #: the class of its connections, where it is not the usual one
+        self.connection_class: type[Connection] | None = None  #: the class of its connections; None for `Connection`
         self._loop = loop
         self._trace = loop.trace
 
     @property
     def is_open(self) -> bool:
-        """Whether it takes connections."""
+        """Whether the endpoint takes connections."""
         return self.host.alive
 
     @abstractmethod
     def receive(self, call: BrokerConnection) -> None:
-        """Take the request in hand of a connection."""
+        """Handle the current request of a connection."""
 
-    def note_received(self, call: BrokerConnection) -> None:
-        """Say that a request has arrived; all that follows from it has this for its cause."""
+    def emit_received(self, call: BrokerConnection) -> None:
+        """Emit the arrival of a request and make the event the cause of what follows."""
         call.took_us = self._loop.now_us
         if self._trace.wants(_RECEIVED):
             sender: Payload = {"from": call.host_name, "client_id": call.client_id}
-            self._note(_RECEIVED, call, columns_of(call.request), None, sender)
+            self._emit(_RECEIVED, call, columns_of(call.request), None, sender)
 
-    def note_answer(self, call: BrokerConnection, response: Response) -> None:
-        """Say what is answered, and how long the request was in the broker's hands."""
+    def emit_answer(self, call: BrokerConnection, response: Response) -> None:
+        """Emit the answer to a request and the time that the request waited at the broker."""
         trace, request = self._trace, call.request
         if not trace.wants(_ANSWERED):
             return
@@ -93,10 +93,10 @@ class Endpoint(ABC):
             columns = group, member or response.member_id or None, answered
             if response.members:
                 payload["members"] = len(response.members)
-        self._note(_ANSWERED, call, columns, error.name if error else None, payload)
+        self._emit(_ANSWERED, call, columns, error.name if error else None, payload)
 
-    def _note(self, kind: Kind, call: BrokerConnection, columns: Columns, error: str | None, payload: Payload) -> None:
-        """Emit an event about the request in hand, of a kind that is wanted, and make it the cause of what follows."""
+    def _emit(self, kind: Kind, call: BrokerConnection, columns: Columns, error: str | None, payload: Payload) -> None:
+        """Emit an event about the current request and make it the cause of what follows."""
         trace, title = self._trace, TITLES[call.request.API]
         group, member, generation = columns
         # fmt: off
@@ -106,8 +106,8 @@ class Endpoint(ABC):
         )
         # fmt: on
 
-    def note_dropped(self, call: BrokerConnection, reason: str) -> None:
-        """Say that the answer to a request reaches nobody."""
+    def emit_dropped(self, call: BrokerConnection, reason: str) -> None:
+        """Emit that the answer to a request reaches no client."""
         request = call.request
         if type(request) in MACHINERY and not self._trace.heartbeats:
             return

@@ -1,16 +1,16 @@
-"""The vocabulary of network faults, as values: what may go wrong, where, when, how often.
+"""Network faults as values: kind, place, time and number.
 
-A fault is a frozen value with a `Match`; `Network.inject` makes it happen and gives back a handle. Two families:
+A fault is a frozen value with a `Match`; `Network.inject` puts it in force and returns a handle. Two families exist:
 
-* **of links** (`Latency`, `Limit`, `Stall`, `Isolate`, `Refuse`, `Break`): whom they concern is settled when they are
-  injected (the leader of that instant); they last `for_us`, or until the handle ends them;
-* **of messages** (`LoseResponse`, `DelayResponse`, `HoldResponse`, `AnswerError`): they wait for messages that match,
-  count them, and strike from the `nth` one on, `times` times.
+* **of links** (`Latency`, `Limit`, `Stall`, `Isolate`, `Refuse`, `Break`): their hosts are resolved at the injection
+  (the leader of that instant); they last `for_us`, or until the handle ends them;
+* **of messages** (`LoseResponse`, `DelayResponse`, `HoldResponse`, `AnswerError`): they count matching messages and
+  strike from the `nth` one on, `times` times.
 
-Names may be text (`api="SyncGroup"`, `after="silence"`, an error's name), and durations too (`for_us="60s"`); a number
-of them is microseconds. What is none of the names raises ValueError with the nearest.
+Names and durations may be texts (`api="SyncGroup"`, `after="silence"`, an error's name, `for_us="60s"`); a number is a
+duration in microseconds. An unknown name raises ValueError with the nearest name.
 
-Bytes are never lost one by one: a lost response is a connection that breaks under it, or falls silent (design, 5).
+No single bytes are lost: with a lost response the connection breaks or carries no further response.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def _named(what: str, word: object, names: dict[str, Word]) -> Word:
     return found
 
 
-#: Where names are listed.
+#: Kind of name → the place that lists the names.
 _HOME = {
     "request": "groupsim.requests.Api",
     "error code": "groupsim.ErrorCode",
@@ -60,7 +60,7 @@ def _error(error: ErrorCode | str) -> ErrorCode:
 
 
 class Direction(StrEnum):
-    """Which way a stall works, seen from the host it is named after."""
+    """The direction of a stall, seen from the host that the fault names."""
 
     BOTH = "both"
     OUT = "out"
@@ -68,7 +68,7 @@ class Direction(StrEnum):
 
 
 class After(StrEnum):
-    """What becomes of the connection whose response was lost."""
+    """The fate of a connection whose response was lost."""
 
     BREAK = "break"
     SILENCE = "silence"
@@ -84,13 +84,13 @@ def _after(word: After | str) -> After:
 
 @frozen
 class Match:
-    """Whom or what a fault concerns; what is not given matches everything.
+    """The hosts or messages that a fault affects; a field that is not given matches everything.
 
-    `host` and `peer` are names of hosts (processes or brokers, `*` allowed): one end and the other of a connection.
-    `role` ("leader", "coordinator") or `member` (its index) stand for a host, found out by the network's resolver with
-    the help of `group`. `purpose` tells the connections of one client apart ("coordinator", "data"). `api`,
-    `group`, `client_id` (of the request's header) and `member_id` (in the request), patterns both, choose messages;
-    `nth` counts those that match, from 1; `times` is how often to strike (None: every time).
+    `host` and `peer` are names of hosts (processes or brokers, `*` allowed): the two ends of a connection. `role`
+    ("leader", "coordinator") or `member` (its index) stand for a host of `group`, which the network resolves. `purpose`
+    distinguishes the connections of one client ("coordinator", "data"). `api`, `group`, `client_id` (of the request's
+    header) and `member_id` (in the request), both patterns, select messages; `nth` counts the matching ones, from 1;
+    `times` is the number of strikes (None: every time).
     """
 
     host: str | None = None
@@ -118,7 +118,7 @@ class Match:
         return who + (f" and {self.peer}" if self.peer else "") + (f" of {self.group}" if self.group else "")
 
     def message(self) -> str:
-        """The messages it chooses, in words."""
+        """Return the selected messages as a text."""
         what = self.api.title if self.api is not None else "any request"
         often = "every" if self.times is None else {1: "the next"}.get(self.times, f"the next {self.times} times")
         if self.nth > 1 and self.times == 1:
@@ -128,7 +128,7 @@ class Match:
 
 @frozen
 class Latency:
-    """Segments take `percent` of their latency plus `add_us`, for a while."""
+    """Segments take `percent` of their latency plus `add_us`, for `for_us`."""
 
     match: Match
     add_us: int = field(default=0, converter=as_us)
@@ -141,9 +141,9 @@ class Latency:
 
 @frozen
 class Limit:
-    """Connections have to share a link of `per_second` bytes a second each way (`bandwidth`), for a while.
+    """Connections share a link of `per_second` bytes a second each way (`bandwidth`), for `for_us`.
 
-    Those of the hosts in `also` share the same link. What was sent before it is over takes its time.
+    Connections of the hosts in `also` share the same link. A message sent before the end leaves at the limited rate.
     """
 
     match: Match
@@ -158,7 +158,7 @@ class Limit:
 
 @frozen
 class Stall:
-    """Segments wait, one way or both; connections stay up, and what waited goes out when it ends."""
+    """Segments wait, one way or both; connections stay up, and the segments go out at the end of the fault."""
 
     match: Match
     direction: Direction = field(default=Direction.BOTH, converter=_direction)
@@ -170,7 +170,7 @@ class Stall:
 
 @frozen
 class Isolate:
-    """A host is cut off: all it sends and all sent to it waits; new connections wait too."""
+    """All segments from and to a host wait, those of new connections too."""
 
     match: Match
     for_us: int | None = field(default=None, converter=_perhaps_us)
@@ -192,7 +192,7 @@ class Refuse:
 
 @frozen
 class Break:
-    """Connections that are up break now."""
+    """Open connections break now."""
 
     match: Match
     reason: str = "connection reset"
@@ -203,7 +203,7 @@ class Break:
 
 @frozen
 class LoseResponse:
-    """The response to a request never arrives: carried out, but the client cannot know."""
+    """The response to a request never arrives; the broker has handled the request, but the client cannot know."""
 
     match: Match
     after: After = field(default=After.BREAK, converter=_after)
@@ -215,7 +215,7 @@ class LoseResponse:
 
 @frozen
 class DelayResponse:
-    """The response to a request, and all behind it on that connection, comes `by_us` later."""
+    """The response to a request, and all later ones on the connection, arrive `by_us` later."""
 
     match: Match
     by_us: int = field(converter=as_us)
@@ -227,7 +227,7 @@ class DelayResponse:
 
 @frozen
 class HoldResponse:
-    """The response to a request waits at the broker until the fault ends, and with it what follows on the link."""
+    """The response to a request, and all later messages on the link, wait at the broker until the fault ends."""
 
     match: Match
     for_us: int | None = field(default=None, converter=_perhaps_us)
@@ -238,7 +238,7 @@ class HoldResponse:
 
 @frozen
 class AnswerError:
-    """The broker answers with an error and does nothing."""
+    """The broker answers with an error and does not handle the request."""
 
     match: Match
     error: ErrorCode = field(converter=_error)
@@ -248,7 +248,7 @@ class AnswerError:
         return f"answer {self.error.name} to {self.match.message()}"
 
 
-#: Any fault that `Network.inject` takes.
+#: Any fault that `Network.inject` accepts.
 Fault: TypeAlias = (
     Latency | Limit | Stall | Isolate | Refuse | Break | LoseResponse | DelayResponse | HoldResponse | AnswerError
 )
@@ -260,7 +260,7 @@ def _while(for_us: int | None) -> str:
 
 
 def fault_data(fault: Fault) -> dict[str, Any]:
-    """The fault as data for the trace: its name and every field that is set, enums by name."""
+    """Return the fault as data for the trace: its name and every field that is set, enumerations by name."""
     data: dict[str, Any] = {"fault": type(fault).__name__}
     for name, value in _fields(fault):
         data[name] = dict(_fields(value)) if isinstance(value, Match) else value

@@ -1,4 +1,4 @@
-"""Making faults happen: each begins and ends once, says so in the trace, and is the cause of what it brings about."""
+"""Begin and end of faults: each emits two trace events, and the first is the cause of the fault's effects."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class FaultHandle:
-    """One fault at work. `seen` counts what matched, `hits` what it struck; `over` says whether it has ended."""
+    """One injected fault. `seen` counts matching messages, `hits` affected ones; `over` is true after its end."""
 
     def __init__(self, network: Network, fault: Fault) -> None:
         self.fault = fault
@@ -70,7 +70,7 @@ class FaultHandle:
 
     def _apply(self, fault: Fault, host: str | None) -> None:
         if isinstance(fault, LoseResponse | DelayResponse | HoldResponse | AnswerError):
-            self._network.tap(fault, self)
+            self._network.add_message_fault(fault, self)
         elif host is None:
             self.end("nothing matched")
             return
@@ -106,19 +106,19 @@ class FaultHandle:
 
     def _break(self, fault: Break, host: str) -> None:
         at = Condition(host=host, peer=fault.match.peer or "*", purpose=fault.match.purpose)
-        for connection in self._network.concerned(at):
+        for connection in self._network.affected(at):
             connection.cut(fault.reason)
             self.hits += 1
         self.end()
 
     def hold(self, connection: BrokerConnection) -> None:
-        """Let nothing through to the client of a connection, from its broker, until the fault ends."""
+        """Stall responses from a connection's broker to its client until the fault ends."""
         client, broker = connection.host_name, connection.broker_host.name
         self._held.append(Condition(host=broker, peer=client, seq=self.seq, out=True))
         self._network.impose(self._held[-1])
 
     def spent(self) -> None:
-        """End once the budget is used up, but for a fault that holds responses: it waits for `release`."""
+        """End a fault that has struck `times` times, unless it holds responses: then it waits for `end`."""
         if isinstance(self.fault, HoldResponse):
             return
         times = self.fault.match.times
@@ -129,7 +129,7 @@ class FaultHandle:
         self.end()
 
     def end(self, reason: str | None = None) -> None:
-        """End the fault; nothing happens when it is over already."""
+        """End the fault; without effect when it is over."""
         if self.over:
             return
         self.over = True
@@ -140,10 +140,10 @@ class FaultHandle:
             if self._condition is not None:
                 self._network.lift(self._condition)
             else:
-                self._network.untap(self)
+                self._network.remove_message_fault(self)
             for condition in self._held:
                 self._network.lift(condition)
 
     def blamed(self) -> AbstractContextManager[None]:
-        """What is begun in this block has the fault for its cause."""
+        """Make the fault the cause of all events in the block."""
         return caused_by(self._trace, self.seq)

@@ -1,4 +1,4 @@
-"""Latencies drawn ahead, in blocks: one look into a small array per segment instead of one draw."""
+"""Latencies drawn in blocks, which is faster than a draw per segment."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.randomness import Stream
 
 BLOCK = 32
-FIRST = 24  # where the first block begins: many connections carry a handshake and two requests, and no more
+FIRST = 24  # first index of the first block: many connections carry only a handshake and two requests
 _SKIPPED = array("Q", [0] * FIRST)
 
 
 def drawn(distribution: Distribution, stream: Stream, start: int = 0) -> array[int]:
-    """The next block of draws, from `start` to `BLOCK`, in µs.
+    """Return the next block of draws, from `start` to `BLOCK`, in µs.
 
-    In an array, 64 bits each, so that those of ten thousand connections stay near each other.
+    An array of 64-bit numbers keeps the memory of ten thousand connections small.
     """
     ahead = distribution.ahead(stream, BLOCK - start)
     return _SKIPPED[:start] + ahead if start else ahead
@@ -33,7 +33,7 @@ class Draws:
         self._at = BLOCK
 
     def next(self) -> int:
-        """The next draw, in µs."""
+        """Return the next draw, in µs."""
         at = self._at
         if at == BLOCK:
             at = 0 if self._block else FIRST
@@ -42,7 +42,7 @@ class Draws:
         return self._block[at]
 
     def pair(self) -> tuple[int, int]:
-        """The next two draws, in µs: there and back."""
+        """Return the next two draws, in µs."""
         at = self._at
         if at > BLOCK - 2:
             return self.next(), self.next()

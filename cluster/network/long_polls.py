@@ -1,9 +1,9 @@
-"""A Fetch that stands for all the long polls it would take, one after the other, as long as nothing comes.
+"""A Fetch that stands for a series of long polls without records.
 
-In Kafka a consumer's Fetch that finds nothing is answered after `fetch.max.wait.ms`, and sent again, for ever. While
-all is well nobody can tell that from one Fetch that waits, which costs nothing: it has no deadline, and the broker no
-timer for it. It comes back at the end of the long poll that would be under way when somebody wants it to (`renew`),
-and goes by the clock from the moment something breaks that a real long poll would notice.
+In Kafka a consumer's Fetch without records is answered after `fetch.max.wait.ms`, and sent again. Without faults one
+Fetch that waits has the same effects and costs nothing: it has no deadline, and the broker has no timer for it. `renew`
+answers it at the end of the current long poll. With the first fault that a real long poll would notice, the Fetch
+becomes the current long poll, with its deadline (`time_long_poll`).
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from groupsim.cluster.network.sockets import Wire
+from groupsim.cluster.network.sockets import ConnectionTimes
 from groupsim.protocol.messages.data import FetchRequest, FetchResponse, PartitionData
 from groupsim.protocol.messages.group import Request, Response
 
@@ -36,45 +36,45 @@ class LongPoll:
         self._sent_us = sent_us
         self._period_us = request.max_wait_ms * 1_000
         self._timeout_us = timeout_us
-        self._ends = False  # with the long poll under way
+        self._ends = False  # at the end of the current long poll
 
     def _next_us(self, now_us: int) -> int:
-        """When the long poll that is under way is over."""
+        """Return the end of the current long poll."""
         return self._sent_us + ((now_us - self._sent_us) // self._period_us + 1) * self._period_us
 
-    def over(self, now_us: int) -> int:
-        """How many of the long polls it stands for are over by now."""
+    def completed(self, now_us: int) -> int:
+        """Return the number of completed long polls."""
         broken = self.deadline_us < NEVER
         until_us = self.deadline_us - self._timeout_us if broken else now_us
         return (until_us - self._sent_us) // self._period_us
 
     def renew(self, now_us: int) -> None:
-        """Let it come back at the end of the long poll under way."""
+        """Answer the Fetch at the end of the current long poll."""
         if not self._ends:
             self._ends = True
-            self._connection.broker_host.call_at(self._next_us(now_us), self._over)
+            self._connection.broker_host.call_at(self._next_us(now_us), self._answer_empty)
 
-    def go_by_the_clock(self, now_us: int) -> None:
-        """Something is wrong: it is from now on the long poll that is under way, with that one's deadline."""
+    def set_deadline(self, now_us: int) -> None:
+        """Turn the Fetch into the current long poll, with its deadline."""
         self.deadline_us = self._next_us(now_us) - self._period_us + self._timeout_us
         self.renew(now_us)
 
-    def _over(self, _: object) -> None:
-        """The long poll is over: if it is still in the broker's hands it is answered, empty."""
+    def _answer_empty(self, _: object) -> None:
+        """Answer the Fetch without records, if the broker still has it."""
         connection = self._connection
-        if connection.in_hand(self) and connection.give_up is not None:
+        if connection.is_current(self) and connection.give_up is not None:
             give_up, connection.give_up = connection.give_up, None
             give_up()
             request = connection.request
             assert isinstance(request, FetchRequest)
-            found = tuple([PartitionData(asked.partition) for asked in request.partitions])
-            connection.answer(FetchResponse(partitions=found))
+            empty = tuple([PartitionData(item.partition) for item in request.partitions])
+            connection.answer(FetchResponse(partitions=empty))
 
 
-class Polling(Wire):
-    """The part of a connection on which a Fetch may stand for its long polls.
+class Polling(ConnectionTimes):
+    """The part of a connection for a Fetch that stands for long polls.
 
-    It is a base class, for a connection is to be one object: of ten thousand each has to be found.
+    It is a base class because a connection has to be one object: a run may have ten thousand.
     """
 
     __slots__ = (
@@ -106,7 +106,7 @@ class Polling(Wire):
 
     @property
     def renew(self) -> Callable[[], None] | None:
-        """See `members.interfaces.Renewing`; None while long polls go by the clock."""
+        """See `members.interfaces.Renewing`; None while the network is `clocked`."""
         return None if self._network.clocked else self._renew
 
     def _renew(self) -> None:
@@ -115,16 +115,16 @@ class Polling(Wire):
 
     def long_polls(self) -> int:
         poll = self._long_poll
-        return 0 if poll is None else poll.over(self._loop.now_us)
+        return 0 if poll is None else poll.completed(self._loop.now_us)
 
-    def go_by_the_clock(self) -> None:
-        """Something is wrong: a Fetch that stands for long polls is from now on the one that is under way."""
+    def time_long_poll(self) -> None:
+        """Turn a Fetch that stands for long polls into the current one, with its deadline."""
         poll = self._long_poll
         if poll is not None:
-            poll.go_by_the_clock(self._loop.now_us)
+            poll.set_deadline(self._loop.now_us)
             if poll.deadline_us < self._check_us:
                 self._arm(poll.deadline_us)
 
-    def in_hand(self, poll: LongPoll) -> bool:
-        """Whether the far end has the Fetch in hand that stands for these long polls."""
+    def is_current(self, poll: LongPoll) -> bool:
+        """Whether the broker's unanswered request is the Fetch of these long polls."""
         return self._long_poll is poll and self._busy and self.correlation == poll.correlation

@@ -1,4 +1,4 @@
-"""Faults of messages: they look at every message while they last, count those that match, and strike."""
+"""Faults of messages: they count matching messages while in force, and affect some of them."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from groupsim.cluster.network.faults import (
     Match,
     MessageFault,
 )
-from groupsim.cluster.network.link_faults import is_meant
+from groupsim.cluster.network.link_faults import has_purpose
 from groupsim.protocol.messages.group import Request, Response
 from groupsim.protocol.messages.refusals import refusal
 
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     from groupsim.cluster.network.network import Network
 
 
-class Taps:
-    """The message faults in force. Empty most of the time: a connection asks only while one is there."""
+class MessageFaults:
+    """The message faults in force. A connection consults them only while there is one."""
 
     def __init__(self, network: Network) -> None:
         self._network = network
@@ -43,20 +43,20 @@ class Taps:
         """Lift a fault."""
         self._active = [pair for pair in self._active if pair[1] is not handle]
 
-    def answers(self, connection: BrokerConnection) -> bool:
-        """Whether a fault answers the request in hand with an error; the broker never sees it then."""
+    def answer_error(self, connection: BrokerConnection) -> bool:
+        """Answer the current request with an error if a fault strikes; return whether one did."""
         for fault, handle in self._active:
             if isinstance(fault, AnswerError) and self._strikes(fault, handle, connection):
                 response = refusal(connection.request, fault.error)
                 with handle.blamed():
-                    connection.broker.note_received(connection)
+                    connection.broker.emit_received(connection)
                     connection.answer(response)
                 handle.spent()
                 return True
         return False
 
-    def takes(self, connection: BrokerConnection, response: Response) -> bool:
-        """Whether a fault loses or delays this response; then it has been seen to."""
+    def affect_response(self, connection: BrokerConnection, response: Response) -> bool:
+        """Lose, delay or hold the response if a fault strikes; return whether one did."""
         for fault, handle in self._active:
             if not isinstance(fault, AnswerError) and self._strikes(fault, handle, connection):
                 with handle.blamed():
@@ -81,7 +81,7 @@ class Taps:
             return False
         if match.group is not None and group_of(request) != match.group:
             return False
-        if not is_meant(match.purpose, connection.purpose):
+        if not has_purpose(match.purpose, connection.purpose):
             return False
         if match.client_id is not None and not fnmatchcase(connection.client_id, match.client_id):
             return False
@@ -97,7 +97,7 @@ class Taps:
 
 
 def member_ids(request: Request) -> list[str]:
-    """The member ids a request carries; a LeaveGroup may carry several."""
+    """Return the member ids of a request; a LeaveGroup may have several."""
     one = getattr(request, "member_id", None)
     several = [getattr(member, "member_id", None) for member in getattr(request, "members", ())]
     return [name for name in (one, *several) if name]
@@ -114,12 +114,12 @@ def _strike(
         connection.pass_back(response)
         return
     if isinstance(fault, DelayResponse):
-        connection.blame = handle.seq
+        connection.cause_seq = handle.seq
         connection.delay(response, fault.by_us)
         return
     connection.drop("the response was lost on the way")
     if fault.after is After.BREAK:
         connection.cut("connection reset")
     else:
-        connection.blame = handle.seq
-        connection.hush()
+        connection.cause_seq = handle.seq
+        connection.silence()

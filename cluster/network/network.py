@@ -1,7 +1,7 @@
-"""The simulated network: connections between client processes and brokers, and the faults that befall them.
+"""The simulated network: connections between client processes and brokers, and their faults.
 
-`Network` is the clients' `Transport`. It keeps the connections that are up, in the order they were opened, and hands
-faults to those they concern; a connection without faults (`plain`) never asks.
+`Network` is the clients' `Transport`. It has the open connections in the order of opening, and applies faults to the
+affected ones; a connection without faults is `plain` and does not consult the faults.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from groupsim.cluster.network.connection import Connection
 from groupsim.cluster.network.faults import Fault, Match, MessageFault
 from groupsim.cluster.network.injection import FaultHandle
 from groupsim.cluster.network.latency import Draws
-from groupsim.cluster.network.link_faults import Condition, Links
-from groupsim.cluster.network.message_faults import Taps
-from groupsim.cluster.network.sockets import Correlations
+from groupsim.cluster.network.link_faults import Condition, LinkFaults
+from groupsim.cluster.network.message_faults import MessageFaults
+from groupsim.cluster.network.sockets import CorrelationIds
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.interface import EventLoop
 from groupsim.eventloop.quantiles import Constant
@@ -30,17 +30,17 @@ if TYPE_CHECKING:
 
 
 class Roles(Protocol):
-    """Who plays a part just now; whoever wires the simulation together knows."""
+    """The hosts that have a role at the moment; the owner of the simulation implements it."""
 
     def role(self, name: str, group: str | None) -> str | None:
-        """The host that has the role ("leader", "coordinator") in a group; None when nobody has."""
+        """Return the host of a role ("leader", "coordinator") in a group; None for a vacant role."""
 
     def member(self, index: int, group: str | None) -> str | None:
-        """The host of the member of that index."""
+        """Return the host of the member with this index; None without one."""
 
 
 class NoRoles:
-    """Nobody plays any part: the network alone knows hosts only."""
+    """No roles: the network itself knows hosts only."""
 
     def role(self, name: str, group: str | None) -> str | None:
         return None
@@ -51,7 +51,7 @@ class NoRoles:
 
 @frozen
 class Timing:
-    """How long things take: one segment on the wire, one request in a broker."""
+    """The latency of one segment, and a broker's time for one request."""
 
     latency: Distribution
     processing: Distribution
@@ -64,24 +64,26 @@ class Network:
         self.loop = loop
         self.timing = timing
         self.release = release
-        self.links = Links()
-        self.taps = Taps(self)
+        self.link_faults = LinkFaults()
+        self.message_faults = MessageFaults(self)
         self.roles: Roles = NoRoles()
-        self.clocked = False  #: consumers' long polls have timers; else a quiet one waits for free
-        self.watchers: list[Callable[[], None]] = []  #: told when faults of messages come and go; `links` has its own
+        self.clocked = False  #: whether consumers' long polls have timers
+        self.watchers: list[
+            Callable[[], None]
+        ] = []  #: called when a message fault begins; `link_faults` has watchers of its own
         self._brokers: Mapping[int, Endpoint] = {}
         self._nodes: Mapping[int, Endpoint] = {}
         self._connections: dict[BrokerConnection, None] = {}
         self._opened: dict[tuple[str, int, str], int] = {}
-        self._ids: dict[str, Correlations] = {}
+        self._ids: dict[str, CorrelationIds] = {}
 
     def attach(self, brokers: Mapping[int, Endpoint], others: Mapping[int, Endpoint] | None = None) -> None:
-        """Say which brokers there are, and who else can be reached (the controller); before anybody connects."""
+        """Set the brokers and the other endpoints (the controller), before the first connection."""
         self._brokers = brokers
         self._nodes = {**brokers, **(others or {})}
 
-    def reach(self, node: int, other: Endpoint) -> None:
-        """Add somebody who can be reached (ZooKeeper); after `attach`."""
+    def add_endpoint(self, node: int, other: Endpoint) -> None:
+        """Add an endpoint (ZooKeeper), after `attach`."""
         self._nodes = {**self._nodes, node: other}
 
     # --- members.interfaces.Transport ------------------------------------------------------------------------
@@ -98,7 +100,7 @@ class Network:
             raise LookupError(f"{host} connects to broker {node}; there are {list(self._nodes)}")
         number = self._opened[host, node, purpose] = self._opened.get((host, node, purpose), -1) + 1
         entity = f"{host}->{broker.host.name}/{purpose}"
-        connection = (broker.connects or Connection)(
+        connection = (broker.connection_class or Connection)(
             self,
             broker,
             self.loop.host(host),
@@ -110,41 +112,41 @@ class Network:
             ids=self._ids_of(host),
         )
         self._connections[connection] = None
-        if self.links.conditions or self.taps:
-            self._touch(connection)
+        if self.link_faults.conditions or self.message_faults:
+            self._update_conditions(connection)
         connection.handshake()
         self._refuse(connection)
         return connection
 
-    def _ids_of(self, host: str) -> Correlations:
-        """The correlation ids of a client's host."""
+    def _ids_of(self, host: str) -> CorrelationIds:
+        """Return the correlation ids of a client's host."""
         ids = self._ids.get(host)
         if ids is None:
-            ids = self._ids[host] = Correlations()
+            ids = self._ids[host] = CorrelationIds()
         return ids
 
-    def adopt(self, connection: BrokerConnection) -> None:
-        """A connection that came from outside: faults concern it from now on, by the names it has (see `renamed`)."""
+    def register(self, connection: BrokerConnection) -> None:
+        """Add a real client's connection, which faults affect from now on by its names (see `renamed`)."""
         self._connections[connection] = None
         self.renamed(connection)
 
     def renamed(self, connection: BrokerConnection) -> None:
-        """A connection from outside has another name or purpose than before: see which faults concern it."""
-        self._touch(connection)
+        """Apply the faults that match the new name or purpose of a real client's connection."""
+        self._update_conditions(connection)
         self._refuse(connection)
 
     def _processing(self, entity: str, number: int) -> Draws | int:
-        """How long a broker takes for each request of a connection: a number when it is always the same."""
+        """Return a broker's time for each request of a connection: a number when it is constant."""
         processing = self.timing.processing
         if isinstance(processing, Constant):
             return processing.us
         return Draws(processing, self.loop.stream("processing", entity, number))
 
     def _refuse(self, connection: BrokerConnection) -> None:
-        """Break a new connection that a fault or a dead broker refuses."""
+        """Refuse a new connection because of a fault or a closed port."""
         condition = None
-        if self.links.conditions:
-            condition = self.links.refuses(connection.host_name, connection.broker_host.name, connection.purpose)
+        if self.link_faults.conditions:
+            condition = self.link_faults.refuses(connection.host_name, connection.broker_host.name, connection.purpose)
         if condition is not None:
             with caused_by(self.loop.trace, condition.seq):
                 connection.refuse()
@@ -155,39 +157,39 @@ class Network:
 
     @property
     def connections(self) -> tuple[BrokerConnection, ...]:
-        """The connections that are up, oldest first."""
+        """The open connections, oldest first."""
         return tuple(self._connections)
 
-    def forget(self, connection: BrokerConnection) -> None:
-        """A connection is gone; it says so itself."""
+    def remove(self, connection: BrokerConnection) -> None:
+        """Remove a closed connection."""
         self._connections.pop(connection, None)
 
-    def go_by_the_clock(self, trouble: bool) -> None:
-        """While something is wrong consumers' long polls are taken one by one (`Connection.go_by_the_clock`)."""
-        if trouble and not self.clocked:
+    def set_clocked(self, clocked: bool) -> None:
+        """Give consumers' long polls timers, or none (`Connection.time_long_poll`)."""
+        if clocked and not self.clocked:
             for connection in self.connections:
-                connection.go_by_the_clock()
-        self.clocked = trouble
+                connection.time_long_poll()
+        self.clocked = clocked
 
     def cut_broker(self, name: str, reason: str) -> None:
         """Break every connection of a broker, as its crash does."""
-        for connection in self.concerned(Condition(host=name)):
+        for connection in self.affected(Condition(host=name)):
             connection.cut(reason)
 
-    def concerned(self, condition: Condition) -> list[BrokerConnection]:
-        """The connections that a condition concerns."""
+    def affected(self, condition: Condition) -> list[BrokerConnection]:
+        """Return the connections that a condition affects."""
         return [c for c in self._connections if condition.covers(c.host_name, c.broker_host.name, c.purpose)]
 
     # --- faults ----------------------------------------------------------------------------------------------
 
     def inject(self, fault: Fault) -> FaultHandle:
-        """Make a fault happen from now on; the handle counts its hits and can end it."""
+        """Put a fault in force; the handle counts its hits and can end it."""
         handle = FaultHandle(self, fault)
         handle.begin()
         return handle
 
     def resolve(self, match: Match) -> str | None:
-        """The pattern of host names a match stands for; None when nobody plays the part."""
+        """Return the pattern of host names of a match; None for a vacant role."""
         if match.role is not None:
             return self.roles.role(match.role, match.group)
         if match.member is not None:
@@ -195,37 +197,37 @@ class Network:
         return match.host or "*"
 
     def impose(self, condition: Condition) -> int:
-        """Put a condition in force on links; returns how many connections it concerns."""
-        self.links.add(condition)
-        concerned = self.concerned(condition)
-        for connection in concerned:
-            self._touch(connection)
-        return len(concerned)
+        """Put a condition in force on links; return the number of affected connections."""
+        self.link_faults.add(condition)
+        affected = self.affected(condition)
+        for connection in affected:
+            self._update_conditions(connection)
+        return len(affected)
 
     def lift(self, condition: Condition) -> None:
-        """Lift a condition; what waited for its end goes out."""
-        self.links.remove(condition)
-        for connection in self.concerned(condition):
+        """Lift a condition and send what it has stalled."""
+        self.link_faults.remove(condition)
+        for connection in self.affected(condition):
             connection.release_from(condition)
-            self._touch(connection)
+            self._update_conditions(connection)
 
-    def tap(self, fault: MessageFault, handle: FaultHandle) -> None:
-        """Let a fault look at every message."""
-        self.taps.add(fault, handle)
+    def add_message_fault(self, fault: MessageFault, handle: FaultHandle) -> None:
+        """Put a message fault in force."""
+        self.message_faults.add(fault, handle)
         for connection in self._connections:
-            self._touch(connection)
+            self._update_conditions(connection)
         for watcher in self.watchers:
             watcher()
 
-    def untap(self, handle: FaultHandle) -> None:
-        """Let it look no more."""
-        self.taps.remove(handle)
+    def remove_message_fault(self, handle: FaultHandle) -> None:
+        """Lift a message fault."""
+        self.message_faults.remove(handle)
         for connection in self._connections:
-            self._touch(connection)
+            self._update_conditions(connection)
 
-    def _touch(self, connection: BrokerConnection) -> None:
-        """Recompute what concerns a connection."""
-        if self.links.conditions:
+    def _update_conditions(self, connection: BrokerConnection) -> None:
+        """Recompute the faults of a connection."""
+        if self.link_faults.conditions:
             names = (connection.host_name, connection.broker_host.name, connection.purpose)
-            connection.impose(self.links.between(*names))
-        connection.settle(bool(self.taps))
+            connection.impose(self.link_faults.between(*names))
+        connection.update_plain(bool(self.message_faults))

@@ -63,7 +63,7 @@ class ControllerEndpoint(Endpoint):
     def receive(self, call: BrokerConnection) -> None:
         """Pass a broker's request to the controller."""
         if self._trace.heartbeats:
-            self.note_received(call)
+            self.emit_received(call)
         self._controller.receive(call)
 
 

@@ -1,11 +1,11 @@
-"""Bytes to requests and answers to bytes, for one connection, without holding up the others.
+"""Decoding of requests and encoding of responses for one connection, without delay for the others.
 
-A usual message is read and its response written on the spot. One with very many elements would hold the loop, and with
-it every other client, for as long as a second: it is read, and its response written, in a thread beside the loop. The
-connection has it in hand all the while, so its messages stay in order.
+A usual message is decoded, and its response encoded, at once. A message with very many elements would block the loop,
+and with it every other client, for up to a second, so a thread decodes it and encodes its response. It stays the
+connection's current message meanwhile, so messages stay in order.
 
-What the thread touches: the bytes and the answers, which are the connection's own and change no more, and the broker's
-image, in which it looks names up (`metadata.BrokerMetadata` says what that asks of it).
+The thread uses the bytes and the answers, which belong to the connection and do not change, and the broker's image, in
+which it looks names up (see `metadata.BrokerMetadata`).
 """
 
 from __future__ import annotations
@@ -19,64 +19,64 @@ from groupsim.eventloop.realtime import RealTimeLoop
 from groupsim.protocol.messages.group import Response
 from groupsim.protocol.wire import Codec, Exchange, Lengthy, Understood, Unreadable
 
-MOST_ELEMENTS = 2_000
-"""Of a message that is read and answered on the spot: that takes some milliseconds."""
+MAX_ELEMENTS = 2_000
+"""Elements of a message that is decoded at once, which takes some milliseconds."""
 
 
-class Clerk:
-    """Reads and writes for one connection. What is told comes on the spot, or later as an event of the host."""
+class CodecRunner:
+    """Decodes and encodes for one connection. Callbacks are called at once, or later as an event of the host."""
 
-    __slots__ = ("_codec", "_host", "_lengthy", "_loop", "_under_way")
+    __slots__ = ("_codec", "_host", "_in_thread", "_loop", "_pending")
 
     def __init__(self, loop: RealTimeLoop, host: Host, codec: Codec) -> None:
         self._loop = loop
         self._host = host
         self._codec = codec
-        self._lengthy = False  # the message in hand
-        self._under_way: object | None = None
+        self._in_thread = False  # whether the current message is
+        self._pending: object | None = None
 
     @property
     def at_work(self) -> bool:
-        """Whether something is being read or written beside the loop."""
-        return self._under_way is not None
+        """Whether a thread decodes or encodes at the moment."""
+        return self._pending is not None
 
-    def read(self, frame: bytes, told: Callable[[Understood | Exception], None]) -> None:
-        """Tell what a message says; Unreadable when it is none."""
-        self._lengthy = False
+    def read(self, frame: bytes, on_read: Callable[[Understood | Exception], None]) -> None:
+        """Decode a message; the callback gets Unreadable for an invalid one."""
+        self._in_thread = False
         try:
-            understood = self._codec.understand(frame, MOST_ELEMENTS)
+            understood = self._codec.understand(frame, MAX_ELEMENTS)
         except Unreadable as error:
-            told(error)
+            on_read(error)
         except Lengthy:
-            self._lengthy = True
-            self._aside(partial(self._codec.understand, frame), told)
+            self._in_thread = True
+            self._aside(partial(self._codec.understand, frame), on_read)
         else:
-            told(understood)
+            on_read(understood)
 
     def write(
-        self, exchange: Exchange, answers: Sequence[Response], told: Callable[[Exchange, bytes | Exception], None]
+        self, exchange: Exchange, answers: Sequence[Response], on_written: Callable[[Exchange, bytes | Exception], None]
     ) -> None:
-        """Tell the response to the message in hand; an error when it could not be made."""
-        if self._lengthy:
-            self._aside(partial(exchange.response, answers), partial(told, exchange))
+        """Encode the response to the current message; the callback gets an error when that failed."""
+        if self._in_thread:
+            self._aside(partial(exchange.response, answers), partial(on_written, exchange))
             return
-        made: bytes | Exception
+        encoded: bytes | Exception
         try:
-            made = exchange.response(answers)
+            encoded = exchange.response(answers)
         except Exception as error:
-            made = error
-        told(exchange, made)
+            encoded = error
+        on_written(exchange, encoded)
 
-    def _aside(self, compute: Callable[[], Any], told: Callable[[Any], None]) -> None:
-        self._under_way = work = object()
+    def _aside(self, compute: Callable[[], Any], on_done: Callable[[Any], None]) -> None:
+        self._pending = work = object()
 
         def finish(result: Any) -> None:
-            if self._under_way is work:  # else the connection has ended, or fallen silent
-                self._under_way = None
-                told(result)
+            if self._pending is work:  # else the connection has ended or is silent
+                self._pending = None
+                on_done(result)
 
         self._loop.aside(compute, partial(self._host.deliver, finish))
 
     def drop(self) -> None:
-        """Nobody waits any more for what is under way."""
-        self._under_way = None
+        """Ignore the result of the running thread."""
+        self._pending = None

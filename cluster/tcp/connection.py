@@ -1,22 +1,22 @@
-"""A real client's connection, seen from the broker: frames in, one request at a time, responses in order.
+"""A real client's connection, at the broker: frames in, one request at a time, responses in order.
 
-    received ─▶ intake ─▶ clerk ─▶ requests, one after the other, through `broker.receive`
-                                     └─▶ answers ─▶ clerk ─▶ outbox ─▶ the next message
+    received ─▶ intake ─▶ decoded ─▶ requests, one after the other, through `broker.receive`
+                                       └─▶ answers ─▶ encoded ─▶ outbox ─▶ the next message
 
-As Kafka mutes a channel: while a message is in hand, or its response has not been taken by the kernel, nothing more is
-read than what came in the same piece. So a connection holds one message and one read at most, a parked JoinGroup holds
-up what is behind it, and a client that went away meanwhile is noticed when its answer is due. A client that never reads
-holds up itself alone, with one response, until it has been idle for too long.
+As Kafka's `SocketServer` mutes a channel, the connection is not read while a message is unanswered or its response is
+not yet in the kernel. So a connection holds at most one message and one read, requests behind a parked JoinGroup wait,
+and a client that has gone is noticed at its answer. A client that never reads delays only itself, with one response,
+until the connection is closed as idle.
 
-No message holds up other connections for long. One with very many elements is read, and its response written, beside
-the loop (`clerk`); the requests that it is made of are carried out a few milliseconds' worth at a time.
+No message delays other connections for long. A message with very many elements is decoded, and its response encoded, in
+a thread (`codec_runner`); its requests are handled in slices of a few milliseconds.
 
 It is one of the network's connections (`BrokerConnection`), so faults affect it like a simulated one. Without a fault
-(`plain`) there is no detour; a latency or a limited bandwidth delays both ways, a stall holds back
-what would be carried out or written. What a paused broker is sent it takes when it goes on.
+(`plain`) requests and responses pass at once; a latency or a limited bandwidth delays both ways, a stall holds them.
+A paused broker reads what it was sent when it resumes.
 
-Bytes that are no request end the connection with a line in the log. An error in a handler is answered with
-UNKNOWN_SERVER_ERROR, and the connection goes on.
+Bytes that are no request close the connection, with a line in the log. An exception in a handler is answered with
+UNKNOWN_SERVER_ERROR, and the connection stays open.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 
 from groupsim.cluster.network.endpoint import MACHINERY, Endpoint
 from groupsim.cluster.network.link_faults import SILENT, Condition
-from groupsim.cluster.tcp.codec_runner import Clerk
+from groupsim.cluster.tcp.codec_runner import CodecRunner
 from groupsim.cluster.tcp.intake import Intake
 from groupsim.cluster.tcp.memory import Memory
 from groupsim.cluster.tcp.naming import Names, java_host, purpose_of
@@ -43,11 +43,11 @@ from groupsim.protocol.wire import Codec, Exchange, Understood, Unreadable
 if TYPE_CHECKING:
     from groupsim.cluster.broker.broker import Broker
     from groupsim.cluster.network.network import Network
-    from groupsim.cluster.tcp.rate_limited_log import Complaints
+    from groupsim.cluster.tcp.rate_limited_log import RateLimitedLog
 
 _NOTHING: tuple[Request, ...] = ()
-_AT_ONCE_US = 5 * MS_US  # how long the requests of one message are carried out without a breath for others
-_BREATH_US = MS_US
+_SLICE_US = 5 * MS_US  # time for the requests of one message before other connections get a turn
+_PAUSE_US = MS_US
 
 
 class TcpConnection:
@@ -56,24 +56,24 @@ class TcpConnection:
     __slots__ = (
         "_answers",
         "_busy",
-        "_carrying",
-        "_clerk",
-        "_complaints",
+        "_codec_runner",
         "_exchange",
-        "_forget",
-        "_held_out",
+        "_handling",
         "_intake",
+        "_log",
         "_loop",
         "_names",
         "_network",
+        "_on_closed",
         "_out",
         "_pumping",
+        "_request_stalled",
         "_requests",
         "_stream",
         "_trace",
-        "blame",
         "broker",
         "broker_host",
+        "cause_seq",
         "client_host",
         "client_id",
         "conditions",
@@ -99,19 +99,19 @@ class TcpConnection:
         stream: TcpStream,
         codec: Codec,
         names: Names,
-        complaints: Complaints,
+        log: RateLimitedLog,
         memory: Memory,
-        forget: Callable[[TcpConnection], None],
+        on_closed: Callable[[TcpConnection], None],
     ) -> None:
-        """Take a connection over; `forget` is called when it is gone."""
+        """Take over a socket; `on_closed` is called at the end of the connection."""
         self._network = network
         self._loop = loop
         self._trace = loop.trace
         self._stream = stream
-        self._clerk = Clerk(loop, broker.host, codec)
+        self._codec_runner = CodecRunner(loop, broker.host, codec)
         self._names = names
-        self._complaints = complaints
-        self._forget = forget
+        self._log = log
+        self._on_closed = on_closed
         self.broker = broker
         self.broker_host = broker.host
         self.client_host = java_host(stream.peer[0])
@@ -119,7 +119,7 @@ class TcpConnection:
         self.client_id = ""
         self.purpose = ""
         self.correlation = -1
-        self.took_us = self.blame = 0
+        self.took_us = self.cause_seq = 0
         self.give_up: Callable[[], None] | None = None
         self.conditions: Sequence[Condition] = ()
         self.up = self.plain = True
@@ -128,17 +128,17 @@ class TcpConnection:
         self._exchange: Exchange | None = None
         self._requests: Sequence[Request] = _NOTHING
         self._answers: list[Response] = []
-        self._busy = self._carrying = self._pumping = False
-        self._held_out = False
+        self._busy = self._handling = self._pumping = False
+        self._request_stalled = False
 
     # --- bytes -----------------------------------------------------------------------------------------------
 
     def received(self, data: bytes) -> None:
         if self.broker_host.paused:
             self._intake.read_on(False)
-        self.broker_host.deliver(self._take_in, data)
+        self.broker_host.deliver(self._feed, data)
 
-    def _take_in(self, data: bytes) -> None:
+    def _feed(self, data: bytes) -> None:
         if not self.up:
             return
         try:
@@ -161,34 +161,34 @@ class TcpConnection:
         self._end()
 
     def _pump(self) -> None:
-        """Take the next messages, as long as each is done with at once; then read on, or not."""
+        """Handle messages until one is not answered at once; then resume or pause reading."""
         if self._pumping:
             return
         self._pumping = True
         try:
             while self._intake and self._ready():
-                self._clerk.read(self._intake.take(), self._take_up)
+                self._codec_runner.read(self._intake.take(), self._message_decoded)
         finally:
             self._pumping = False
         if self.up:
             self._read_on()
 
     def _ready(self) -> bool:
-        """Whether the next message may be taken: none in hand, and all responses have left."""
-        return self._exchange is None and self.up and self._out.empty and not self._clerk.at_work
+        """Whether the next message can be handled: none is unanswered, and all responses are in the kernel."""
+        return self._exchange is None and self.up and self._out.empty and not self._codec_runner.at_work
 
     def _read_on(self) -> None:
-        """Read, unless there is something to be done first."""
+        """Read, unless a message waits or is unanswered."""
         self._intake.read_on(not self._intake and self._ready())
 
     # --- one message -----------------------------------------------------------------------------------------
 
-    def _take_up(self, understood: Understood | Exception) -> None:
-        """A message has been read: begin to carry it out."""
+    def _message_decoded(self, understood: Understood | Exception) -> None:
+        """Begin to handle a decoded message."""
         if isinstance(understood, Exception):
             self.kick(str(understood))
             return
-        self._meet(understood.client_id, purpose_of(understood.api) or self.purpose)
+        self._set_client(understood.client_id, purpose_of(understood.api) or self.purpose)
         if not self.up:
             return
         self.correlation = understood.correlation
@@ -196,12 +196,12 @@ class TcpConnection:
         self._requests = exchange.requests
         self._answers = []
         if self.plain:
-            self._carry_out()
+            self._handle_requests()
         else:
-            self._carry_out_with_care()
+            self._handle_under_faults()
 
-    def _meet(self, client_id: str, purpose: str) -> None:
-        """Who asks, and what for: it gives the connection its name among the network's."""
+    def _set_client(self, client_id: str, purpose: str) -> None:
+        """Name the connection in the network by the client and the purpose of its requests."""
         if self.host_name and client_id == self.client_id and purpose == self.purpose:
             return
         self.client_id = client_id
@@ -209,87 +209,87 @@ class TcpConnection:
         self.purpose = purpose
         self._network.renamed(self)
 
-    def _carry_out_with_care(self) -> None:
-        """The message is still on its way: a stall holds it, a latency or a limited bandwidth delays it."""
-        links = self._network.links
-        if links.holds_out(self):
-            self._held_out = True
+    def _handle_under_faults(self) -> None:
+        """Handle a message after the delay of its link faults, or after a stall."""
+        links = self._network.link_faults
+        if links.stalls_requests(self):
+            self._request_stalled = True
             return
         now = self._loop.now_us
         late = links.stretch(self, 0) + links.bytes_queue_us(self, True, self._intake.size, now)
         if late > 0:
             self.broker_host.call_at(now + late, self._arrive, self._exchange)
         else:
-            self._carry_out()
+            self._handle_requests()
 
     def _arrive(self, exchange: Exchange) -> None:
         if self._exchange is exchange and self.up:
-            self._carry_out()
+            self._handle_requests()
 
-    def _carry_out(self) -> None:
-        """Hand the requests of the message to the broker, one after the other; at the end comes the response."""
-        if self._carrying or self._clerk.at_work:
+    def _handle_requests(self) -> None:
+        """Let the broker handle the requests of the message, one after the other; then send the response."""
+        if self._handling or self._codec_runner.at_work:
             return
-        self._carrying = True
+        self._handling = True
         most, late = len(self._requests), False
-        until_us = self._loop.now_us + _AT_ONCE_US if most > 1 else 0
+        until_us = self._loop.now_us + _SLICE_US if most > 1 else 0
         try:
             while self._exchange is not None and not self._busy and len(self._answers) < most and not late:
-                self._hand_over(self._requests[len(self._answers)])
+                self._handle(self._requests[len(self._answers)])
                 late = most > 1 and self._loop.now_us >= until_us
         finally:
-            self._carrying = False
+            self._handling = False
         exchange = self._exchange
         if exchange is None or self._busy or not self.up:
             return
         if len(self._answers) == most:
             self._respond(exchange)
         else:
-            self.broker_host.call_at(self._loop.now_us + _BREATH_US, self._next, exchange)
+            self.broker_host.call_at(self._loop.now_us + _PAUSE_US, self._next, exchange)
 
-    def _hand_over(self, request: Request) -> None:
+    def _handle(self, request: Request) -> None:
         self.request = request
         self._busy = True
         try:
-            if self.plain or not self._network.taps.answers(self):
+            if self.plain or not self._network.message_faults.answer_error(self):
                 self.broker.receive(self)
         except Exception as error:
             self._failed(error, request)
 
     def _failed(self, error: Exception, request: Request) -> None:
-        """A handler raised: that is our mistake, and the client is told so, if nobody has answered him yet."""
-        self._complaints.error(f"{request.API.title} failed", error, **self._who())
+        """Log an exception of a handler, a defect of this program, and answer UNKNOWN_SERVER_ERROR if unanswered."""
+        self._log.error(f"{request.API.title} failed", error, **self._log_fields())
         exchange = self._exchange
         if self._busy and exchange is not None:
             self._busy, self.give_up = False, None
             self._write_response(exchange.refusal(ErrorCode.UNKNOWN_SERVER_ERROR) if exchange.answered else None)
 
     def _respond(self, exchange: Exchange) -> None:
-        """Every request is answered: make the response, and send it."""
+        """Encode and send the response to a message whose requests are all answered."""
         if not exchange.answered:
             self._write_response(None)
             return
-        self._clerk.write(exchange, self._answers, self._was_written)
+        self._codec_runner.write(exchange, self._answers, self._response_encoded)
 
-    def _was_written(self, exchange: Exchange, data: bytes | Exception) -> None:
-        """The response has been made; if it could not be, that is our mistake, too."""
+    def _response_encoded(self, exchange: Exchange, data: bytes | Exception) -> None:
+        """Send an encoded response, or UNKNOWN_SERVER_ERROR if encoding failed, which is a defect of this program."""
         if isinstance(data, Exception):
-            self._complaints.error("a response could not be written", data, **self._who())
+            self._log.error("a response could not be written", data, **self._log_fields())
             data = exchange.refusal(ErrorCode.UNKNOWN_SERVER_ERROR)
         self._write_response(data)
 
     def _write_response(self, data: bytes | None) -> None:
-        """The message is done with; its response, if it gets one, goes out."""
+        """End the current message; send its response, if it has one."""
         self._exchange = None
         self._requests, self._answers = _NOTHING, []
         self._intake.done()
         if data is not None:
             self._out.put(data)
         if not self._pumping:
-            self._go_on()
+            self._schedule_next()
 
-    def _go_on(self) -> None:
-        """Take what comes next after this instant's own work: never inside the call of somebody who answers."""
+    def _schedule_next(self) -> None:
+        """Schedule the next work after the current event, never inside the call of `answer`."""
         if self._intake or self._exchange is not None:
             self.broker_host.call_at(self._loop.now_us, self._next, self._exchange, order=Order.MESSAGE)
         elif self.up:
@@ -301,55 +301,55 @@ class TcpConnection:
         if exchange is None:
             self._pump()
         else:
-            self._carry_out()
+            self._handle_requests()
 
     # --- coordinator.interfaces.Call -------------------------------------------------------------------------
 
     @property
     def busy(self) -> bool:
-        """Whether the broker has a request in hand."""
+        """Whether the broker has an unanswered request."""
         return self._busy
 
     def answer(self, response: Response) -> None:
-        """Take the answer to the request in hand. Raises RuntimeError when there is none."""
+        """Accept the answer to the current request. Raises RuntimeError without a request."""
         if not self._busy:
             raise RuntimeError(f"{self}: answered twice: {response}")
         trace, request = self._trace, self.request
         response = normalise_response(response, request.version)
         if trace.heartbeats or not _is_quiet(request, response):
             before = trace.cause
-            self.broker.note_answer(self, response)
-            self._take_answer(response)
+            self.broker.emit_answer(self, response)
+            self._accept_answer(response)
             trace.cause = before
         else:
-            self._take_answer(response)
+            self._accept_answer(response)
 
-    def _take_answer(self, response: Response) -> None:
+    def _accept_answer(self, response: Response) -> None:
         self._busy, self.give_up = False, None
         if not self.up:
             self.drop("the connection is gone")
-        elif self.plain or not self._network.taps.takes(self, response):
+        elif self.plain or not self._network.message_faults.affect_response(self, response):
             self.pass_back(response)
 
     def no_answer(self) -> None:
-        """The request in hand gets no answer. Raises RuntimeError when there is none in hand."""
+        """End the current request without an answer. Raises RuntimeError without a request."""
         if not self._busy:
-            raise RuntimeError(f"{self}: no request in hand that could go unanswered")
+            raise RuntimeError(f"{self}: no request that could go unanswered")
         self._busy = False
         self._write_response(None)
 
     def pass_back(self, response: Response) -> None:
         self._answers.append(response)
-        if self._carrying:
+        if self._handling:
             return
         exchange = self._exchange
         if exchange is not None and len(self._answers) == len(self._requests):
             self._respond(exchange)
         else:
-            self._go_on()
+            self._schedule_next()
 
     def drop(self, reason: str) -> None:
-        self.broker.note_dropped(self, reason)
+        self.broker.emit_dropped(self, reason)
 
     # --- faults ----------------------------------------------------------------------------------------------
 
@@ -357,11 +357,11 @@ class TcpConnection:
         self._out.wait(by_us)
         self.pass_back(response)
 
-    def hush(self) -> None:
-        """See `BrokerConnection.hush`: what is sent from here on is swallowed."""
+    def silence(self) -> None:
+        """See `BrokerConnection.silence`: later responses are dropped."""
         self.conditions = (*self.conditions, SILENT)
         self._out.clear()
-        self._clerk.drop()
+        self._codec_runner.drop()
         self._write_response(None)
 
     def cut(self, reason: str) -> None:
@@ -371,75 +371,75 @@ class TcpConnection:
             self._end()
 
     def refuse(self) -> None:
-        """See `BrokerConnection.refuse`; a client that has begun to talk is let go on."""
+        """See `BrokerConnection.refuse`; a client that has sent a request stays connected."""
         if self.correlation < 0:
             self.cut("connection refused")
 
-    def settle(self, tapped: bool) -> None:
-        self.plain = self.up and not tapped and not self.conditions
+    def update_plain(self, message_faults: bool) -> None:
+        self.plain = self.up and not message_faults and not self.conditions
 
     def impose(self, conditions: list[Condition]) -> None:
         silent = [condition for condition in self.conditions if condition is SILENT]
         self.conditions = (*conditions, *silent)
         if conditions:
-            self.blame = conditions[-1].seq
+            self.cause_seq = conditions[-1].seq
 
     def release_from(self, condition: Condition) -> None:
         self.conditions = tuple(other for other in self.conditions if other is not condition)
-        self._out.let_go()
-        if self._held_out and not self._network.links.holds_out(self):
-            self._held_out = False
+        self._out.release()
+        if self._request_stalled and not self._network.link_faults.stalls_requests(self):
+            self._request_stalled = False
             self.broker_host.deliver(self._arrive, self._exchange)
         self._pump()
 
-    def go_by_the_clock(self) -> None:
-        """See `BrokerConnection.go_by_the_clock`: real clients do already."""
+    def time_long_poll(self) -> None:
+        """See `BrokerConnection.time_long_poll`: long polls of real clients have their deadlines already."""
 
     # --- the end ---------------------------------------------------------------------------------------------
 
     @property
     def active_us(self) -> int:
-        """When bytes last moved."""
+        """The time of the last read or write."""
         return self._stream.active_us
 
     @property
     def unsent(self) -> int:
-        """Bytes of responses that the kernel has not taken yet."""
+        """Bytes of responses that are not yet in the kernel."""
         return self._stream.unsent
 
     @property
     def quiet(self) -> bool:
-        """Whether nothing is in hand and nothing waits to be written."""
-        return self._exchange is None and not (self._intake or self._stream.unsent or self._clerk.at_work)
+        """Whether no message is unanswered and no response waits."""
+        return self._exchange is None and not (self._intake or self._stream.unsent or self._codec_runner.at_work)
 
     def kick(self, reason: str) -> None:
-        """Close it, and say why in the log."""
+        """Close the connection and log the reason."""
         if self.up:
-            self._complaints.warning("closed a connection", reason=reason, **self._who())
+            self._log.warning("closed a connection", reason=reason, **self._log_fields())
             self._stream.close()
             self._end()
 
     def close(self) -> None:
-        """Close it in good order: what was written goes out."""
+        """Close the connection after its written responses."""
         if self.up:
             self._stream.close()
             self._end()
 
     def _end(self) -> None:
-        """Nothing more is read or written; an answer that comes later is dropped."""
+        """Stop reading and writing; later answers are dropped."""
         self.up = self.plain = False
         self._intake.clear()
         self._out.clear()
-        self._clerk.drop()
+        self._codec_runner.drop()
         self._exchange = None
-        self._network.forget(self)
-        self._forget(self)
+        self._network.remove(self)
+        self._on_closed(self)
         give_up, self.give_up = self.give_up, None
         if give_up is not None:
             give_up()
 
-    def _who(self) -> dict[str, object]:
-        """The connection, for the log."""
+    def _log_fields(self) -> dict[str, object]:
+        """Return the fields of log lines about this connection."""
         host, port = self._stream.peer
         return {"client": f"{host}:{port}", "client_id": self.client_id, "broker": self.broker_host.name}
 

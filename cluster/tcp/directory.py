@@ -1,4 +1,4 @@
-"""What one broker can tell of names: topics and their ids as it knows them, brokers and where clients reach them."""
+"""The names that one broker knows: topics and their ids, brokers and their addresses."""
 
 from __future__ import annotations
 
@@ -10,31 +10,31 @@ if TYPE_CHECKING:
 
 
 class NodeDirectory:
-    """Implements `protocol.wire.Directory` for a broker, from the image that broker has just now."""
+    """Implements `protocol.wire.Directory` for a broker, from the broker's current image."""
 
     def __init__(self, node: Broker, cluster_id: str, addresses: Mapping[int, tuple[str, int]]) -> None:
-        """`addresses`, of all brokers, may be filled in later."""
+        """`addresses` of all brokers may be added later."""
         self._node = node
         self._addresses = addresses
         self.cluster_id = cluster_id
 
     @property
     def controller(self) -> int:
-        """The broker that administrators are sent to; -1 when none is up."""
+        """The broker that clients send requests for the controller to; -1 when none is up."""
         return self._node.metadata.controller
 
     def topic_id(self, name: str) -> str | None:
-        """The id of a topic; None for one that this broker does not know."""
+        """Return the id of a topic; None for a topic unknown to this broker."""
         return self._node.metadata.topic_id(name)
 
     def topic_name(self, topic_id: str) -> str | None:
-        """The topic of an id; None for one that this broker does not know."""
+        """Return the topic of an id; None for an id unknown to this broker."""
         return self._node.metadata.topic_name(topic_id)
 
     def address(self, node: int) -> tuple[str, int]:
-        """Where clients reach a broker; ("", -1) for one that was never there."""
+        """Return host and port of a broker for clients; ("", -1) for an unknown broker."""
         return self._addresses.get(node, ("", -1))
 
     def rack(self, node: int) -> str | None:
-        """The rack of a broker."""
+        """Return the rack of a broker."""
         return self._node.metadata.rack(node)

@@ -1,7 +1,7 @@
-"""What a connection reads: bytes cut into messages, and when to read on.
+"""The messages of a connection, cut from the bytes it reads, and the pauses of reading.
 
-As Kafka mutes a channel, so nothing is read while a message is in hand. A long message counts in the memory of all
-(`memory`) from when it begins to come until it is done with, and may be told to wait for others.
+As Kafka's `SocketServer` mutes a channel, nothing is read while a message is unanswered. A long message counts in the
+limit of all connections (`memory`) from its first bytes to its answer, and may have to wait for others.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from groupsim.protocol.wire import Frames
 
 
 class Intake:
-    """The messages of one connection that wait to be taken; `owner` is whom the memory knows."""
+    """The waiting messages of one connection; `owner` is the key of its share of the memory."""
 
     __slots__ = ("_counted", "_frames", "_memory", "_owner", "_reading", "_stopped", "_stream", "_waiting", "size")
 
@@ -26,19 +26,19 @@ class Intake:
         self._waiting: deque[bytes] = deque()
         self._reading = True
         self._stopped = False  # by the memory
-        self._counted = False  # the memory has been told of a long message
-        self.size = 0  #: of the message in hand, with the length that goes before it, in bytes
+        self._counted = False  # whether the memory counts a long message
+        self.size = 0  #: bytes of the current message, including the length before it
 
     def __bool__(self) -> bool:
         """Whether a whole message waits."""
         return bool(self._waiting)
 
     def feed(self, data: bytes) -> None:
-        """Take bytes in. Raises Unreadable for a length that cannot be."""
+        """Add bytes. Raises Unreadable for an impossible length."""
         self._waiting.extend(self._frames.feed(data))
 
     def take(self) -> bytes:
-        """The next message, which is in hand from now on."""
+        """Return the next message, which becomes the current one."""
         frame = self._waiting.popleft()
         self.size = 4 + len(frame)
         if self._counted:
@@ -46,24 +46,24 @@ class Intake:
         return frame
 
     def done(self) -> None:
-        """The message in hand is done with."""
+        """End the current message."""
         if self._counted:
             self._counted = False
             self._memory.holds(self._owner, 0, unfinished=False)
 
     def count_unfinished(self) -> None:
-        """Tell the memory of a long message that is not whole yet."""
+        """Count a long message that is not complete yet in the memory."""
         held = self._frames.held
         if held > SMALL:
             self._counted = True
             self._memory.holds(self._owner, held, unfinished=True)
 
     def stop(self, stopped: bool) -> None:
-        """The memory says that nothing is to be read, or that it may be."""
+        """Stop reading for the sake of the memory, or allow it again."""
         self._stopped = stopped
 
     def read_on(self, reading: bool) -> None:
-        """Read from the far end from now on, or do not."""
+        """Resume or pause reading from the client."""
         reading = reading and not self._stopped
         if reading != self._reading:
             self._reading = reading
@@ -73,6 +73,6 @@ class Intake:
                 self._stream.pause()
 
     def clear(self) -> None:
-        """Forget what waits, and what the memory counts."""
+        """Drop waiting messages and the share of the memory."""
         self._waiting.clear()
         self._memory.forget(self._owner)

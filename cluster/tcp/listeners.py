@@ -1,8 +1,8 @@
-"""The ports of a cluster: one per broker, the same for all its lives.
+"""The ports of a cluster: one per broker, the same for all lives of the broker.
 
-A broker that dies refuses connections, and its port stays ours; when it is back and open to clients it listens there
-again. `close` ends the service in good order: nobody new is let in, what is parked is answered (JoinGroup and SyncGroup
-as by a coordinator that shuts down, a Fetch with what there is), what was written goes out.
+A dead broker refuses connections, and its port stays reserved; the next life listens on it when it is open to clients.
+`close` ends the service: it refuses new connections, answers parked requests (JoinGroup and SyncGroup as at the end of
+a coordinator, a Fetch without records), and sends what was written.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from groupsim.cluster.tcp.connection import TcpConnection
 from groupsim.cluster.tcp.directory import NodeDirectory
 from groupsim.cluster.tcp.memory import MAX_QUEUED_BYTES, Memory
 from groupsim.cluster.tcp.naming import Names
-from groupsim.cluster.tcp.rate_limited_log import Complaints, Logger, Silence
+from groupsim.cluster.tcp.rate_limited_log import Logger, NullLogger, RateLimitedLog
 from groupsim.eventloop.realtime import RealTimeLoop
 from groupsim.eventloop.streams import Listener, TcpStream
 from groupsim.eventloop.units import MINUTE_US, MS_US, SECOND_US
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
     from groupsim.cluster.network.network import Network
 
 MAX_CONNECTIONS: Final = 10_000
-"""`max.connections` of a broker, unless given; Kafka's own default is none."""
+"""`max.connections` of a broker; Kafka's default is without limit."""
 MAX_IDLE_US: Final = 10 * MINUTE_US
 """`connections.max.idle.ms`."""
 MAX_UNREAD_US: Final = MINUTE_US
-"""How long a client may leave a response unread; Kafka waits for `connections.max.idle.ms`."""
+"""The time that a client may leave a response unread; Kafka waits for `connections.max.idle.ms`."""
 MAX_UNSENT_BYTES: Final = 512 << 20
-"""What responses that clients do not read may hold, over all brokers. Kafka's are in files until they are sent."""
-_LOOK_EVERY_US: Final = 5 * SECOND_US
-_LOOK_AT_UNSENT_US: Final = 250 * MS_US
+"""Maximum bytes of unread responses, over all brokers. In Kafka they are in files until they are sent."""
+_CHECK_INTERVAL_US: Final = 5 * SECOND_US
+_UNSENT_CHECK_INTERVAL_US: Final = 250 * MS_US
 _SPARE_FILES: Final = 256
 
 
-class Door:
-    """One broker's port and the connections that came in by it."""
+class BrokerListener:
+    """One broker's port and its connections."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class Door:
         node: Broker,
         codec: Codec,
         names: Names,
-        complaints: Complaints,
+        log: RateLimitedLog,
         memory: Memory,
         max_connections: int,
     ) -> None:
@@ -59,7 +59,7 @@ class Door:
         self._node = node
         self._codec = codec
         self._names = names
-        self._complaints = complaints
+        self._log = log
         self._memory = memory
         self._max_connections = max_connections
         self._listener: Listener | None = None
@@ -67,18 +67,18 @@ class Door:
         self.connections: dict[TcpConnection, None] = {}
 
     def open(self, host: str, port: int) -> tuple[str, int]:
-        """Listen; returns address and port. Raises OSError when they cannot be had."""
-        self._listener = listener = Listener(self._loop, host, port, self._accepted, self._went_wrong)
+        """Listen; return address and port. Raises OSError when the port is not available."""
+        self._listener = listener = Listener(self._loop, host, port, self._accepted, self._stream_failed)
         self._node.on_open.append(self._node_opened)
         if not self._node.is_open:
             listener.shut()
         return listener.host, listener.port
 
-    def _went_wrong(self, error: Exception, where: str) -> None:
-        self._complaints.error("an error in a connection", error, where=where)
+    def _stream_failed(self, error: Exception, where: str) -> None:
+        self._log.error("an error in a connection", error, where=where)
 
     def _node_opened(self, opened: bool) -> None:
-        """The broker takes connections from now on, or no longer."""
+        """Listen or refuse connections, as the broker does."""
         if self._listener is None or self._closing:
             return
         if opened:
@@ -90,7 +90,7 @@ class Door:
 
     def _accepted(self, stream: TcpStream) -> TcpConnection | None:
         if len(self.connections) >= self._max_connections:
-            self._complaints.warning(
+            self._log.warning(
                 "refused a connection",
                 reason=f"{self._max_connections} are open, which is the most there may be (max.connections)",
                 client=f"{stream.peer[0]}:{stream.peer[1]}",
@@ -104,37 +104,37 @@ class Door:
             stream,
             self._codec,
             self._names,
-            self._complaints,
+            self._log,
             self._memory,
-            self._forget,
+            self._closed,
         )
         self.connections[connection] = None
-        self._network.adopt(connection)
+        self._network.register(connection)
         return connection
 
-    def _forget(self, connection: TcpConnection) -> None:
+    def _closed(self, connection: TcpConnection) -> None:
         self.connections.pop(connection, None)
 
     def close_idle(self, since_us: int) -> None:
-        """Close the connections on which nothing has moved since then, but for those with a request in hand."""
+        """Close the connections without a byte since then, except those with an unanswered request."""
         for connection in tuple(self.connections):
             if connection.active_us < since_us and not connection.busy:
                 connection.kick("idle for too long (connections.max.idle.ms)")
 
     def close_unread(self, since_us: int) -> None:
-        """Close the connections whose client has not taken any of its response since then."""
+        """Close the connections whose client has read nothing of its response since then."""
         for connection in tuple(self.connections):
             if connection.unsent and connection.active_us < since_us:
                 connection.kick("its responses are not read")
 
-    def let_nobody_in(self) -> None:
-        """Give the port up; connections stay."""
+    def stop_listening(self) -> None:
+        """Close the port; connections stay open."""
         self._closing = True
         if self._listener is not None:
             self._listener.close()
 
     def answer_parked(self) -> None:
-        """Answer what waits: members of groups by the coordinator's end, long polls with nothing."""
+        """Answer parked requests: group requests as at the coordinator's shutdown, long polls without records."""
         if self._node.host.alive and not self._node.host.paused:
             self._node.groups.stop()
         for connection in tuple(self.connections):
@@ -146,13 +146,11 @@ def _end_long_poll(connection: TcpConnection, request: FetchRequest) -> None:
     give_up, connection.give_up = connection.give_up, None
     if give_up is not None:
         give_up()
-        connection.answer(
-            FetchResponse(partitions=tuple(PartitionData(asked.partition) for asked in request.partitions))
-        )
+        connection.answer(FetchResponse(partitions=tuple(PartitionData(item.partition) for item in request.partitions)))
 
 
 class TcpListeners:
-    """All ports of a cluster that runs in real time. `open` before clients come, `close` at the end."""
+    """All ports of a cluster in real time: `open` before clients connect, `close` at the end."""
 
     def __init__(
         self,
@@ -169,7 +167,7 @@ class TcpListeners:
         max_queued_bytes: int = MAX_QUEUED_BYTES,
         max_unsent_bytes: int = MAX_UNSENT_BYTES,
     ) -> None:
-        """`ports`: one for each broker, or the first of as many in a row; 0 is any free one.
+        """`ports`: one for each broker, or the first of consecutive ones; 0 means any free port.
 
         Raises ValueError for an unknown profile, TypeError for a cluster in virtual time.
         """
@@ -183,20 +181,20 @@ class TcpListeners:
         self._max_unread_us = max_unread_us
         self._max_unsent_bytes = max_unsent_bytes
         self._memory = memory = Memory(max_queued_bytes)
-        self._complaints = Complaints(self._loop, Silence() if log is None else log)
+        self._log = RateLimitedLog(self._loop, NullLogger() if log is None else log)
         self._addresses: dict[int, tuple[str, int]] = {}
         self._directories = {
             number: NodeDirectory(node, cluster.cluster_id, self._addresses) for number, node in cluster.brokers.items()
         }
         names = Names()
-        self._doors = {
-            number: Door(
+        self._listeners = {
+            number: BrokerListener(
                 cluster.loop,
                 cluster.network,
                 node,
                 Codec(profile, self._directories[number]),
                 names,
-                self._complaints,
+                self._log,
                 memory,
                 max_connections,
             )
@@ -205,7 +203,7 @@ class TcpListeners:
 
     @property
     def addresses(self) -> Mapping[int, tuple[str, int]]:
-        """Where clients reach each broker: host and port."""
+        """Node id → host and port for clients."""
         return self._addresses
 
     @property
@@ -215,80 +213,80 @@ class TcpListeners:
 
     @property
     def connections(self) -> int:
-        """How many connections are up."""
-        return sum(len(door.connections) for door in self._doors.values())
+        """Number of open connections."""
+        return sum(len(listener.connections) for listener in self._listeners.values())
 
     @property
     def queued(self) -> int:
-        """Bytes of long messages, whole or not (see `memory`)."""
+        """Bytes of long messages, complete or not (see `memory`)."""
         return self._memory.held
 
     @property
     def unsent(self) -> int:
-        """Bytes of responses that wait for clients to read."""
-        return sum(connection.unsent for door in self._doors.values() for connection in door.connections)
+        """Bytes of responses that clients have not read."""
+        return sum(connection.unsent for listener in self._listeners.values() for connection in listener.connections)
 
     def directory(self, node: int) -> Directory:
-        """What a broker can say of names. Raises KeyError for a broker there is not."""
+        """Return the names that a broker knows. Raises KeyError for an unknown broker."""
         return self._directories[node]
 
     async def open(self) -> None:
-        """Listen. Raises OSError when an address cannot be had; then nobody listens."""
+        """Listen. Raises OSError when an address is not available; then no broker listens."""
         raise_file_limit()
         try:
-            for (number, door), port in zip(self._doors.items(), self._ports, strict=True):
-                host, taken = door.open(self._host, port)
+            for (number, listener), port in zip(self._listeners.items(), self._ports, strict=True):
+                host, taken = listener.open(self._host, port)
                 self._addresses[number] = (self._advertised or host, taken)
         except OSError:
-            for door in self._doors.values():
-                door.let_nobody_in()
+            for listener in self._listeners.values():
+                listener.stop_listening()
             raise
-        self._look_later()
-        self._look_at_unsent(None)
+        self._schedule_check()
+        self._close_unread_responses(None)
 
-    def _look_later(self) -> None:
-        every_us = min(_LOOK_EVERY_US, self._max_idle_us, self._max_unread_us)
-        self._loop.call_at(self._loop.now_us + every_us, self._look)
+    def _schedule_check(self) -> None:
+        every_us = min(_CHECK_INTERVAL_US, self._max_idle_us, self._max_unread_us)
+        self._loop.call_at(self._loop.now_us + every_us, self._check)
 
-    def _look(self, _: object) -> None:
-        """Close what has been idle for too long, and what others wait for in vain."""
+    def _check(self, _: object) -> None:
+        """Close idle connections, unread ones, and one that stops sending a long message others wait for."""
         unread_since_us = self._loop.now_us - self._max_unread_us
-        for door in self._doors.values():
-            door.close_idle(self._loop.now_us - self._max_idle_us)
-            door.close_unread(unread_since_us)
-        slow = self._memory.in_the_way
+        for listener in self._listeners.values():
+            listener.close_idle(self._loop.now_us - self._max_idle_us)
+            listener.close_unread(unread_since_us)
+        slow = self._memory.blocking
         if isinstance(slow, TcpConnection) and slow.active_us < unread_since_us:
             slow.kick("others wait for the rest of its message (queued.max.request.bytes)")
-        self._look_later()
+        self._schedule_check()
 
-    def _look_at_unsent(self, _: object) -> None:
-        """When responses hold too much memory, end those of whom has taken nothing for longest, until they do not."""
+    def _close_unread_responses(self, _: object) -> None:
+        """Close the connections that have read nothing for longest while unread responses exceed their limit."""
         excess = self.unsent - self._max_unsent_bytes
         if excess > 0:
-            waiting = [one for door in self._doors.values() for one in door.connections if one.unsent]
+            waiting = [one for listener in self._listeners.values() for one in listener.connections if one.unsent]
             for connection in sorted(waiting, key=lambda one: one.active_us):
                 if excess > 0:
                     excess -= connection.unsent
                     reason = "its responses are not read, and all that are not hold too much memory"
-                    self._complaints.warning("closed a connection", reason=reason, connection=repr(connection))
+                    self._log.warning("closed a connection", reason=reason, connection=repr(connection))
                     connection.cut(reason)
-        self._loop.call_at(self._loop.now_us + _LOOK_AT_UNSENT_US, self._look_at_unsent)
+        self._loop.call_at(self._loop.now_us + _UNSENT_CHECK_INTERVAL_US, self._close_unread_responses)
 
     async def close(self, grace_us: int = 5 * SECOND_US) -> None:
-        """End the service: see this module. Takes at most `grace_us`."""
-        doors = self._doors.values()
-        for door in doors:
-            door.let_nobody_in()
-        for door in doors:
-            door.answer_parked()
-        await self._loop.until(lambda: all(c.quiet for door in doors for c in door.connections), grace_us)
-        for door in doors:
-            for connection in tuple(door.connections):
+        """End the service (see the module). Takes at most `grace_us`."""
+        listeners = self._listeners.values()
+        for listener in listeners:
+            listener.stop_listening()
+        for listener in listeners:
+            listener.answer_parked()
+        await self._loop.until(lambda: all(c.quiet for listener in listeners for c in listener.connections), grace_us)
+        for listener in listeners:
+            for connection in tuple(listener.connections):
                 connection.close()
 
 
 def _ports(ports: Sequence[int] | int, brokers: int) -> list[int]:
-    """One port per broker. Raises ValueError when there are too few."""
+    """Return one port per broker. Raises ValueError for another number of ports."""
     if isinstance(ports, int):
         return [ports and ports + number for number in range(brokers)]
     if len(ports) != brokers:
@@ -297,7 +295,7 @@ def _ports(ports: Sequence[int] | int, brokers: int) -> list[int]:
 
 
 def raise_file_limit(connections: int = MAX_CONNECTIONS) -> None:
-    """Ask for as many open files as so many connections take, as far as the system lets us."""
+    """Raise the limit of open files for this many connections, as far as the system allows."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = connections + _SPARE_FILES
     if soft != resource.RLIM_INFINITY and soft < wanted:

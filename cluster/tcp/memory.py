@@ -1,11 +1,11 @@
-"""How much memory long messages may take, over all connections of a cluster: `queued.max.request.bytes`.
+"""A limit on the memory of long messages, over all connections of a cluster: `queued.max.request.bytes`.
 
-A message up to one read is not counted: small requests are served whatever happens. Of long ones each counts from when
-it begins to come until it is answered. Beyond the limit, connections amid a long message are not read from, but for
-one: so messages become whole one after the other, and memory is free again. Whoever is read from alone and sends
-nothing for too long is to be closed (`in_the_way`), for all others wait for him.
+A message up to one read is not counted, so small requests are always served. A long message counts from its first bytes
+to its answer. Beyond the limit only one connection with an incomplete long message is read: so messages complete one
+after the other and free their memory. When that connection sends nothing for too long it has to be closed (`blocking`),
+because all others wait for it.
 
-Kafka reserves a message's whole size when its length is known, small ones too, and its default is no limit.
+Kafka reserves the whole size of every message when its length is known, and its default is without limit.
 """
 
 from __future__ import annotations
@@ -19,60 +19,60 @@ SMALL: Final = READ_BYTES
 
 
 class LongMessageReader(Protocol):
-    """Who takes long messages in."""
+    """A reader of long messages."""
 
     def stop_reading(self, stopped: bool) -> None:
-        """Read nothing from now on, or read on."""
+        """Stop or resume reading."""
 
 
 class Memory:
-    """What long messages hold. `held` is told in bytes."""
+    """The memory of long messages; `held` is in bytes."""
 
     def __init__(self, limit: int = MAX_QUEUED_BYTES) -> None:
         self.held = 0
         self._limit = limit
         self._sizes: dict[LongMessageReader, int] = {}
-        self._stopped: dict[LongMessageReader, None] = {}  # in the order in which they will go on
+        self._stopped: dict[LongMessageReader, None] = {}  # in the order of their resumption
         self._alone: LongMessageReader | None = None
 
     @property
-    def in_the_way(self) -> LongMessageReader | None:
-        """For whom others wait, if any do."""
+    def blocking(self) -> LongMessageReader | None:
+        """The reader that others wait for; None when none waits."""
         return self._alone if self._stopped else None
 
-    def holds(self, who: LongMessageReader, size: int, *, unfinished: bool) -> None:
-        """A reader holds so many bytes now; `unfinished` when it needs more to make a message whole."""
-        before = self._sizes.pop(who, 0)
+    def holds(self, reader: LongMessageReader, size: int, *, unfinished: bool) -> None:
+        """Set the bytes of a reader; `unfinished` means that its message is incomplete."""
+        before = self._sizes.pop(reader, 0)
         if size <= SMALL:
             size = 0
         else:
-            self._sizes[who] = size
+            self._sizes[reader] = size
         self.held += size - before
         if not (size and unfinished):
-            self._leave(who)
-        elif self.held > self._limit and who is not self._alone:
-            self._wait(who)
-        self._let_on()
+            self._leave(reader)
+        elif self.held > self._limit and reader is not self._alone:
+            self._wait(reader)
+        self._resume()
 
-    def forget(self, who: LongMessageReader) -> None:
-        """A reader is gone, with all that it held."""
-        if who in self._sizes:
-            self.holds(who, 0, unfinished=False)
+    def forget(self, reader: LongMessageReader) -> None:
+        """Remove a reader and its bytes."""
+        if reader in self._sizes:
+            self.holds(reader, 0, unfinished=False)
 
-    def _wait(self, who: LongMessageReader) -> None:
+    def _wait(self, reader: LongMessageReader) -> None:
         if self._alone is None:
-            self._alone = who
-        elif who not in self._stopped:
-            self._stopped[who] = None
-            who.stop_reading(True)
+            self._alone = reader
+        elif reader not in self._stopped:
+            self._stopped[reader] = None
+            reader.stop_reading(True)
 
-    def _leave(self, who: LongMessageReader) -> None:
-        self._stopped.pop(who, None)
-        if self._alone is who:
+    def _leave(self, reader: LongMessageReader) -> None:
+        self._stopped.pop(reader, None)
+        if self._alone is reader:
             self._alone = None
 
-    def _let_on(self) -> None:
-        """Whoever may read on does: all of them, or the one who has waited longest."""
+    def _resume(self) -> None:
+        """Resume all stopped readers below the limit, else the one that has waited longest."""
         if self.held <= self._limit:
             self._alone = None
         while self._stopped and (self.held <= self._limit or self._alone is None):

@@ -1,4 +1,4 @@
-"""What to call a real client in the trace and to faults, and what its connection is for."""
+"""The name of a real client in the trace and for faults, and the purpose of its connection."""
 
 from __future__ import annotations
 
@@ -54,14 +54,14 @@ _PURPOSES: Final = (
 
 
 def purpose_of(api: Api) -> str | None:
-    """What a connection is for that asks this; None for what is asked on any (Metadata, FindCoordinator)."""
+    """Return the purpose of a connection with this API; None for an API of any connection, such as Metadata."""
     return _PURPOSES.get(api)
 
 
 def java_host(address: str) -> str:
-    """An address as a broker prints a client's: "/127.0.0.1", "/0:0:0:0:0:0:0:1".
+    """Return an address as a broker prints a client's: "/127.0.0.1", "/0:0:0:0:0:0:0:1".
 
-    One of IPv4 that came by a socket of IPv6 ("::ffff:127.0.0.1") is one of IPv4, as in Java: ACLs name hosts.
+    An IPv4 address on an IPv6 socket ("::ffff:127.0.0.1") becomes an IPv4 address, as in Java: ACLs name hosts.
     """
     try:
         known = ip_address(address.partition("%")[0])
@@ -74,28 +74,28 @@ def java_host(address: str) -> str:
     return "/" + ":".join(f"{words[at] << 8 | words[at + 1]:x}" for at in range(0, 16, 2))
 
 
-_MOST_NAMES: Final = 100_000
-_LONGEST_NAME: Final = 250
-"""What is left of a longer client id: Kafka allows 32 KiB, and names are kept as long as the server runs."""
+_MAX_NAMES: Final = 100_000
+_MAX_NAME_LENGTH: Final = 250
+"""Longer client ids are cut: Kafka allows 32 KiB, and the server keeps names as long as it runs."""
 
 
 class Names:
-    """Names of client hosts: the client id, cut to length; `#2` and so on for the same id from other addresses."""
+    """Names of client hosts: the client id, cut to length, with `#2` and so on for the same id from other addresses."""
 
     def __init__(self) -> None:
         self._addresses: dict[str, dict[str, str]] = {}
         self._known = 0
 
     def of(self, client_id: str, address: str) -> str:
-        """The name of a client; its address when it gives no id, or when there are too many to be remembered."""
+        """Return a client's name: its address without a client id; without a number beyond the limit of names."""
         if not client_id:
             return address
-        client_id = client_id[:_LONGEST_NAME]
+        client_id = client_id[:_MAX_NAME_LENGTH]
         addresses = self._addresses.get(client_id)
         name = None if addresses is None else addresses.get(address)
         if name is not None:
             return name
-        if self._known >= _MOST_NAMES:
+        if self._known >= _MAX_NAMES:
             return client_id
         self._known += 1
         addresses = self._addresses.setdefault(client_id, {})

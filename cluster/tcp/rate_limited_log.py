@@ -1,6 +1,6 @@
-"""The server's own log, kept short: whoever floods a server with nonsense must not fill its disk.
+"""The server's own log with a limit on its rate, so that invalid requests cannot fill the disk.
 
-Of each kind of line so many are written in a second; those left out are counted, and told with the next that is.
+Each kind of line has a maximum number per second. Omitted lines are counted, and the next line has the count.
 """
 
 from __future__ import annotations
@@ -11,18 +11,18 @@ from groupsim.eventloop.interface import EventLoop
 from groupsim.eventloop.units import SECOND_US
 
 PER_SECOND: Final = 10
-_LONGEST: Final = 300
+_MAX_LENGTH: Final = 300
 
 
 class Logger(Protocol):
-    """What is needed of a logger; structlog's have it."""
+    """The part of a structlog logger that is needed."""
 
     def warning(self, event: str, **values: Any) -> Any: ...
     def error(self, event: str, **values: Any) -> Any: ...
 
 
-class Silence:
-    """A log that nobody reads."""
+class NullLogger:
+    """A logger that drops all lines."""
 
     def warning(self, event: str, **values: Any) -> None: ...
     def error(self, event: str, **values: Any) -> None: ...
@@ -37,8 +37,8 @@ class _Kind:
         self.left_out = 0
 
 
-class Complaints:
-    """Lines about clients and about ourselves; `Logger` gets at most `PER_SECOND` of each kind in a second."""
+class RateLimitedLog:
+    """Log lines of the server; `Logger` gets at most `PER_SECOND` of each kind in a second."""
 
     def __init__(self, loop: EventLoop, log: Logger) -> None:
         self._loop = loop
@@ -46,17 +46,17 @@ class Complaints:
         self._kinds: dict[str, _Kind] = {}
 
     def warning(self, event: str, **values: Any) -> None:
-        """Somebody did what he should not; the event's text is its kind."""
+        """Log a client's mistake; the event's text is its kind."""
         if self._may(event, values):
             self._log.warning(event, **values)
 
     def error(self, event: str, error: Exception, **values: Any) -> None:
-        """We did what we should not; with the traceback."""
+        """Log a defect of the server, with the traceback."""
         if self._may(event, values):
             self._log.error(event, exc_info=error, **values)
 
     def _may(self, event: str, values: dict[str, Any]) -> bool:
-        """Whether a line of this kind may be written; then its values are cut to length, and the count is added."""
+        """Whether a line of this kind may be written; if so, cut its values and add the count of omitted lines."""
         kind = self._kinds.setdefault(event, _Kind())
         second = self._loop.now_us // SECOND_US
         if second != kind.second:
@@ -66,8 +66,8 @@ class Complaints:
             return False
         kind.written += 1
         for name, value in values.items():
-            if isinstance(value, str) and len(value) > _LONGEST:
-                values[name] = value[:_LONGEST] + "…"
+            if isinstance(value, str) and len(value) > _MAX_LENGTH:
+                values[name] = value[:_MAX_LENGTH] + "…"
         if kind.left_out:
             values["left_out"], kind.left_out = kind.left_out, 0
         return True

@@ -35,17 +35,17 @@ class SessionConnection(Connection):
         if self.up and self.client.life is self._life:
             self.pass_back(event)
 
-    def _back(self, response: Response) -> None:
+    def _response_arrived(self, response: Response) -> None:
         if response.__class__ is WatchEvent:
             if self.up and self._on_event is not None:
                 self._on_event(response)
             return
         floor = self._floor_in  # an event may be in flight; later messages stay after it
-        super()._back(response)
+        super()._response_arrived(response)
         self._floor_in = floor
 
-    def _lose(self, outcome: Disconnected) -> None:
+    def _disconnected(self, outcome: Disconnected) -> None:
         was_open = self.open
-        super()._lose(outcome)
+        super()._disconnected(outcome)
         if was_open and self._on_lost is not None:
             self._on_lost(outcome)

@@ -43,7 +43,7 @@ def add_zookeeper(loop: EventLoop, network: Network) -> ZooKeeperServer:
     for path in ("/consumers", "/brokers", BROKER_IDS, BROKER_TOPICS):
         server.create(path, "")
     _Membership(loop, server)
-    network.reach(ZOOKEEPER_NODE, server)
+    network.add_endpoint(ZOOKEEPER_NODE, server)
     return server
 
 

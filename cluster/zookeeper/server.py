@@ -49,7 +49,7 @@ class ZooKeeperServer(Endpoint):
 
     def __init__(self, loop: EventLoop) -> None:
         super().__init__(loop, HOST)
-        self.connects = SessionConnection
+        self.connection_class = SessionConnection
         self.tree = Tree()
         self.watches = Watches()
         self.sessions = Sessions(loop, self.host, self._expired)
@@ -63,7 +63,7 @@ class ZooKeeperServer(Endpoint):
         """Answer the current request of a connection."""
         assert isinstance(call, SessionConnection)
         request: Any = call.request
-        self.note_received(call)
+        self.emit_received(call)
         if isinstance(request, OpenSession):
             call.answer(self._open(call, request))
             return
@@ -184,17 +184,17 @@ class ZooKeeperServer(Endpoint):
 
     # --- the trace -------------------------------------------------------------------------------------------
 
-    def note_received(self, call: BrokerConnection) -> None:
+    def emit_received(self, call: BrokerConnection) -> None:
         """Emit a request in a full trace only."""
         if self._trace.heartbeats:
-            super().note_received(call)
+            super().emit_received(call)
 
-    def note_answer(self, call: BrokerConnection, response: Response) -> None:
+    def emit_answer(self, call: BrokerConnection, response: Response) -> None:
         """Emit a response in a full trace only."""
         if self._trace.heartbeats:
-            super().note_answer(call, response)
+            super().emit_answer(call, response)
 
-    def note_dropped(self, call: BrokerConnection, reason: str) -> None:
+    def emit_dropped(self, call: BrokerConnection, reason: str) -> None:
         """Emit a dropped message in a full trace only."""
         if self._trace.heartbeats:
-            super().note_dropped(call, reason)
+            super().emit_dropped(call, reason)

@@ -44,7 +44,7 @@ class Broker(Endpoint):
 
     def receive(self, call: Any) -> None:
         if type(call.request) not in QUIET or self._trace.heartbeats:
-            self.note_received(call)
+            self.emit_received(call)
         self.handle(call)
 
 

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from attrs import define, field
 
 from groupsim.cluster.network.broker_connection import BrokerConnection
-from groupsim.cluster.network.message_faults import Taps
+from groupsim.cluster.network.message_faults import MessageFaults
 from groupsim.cluster.network.network import Network
 from groupsim.eventloop.interface import EventLoop
 from groupsim.protocol.errors import ErrorCode
@@ -106,7 +106,7 @@ class Play:
             return False
         if not rule.at <= number < rule.at + rule.times:
             return False
-        connection.broker.note_received(connection)
+        connection.broker.emit_received(connection)
         if isinstance(rule, Answer):
             connection.answer(_refused(connection.request, rule.error))
             return True
@@ -115,7 +115,7 @@ class Play:
         if rule.breaks:
             connection.cut("connection reset")
         else:
-            connection.hush()
+            connection.silence()
         return True
 
     def went(self, connection: BrokerConnection, response: Response) -> int:
@@ -140,29 +140,29 @@ def _refused(request: Request, error: ErrorCode) -> Response:
     return answer
 
 
-class Tap(Taps):
+class Tap(MessageFaults):
     """All plays of a cluster, by client id; there is always something to look at."""
 
     def __init__(self, network: Network) -> None:
         super().__init__(network)
         self.plays: dict[str, Play] = {}
-        network.taps = self
+        network.message_faults = self
         for watcher in network.watchers:
             watcher()
 
     def __len__(self) -> int:
         return 1
 
-    def answers(self, connection: BrokerConnection) -> bool:
+    def answer_error(self, connection: BrokerConnection) -> bool:
         play = self.plays.get(connection.client_id)
         if play is None or not play.wants(connection.request.API):
-            return super().answers(connection)
+            return super().answer_error(connection)
         return play.came(connection)
 
-    def takes(self, connection: BrokerConnection, response: Response) -> bool:
+    def affect_response(self, connection: BrokerConnection, response: Response) -> bool:
         play = self.plays.get(connection.client_id)
         late_us = 0 if play is None else play.went(connection, response)
         if late_us:
             connection.delay(response, late_us)
             return True
-        return super().takes(connection, response)
+        return super().affect_response(connection, response)

@@ -98,7 +98,7 @@ class World:
         for broker in self.cluster.brokers.values():
             broker.take_connections(reachable)
         if not reachable:
-            for connection in self.cluster.network.concerned(Condition("broker-*", purpose=CLIENTS)):
+            for connection in self.cluster.network.affected(Condition("broker-*", purpose=CLIENTS)):
                 connection.cut("connection reset")
 
     async def write(self, where: TopicPartition, count: int) -> None:

@@ -1,4 +1,4 @@
-"""What a broker reads off any request or response."""
+"""The columns of a request in the trace."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from groupsim.protocol.messages.group import (
 
 
 def test_columns_of_requests() -> None:
-    """Group, member and generation are read off any request that has them."""
+    """Group, member and generation come from the fields of the request, where it has them."""
     assert group_of(FindCoordinatorRequest("g")) == "g"
     assert group_of(MetadataRequest()) is None
     assert columns_of(JoinGroupRequest("g", 1)) == ("g", None, None)

@@ -1,4 +1,4 @@
-"""Links of limited bandwidth: what waits for what, how long, and what does not."""
+"""Links of limited bandwidth: which messages wait, for how long, and which do not."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from groupsim.cluster.network.bandwidth import Bandwidth, Lane
+from groupsim.cluster.network.bandwidth import Bandwidth, LinkDirection
 from groupsim.cluster.network.faults import Limit, Match
 from groupsim.eventloop.units import parse_bandwidth, show_bandwidth
 from groupsim.protocol.messages.group import HeartbeatRequest, HeartbeatResponse
@@ -19,7 +19,7 @@ MS = 1_000
 
 def test_a_message_occupies_its_lane_for_its_bytes() -> None:
     """At 1,000 bytes a second 10 bytes take 10 ms, and what follows at once waits for them."""
-    lane = Lane(1_000)
+    lane = LinkDirection(1_000)
     assert [lane.send(0, 10), lane.send(0, 5), lane.waits_us(0)] == [10 * MS, 15 * MS, 15 * MS]
     assert lane.waits_us(40 * MS) == 0
     assert lane.send(40 * MS, 10) == 10 * MS
@@ -27,7 +27,7 @@ def test_a_message_occupies_its_lane_for_its_bytes() -> None:
 
 def test_parts_of_a_microsecond_add_up() -> None:
     """Three bytes at 3,000,000 bytes a second take one microsecond together, not one each."""
-    lane = Lane(3_000_000)
+    lane = LinkDirection(3_000_000)
     assert [lane.send(0, 1) for _ in range(6)] == [1, 1, 1, 2, 2, 2]
 
 
@@ -90,7 +90,7 @@ async def two_wait_for_each_other(rig: Any, limit: Limit, one: Any, two: Any, ot
 
 
 def test_connections_of_one_link_share_its_bandwidth(play: Any) -> None:
-    """What two processes of a site send at once leaves one after the other; another process is not held up."""
+    """Simultaneous messages of two processes of a site leave one after the other; another process is not delayed."""
 
     async def story(rig: Any) -> None:
         links = rig.connect("member-1"), rig.connect("member-2", 1), rig.connect("member-3")
@@ -109,8 +109,8 @@ def test_a_brokers_link_is_shared_by_all_its_clients(play: Any) -> None:
     play(story)
 
 
-def test_after_its_end_a_limit_holds_nothing_up_but_what_it_had(play: Any) -> None:
-    """What was sent before the end takes its time; what is sent after it does not wait, on another connection."""
+def test_after_its_end_a_limit_delays_only_earlier_messages(play: Any) -> None:
+    """A message sent before the end leaves at the limited rate; a later message of another connection does not wait."""
 
     async def story(rig: Any) -> None:
         one, two = rig.connect("member-1"), rig.connect("member-1", 1)
@@ -126,7 +126,7 @@ def test_after_its_end_a_limit_holds_nothing_up_but_what_it_had(play: Any) -> No
 
 
 def test_a_queue_takes_its_time_though_its_connection_is_gone(play: Any) -> None:
-    """What a closed connection had sent is still on the link, and what is sent on another waits for it."""
+    """A message of a closed connection stays on the link, and a message of another connection waits for it."""
 
     async def story(rig: Any) -> None:
         rig.network.inject(Limit(Match(host="member-1"), 1_000))

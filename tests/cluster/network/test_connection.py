@@ -172,7 +172,7 @@ def test_timeouts_count_from_each_request(play: Any) -> None:
 
 
 def test_answered_requests_do_not_time_out(play: Any) -> None:
-    """Heartbeats answered in time keep a connection up for ever."""
+    """A connection whose heartbeats are answered in time stays open."""
 
     async def story(rig: Any) -> None:
         connection = rig.connect()
@@ -186,7 +186,7 @@ def test_answered_requests_do_not_time_out(play: Any) -> None:
 
 
 def test_request_given_up_is_still_carried_out(play: Any) -> None:
-    """A request that timed out while the broker stood still is handled when the broker goes on; nobody hears of it."""
+    """A request that timed out while the broker was paused is handled when it resumes; the answer reaches no client."""
 
     async def story(rig: Any) -> None:
         connection = rig.connect()
@@ -206,7 +206,7 @@ def test_request_given_up_is_still_carried_out(play: Any) -> None:
 
 
 def test_cut_connection_ends_what_is_in_flight(play: Any) -> None:
-    """A cut is seen by the client a latency later; an answer given meanwhile reaches nobody and the trace says so."""
+    """The client notices a cut after a latency; an answer in between reaches no client, as the trace says."""
 
     async def story(rig: Any) -> None:
         connection = rig.connect()
@@ -254,7 +254,7 @@ def test_sending_on_a_closed_connection_fails_later(play: Any) -> None:
 
 
 def test_close_is_silent_and_what_was_sent_arrives(play: Any) -> None:
-    """Closing calls nobody back, and a request sent just before still reaches the broker."""
+    """Closing calls no callback, and a request sent just before still reaches the broker."""
 
     async def story(rig: Any) -> None:
         connection = rig.connect()
@@ -328,7 +328,7 @@ def test_unknown_node_is_an_error(play: Any) -> None:
 
 
 def test_correlation_ids_name_one_request_of_a_host(play: Any) -> None:
-    """`next_correlation` tells what `send` will return, and connections of one host share the sequence."""
+    """`next_correlation` is the id that `send` will return, and connections of one host share the sequence."""
 
     async def story(rig: Any) -> None:
         one, two = rig.connect(), rig.connect(purpose="data")
@@ -340,7 +340,7 @@ def test_correlation_ids_name_one_request_of_a_host(play: Any) -> None:
 
 
 def test_events_of_an_ordinary_request(play: Any) -> None:
-    """Received and answered are told at the broker, each the cause of what follows it, with the time it waited."""
+    """The broker emits request and response, each the cause of the next event, with the time of waiting."""
 
     async def story(rig: Any) -> None:
         rig.join(rig.connect())
@@ -393,7 +393,7 @@ def test_broker_answers_metadata_and_find_coordinator(play: Any) -> None:
 
 
 def test_latencies_of_a_connection_do_not_depend_on_others(play: Any) -> None:
-    """What another member does shifts no draw of this one: both runs see the same times."""
+    """Another member's requests shift no draw of this one: both runs have the same times."""
 
     def times(others: int) -> list[int]:
         found: list[int] = []

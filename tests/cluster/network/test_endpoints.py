@@ -22,7 +22,7 @@ BATCH = Batch(0, 1, 70, 0, 0)
 
 
 class Desk(Endpoint):
-    """An endpoint that notes what arrives and answers what has an answer in `replies`, and parks the rest."""
+    """An endpoint that records arriving requests, answers those in `replies` and parks the others."""
 
     def __init__(self, loop: Any, name: str) -> None:
         super().__init__(loop, name)
@@ -36,7 +36,7 @@ class Desk(Endpoint):
         if isinstance(request, BrokerHeartbeatRequest):
             call.answer(BrokerHeartbeatResponse(is_fenced=False))
         elif isinstance(request, FindCoordinatorRequest):
-            self.note_received(call)
+            self.emit_received(call)
             call.answer(FindCoordinatorResponse())
         elif isinstance(request, ProduceRequest) and request.acks == 0:
             call.no_answer()
@@ -130,7 +130,7 @@ def test_acks_0_is_done_when_it_is_sent(play: Any) -> None:
 
 
 def test_acks_0_into_a_cut_connection_is_lost_in_silence(play: Any) -> None:
-    """Who asks for no answer does not learn that nothing arrived; the next request does."""
+    """The sender of a Produce with acks=0 does not notice that it was lost; its next request does."""
 
     async def story(rig: Any) -> None:
         net = Net(rig.loop)
@@ -152,7 +152,7 @@ def test_acks_0_into_a_cut_connection_is_lost_in_silence(play: Any) -> None:
 
 @pytest.mark.parametrize("how", ["cut", "close"])
 def test_a_parked_fetch_is_given_up_with_its_connection(play: Any, how: str) -> None:
-    """When the connection ends, whoever parked the request hears of it, once."""
+    """When the connection ends, the handler of the parked request is notified, once."""
 
     async def story(rig: Any) -> None:
         net = Net(rig.loop)
@@ -189,7 +189,7 @@ def test_an_answered_fetch_is_not_given_up(play: Any) -> None:
 
 @pytest.mark.parametrize("level", [Level.NORMAL, Level.FULL])
 def test_machinery_is_told_only_in_a_full_trace(play: Any, level: Level) -> None:
-    """Answers to fetches and brokers' heartbeats are no news, unless all is asked for; FindCoordinator always is."""
+    """Answers to fetches and brokers' heartbeats are in a full trace only; FindCoordinator is always listed."""
 
     async def story(rig: Any) -> None:
         net = Net(rig.loop)

@@ -1,4 +1,4 @@
-"""Faults of the network: whom they strike, how often, for how long, and what the trace says of them."""
+"""Faults of the network: which hosts they strike, how often, for how long, and their events in the trace."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ def test_delayed_response_holds_back_what_follows(play: Any) -> None:
 
 
 def test_roles_are_resolved_by_the_callback_from_above(play: Any) -> None:
-    """A fault at the leader strikes whoever is the leader when a message passes, not when the fault was injected."""
+    """A fault at the leader strikes the leader of the instant of a message, not of the injection."""
 
     class Roles:
         leader: str | None = None
@@ -266,20 +266,20 @@ def test_roles_are_resolved_by_the_callback_from_above(play: Any) -> None:
         match = Match(role="leader", group="g", api=Api.HEARTBEAT)
         rig.network.inject(AnswerError(match, ErrorCode.NOT_COORDINATOR))
         one, two = rig.connect("member-1"), rig.connect("member-2")
-        rig.beat(one, "nobody leads")
+        rig.beat(one, "no leader")
         await rig.loop.sleep(10_000)
         roles.leader = "member-2"
         rig.beat(one, "follower")
         rig.beat(two, "leader")
         await rig.loop.sleep(10_000)
         errors = {label: outcome.error.name for _, label, outcome in rig.got}
-        assert errors == {"nobody leads": "NONE", "follower": "NONE", "leader": "NOT_COORDINATOR"}
+        assert errors == {"no leader": "NONE", "follower": "NONE", "leader": "NOT_COORDINATOR"}
 
     play(story)
 
 
 def test_fault_that_finds_nobody_ends_at_once(play: Any) -> None:
-    """Isolating a leader that does not exist hurts nobody and says so."""
+    """Isolating a leader that does not exist has no effect, and the trace says so."""
 
     async def story(rig: Any) -> None:
         handle = rig.network.inject(Isolate(Match(role="leader", group="g"), for_us=1_000_000))
@@ -289,7 +289,7 @@ def test_fault_that_finds_nobody_ends_at_once(play: Any) -> None:
 
 
 def test_breaks_are_caused_by_their_fault(play: Any) -> None:
-    """What a client learns of a broken connection has the fault for its cause, and nothing else does."""
+    """The client's event of a broken connection has the fault as its cause, and no other event has."""
     seen: list[int] = []
 
     async def story(rig: Any) -> None:
@@ -315,7 +315,7 @@ def test_impossible_budgets_are_refused() -> None:
 
 
 def test_fault_in_the_trace_is_told_in_words_and_as_data(play: Any) -> None:
-    """The event of a fault says in words and as data what it does to whom."""
+    """The event of a fault describes it as a text and as data."""
 
     async def story(rig: Any) -> None:
         rig.network.inject(AnswerError(Match(api=Api.SYNC_GROUP, group="g"), ErrorCode.NOT_COORDINATOR))

@@ -1,4 +1,4 @@
-"""What reads and writes the messages of one connection, on the spot or beside the loop."""
+"""Decoding and encoding of the messages of one connection, at once or in a thread."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from groupsim.cluster.tcp.codec_runner import MOST_ELEMENTS, Clerk
+from groupsim.cluster.tcp.codec_runner import MAX_ELEMENTS, CodecRunner
 from groupsim.protocol.basics import Api
 from groupsim.protocol.messages.group import DescribedGroup, DescribeGroupsResponse
 from groupsim.protocol.wire import Codec, Understood, Unreadable
 
-SHORT, LONG = 3, MOST_ELEMENTS + 1
+SHORT, LONG = 3, MAX_ELEMENTS + 1
 
 
 class Beside:
-    """A loop, and a host on it: what is computed aside is done when the test says so."""
+    """A loop and a host on it: the test decides when a computation in a thread is done."""
 
     def __init__(self) -> None:
         self.under_way: list[tuple[Callable[[], Any], Callable[[Any], None]]] = []
@@ -29,7 +29,7 @@ class Beside:
         callback(arg)
 
     def finish(self) -> None:
-        """The oldest computation is done, and told."""
+        """End the oldest computation and deliver its result."""
         compute, done = self.under_way.pop(0)
         result: Any
         try:
@@ -39,9 +39,9 @@ class Beside:
         done(result)
 
 
-def _clerk() -> tuple[Clerk, Beside]:
+def _runner() -> tuple[CodecRunner, Beside]:
     beside = Beside()
-    return Clerk(beside, beside, Codec("4.x", None)), beside  # type: ignore[arg-type]
+    return CodecRunner(beside, beside, Codec("4.x", None)), beside  # type: ignore[arg-type]
 
 
 def _frame(groups: int) -> bytes:
@@ -52,51 +52,51 @@ def _frame(groups: int) -> bytes:
 
 
 @pytest.mark.parametrize(("groups", "beside_the_loop"), [(SHORT, False), (LONG, True)])
-def test_a_long_message_is_read_and_answered_beside_the_loop(groups: int, beside_the_loop: bool) -> None:
-    """A short one on the spot: what is told is the same."""
-    clerk, beside = _clerk()
-    told: list[Any] = []
-    clerk.read(_frame(groups), told.append)
-    assert (clerk.at_work, told == []) == (beside_the_loop, beside_the_loop)
+def test_a_long_message_is_decoded_and_encoded_in_a_thread(groups: int, beside_the_loop: bool) -> None:
+    """A short message is decoded and encoded at once, with the same results."""
+    runner, beside = _runner()
+    decoded: list[Any] = []
+    runner.read(_frame(groups), decoded.append)
+    assert (runner.at_work, decoded == []) == (beside_the_loop, beside_the_loop)
     if beside_the_loop:
         beside.finish()
-    (understood,) = told
+    (understood,) = decoded
     assert isinstance(understood, Understood)
     names = [name for request in understood.exchange.requests for name in request.groups]  # type: ignore[union-attr]
     assert names == [f"g{number}" for number in range(groups)]
     requests = understood.exchange.requests
     answers = [DescribeGroupsResponse(tuple(DescribedGroup(n) for n in one.groups)) for one in requests]  # type: ignore[union-attr]
     written: list[Any] = []
-    clerk.write(understood.exchange, answers, lambda exchange, data: written.append(data))
-    assert (clerk.at_work, written == []) == (beside_the_loop, beside_the_loop)
+    runner.write(understood.exchange, answers, lambda exchange, data: written.append(data))
+    assert (runner.at_work, written == []) == (beside_the_loop, beside_the_loop)
     if beside_the_loop:
         beside.finish()
-    assert not clerk.at_work
+    assert not runner.at_work
     assert written == [understood.exchange.response(answers)]
 
 
-def test_what_nobody_waits_for_any_more_is_not_told() -> None:
-    """The connection fell silent meanwhile: what comes of the old message is not taken for the next one's."""
-    clerk, beside = _clerk()
+def test_the_result_of_a_dropped_message_is_ignored() -> None:
+    """After a drop the result of the old message is not taken for the result of the next one."""
+    runner, beside = _runner()
     first: list[Any] = []
     second: list[Any] = []
-    clerk.read(_frame(LONG), first.append)
-    clerk.drop()
-    assert not clerk.at_work
-    clerk.read(_frame(LONG + 1), second.append)
+    runner.read(_frame(LONG), first.append)
+    runner.drop()
+    assert not runner.at_work
+    runner.read(_frame(LONG + 1), second.append)
     beside.finish()
-    assert clerk.at_work
+    assert runner.at_work
     beside.finish()
     assert (first, len(second)) == ([], 1)
 
 
-def test_what_is_wrong_with_a_long_message_is_told_as_with_a_short_one() -> None:
-    """Bytes that are no message are told as such, wherever that is found."""
+def test_an_invalid_long_message_is_reported_like_a_short_one() -> None:
+    """Bytes that are no message are Unreadable, whether decoded at once or in a thread."""
     for groups in (SHORT, LONG):
-        clerk, beside = _clerk()
-        told: list[Any] = []
-        clerk.read(_frame(groups)[:-1], told.append)
-        if clerk.at_work:
+        runner, beside = _runner()
+        decoded: list[Any] = []
+        runner.read(_frame(groups)[:-1], decoded.append)
+        if runner.at_work:
             beside.finish()
-        assert [type(one) for one in told] == [Unreadable]
-        assert not clerk.at_work
+        assert [type(one) for one in decoded] == [Unreadable]
+        assert not runner.at_work

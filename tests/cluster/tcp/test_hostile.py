@@ -1,4 +1,4 @@
-"""Hostile bytes: the connection that sends them is closed, with a line that says why; everybody else is served."""
+"""Hostile bytes: the connection that sends them is closed, with a line that says why; other clients are served."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from itertools import count
 
 import pytest
 
-from groupsim.cluster.tcp import rate_limited_log as complaints
+from groupsim.cluster.tcp import rate_limited_log
 from groupsim.protocol.basics import Api
 from tests.helpers.tcp_stage import Client, Stage, framed, serving, text
 
@@ -26,7 +26,7 @@ LIST_ALL = struct.pack(">i", -1)
 def stage() -> Iterator[Stage]:
     """One server for all of this module: what one test does to it the next would see."""
     with pytest.MonkeyPatch.context() as patch, serving() as made:
-        patch.setattr(complaints, "PER_SECOND", 1_000_000)  # the tests look for their lines
+        patch.setattr(rate_limited_log, "PER_SECOND", 1_000_000)  # the tests look for their lines
         yield made
 
 
@@ -71,7 +71,7 @@ GARBAGE = {
 
 @pytest.mark.parametrize("name", GARBAGE)
 def test_garbage_closes_its_own_connection(stage: Stage, witness: Client, name: str) -> None:
-    """What is no request closes the connection, the log says why, another client is served all along."""
+    """Bytes that are no request close the connection, the log has the reason, and another client stays served."""
     data, reason = GARBAGE[name]
     with stage.client() as client:
         client.socket.sendall(data)
@@ -100,7 +100,7 @@ def test_a_truncated_request_waits_and_dies_with_its_client(stage: Stage, witnes
 
 
 def test_a_slow_drip_is_put_together(stage: Stage, witness: Client) -> None:
-    """A request that comes byte by byte is answered like any other, and holds nobody up."""
+    """A request that comes byte by byte is answered like any other, and delays no other client."""
     with stage.client() as client:
         client.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for byte in client.frame(Api.METADATA, 1, LIST_ALL):
@@ -205,7 +205,7 @@ def test_a_message_of_very_many_entries_leaves_room_for_others(
 
 
 def test_a_client_that_goes_while_its_long_message_is_read_harms_nobody(stage: Stage, witness: Client) -> None:
-    """What was read beside the loop is dropped when its connection is gone."""
+    """A message that was decoded in a thread is dropped when its connection is closed."""
     for _ in range(3):
         client = stage.client()
         client.send(Api.DESCRIBE_GROUPS, 0, _named(LONG))
@@ -214,7 +214,7 @@ def test_a_client_that_goes_while_its_long_message_is_read_harms_nobody(stage: S
 
 
 def test_a_long_message_that_is_none_closes_its_own_connection(stage: Stage, witness: Client) -> None:
-    """What is wrong far behind in a long message is found beside the loop, and told in the log."""
+    """A mistake far behind in a long message is found in the thread and logged."""
     with stage.client() as client:
         client.send(Api.DESCRIBE_GROUPS, 0, _named(LONG)[:-3])
         assert client.is_closed()
@@ -233,7 +233,7 @@ def _has_come(client: Client) -> bool:
 
 
 def test_a_client_that_never_reads_holds_up_itself_alone(stage: Stage, witness: Client) -> None:
-    """Requests without end, and nobody reads the answers: the server stops reading, and keeps one answer at most."""
+    """A client that sends without end and reads no answer: the server stops reading and has one answer at most."""
     with stage.client() as client:
         client.socket.setblocking(False)
         frames = b"".join(client.frame(Api.METADATA, 1, LIST_ALL) for _ in range(2_000))

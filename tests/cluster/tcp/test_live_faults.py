@@ -50,7 +50,7 @@ def inject(stage: Stage, fault: Any) -> Any:
 
 
 def is_silent(client: Client, for_s: float = 0.4) -> bool:
-    """Whether nothing comes for a while."""
+    """Whether no byte arrives for a while."""
     client.socket.settimeout(for_s)
     try:
         return not client.socket.recv(1) and False
@@ -142,7 +142,7 @@ def test_break_resets_connections(stage: Stage, member: Client) -> None:
 
 
 def test_refuse_turns_a_client_away(stage: Stage) -> None:
-    """New connections of a client that is refused are reset when it says who it is; other clients are let in."""
+    """New connections of a refused client are reset at its first request; other clients connect."""
     handle = inject(stage, Refuse(Match(host="raw")))
     with stage.client() as refused, stage.client(client_id="other") as other:
         with pytest.raises(ConnectionResetError):
@@ -153,8 +153,8 @@ def test_refuse_turns_a_client_away(stage: Stage) -> None:
         assert welcome.ask(Api.METADATA, 1, struct.pack(">i", -1))
 
 
-def test_refuse_for_everybody_turns_away_at_the_door(stage: Stage, member: Client) -> None:
-    """When every connection is refused a new one is reset before it says a word; those that were up stay."""
+def test_refuse_for_all_resets_new_connections(stage: Stage, member: Client) -> None:
+    """When every connection is refused, a new one is reset before its first request; open connections stay."""
     inject(stage, Refuse(Match()))
     assert is_turned_away(stage)
     assert member.heartbeat("g") == 0

@@ -1,4 +1,4 @@
-"""What long messages may take together, and clients for whom others would wait."""
+"""The limit of memory for long messages, and clients that others would wait for."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ def test_beyond_the_limit_one_message_after_the_other_becomes_whole() -> None:
     assert (a.reading, b.reading, c.reading) == (True, True, True)
     for sink in (a, b, c):
         memory.holds(sink, 2 * MEGABYTE, unfinished=True)
-    assert (a.reading, b.reading, c.reading, memory.in_the_way) == (True, False, False, a)
+    assert (a.reading, b.reading, c.reading, memory.blocking) == (True, False, False, a)
     memory.holds(a, 4 * MEGABYTE, unfinished=False)
-    assert (b.reading, c.reading, memory.in_the_way) == (True, False, b)
+    assert (b.reading, c.reading, memory.blocking) == (True, False, b)
     memory.forget(b)
     memory.holds(a, 0, unfinished=False)
-    assert (c.reading, memory.in_the_way, memory.held) == (True, None, 2 * MEGABYTE)
+    assert (c.reading, memory.blocking, memory.held) == (True, None, 2 * MEGABYTE)
 
 
-def test_small_messages_are_nobodys_trouble() -> None:
-    """What comes in one read is neither counted nor stopped."""
+def test_small_messages_are_not_counted() -> None:
+    """A message of one read is neither counted nor stopped."""
     memory, (large, small) = Memory(MEGABYTE), (Sink(), Sink())
     memory.holds(large, 2 * MEGABYTE, unfinished=True)
     memory.holds(small, 1_000, unfinished=True)
@@ -105,8 +105,8 @@ def test_who_keeps_others_waiting_and_sends_nothing_is_closed() -> None:
 
 
 def test_unread_responses_have_one_limit_together() -> None:
-    """Beyond it who has taken nothing for longest is cut off; who came later still gets its response."""
-    names = b"".join(text(f"{number:0200}") for number in range(100_000))  # told again in the response: 20 MB
+    """Beyond the limit the client that has read nothing for longest is cut off; a later one still gets its response."""
+    names = b"".join(text(f"{number:0200}") for number in range(100_000))  # the response repeats the names: 20 MB
     with serving(max_unsent_bytes=21 * MEGABYTE) as stage, stage.client() as first, stage.client() as second:
         first.send(Api.METADATA, 4, struct.pack(">i", 100_000) + names + b"\0")
         while not stage.do(lambda _, listeners: listeners.unsent):
@@ -122,7 +122,7 @@ def test_unread_responses_have_one_limit_together() -> None:
 
 
 def test_a_client_that_never_reads_is_closed_in_the_end() -> None:
-    """A response that nobody takes for too long ends its connection; Kafka would wait for it to be idle."""
+    """A response that is unread for too long closes its connection; Kafka would wait until the connection is idle."""
     with serving(max_unread_us=SECOND_US // 2) as stage, stage.client() as client:
         client.socket.setblocking(False)
         frames = b"".join(client.frame(Api.METADATA, 1, LIST_ALL) for _ in range(2_000))

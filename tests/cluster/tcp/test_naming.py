@@ -21,7 +21,7 @@ def test_what_is_remembered_of_client_ids_is_bounded(monkeypatch: pytest.MonkeyP
     """Of a very long client id the beginning is the name; beyond so many names nothing more is remembered."""
     names = Names()
     assert names.of("x" * 32_767, "10.0.0.1") == "x" * 250
-    monkeypatch.setattr(naming, "_MOST_NAMES", 1)
+    monkeypatch.setattr(naming, "_MAX_NAMES", 1)
     assert [names.of("late", address) for address in ("10.0.0.1", "10.0.0.2")] == ["late", "late"]
 
 
@@ -40,6 +40,6 @@ def test_addresses_are_shown_as_java_prints_them(address: str, shown: str) -> No
 
 
 def test_every_request_but_three_says_what_its_connection_is_for() -> None:
-    """Faults name connections by their purpose; what is asked on any connection leaves it what it was."""
+    """Faults name connections by their purpose; an API of any connection does not change the purpose."""
     assert {api for api in READERS if purpose_of(api) is None} == {Api.METADATA, Api.FIND_COORDINATOR}
     assert purpose_of(Api.API_VERSIONS) is None

@@ -1,4 +1,4 @@
-"""What a connection writes under faults: in order, whatever the faults were when."""
+"""The writes of a connection under faults stay in order."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Rig:
         self.plain = True
         self.written: list[bytes] = []
         self.due: list[tuple[int, Any, bytes]] = []
-        self.links = self.loop = self
+        self.link_faults = self.loop = self
         self.box = Outbox(self, self, self)  # type: ignore[arg-type]
 
-    def holds_in(self, line: object) -> bool:
+    def stalls_responses(self, line: object) -> bool:
         return False
 
     def stretch(self, line: object, us: int) -> int:
@@ -45,7 +45,7 @@ class Rig:
 
 
 def test_without_faults_a_response_is_written_at_once() -> None:
-    """Its length goes before it."""
+    """A response without faults is written at once, after its length."""
     rig = Rig()
     rig.box.put(b"one")
     assert rig.written == [b"one"]

@@ -97,9 +97,9 @@ def test_pipelined_requests_to_the_controller_get_their_own_answers() -> None:
         for client, names in zip(clients, asked, strict=True):
             errors = []
             for correlation, name in enumerate(names, 1):
-                told, answer = client.receive()
+                number, answer = client.receive()
                 size = len(text(name))
-                assert (told, answer[8 : 8 + size]) == (correlation, text(name))
+                assert (number, answer[8 : 8 + size]) == (correlation, text(name))
                 errors.append(struct.unpack(">h", answer[8 + size : 10 + size])[0])
             assert errors == [0, ErrorCode.TOPIC_ALREADY_EXISTS, 0] * 12
             client.socket.close()

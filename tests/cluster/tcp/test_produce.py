@@ -1,4 +1,4 @@
-"""Produce with records that nobody appends, as a real 4.4.0 broker answers it."""
+"""Produce with records that a broker refuses, answered like a real 4.4.0 broker."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def test_log_append_time_is_not_a_producers_to_set() -> None:
         stage.do(lambda cluster, _: cluster.create_topic("stamped", 1, replication=1, config=setting))
         deadline = time.monotonic() + 20
         stamped = produce(1, {0: batch(LOG_APPEND_TIME)}, "stamped")
-        while (told := errors(client.ask(Api.PRODUCE, 8, stamped), "stamped")[0]) is not E.INVALID_TIMESTAMP:
-            assert time.monotonic() < deadline, told
+        while (error := errors(client.ask(Api.PRODUCE, 8, stamped), "stamped")[0]) is not E.INVALID_TIMESTAMP:
+            assert time.monotonic() < deadline, error
         assert errors(client.ask(Api.PRODUCE, 8, produce(1, {2: batch(LOG_APPEND_TIME)}))) == {2: E.NONE}
         fetch = (
             struct.pack(">iiiibi", -1, 0, 1, 1 << 20, 0, 1) + text("orders") + struct.pack(">iiqi", 1, 2, 0, 1 << 20)

@@ -126,7 +126,7 @@ def test_a_paused_broker_answers_when_it_goes_on() -> None:
             assert other.receive()[0] == 1
 
 
-def test_an_error_in_a_handler_is_told_and_the_connection_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_error_in_a_handler_is_answered_and_the_connection_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """A handler that raises is answered with UNKNOWN_SERVER_ERROR, logged, and the next request is served."""
 
     def broken(self: object, call: object) -> None:
