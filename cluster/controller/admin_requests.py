@@ -1,10 +1,9 @@
-"""The controller's answers to administrators, as brokers pass them on: topics, partitions, settings.
+"""The controller's handlers of administrators' requests, which brokers forward: topics, partitions, settings.
 
-One request may name many things; each has a result of its own, what can be done is done in one version of the image,
-and a request that only asks (`validate_only`) is carried out and taken back. The order of the checks is Kafka's, for
-an answer tells of the first that fails.
+Each resource of a request has a result of its own; all valid changes are made in one version of the image. A request
+with `validate_only` is rolled back. The order of the checks is Kafka's, because an answer has the first error.
 
-Sources: `ControllerApis` (names that come twice), `ReplicationControlManager` (createTopics, createPartitions,
+Sources: `ControllerApis` (duplicate names), `ReplicationControlManager` (createTopics, createPartitions,
 deleteTopics), `ConfigurationControlManager.incrementalAlterConfigs`, `QuorumController.ConfigResourceExistenceChecker`.
 """
 
@@ -24,7 +23,7 @@ from groupsim.cluster.config.group_settings import check_group
 from groupsim.cluster.controller.image import Draft
 from groupsim.cluster.controller.partitions import MIN_ISR
 from groupsim.cluster.controller.placement import Refused
-from groupsim.cluster.controller.topic_changes import Admin, illegal_name
+from groupsim.cluster.controller.topic_changes import TopicChanges, illegal_name
 from groupsim.eventloop.trace.trace import Trace
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.admin import (
@@ -55,12 +54,12 @@ from groupsim.protocol.messages.cluster import ClusterImage, TopicState
 
 INTERNAL_TOPICS: Final = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 METADATA_TOPIC: Final = "__cluster_metadata"
-MOST_PARTITIONS: Final = 10_000
-"""How many partitions one request may ask for (KAFKA-17870)."""
-MOST_RECORDS: Final = 10_000
-"""How many metadata records one request may make: topics, their settings, their partitions
+MAX_PARTITIONS: Final = 10_000
+"""Maximum number of new partitions of one request (KAFKA-17870)."""
+MAX_RECORDS: Final = 10_000
+"""Maximum number of metadata records of one request: topics, their settings, their partitions
 (`QuorumController.MAX_RECORDS_PER_USER_OP`)."""
-_TWICE = Refused(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
+_DUPLICATE = Refused(ErrorCode.INVALID_REQUEST, "Duplicate topic name.")
 _TOO_MANY = Refused(ErrorCode.POLICY_VIOLATION, "Excessively large number of partitions per request.")
 _TOO_MANY_MORE = Refused(ErrorCode.POLICY_VIOLATION, "Excessively large number of additional partitions per request.")
 _TOO_LARGE = Refused(ErrorCode.POLICY_VIOLATION, "Unable to perform excessively large batch operation.")
@@ -72,20 +71,20 @@ Describe = Callable[[Mapping[str, str], ClusterImage], tuple[ConfigEntry, ...]]
 
 @frozen
 class Decided:
-    """An answer to a broker that asked for an administrator, and the version of the image from which on it holds."""
+    """An answer to a forwarded request, and the version of the image with the change."""
 
-    response: Any  # not its type: it is not this message that a version carries or not
+    response: Any  # not a response type: versions apply to the inner message
     version: int
 
 
 class Administration:
-    """Requests of administrators on a draft. Nothing here commits the draft.
+    """Requests of administrators on a draft, which is not committed here.
 
-    `describe` tells the settings of a topic with these settings of its own; `on_deleted` are called with each topic
-    that went, when it has gone. `may_elect` are topics whose settings changed in the request that was handled last.
+    `describe` returns the settings of a topic with these settings of its own; `on_deleted` are called with each deleted
+    topic after the commit. `may_elect` are the topics whose settings the last request changed.
     """
 
-    def __init__(self, draft: Draft, admin: Admin, config: ControllerConfig, trace: Trace) -> None:
+    def __init__(self, draft: Draft, admin: TopicChanges, config: ControllerConfig, trace: Trace) -> None:
         self._draft = draft
         self._admin = admin
         self._config = config
@@ -104,25 +103,25 @@ class Administration:
         }
 
     def begin(self) -> None:
-        """A doing begins; nothing of an earlier one is to be told any more."""
+        """Begin a transaction; drop the deletions of one that did not commit."""
         self._gone.clear()
 
-    def tell(self) -> None:
-        """What was decided is in force: let those know who care for topics that went."""
+    def notify(self) -> None:
+        """Call the listeners of deleted topics after a commit."""
         gone, self._gone = self._gone, []
         for name in gone:
             for listener in self.on_deleted:
                 listener(name)
 
     @contextmanager
-    def _taken_back(self) -> Iterator[None]:
-        """What is done in this block has not happened, and is not told."""
-        luck = self._admin.luck_spent
+    def _rolled_back(self) -> Iterator[None]:
+        """Roll back the changes of this block, and emit no events of them."""
+        drawn = self._admin.draws
         with self._trace.muted():
             try:
                 yield
             finally:
-                self._admin.luck_spent = luck
+                self._admin.draws = drawn
                 self._draft.discard()
 
     # --- topics ----------------------------------------------------------------------------------------------
@@ -132,28 +131,28 @@ class Administration:
         once = [topic for topic in request.topics if times[topic.name] == 1]
         if too_much := self._too_much(once):
             return CreateTopicsResponse(tuple(_not_created(topic.name, too_much) for topic in request.topics))
-        with self._taken_back() if request.validate_only else nullcontext():
+        with self._rolled_back() if request.validate_only else nullcontext():
             results = [self._created(topic) for topic in once]
-        twice = [_not_created(name, _TWICE) for name, count in times.items() if count > 1]
-        return CreateTopicsResponse((*results, *twice))
+        duplicates = [_not_created(name, _DUPLICATE) for name, count in times.items() if count > 1]
+        return CreateTopicsResponse((*results, *duplicates))
 
     def _too_much(self, topics: Sequence[NewTopic]) -> Refused | None:
-        """Why nothing of a request is done: it is too large."""
-        if sum(map(self._wanted, topics)) > MOST_PARTITIONS:
+        """Return the error of a request that is too large as a whole."""
+        if sum(map(self._wanted, topics)) > MAX_PARTITIONS:
             return _TOO_MANY
-        if sum(map(self._records, topics)) <= MOST_RECORDS:
+        if sum(map(self._records, topics)) <= MAX_RECORDS:
             return None
-        with self._taken_back():  # those that would be refused anyway do not count
+        with self._rolled_back():  # invalid topics do not count
             made = [topic for topic in topics if not self._created(topic).error]
-        return _TOO_LARGE if sum(map(self._records, made)) > MOST_RECORDS else None
+        return _TOO_LARGE if sum(map(self._records, made)) > MAX_RECORDS else None
 
     def _wanted(self, topic: NewTopic) -> int:
-        """How many partitions a new topic is to have."""
-        asked = self._config.num_partitions if topic.partitions == -1 else topic.partitions
-        return len(topic.assignment) or max(asked, 0)
+        """Return the number of partitions of a new topic."""
+        wanted = self._config.num_partitions if topic.partitions == -1 else topic.partitions
+        return len(topic.assignment) or max(wanted, 0)
 
     def _records(self, topic: NewTopic) -> int:
-        """How many metadata records a new topic is."""
+        """Return the number of metadata records of a new topic."""
         return 1 + len(dict(topic.config)) + self._wanted(topic)
 
     def _created(self, topic: NewTopic) -> CreatedTopic:
@@ -175,14 +174,14 @@ class Administration:
             raise Refused(ErrorCode.INVALID_REQUEST, text)
         self._admin.check_name(topic.name)
         config = self._new_config(topic.config)
-        by_hand = _by_hand(topic) if topic.assignment else None
-        if by_hand is None:
+        manual = _manual_assignment(topic) if topic.assignment else None
+        if manual is None:
             _check_numbers(topic)
         self._admin.create(
             topic.name,
             self._config.num_partitions if topic.partitions == -1 else topic.partitions,
             self._config.default_replication_factor if topic.replication == -1 else topic.replication,
-            by_hand,
+            manual,
             config,
             topic.name in INTERNAL_TOPICS,
         )
@@ -191,20 +190,24 @@ class Administration:
         return made
 
     def _new_config(self, given: Iterable[tuple[str, str | None]]) -> dict[str, str]:
-        """The settings of a new topic. Raises `Refused` (INVALID_CONFIG)."""
+        """Return the settings of a new topic. Raises `Refused` (INVALID_CONFIG)."""
         config = dict(given)
         empty = [name for name, value in config.items() if value is None]
         if empty:
             text = f"Null value not supported for topic configs: {','.join(empty)}"
             raise Refused(ErrorCode.INVALID_CONFIG, text)
-        said = {name: value for name, value in config.items() if value is not None}
-        _check_topic_settings(said)
-        return said
+        given = {name: value for name, value in config.items() if value is not None}
+        _check_topic_settings(given)
+        return given
 
     def _delete_all(self, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
         times = Counter(request.topics)
-        twice = [DeletedTopic(name, _TWICE.error, _TWICE.message) for name, count in times.items() if count > 1]
-        return DeleteTopicsResponse((*twice, *(self._deleted(name) for name, count in times.items() if count == 1)))
+        duplicates = [
+            DeletedTopic(name, _DUPLICATE.error, _DUPLICATE.message) for name, count in times.items() if count > 1
+        ]
+        return DeleteTopicsResponse(
+            (*duplicates, *(self._deleted(name) for name, count in times.items() if count == 1))
+        )
 
     def _deleted(self, name: str) -> DeletedTopic:
         topic = self._draft.topic(name)
@@ -219,16 +222,16 @@ class Administration:
     def _grow_all(self, request: CreatePartitionsRequest) -> CreatePartitionsResponse:
         times = Counter(more.name for more in request.topics)
         once = [more for more in request.topics if times[more.name] == 1]
-        if sum(map(self._additional, once)) > MOST_PARTITIONS:
+        if sum(map(self._additional, once)) > MAX_PARTITIONS:
             refused = _TOO_MANY_MORE
             return CreatePartitionsResponse(tuple((m.name, refused.error, refused.message) for m in request.topics))
-        twice = [(name, _TWICE.error, _TWICE.message) for name, count in times.items() if count > 1]
-        with self._taken_back() if request.validate_only else nullcontext():
+        duplicates = [(name, _DUPLICATE.error, _DUPLICATE.message) for name, count in times.items() if count > 1]
+        with self._rolled_back() if request.validate_only else nullcontext():
             results = [self._grown(more) for more in once]
-        return CreatePartitionsResponse((*twice, *results))
+        return CreatePartitionsResponse((*duplicates, *results))
 
     def _additional(self, more: MorePartitions) -> int:
-        """How many partitions a topic is to get; none where there is no such topic, or fewer are asked for."""
+        """Return the number of new partitions; 0 for an unknown topic or a smaller total."""
         topic = self._draft.topic(more.name)
         return 0 if topic is None else max(more.count - len(topic.partitions), 0)
 
@@ -248,7 +251,7 @@ class Administration:
         return IncrementalAlterConfigsResponse(self._results(request.resources, request.validate_only))
 
     def _replace_all(self, request: AlterConfigsRequest) -> AlterConfigsResponse:
-        """Replace all settings: each resource is altered as by SET of what is named and DELETE of all the rest."""
+        """Replace all settings, as by SET of the named ones and DELETE of all others."""
         resources = [evolve(one, changes=(*one.changes, *self._dropped(one))) for one in request.resources]
         return AlterConfigsResponse(self._results(resources, request.validate_only))
 
@@ -257,7 +260,7 @@ class Administration:
         return [(name, DELETE, None) for name in self._settings(resource) if name not in kept]
 
     def _settings(self, resource: ConfigsToAlter) -> Mapping[str, str]:
-        """The settings that a resource has of its own; a cluster with ELR begins with min.insync.replicas."""
+        """Return a resource's own settings; a cluster with KIP-966 begins with min.insync.replicas."""
         if resource.type == GROUP_RESOURCE:
             return self._draft.group_config(resource.name)
         if resource.type == TOPIC_RESOURCE:
@@ -270,7 +273,7 @@ class Administration:
         self, resources: Sequence[ConfigsToAlter], validate_only: bool
     ) -> tuple[tuple[int, str, ErrorCode, str | None], ...]:
         self.may_elect = []
-        with self._taken_back() if validate_only else nullcontext():
+        with self._rolled_back() if validate_only else nullcontext():
             return tuple(self._altered(resource) for resource in resources)
 
     def _altered(self, resource: ConfigsToAlter) -> tuple[int, str, ErrorCode, str | None]:
@@ -295,6 +298,7 @@ class Administration:
         name, topic = resource.name, self._draft.topic(resource.name)
         before = {} if topic is None else topic.config
         after = self._after(before, resource)
+        # `ConfigurationControlManager` applies the operations before it checks the resource, so their error precedes.
         if not name:
             raise Refused(ErrorCode.INVALID_REQUEST, "Default topic resources are not allowed.")
         if illegal := illegal_name(name):
@@ -318,7 +322,7 @@ class Administration:
             self.may_elect.extend(self._draft.image.topics)
 
     def _check_eligibility(self, resource: ConfigsToAlter) -> None:
-        """Who is eligible (KIP-966) depends on one smallest in-sync set for the whole cluster."""
+        """Keep one `min.insync.replicas` for the whole cluster, on which eligible leader replicas (KIP-966) depend."""
         operation = next((operation for key, operation, _ in resource.changes if key == MIN_ISR), None)
         if operation is None or not self._config.eligible_leader_replicas:
             return
@@ -330,7 +334,7 @@ class Administration:
             raise Refused(ErrorCode.INVALID_CONFIG, text)
 
     def _after(self, before: Mapping[str, str], resource: ConfigsToAlter) -> dict[str, str]:
-        """The settings with these changes. Raises `Refused`."""
+        """Return the settings with these changes. Raises `Refused`."""
         after = dict(before)
         for name, operation, value in resource.changes:
             if operation == DELETE:
@@ -343,17 +347,18 @@ class Administration:
 
 
 def _joined(name: str, operation: int, before: str | None, value: str) -> str:
-    """A list with values added, or taken from it. Raises `Refused` (INVALID_CONFIG) for what is no list."""
+    """Return a list with values added or removed. Raises `Refused` (INVALID_CONFIG) for a setting that is no list."""
     if not setting_values.is_list(name):
         text = f"Can't {_OPERATIONS[operation]} to key {name} because its type is not LIST."
         raise Refused(ErrorCode.INVALID_CONFIG, text)
-    there = [part for part in (setting_values.default_of(name) if before is None else before).split(",") if part]
+    # A list without a value of its own begins with Kafka's default (`ConfigurationControlManager`).
+    parts = [part for part in (setting_values.default_of(name) if before is None else before).split(",") if part]
     for part in value.split(","):
-        if operation == APPEND and part not in there:
-            there.append(part)
-        elif operation == SUBTRACT and part in there:
-            there.remove(part)
-    return ",".join(there)
+        if operation == APPEND and part not in parts:
+            parts.append(part)
+        elif operation == SUBTRACT and part in parts:
+            parts.remove(part)
+    return ",".join(parts)
 
 
 def _check_topic_settings(config: Mapping[str, str]) -> None:
@@ -383,13 +388,13 @@ def _check_numbers(topic: NewTopic) -> None:
         raise Refused(ErrorCode.INVALID_PARTITIONS, text)
 
 
-def _by_hand(topic: NewTopic) -> list[tuple[int, ...]]:
-    """The replicas of each partition as they were given. Raises `Refused`."""
-    said = "A manual partition assignment was specified, but"
+def _manual_assignment(topic: NewTopic) -> list[tuple[int, ...]]:
+    """Return the replicas of each partition of a manual assignment. Raises `Refused`."""
+    prefix = "A manual partition assignment was specified, but"
     if topic.replication != -1:
-        raise Refused(ErrorCode.INVALID_REQUEST, f"{said} replication factor was not set to -1.")
+        raise Refused(ErrorCode.INVALID_REQUEST, f"{prefix} replication factor was not set to -1.")
     if topic.partitions != -1:
-        raise Refused(ErrorCode.INVALID_REQUEST, f"{said} numPartitions was not set to -1.")
+        raise Refused(ErrorCode.INVALID_REQUEST, f"{prefix} numPartitions was not set to -1.")
     found: dict[int, tuple[int, ...]] = {}
     for number, replicas in topic.assignment:
         if number in found:

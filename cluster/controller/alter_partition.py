@@ -1,10 +1,9 @@
-"""The changes of in-sync sets that a broker's leaders want: batched, one request in flight, repeated until answered.
+"""A broker's AlterPartition requests: batched, one in flight, retried until answered.
 
-One change per partition at a time: while one waits, another for the same partition is refused at once
-(OPERATION_NOT_ATTEMPTED). What is submitted while a request is in flight goes with the next one. A lost connection, or
-an error of the whole request (STALE_BROKER_EPOCH), leads to the same changes being sent again 50 ms later, with the
-epoch the broker has then. A change that was carried out, but whose answer got lost, is refused the second time by the
-controller's own rules (INVALID_UPDATE_VERSION).
+Each partition has one change at a time: a second one is refused at once (OPERATION_NOT_ATTEMPTED). Changes submitted
+while a request is in flight go with the next request. After a lost connection, or an error of the whole request
+(STALE_BROKER_EPOCH), the same changes are sent again 50 ms later, with the broker's epoch of that time. A change that
+took effect before its answer was lost is refused the second time by the controller (INVALID_UPDATE_VERSION).
 
 Source: `DefaultAlterPartitionManager`.
 """
@@ -26,12 +25,12 @@ from groupsim.protocol.messages.cluster import (
 
 OnDone = Callable[[ErrorCode, PartitionState | None], None]
 
-AGAIN_US = 50_000
+RETRY_US = 50_000
 TIMEOUT_US = 30_000_000
 
 
-class Alterations:
-    """The changes of one broker that have no answer yet."""
+class AlterPartitionManager:
+    """The unanswered changes of one broker."""
 
     def __init__(self, loop: EventLoop, host: Host, node: int, channel: Channel, epoch: Callable[[], int]) -> None:
         self._loop = loop
@@ -40,10 +39,10 @@ class Alterations:
         self._channel = channel
         self._epoch = epoch
         self._unanswered: dict[TopicPartition, tuple[IsrChange, OnDone]] = {}
-        self._resting = False
+        self._backing_off = False
 
     def submit(self, change: IsrChange, on_done: OnDone) -> bool:
-        """Ask for a change; False, and `on_done` is never called, when one for this partition waits already."""
+        """Submit a change; return False, and never call `on_done`, when the partition has an unanswered one."""
         if change.partition in self._unanswered:
             return False
         self._unanswered[change.partition] = (change, on_done)
@@ -51,32 +50,32 @@ class Alterations:
         return True
 
     def stop(self) -> None:
-        """Ask for nothing more; what has no answer yet never gets one."""
+        """Send no further request; unanswered changes stay unanswered."""
         self._unanswered.clear()
         self._channel.close()
 
     def reset(self) -> None:
-        """Forget everything: the process has died."""
+        """Drop all changes after the death of the process."""
         self._unanswered.clear()
-        self._resting = False
-        self._channel.forget()
+        self._backing_off = False
+        self._channel.reset()
 
     def _send(self) -> None:
-        if not self._unanswered or self._channel.busy or self._resting:
+        if not self._unanswered or self._channel.busy or self._backing_off:
             return
         changes = tuple(change for change, _ in self._unanswered.values())
         self._channel.send(AlterPartitionRequest(self._node, self._epoch(), changes), self._answered, TIMEOUT_US)
 
     def _answered(self, response: AlterPartitionResponse | None) -> None:
         if response is None or response.error:
-            self._resting = True
-            self._host.call_at(self._loop.now_us + AGAIN_US, self._again)
+            self._backing_off = True
+            self._host.call_at(self._loop.now_us + RETRY_US, self._retry)
             return
         for partition, error, state in response.results:
             _, on_done = self._unanswered.pop(partition)
             on_done(error, state)
         self._send()
 
-    def _again(self, _: object) -> None:
-        self._resting = False
+    def _retry(self, _: object) -> None:
+        self._backing_off = False
         self._send()

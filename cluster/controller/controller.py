@@ -1,27 +1,25 @@
-"""The controller: one host that decides who is alive and who leads, and tells every broker.
+"""The controller: one host that fences brokers, elects leaders and publishes the metadata to every broker.
 
-KRaft's quorum is not modelled: this controller never crashes, forgets nothing and is never replaced, and what it
-decides is committed at once. Everything else is Kafka's: what a broker says and hears passes through the network, so a
-broker that is cut off goes on believing the image it has, is fenced here when its session is over, and learns of it
-when the link heals.
+KRaft's quorum is not modelled: this controller never crashes and is never replaced, and its decisions are committed at
+once. Everything else is Kafka's: requests and answers of brokers pass through the network, so a disconnected broker
+keeps its image, is fenced when its session expires, and learns of it when the link recovers.
 
 The parts, each without input or output except for the trace:
 
-* `image.Draft` holds the image in force and collects what one doing changes; `commit` makes the next version of it;
-* `brokers.Brokers`: registrations, heartbeats, fencing, controlled shutdown, over `sessions.Sessions`;
-* `partitions.Partitions`: which partitions are concerned, over `elections.decide`, which knows the rules;
-* `topic_changes.Admin`: topics, placement, reassignment; `admin_requests.Administration`: the requests for them;
-* `metadata_publisher.Delivery`: the brokers' open questions.
+* `image.Draft` has the image in force and the changes of a transaction; `commit` makes the next version;
+* `brokers.Brokers`: registrations, heartbeats, fencing, controlled shutdown, over `sessions.BrokerSessions`;
+* `partitions.Partitions`: the affected partitions, over `elections.decide`, which has the rules;
+* `topic_changes.TopicChanges`: topics, placement, reassignment; `admin_requests.Administration`: the requests for them;
+* `metadata_publisher.MetadataPublisher`: the brokers' open requests for metadata.
 
-This module is the shell: it takes requests, keeps the three timers, commits, and publishes. One doing (a request, a
-lost session, a call of an administrator) makes at most one version. Where the cluster is kept (`Controller.keep`), a
-version is in force when it is kept: one that cannot be is taken back, as if it had never been thought of, and whoever
-asked hears KAFKA_STORAGE_ERROR. Timers, all lazy, so that a quiet cluster costs
-nothing but its heartbeats:
+This module handles requests, has the three timers, commits and publishes. One transaction (a request, an expired
+session, a call of an administrator) makes at most one version. With `Controller.keep` a version is in force when it is
+stored: one that cannot be stored is rolled back, and its request is answered with KAFKA_STORAGE_ERROR. The timers are
+lazy, so that a quiet cluster has no cost beside its heartbeats:
 
-* *sessions*: set for the first look after the session that ends first; a look that finds it renewed sets it anew;
-* *balance* (`auto.leader.rebalance.enable`): set while a partition is not led by the first of its replicas;
-* *unclean*: set when a topic is newly allowed unclean elections. `ControllerConfig.next_check_us` times both.
+* *sessions*: set for the first check after the earliest expiry; a check that finds the session renewed sets it again;
+* *balance* (`auto.leader.rebalance.enable`): set while the first replica of a partition does not lead it;
+* *unclean*: set when unclean elections become allowed for a topic. `ControllerConfig.next_check_us` times both.
 
 Sources: `QuorumController`, `ReplicationControlManager`, `ClusterControlManager` (4.4; the trunk of October 2024).
 """
@@ -36,13 +34,13 @@ from groupsim.cluster.config.controller import ControllerConfig
 from groupsim.cluster.controller.admin_requests import Administration, Decided
 from groupsim.cluster.controller.brokers import Brokers
 from groupsim.cluster.controller.elections import Election, Reassignment
-from groupsim.cluster.controller.image import Draft, Keep
-from groupsim.cluster.controller.metadata_publisher import Call, Delivery
+from groupsim.cluster.controller.image import Draft, Persist
+from groupsim.cluster.controller.metadata_publisher import Call, MetadataPublisher
 from groupsim.cluster.controller.partitions import Partitions
 from groupsim.cluster.controller.placement import Refused
-from groupsim.cluster.controller.reassignment import Movements
-from groupsim.cluster.controller.topic_changes import Admin
-from groupsim.cluster.controller.trace import Teller
+from groupsim.cluster.controller.reassignment import ReassignmentRequests
+from groupsim.cluster.controller.topic_changes import TopicChanges
+from groupsim.cluster.controller.trace import ControllerEvents
 from groupsim.cluster.network.causes import caused_by
 from groupsim.eventloop.interface import EventLoop, Handle, Host
 from groupsim.protocol.basics import TopicPartition
@@ -60,12 +58,12 @@ from groupsim.protocol.messages.refusals import refusal
 
 CONTROLLER_NODE = 3_000
 CONTROLLER_HOST = "controller"
-_AGAIN_US = 1_000_000
-"""When to try again what could not be kept and nobody asks for again."""
+_RETRY_US = 1_000_000
+"""The wait before a retry of an internal change that could not be stored."""
 
 
-class Unkept(Refused):
-    """A change was refused because it cannot be kept; nothing differs."""
+class WriteFailed(Refused):
+    """A change was refused because it could not be stored; nothing is changed."""
 
     def __init__(self, error: OSError) -> None:
         text = f"Nothing was changed: it cannot be kept ({error.strerror or error}). Make room, and try again."
@@ -73,9 +71,9 @@ class Unkept(Refused):
 
 
 class Controller:
-    """The controller. `on_image` are called with every new image, after the brokers' questions were answered.
+    """The controller. `on_image` are called with every new image, after the answers to brokers.
 
-    `keep` gets every change before it is in force; one for which it raises OSError is refused, and nothing differs.
+    `keep` stores every change before it is in force; a change for which it raises OSError is refused.
     """
 
     def __init__(self, loop: EventLoop, config: ControllerConfig | None = None) -> None:
@@ -83,16 +81,16 @@ class Controller:
         self.host: Host = loop.host(CONTROLLER_HOST)
         self.config = config = ControllerConfig() if config is None else config
         self.on_image: list[Callable[[ClusterImage], None]] = []
-        self.keep: Keep | None = None
+        self.keep: Persist | None = None
         self._loop = loop
         self._draft = Draft()
-        self._teller = teller = Teller(loop.trace, CONTROLLER_HOST)
-        self._partitions = Partitions(self._draft, config, teller)
-        self._brokers = Brokers(self._draft, config, self._partitions, teller)
-        self._admin = Admin(self._draft, config, self._partitions, teller, loop.stream)
+        self._events = events = ControllerEvents(loop.trace, CONTROLLER_HOST)
+        self._partitions = Partitions(self._draft, config, events)
+        self._brokers = Brokers(self._draft, config, self._partitions, events)
+        self._admin = TopicChanges(self._draft, config, self._partitions, events, loop.stream)
         self.administration = Administration(self._draft, self._admin, config, loop.trace)
-        self.administration.handlers.update(Movements(self._draft, self._partitions, self._admin).handlers)
-        self.delivery = Delivery(self.host, lambda: loop.now_us, config.stale_metadata_us)
+        self.administration.handlers.update(ReassignmentRequests(self._draft, self._partitions, self._admin).handlers)
+        self.publisher = MetadataPublisher(self.host, lambda: loop.now_us, config.stale_metadata_us)
         self._session_check: tuple[int, Handle] | None = None
         self._balance_due = self._unclean_due = False
         self._handlers: dict[type, Callable[[Any], Any]] = {
@@ -112,8 +110,8 @@ class Controller:
         """The reassignments that wait for replicas to catch up."""
         return self._draft.reassignments
 
-    def go_on(self, image: ClusterImage, reassignments: Mapping[TopicPartition, Reassignment], life: int) -> None:
-        """Begin where an earlier process stopped; before any broker registers."""
+    def resume(self, image: ClusterImage, reassignments: Mapping[TopicPartition, Reassignment], life: int) -> None:
+        """Continue the cluster of an earlier process; before any broker registers."""
         self._draft.image = image
         self._draft.reassignments.update(reassignments)
         self._admin.begin_life(life)
@@ -121,19 +119,19 @@ class Controller:
     # --- requests --------------------------------------------------------------------------------------------
 
     def receive(self, call: Call) -> None:
-        """Take a request of a broker. Raises `TypeError` for one that is not meant for a controller."""
+        """Handle a request of a broker. Raises `TypeError` for one that is not for a controller."""
         request = call.request
         if isinstance(request, MetadataLogRequest):
-            self.delivery.ask(call)
+            self.publisher.request(call)
             return
         handler = self._handlers.get(type(request))
         if handler is None:
             raise TypeError(f"{CONTROLLER_HOST} got {request!r}, which no broker sends to a controller")
         try:
-            with self._doing():
+            with self._transaction():
                 response = handler(request)
-        except Unkept as unkept:
-            response = refusal(request, unkept.error)
+        except WriteFailed as failed:
+            response = refusal(request, failed.error)
         if type(request) in self.administration.handlers:
             response = Decided(response, self.image.version)
             self._watch_altered()
@@ -152,37 +150,37 @@ class Controller:
         return AlterPartitionResponse(error) if error else self._partitions.alter(request)
 
     @contextmanager
-    def _doing(self) -> Iterator[None]:
-        """One doing of the controller: what it changed is in force, and told, at the end. Raises `Unkept`."""
+    def _transaction(self) -> Iterator[None]:
+        """Run one transaction: commit its changes and emit its events at the end. Raises `WriteFailed`."""
         with caused_by(self._loop.trace):
-            for part in (self._teller, self._admin, self.administration):
+            for part in (self._events, self._admin, self.administration):
                 part.begin()
-            go_back = None if self.keep is None else self._brokers.as_now()
+            restore = None if self.keep is None else self._brokers.copy()
             try:
                 yield
                 changed = self._draft.commit(self.keep)
             except OSError as error:
-                self._take_back(go_back)
-                self._teller.unkept(error)
-                raise Unkept(error) from error
+                self._roll_back(restore)
+                self._events.write_failed(error)
+                raise WriteFailed(error) from error
             except BaseException:
                 self._draft.discard()
                 raise
             if changed:
                 self._publish()
 
-    def _take_back(self, go_back: Callable[[], None] | None) -> None:
+    def _roll_back(self, restore: Callable[[], None] | None) -> None:
         self._draft.discard()
-        self._admin.take_back()
+        self._admin.roll_back()
         self.administration.may_elect = []
-        if go_back is not None:
-            go_back()
+        if restore is not None:
+            restore()
 
     def _publish(self) -> None:
-        self._teller.tell()
-        self.administration.tell()
+        self._events.emit()
+        self.administration.notify()
         image = self._draft.image
-        self.delivery.publish(image)
+        self.publisher.publish(image)
         for listener in self.on_image:
             listener(image)
         self._watch_balance()
@@ -200,22 +198,22 @@ class Controller:
         self._session_check, now_us, again_us = None, self._loop.now_us, 0
         for node in self._brokers.sessions.expired(now_us):
             try:
-                with self._doing():
+                with self._transaction():
                     self._brokers.sessions.end(node)
                     self._brokers.fence(node, "session expired")
-            except Unkept:
-                again_us = now_us + _AGAIN_US
+            except WriteFailed:
+                again_us = now_us + _RETRY_US
         self._watch_sessions(again_us)
 
     def _watch_balance(self) -> None:
         config = self.config
         if config.auto_leader_rebalance_enable and not self._balance_due and self._partitions.any_led_by_another():
             self._balance_due = True
-            self._look_later(config.leader_imbalance_check_interval_seconds * 1_000_000, self._balance)
+            self._schedule(config.leader_imbalance_check_interval_seconds * 1_000_000, self._balance)
 
     def _balance(self, _: object) -> None:
         self._balance_due = False
-        with suppress(Unkept), self._doing():
+        with suppress(WriteFailed), self._transaction():
             self._partitions.balance(self._partitions.imbalanced())
         self._watch_balance()
 
@@ -225,20 +223,18 @@ class Controller:
             self._elect_unclean(None)
         elif not self._unclean_due:
             self._unclean_due = True
-            self._look_later(every_us, self._elect_unclean)
+            self._schedule(every_us, self._elect_unclean)
 
     def _elect_unclean(self, _: object) -> None:
         self._unclean_due = False
         try:
-            with self._doing():
+            with self._transaction():
                 self._partitions.elect_unclean()
-        except Unkept:
+        except WriteFailed:
             self._unclean_due = True
-            self._look_later(
-                max(self.config.unclean_leader_election_interval_ms * 1_000, _AGAIN_US), self._elect_unclean
-            )
+            self._schedule(max(self.config.unclean_leader_election_interval_ms * 1_000, _RETRY_US), self._elect_unclean)
 
-    def _look_later(self, every_us: int, callback: Callable[[object], None]) -> None:
+    def _schedule(self, every_us: int, callback: Callable[[object], None]) -> None:
         self.host.call_at(self.config.next_check_us(self._loop.now_us, every_us), callback)
 
     # --- administration --------------------------------------------------------------------------------------
@@ -253,63 +249,63 @@ class Controller:
         config: Mapping[str, str] | None = None,
         internal: bool = False,
     ) -> None:
-        """Make a topic, placed as the configuration says or by hand (`assignment`: per partition its replicas).
+        """Create a topic, placed by the configuration or manually (`assignment`: per partition its replicas).
 
         Raises `Refused`: TOPIC_ALREADY_EXISTS, INVALID_TOPIC_EXCEPTION, INVALID_PARTITIONS,
         INVALID_REPLICATION_FACTOR, INVALID_REPLICA_ASSIGNMENT, INVALID_CONFIG.
         """
-        with self._doing():
+        with self._transaction():
             self._admin.create(name, partitions, replication, assignment, config or {}, internal)
 
     def add_partitions(self, name: str, total: int, *, assignment: Sequence[Sequence[int]] | None = None) -> None:
-        """Give a topic more partitions, `total` in all. Raises `Refused`, as `create_topic`."""
-        with self._doing():
+        """Add partitions to a topic, up to `total`. Raises `Refused` like `create_topic`."""
+        with self._transaction():
             self._admin.grow(name, total, assignment)
 
     def delete_topic(self, name: str) -> None:
-        """Remove a topic. Raises `Refused` (UNKNOWN_TOPIC_OR_PARTITION)."""
-        with self._doing():
+        """Delete a topic. Raises `Refused` (UNKNOWN_TOPIC_OR_PARTITION)."""
+        with self._transaction():
             self._admin.delete(name)
 
     def add_acls(self, acls: frozenset[Acl]) -> None:
-        """Add ACLs to those there are."""
-        with self._doing():
+        """Add ACLs."""
+        with self._transaction():
             self._draft.set_acls(self._draft.acls | acls)
 
     def remove_acls(self, acls: frozenset[Acl]) -> None:
-        """Delete ACLs, as far as they are there."""
-        with self._doing():
+        """Delete those of these ACLs that exist."""
+        with self._transaction():
             self._draft.set_acls(self._draft.acls - acls)
 
     def elect_leaders(
         self, kind: Election, partitions: Sequence[TopicPartition] | None = None
     ) -> dict[TopicPartition, ErrorCode]:
-        """Elect the preferred leaders, or uncleanly where there is none; of all partitions unless some are named.
+        """Elect preferred leaders, or uncleanly where there is no leader, of these partitions (default: all).
 
-        Returns the outcome by partition; of all partitions, those that needed no election are left out.
+        Returns the outcome by partition; by default without partitions that needed no election.
         """
         if kind is Election.ONLINE:
             raise ValueError("elect_leaders: choose Election.PREFERRED or Election.UNCLEAN")
         wanted = [partition for partition, _ in self._draft.partitions()] if partitions is None else partitions
-        with self._doing():
+        with self._transaction():
             outcome = {partition: self._partitions.elect(kind, partition) for partition in wanted}
         if partitions is not None:
             return outcome
         return {partition: error for partition, error in outcome.items() if error != ErrorCode.ELECTION_NOT_NEEDED}
 
     def move_leader(self, partition: TopicPartition, node: int) -> None:
-        """Let a broker lead a partition.
+        """Make a broker the leader of a partition.
 
-        A replica in sync becomes the first of the list and leads at once, as after `kafka-reassign-partitions` with the
-        list so ordered and a preferred election. A broker that holds no replica takes the present leader's place in the
-        list and leads when it has caught up and the old leader has left. Nothing happens when it leads already. Raises
-        `Refused`: UNKNOWN_TOPIC_OR_PARTITION, PREFERRED_LEADER_NOT_AVAILABLE (a replica that is not in sync or not up),
+        An in-sync replica becomes the first of the list and leads at once, as after `kafka-reassign-partitions` with
+        that order and a preferred election. A broker without a replica replaces the current leader in the list and
+        leads when it has caught up and the old leader has left. Without effect when it leads already. Raises `Refused`:
+        UNKNOWN_TOPIC_OR_PARTITION, PREFERRED_LEADER_NOT_AVAILABLE (a replica out of sync or not active),
         INVALID_REPLICA_ASSIGNMENT (no such broker).
         """
-        with self._doing():
+        with self._transaction():
             self._admin.move(partition, node)
 
     def reassign(self, partition: TopicPartition, replicas: Sequence[int]) -> None:
-        """Give a partition other replicas; done when all of them are in sync. Raises `Refused` as `move_leader`."""
-        with self._doing():
+        """Change a partition's replicas; complete when all are in sync. Raises `Refused` like `move_leader`."""
+        with self._transaction():
             self._admin.reassign(partition, replicas)

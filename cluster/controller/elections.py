@@ -1,22 +1,22 @@
-"""What becomes of one partition: who leads it, who is in sync, who may be elected, and which epochs go up.
+"""The next state of a partition: leader, in-sync set, eligible replicas and epochs.
 
-One function, `decide`, without input or output: the partition as it is, what is wanted, and the rules in force go in;
-the partition as it will be comes out, or None when nothing changes. Everything that touches a partition goes through
-it: a fenced broker, a broker that is back, AlterPartition, a preferred or unclean election, a reassignment.
+The function `decide` has no side effects. From the partition's state, the wanted change and the rules in force it
+returns the next state, or None when nothing changes. Every change of a partition goes through it: a fenced broker, a
+returned broker, AlterPartition, a preferred or unclean election, a reassignment.
 
-The rules, in the order they are applied:
+The rules, in order:
 
-1. A reassignment whose new replicas are all in sync is completed: the replicas that leave go. If more go than come,
-   everybody who stays must be in sync too.
-2. *Eligible leader replicas* (KIP-966): a replica that leaves the in-sync set while that is smaller than
-   `min.insync.replicas` has all that was acknowledged, so it is remembered in `elr` and may be elected when nobody is
-   in sync. It is forgotten when the set is large enough again, or when its broker stopped uncleanly.
-3. The leader stays if it may. Else the first replica, in the order of the list, that is in sync and up (or eligible,
-   when nobody is in sync). Else, with eligible replicas in force, the last known leader, once it is back. Else, if the
-   topic allows, any replica that is up: *unclean*, records may be lost, the in-sync set is that replica alone and
-   `recovering` is set. Else nobody: -1. *Preferred* asks for the first of the list before the present leader.
-4. The in-sync set becomes what was wanted; it becomes empty only where eligible replicas are in force. Without them
-   its last member stays, since only a member of it may be elected.
+1. A reassignment whose added replicas are all in sync is completed: the removed replicas leave. If it removes more
+   replicas than it adds, all remaining replicas must be in sync.
+2. *Eligible leader replicas* (KIP-966): a replica that leaves an in-sync set smaller than `min.insync.replicas` has all
+   acknowledged records, so it enters `elr` and may be elected when no replica is in sync. It leaves `elr` when the set
+   is large enough again, or after an unclean stop of its broker.
+3. The leader stays if it may lead. Else the first replica of the list that is in sync and active (or eligible, when no
+   replica is in sync) leads. Else, with eligible replicas in force, the last known leader, once it is active. Else, if
+   the topic allows it, any active replica: *unclean*, records may be lost, the in-sync set is that replica alone and
+   `recovering` is set. Else none: -1. *Preferred* tries the first replica of the list before the current leader.
+4. The in-sync set becomes the wanted one; it becomes empty only where eligible replicas are in force. Without them
+   its last member stays, since only a member may be elected.
 5. The leader epoch goes up when the leader changes, when a replica leaves the list, and, before 3.6, when one leaves
    the in-sync set. The partition epoch goes up with every change.
 
@@ -36,7 +36,7 @@ Nodes = tuple[int, ...]
 
 
 class Election(Enum):
-    """How hard to look for a leader."""
+    """The kind of an election."""
 
     ONLINE = "online"
     PREFERRED = "preferred"
@@ -45,7 +45,7 @@ class Election(Enum):
 
 @frozen
 class Rules:
-    """What holds for a partition: its topic's settings and the release's ways; `may_lead` says who is up."""
+    """The rules of a partition, from its topic's settings and the release; `may_lead` is true for active brokers."""
 
     may_lead: Callable[[int], bool]
     min_isr: int = 1
@@ -55,7 +55,7 @@ class Rules:
 
 @frozen
 class Reassignment:
-    """A change of replicas that is under way: who comes, who goes when all who come are in sync."""
+    """A change of replicas in progress: the removed ones leave when all added ones are in sync."""
 
     adding: Nodes = ()
     removing: Nodes = ()
@@ -63,7 +63,7 @@ class Reassignment:
 
 @frozen
 class Wanted:
-    """What is to change; None leaves it as it is. `unclean_stop`: this broker may have lost what it had not flushed."""
+    """A wanted change; None keeps a field. `unclean_stop` is a broker that may have lost unflushed records."""
 
     isr: Nodes | None = None
     election: Election = Election.ONLINE
@@ -75,7 +75,7 @@ class Wanted:
 
 @frozen
 class Decision:
-    """The partition as it is from now on, the reassignment that is left, and how its leader came by it.
+    """The next state of the partition, its remaining reassignment, and the kind of the election.
 
     `reason`: clean, preferred, eligible, unclean, offline; empty when the leader is the same.
     """
@@ -87,7 +87,7 @@ class Decision:
 
 @frozen
 class _Target:
-    """What is aimed at while the rules are gone through."""
+    """The intermediate state between two rules."""
 
     replicas: Nodes
     isr: Nodes
@@ -96,15 +96,15 @@ class _Target:
 
 
 def decide(
-    state: PartitionState, wanted: Wanted, rules: Rules, under_way: Reassignment | None = None
+    state: PartitionState, wanted: Wanted, rules: Rules, in_progress: Reassignment | None = None
 ) -> Decision | None:
-    """What becomes of `state`; None when nothing changes. `under_way` is the partition's reassignment, if any."""
+    """Return the next state; None when nothing changes. `in_progress` is the partition's reassignment, if any."""
     target = _complete(
         _Target(
             replicas=state.replicas if wanted.replicas is None else wanted.replicas,
             isr=state.isr if wanted.isr is None else wanted.isr,
             elr=state.elr,
-            reassignment=under_way if wanted.reassignment is None else wanted.reassignment,
+            reassignment=in_progress if wanted.reassignment is None else wanted.reassignment,
         )
     )
     target = _eligible(state, target, wanted, rules)
@@ -127,7 +127,7 @@ def decide(
         last_known_elr=_last_known(state, leader, bumped, rules),
         recovering=_recovering(state, wanted, reason),
     )
-    if not bumped and target.reassignment == under_way and _same(state, after):
+    if not bumped and target.reassignment == in_progress and _same(state, after):
         return None
     return Decision(after, target.reassignment, reason)
 
@@ -151,7 +151,7 @@ def _without(nodes: Nodes, gone: Nodes) -> Nodes:
 
 
 def _complete(target: _Target) -> _Target:
-    """Rule 1."""
+    """Apply rule 1 (`PartitionReassignmentReplicas`)."""
     moving = target.reassignment
     if moving is None:
         return target
@@ -163,7 +163,7 @@ def _complete(target: _Target) -> _Target:
 
 
 def _eligible(state: PartitionState, target: _Target, wanted: Wanted, rules: Rules) -> _Target:
-    """Rule 2."""
+    """Apply rule 2 (KIP-966)."""
     elr: Nodes = ()
     if rules.elr and len(target.isr) < rules.min_isr:
         known = sorted({*target.elr, *state.isr})
@@ -172,7 +172,7 @@ def _eligible(state: PartitionState, target: _Target, wanted: Wanted, rules: Rul
 
 
 def _elect(state: PartitionState, target: _Target, election: Election, rules: Rules) -> tuple[int, str]:
-    """Rule 3: the leader, and how it was found."""
+    """Apply rule 3; return the leader and the kind of its election."""
 
     def valid(node: int) -> bool:
         able = node in target.isr or (not target.isr and node in target.elr)
@@ -198,7 +198,7 @@ def _elect(state: PartitionState, target: _Target, election: Election, rules: Ru
 
 
 def _in_sync(state: PartitionState, target: _Target, leader: int, reason: str, rules: Rules) -> tuple[Nodes, Nodes]:
-    """Rule 4: the in-sync set and the eligible replicas."""
+    """Apply rule 4; return the in-sync set and the eligible replicas."""
     if reason == "unclean":
         return (leader,), ()
     if reason and leader in target.elr:
@@ -209,7 +209,7 @@ def _in_sync(state: PartitionState, target: _Target, leader: int, reason: str, r
 
 
 def _last_known(state: PartitionState, leader: int, bumped: bool, rules: Rules) -> Nodes:
-    """Who led last, from the moment that nobody does until somebody does."""
+    """Return the last leader of a partition without a leader (KIP-966)."""
     known = state.last_known_elr
     if not rules.elr or not bumped:
         return known

@@ -1,8 +1,8 @@
-"""The cluster's image under change: a draft over the image in force, and what differs between two images.
+"""Changes of the cluster's image: a draft over the image in force, and the difference of two images.
 
-An image is never changed. A draft collects what one doing of the controller changes, however many partitions that are,
-and makes one new image of it, which shares everything else with the one before. So what differs between two images is
-found by asking which parts are the same object, and nobody keeps a history of changes.
+An image is immutable. A draft collects the changes of one transaction of the controller and makes one new image, which
+shares the unchanged parts with the image before. So the difference of two images follows from the identity of their
+parts, without a history of changes.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ EMPTY = ClusterImage()
 
 @frozen
 class Proposal:
-    """What a commit would put in force: the image before and after, and where they may differ.
+    """A proposed commit: the image before and after, and the parts that may differ.
 
-    `topics` are those that were made, changed or went, `configs` the brokers and `groups` the groups whose settings
-    changed; of `reassignments` those that began, changed or (None) are over.
+    `topics` were created, changed or deleted; `configs` are brokers and `groups` groups with changed settings;
+    `reassignments` began, changed or (None) ended.
     """
 
     before: ClusterImage
@@ -35,13 +35,13 @@ class Proposal:
     reassignments: Mapping[TopicPartition, Reassignment | None]
 
 
-Keep = Callable[[Proposal], None]
+Persist = Callable[[Proposal], None]
 
 
 class Draft:
-    """Changes to an image, seen by whoever reads through the draft, in force when `commit` is called.
+    """Uncommitted changes of an image. Reads through the draft see them; `commit` puts them in force.
 
-    `reassignments` are those under way in the image in force.
+    `reassignments` are those in progress in the image in force.
     """
 
     def __init__(self, image: ClusterImage = EMPTY) -> None:
@@ -58,30 +58,30 @@ class Draft:
 
     @property
     def next_version(self) -> int:
-        """The version that the next commit makes."""
+        """The version of the next commit."""
         return self.image.version + 1
 
     # --- reading ---------------------------------------------------------------------------------------------
 
     def broker(self, node: int) -> BrokerState | None:
-        """A broker's registration as changed so far."""
+        """Return a broker's registration with all changes so far."""
         return self._brokers.get(node) or self.image.brokers.get(node)
 
     def brokers(self) -> list[BrokerState]:
-        """All brokers as changed so far, by node."""
+        """Return all brokers with all changes so far, by node."""
         return [broker for node in sorted({*self.image.brokers, *self._brokers}) if (broker := self.broker(node))]
 
     def is_active(self, node: int) -> bool:
-        """Whether a broker is registered, not fenced and not on its way out: only such a one may lead."""
+        """Whether a broker is registered, not fenced and not in controlled shutdown: only such a broker may lead."""
         broker = self.broker(node)
         return broker is not None and not broker.fenced and not broker.in_controlled_shutdown
 
     def topic(self, name: str) -> TopicState | None:
-        """A topic's settings as changed so far; its partitions may have been changed since (see `partition`)."""
+        """Return a topic with its changed settings; `partition` returns changed partitions."""
         return self._topics[name] if name in self._topics else self.image.topics.get(name)
 
     def partition(self, partition: TopicPartition) -> PartitionState | None:
-        """A partition as changed so far."""
+        """Return a partition with all changes so far."""
         changed = self._partitions.get(partition.topic, {}).get(partition.partition)
         if changed is not None:
             return changed
@@ -91,13 +91,13 @@ class Draft:
         return topic.partitions[partition.partition]
 
     def partitions(self) -> Iterator[tuple[TopicPartition, PartitionState]]:
-        """All partitions of the image in force, topics in the order they were made."""
+        """Yield all partitions of the image in force, topics in the order of creation."""
         for name, topic in self.image.topics.items():
             for number, state in enumerate(topic.partitions):
                 yield TopicPartition(name, number), state
 
     def reassignment(self, partition: TopicPartition) -> Reassignment | None:
-        """The reassignment of a partition, as changed so far."""
+        """Return the reassignment of a partition with all changes so far."""
         return self._moves[partition] if partition in self._moves else self.reassignments.get(partition)
 
     # --- changing --------------------------------------------------------------------------------------------
@@ -107,43 +107,43 @@ class Draft:
         self._brokers[broker.node] = broker
 
     def set_partition(self, partition: TopicPartition, state: PartitionState) -> None:
-        """Change a partition that is there."""
+        """Change an existing partition."""
         self._partitions.setdefault(partition.topic, {})[partition.partition] = state
 
     def set_reassignment(self, partition: TopicPartition, moving: Reassignment | None) -> None:
-        """A reassignment is under way, or (None) over."""
+        """Set the reassignment of a partition, or (None) end it."""
         if moving is not None or self.reassignment(partition) is not None:
             self._moves[partition] = moving
 
     def set_topic(self, topic: TopicState) -> None:
-        """Make a topic, or change its settings or the number of its partitions."""
+        """Create a topic, or change its settings or the number of its partitions."""
         self._topics[topic.name] = topic
 
     def config(self, broker: str) -> Mapping[str, str]:
-        """The settings of a broker ("": of all) that were changed while it ran, as changed so far."""
+        """Return the dynamic settings of a broker ("": of all brokers) with all changes so far."""
         changed = self._configs.get(broker)
         return self.image.configs.get(broker, {}) if changed is None else changed
 
     def set_config(self, broker: str, settings: Mapping[str, str]) -> None:
-        """Change the settings of a running broker; of all with ""."""
+        """Replace the dynamic settings of a broker ("": of all brokers)."""
         self._configs[broker] = settings
 
     def group_config(self, group: str) -> Mapping[str, str]:
-        """The settings of a group, as changed so far."""
+        """Return the settings of a group with all changes so far."""
         changed = self._groups.get(group)
         return self.image.groups.get(group, {}) if changed is None else changed
 
     def set_group_config(self, group: str, settings: Mapping[str, str]) -> None:
-        """Change the settings of a group; none of them: the group has no settings any more."""
+        """Replace the settings of a group; without any the group is removed."""
         self._groups[group] = settings
 
     @property
     def acls(self) -> frozenset[Acl]:
-        """The ACLs as changed so far."""
+        """The ACLs with all changes so far."""
         return self.image.acls if self._acls is None else self._acls
 
     def set_acls(self, acls: frozenset[Acl]) -> None:
-        """Let the ACLs be these."""
+        """Replace all ACLs."""
         self._acls = acls
 
     def drop_topic(self, name: str) -> None:
@@ -151,10 +151,10 @@ class Draft:
         self._topics[name] = None
         self._partitions.pop(name, None)
 
-    def commit(self, keep: Keep | None = None) -> bool:
-        """Put what was changed in force, as one new version; False when nothing was.
+    def commit(self, keep: Persist | None = None) -> bool:
+        """Put the changes in force as one new version; return False without changes.
 
-        `keep` gets it first: what it raises is raised here, and then nothing is in force that was not before.
+        `keep` is called first; an exception of it is raised here, and the image in force stays as it was.
         """
         changed = self._brokers or self._topics or self._partitions or self._configs or self._moves or self._groups
         if not changed and self._acls is None:
@@ -173,7 +173,7 @@ class Draft:
         return True
 
     def discard(self) -> None:
-        """Forget what was changed since the last commit."""
+        """Drop all changes since the last commit."""
         self._brokers, self._topics, self._partitions, self._configs, self._moves = {}, {}, {}, {}, {}
         self._groups = {}
         self._acls = None
@@ -202,7 +202,7 @@ class Draft:
 
 @frozen
 class Difference:
-    """What differs between two images; partitions and topics that are gone are named too."""
+    """The difference of two images, including deleted partitions and topics."""
 
     partitions: tuple[TopicPartition, ...]
     topics: tuple[str, ...]
@@ -210,7 +210,7 @@ class Difference:
 
 
 def difference(before: ClusterImage, after: ClusterImage) -> Difference:
-    """What is not the same in `after`: new, changed or gone, in the order of names and numbers."""
+    """Return the new, changed and deleted parts, in the order of names and numbers."""
     topics = tuple(
         name
         for name in sorted({*before.topics, *after.topics})

@@ -1,24 +1,22 @@
-"""Small facts in a folder, kept so that a change of them is there whole or not at all: an image, and what came after.
+"""Key-value data in a folder with atomic changes: an image, and the changes after it.
 
-    cluster-metadata            the image: all facts as they were after change N, with a checksum
-    cluster-metadata.changes    one line for each change after it: checksum, its number, what it changes
+    cluster-metadata            the image: all entries after change N, with a checksum
+    cluster-metadata.changes    one line for each change after N: checksum, number, entries
 
-Facts are JSON values under a *section* and a key; a change sets some keys and takes others away (null), all at once.
-Who keeps facts of another kind takes a section of its own: nothing here knows what they mean.
+An entry is a JSON value under a *section* and a key; a change sets some keys and removes others (null), all at once.
+Each kind of data has a section of its own; this module does not know their meaning.
 
-**One change** is one line at the end of the changes, written and flushed before `append` returns, and only then does it
-count: whoever is told of a change after that will find it. When it cannot be written, what was written of it is cut
-off, `append` raises, and nothing differs. A line costs what the change is large, not what the image is.
+**One change** is one line at the end of the changes, written and flushed before `append` returns. When the write fails,
+the partial line is cut off, `append` raises, and nothing is changed. A line is as long as the change, not as the image.
 
-**The image** is written anew when the changes have grown to twice its size, beside the old one, flushed, and put in
-its place; then the changes begin anew. A process that dies between the two leaves changes that the image has already:
-their numbers say so, and they are passed over.
+**A new image** is written when the changes have twice its size: beside the old one, flushed, and renamed to it; then a
+new file of changes begins. After the death of a process between the two, the file has changes that the image contains:
+they have old numbers and are skipped.
 
-**Opening.** A last line without its end was being written when the process died; nobody was told of it, and the next
-change is written over it. Anything else that is not what its checksum says, and a number that is missing, is damage: an
-error, with a remedy.
+**Opening.** A last line without its end was being written when the process died, so it was never acknowledged, and the
+next change overwrites it. Any other wrong checksum, or a missing number, is an error with a remedy.
 
-The same idea is behind Kafka's metadata log and its snapshots (KIP-630).
+Kafka's metadata log and its snapshots (KIP-630) work alike.
 """
 
 from __future__ import annotations
@@ -41,17 +39,17 @@ Sections = Mapping[str, Mapping[str, Any]]
 _Texts = dict[str, dict[str, str]]
 
 flush_data: Final[Callable[[int], None]] = getattr(os, "fdatasync", os.fsync)
-"""Brings what was written to a descriptor onto the disk; macOS has no fdatasync."""
+"""Flushes a descriptor to the disk; macOS has no fdatasync."""
 
 
 class Journal:
-    """The facts of a folder; this process alone writes them until `close`. `new`: there were none."""
+    """The entries of a folder, written by this process alone until `close`; `new` when the folder has none."""
 
-    LEAST_CHANGES: ClassVar[int] = 1 << 18
-    """Bytes of changes below which no new image is worth its while."""
+    MIN_COMPACTED_BYTES: ClassVar[int] = 1 << 18
+    """Bytes of changes below which no new image is written."""
 
     def __init__(self, image: Path, older: Callable[[dict[str, Any]], Sections]) -> None:
-        """Read what is there; `older` makes sections of an image of format 1.
+        """Read the files; `older` converts an image of format 1 to sections.
 
         Raises DataDirRefused, naming file and remedy; OSError.
         """
@@ -70,13 +68,13 @@ class Journal:
     # --- facts -----------------------------------------------------------------------------------------------
 
     def section(self, name: str) -> dict[str, Any]:
-        """The facts of a section by key, in the order in which they were first set."""
+        """Return the entries of a section by key, in the order of their first change."""
         return {key: json.loads(text) for key, text in self._texts.get(name, {}).items()}
 
     def begin(self, sections: Sections) -> None:
-        """Put these sections in the place of what was kept under their names, before the first `append`.
+        """Replace the sections with these names, before the first `append`.
 
-        Raises OSError; what is on disk is then as it was.
+        Raises OSError; the files are then unchanged.
         """
         self._texts.update(_texts_of(sections))
         self._number += 1
@@ -87,16 +85,16 @@ class Journal:
         self._begin_changes(self._number)
 
     def append(self, change: Sections) -> None:
-        """Keep a change; None takes a key away. Raises OSError, and then nothing differs, here or on disk."""
+        """Store a change; None removes a key. Raises OSError; neither memory nor files are then changed."""
         body = json.dumps([self._number + 1, change], separators=(",", ":"), ensure_ascii=False)
         self._write(_line(body.encode()))
         self._number += 1
         self._apply(_texts_of(change))
-        if self._end > max(self.LEAST_CHANGES, 2 * self._image_bytes):
+        if self._end > max(self.MIN_COMPACTED_BYTES, 2 * self._image_bytes):
             self._compact()
 
     def close(self) -> None:
-        """Let go of the files; a second time does nothing."""
+        """Close the files; without effect the second time."""
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
@@ -128,12 +126,12 @@ class Journal:
         self._end += len(data)
 
     def _compact(self) -> None:
-        """Write the image anew. Where there is no room for it the changes go on growing; they are kept all the same."""
+        """Write a new image. On a full disk the changes continue to grow instead, and stay stored."""
         try:
             self._write_image()
             self._begin_changes(self._number)
         except OSError:
-            self._image_bytes = max(self._image_bytes, self._end)  # try again when they have grown as much again
+            self._image_bytes = max(self._image_bytes, self._end)  # try again at twice the size
 
     def _write_image(self) -> None:
         sections = ",".join(f"{_text(name)}:{_object(facts)}" for name, facts in self._texts.items())
@@ -142,7 +140,7 @@ class Journal:
         self._image_bytes = len(body)
 
     def _begin_changes(self, after: int) -> None:
-        """Begin the changes anew. The file is open before it takes its place: what is written goes to the one there."""
+        """Begin a new file of changes, opened before the rename, so that later writes go to the renamed file."""
         head = f"{MAGIC}-changes {FORMAT} {after}\n".encode()
         beside = self._changes.with_name(f"{self._changes.name}.tmp")
         descriptor = os.open(beside, os.O_RDWR | os.O_CREAT | os.O_TRUNC, 0o644)
@@ -159,7 +157,7 @@ class Journal:
         self._settle()
 
     def _settle(self) -> None:
-        """Make the new file's name survive the machine; until then nothing can be kept in it."""
+        """Flush the folder, so that the new file's name survives a crash of the machine; no change is stored before."""
         sync_folder(self._changes.parent)
         self._unsettled = False
 
@@ -172,7 +170,7 @@ class Journal:
 
     def _read(self) -> None:
         found, version = read_image(self._image)
-        if version < FORMAT:  # it has no changes beside it
+        if version < FORMAT:  # format 1 has no file of changes
             self._apply(_texts_of(self._older(found)))
             return
         self._number = found["number"]
@@ -196,7 +194,7 @@ _NULL: Final = "null"
 
 
 def changes_of(image: Path) -> Path:
-    """Where the changes are that came after an image."""
+    """Return the path of the changes after an image."""
     return image.with_name(f"{image.name}.changes")
 
 
@@ -217,7 +215,7 @@ def _line(body: bytes) -> bytes:
 
 
 def read_image(path: Path) -> tuple[dict[str, Any], int]:
-    """What an image says, and its format. Raises DataDirRefused naming the file and what can be done; OSError."""
+    """Return the content of an image and its format. Raises DataDirRefused naming file and remedy; OSError."""
     head, _, body = path.read_bytes().partition(b"\n")
     words = head.decode("ascii", "replace").split(" ")
     if len(words) != 3 or words[0] != MAGIC or not words[1].isdigit():
@@ -235,7 +233,7 @@ def read_image(path: Path) -> tuple[dict[str, Any], int]:
 
 
 def read_head(path: Path, data: bytes) -> int:
-    """The number that the changes in a file come after. Raises DataDirRefused."""
+    """Return the number of the change before the file's first. Raises DataDirRefused."""
     words = data.partition(b"\n")[0].decode("ascii", "replace").split(" ")
     if len(words) != 3 or words[:2] != [f"{MAGIC}-changes", str(FORMAT)] or not words[2].isdigit():
         raise DataDirRefused(f"{path} line 1: expected '{MAGIC}-changes {FORMAT} <number>'; {REMEDY}")
@@ -243,7 +241,7 @@ def read_head(path: Path, data: bytes) -> int:
 
 
 def read_changes(path: Path, data: bytes, after: int) -> Iterator[tuple[int, dict[str, dict[str, Any]]]]:
-    """The changes in a file's whole lines, with their numbers, none missing. Raises DataDirRefused naming the line."""
+    """Yield the complete changes of a file with consecutive numbers. Raises DataDirRefused naming the line."""
     expected = after
     for at, line in enumerate(data.split(b"\n")[1:-1], 2):
         body = line[9:]

@@ -1,11 +1,10 @@
-"""How brokers hear of a new image: each keeps one question open, "what changed after this version?".
+"""The publication of images: each broker has one open request for the changes after its version.
 
-It is answered at once when something has, else when something does; while nothing happens nothing is sent and no timer
-runs. One answer carries the newest image and everything that changed since the version asked about, however many
-versions lie between. A broker that asks about a version the controller did not give it is told everything.
+The request is answered at once when there are changes, else at the next change; meanwhile no message is sent and no
+timer runs. One answer has the newest image and all changes since the broker's version. A broker with a version that the
+controller did not send gets the whole image as changed.
 
-`stale_us` holds a broker's answers back beyond what its network takes, for scenes of brokers that believe what is no
-longer true.
+`stale_us` delays a broker's answers beyond its network's latency, for scenarios with stale metadata.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from groupsim.protocol.messages.cluster import ClusterImage, MetadataLogResponse
 
 
 class Call(Protocol):
-    """One request as it reaches the controller, and the way back."""
+    """One request at the controller."""
 
     request: Any
 
@@ -27,8 +26,8 @@ class Call(Protocol):
         """Send the response; at most once."""
 
 
-class Delivery:
-    """The open questions of all brokers, by node."""
+class MetadataPublisher:
+    """The open requests of all brokers, by node."""
 
     def __init__(self, host: Host, now_us: Any, stale_us: Mapping[int, int]) -> None:
         self._host = host
@@ -36,22 +35,22 @@ class Delivery:
         self.stale_us = dict(stale_us)
         self._image = EMPTY
         self._open: dict[int, tuple[Call, int]] = {}
-        self._held_back: dict[int, None] = {}
-        self._given: dict[int, dict[int, ClusterImage]] = {}
+        self._delayed: dict[int, None] = {}
+        self._sent: dict[int, dict[int, ClusterImage]] = {}
 
-    def has(self, node: int, image: ClusterImage) -> None:
-        """A broker has this image already, though it never asked for it: it was there before the run began."""
-        self._given[node] = {image.version: image}
+    def set_known(self, node: int, image: ClusterImage) -> None:
+        """Record that a broker has this image from before the run began."""
+        self._sent[node] = {image.version: image}
 
-    def ask(self, call: Call) -> None:
-        """Take a `MetadataLogRequest`; an older question of the same broker is nobody's any more."""
+    def request(self, call: Call) -> None:
+        """Handle a `MetadataLogRequest`; it replaces an older request of the same broker."""
         node, after = call.request.node, call.request.after_version
         self._open[node] = (call, after)
         if after != self._image.version:
             self._wake(node)
 
     def publish(self, image: ClusterImage) -> None:
-        """An image is in force: answer everybody who waits for it."""
+        """Answer all open requests with a new image."""
         self._image = image
         for node in list(self._open):
             self._wake(node)
@@ -60,23 +59,23 @@ class Delivery:
         late_us = self.stale_us.get(node, 0)
         if not late_us:
             self._answer(node)
-        elif node not in self._held_back:
-            self._held_back[node] = None
+        elif node not in self._delayed:
+            self._delayed[node] = None
             self._host.call_at(self._now_us() + late_us, self._late, node, order=Order.TIMER)
 
     def _late(self, node: int) -> None:
-        del self._held_back[node]
+        del self._delayed[node]
         self._answer(node)
 
     def _answer(self, node: int) -> None:
-        question = self._open.pop(node, None)
-        if question is None:
+        waiting = self._open.pop(node, None)
+        if waiting is None:
             return
-        call, after = question
-        given = self._given.get(node, {})
+        call, after = waiting
+        given = self._sent.get(node, {})
         before = given.get(after, EMPTY)
         image = self._image
-        # What the broker has, should this answer get lost, and what it will have.
-        self._given[node] = {before.version: before, image.version: image}
+        # The broker's image if this answer is lost, and its next image.
+        self._sent[node] = {before.version: before, image.version: image}
         changed = difference(before, image)
         call.answer(MetadataLogResponse(image, changed.partitions, changed.topics, changed.brokers))

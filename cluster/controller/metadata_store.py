@@ -1,31 +1,29 @@
-"""What a cluster keeps of itself beside its logs, so that a later process goes on where this one stopped.
+"""The stored metadata of a cluster, with which a later process continues the cluster.
 
-    DIR/.lock                       held by the process that uses the folder
-        cluster-metadata            identity, topics, settings, in-sync sets, epochs, what was given out: an image
-        cluster-metadata.changes    and what changed since (`journal` says how both are kept)
+    DIR/.lock                       locked by the process that uses the folder
+        cluster-metadata            an image: identity, topics, settings, in-sync sets, epochs, producer ids
+        cluster-metadata.changes    the changes since (see `journal`)
         broker-0/ …                 the logs of broker 0
 
-**A change is in force when it is kept, not before.** The controller offers every change here first, producer ids are
-kept before they are given out, and what cannot be kept, for want of room on the disk, is refused: the asker hears
-KAFKA_STORAGE_ERROR, and nothing differs, here or on disk. (A KRaft controller that cannot write its log ends its
-process.) A change costs what it is large: making a topic in a cluster of thousands writes that topic.
+**A change is in force when it is stored, not before.** The controller stores every change first, and producer ids are
+stored before a broker gets them. A change that cannot be stored, on a full disk, is refused with KAFKA_STORAGE_ERROR,
+and neither memory nor disk changes. (A KRaft controller that cannot write its log ends its process.) Writing a change
+costs as much as the change, not as the cluster.
 
-**Going on.** Versions, and so the brokers' epochs, count on from the last one. Every partition has the leader and the
-in-sync set it had, one leader epoch later, so that leaders and followers compare their logs, coordinators load anew,
-and who speaks from the time before is fenced. All brokers are up, those too that were down when the process ended.
-This is not what Kafka does when all its brokers are killed at once (it strikes each from the in-sync sets as it comes
-back, since a machine may have lost what was not flushed): here processes end and the machine does not, and what was
-acknowledged with acks=1 is to be there as well.
+**The next life.** Versions, and so the brokers' epochs, continue from the last one. Every partition has the leader and
+the in-sync set of before, one leader epoch later, so that leaders and followers compare their logs, coordinators load,
+and requests with old epochs are fenced. All brokers are up, even those that were down at the end of the process. Kafka
+differs when all its brokers are killed at once: it removes each from the in-sync sets as it restarts, since a machine
+may have lost unflushed records. Here processes end and machines do not, and records acknowledged with acks=1 stay.
 
-**What holds when the process is killed.** What was acknowledged is in a log's file, in the memory of the operating
-system at least, and that outlives a killed process; a machine that loses power may lose what was not flushed.
+**A killed process.** Acknowledged records are in a log's file, at least in the memory of the operating system, which
+outlives the process; a machine that loses power may lose unflushed records.
 
-Ids that are drawn go on as well: each life of the cluster has luck of its own (`lives`), and a broker's host begins
-with an incarnation that it never had (`incarnations`).
+Drawn ids continue as well: each life of the cluster has random streams of its own (`lives`), and a broker's host begins
+with a new incarnation (`incarnations`).
 
 Sections of the journal: `cluster`, `incarnations`, `configs`, `groups`, `topics`, `partitions`, `reassignments` and
-`acls` are written here. Whoever keeps something else takes another name (`Folder.journal`); it goes on from life to
-life beside these.
+`acls` are written here. Other data uses other section names (`Folder.journal`), and is stored from life to life, too.
 """
 
 from __future__ import annotations
@@ -59,7 +57,7 @@ def _listed(nodes: Iterable[int]) -> str:
 
 @frozen
 class StoredCluster:
-    """A cluster as it was when its process ended."""
+    """The metadata of a cluster at the end of its process."""
 
     cluster_id: str
     brokers: int
@@ -71,10 +69,10 @@ class StoredCluster:
 
 
 class Folder:
-    """A cluster's folder, which this process alone uses until `close`. `kept` is what was found, None for a new one."""
+    """A cluster's folder, locked until `close`. `kept` is the stored cluster, None for a new one."""
 
     def __init__(self, folder: Path, nodes: Sequence[int]) -> None:
-        """Take the folder, or make it. Raises DataDirRefused: in use, damaged, of another format or size; OSError."""
+        """Lock the folder, or create it. Raises DataDirRefused: in use, damaged, of another format or size; OSError."""
         folder.mkdir(parents=True, exist_ok=True)
         self._path = folder / FILE
         self._lock = _locked(folder / LOCK)
@@ -105,18 +103,18 @@ class Folder:
         return kept
 
     def begin(self, kept: StoredCluster) -> None:
-        """A life begins with this; before the first `change`. Raises OSError; the folder is then as it was."""
+        """Store the beginning of a life, before the first `change`. Raises OSError; the folder is then unchanged."""
         self.journal.begin(_whole(kept))
 
     def change(self, proposal: Proposal | None = None, **others: Facts) -> None:
-        """Keep a change of the image, and of what the sections named say. Raises OSError; nothing differs then."""
+        """Store a change of the image and of other sections. Raises OSError; the folder is then unchanged."""
         change: dict[str, Facts] = {} if proposal is None else _changed(proposal)
         for section, facts in others.items():
             change[section] = {**change.get(section, {}), **facts}
         self.journal.append(change)
 
     def close(self) -> None:
-        """Let go of the folder; a second time does nothing."""
+        """Unlock the folder; without effect the second time."""
         self.journal.close()
         if self._lock >= 0:
             os.close(self._lock)
@@ -137,7 +135,7 @@ def _locked(path: Path) -> int:
 
 
 def read(folder: Path) -> StoredCluster:
-    """What a folder keeps that nobody uses. Raises DataDirRefused naming file and remedy; OSError."""
+    """Read the stored cluster of an unlocked folder. Raises DataDirRefused naming file and remedy; OSError."""
     journal = Journal(folder / FILE, _of_format_1)
     journal.close()
     if journal.new:
@@ -181,7 +179,7 @@ def _partition(name: str) -> TopicPartition:
 
 
 def _of_format_1(plain: dict[str, Any]) -> Sections:
-    """The sections of an image as the first releases wrote it, whole at each change."""
+    """Return the sections of an image of format 1, which the first releases wrote as a whole at each change."""
     topics = plain["topics"]
     cluster = {"id": plain["cluster_id"], **{key: plain[key] for key in ("brokers", "lives", "version")}}
     return {
@@ -198,8 +196,8 @@ def _plain_topic(topic: dict[str, Any]) -> Facts:
     return {key: topic[key] for key in ("id", "internal", "config", "partitions")}
 
 
-def in_the_next_life(image: ClusterImage) -> ClusterImage:
-    """The image to begin with: no broker has registered yet, and what has a leader has it one epoch later."""
+def next_life(image: ClusterImage) -> ClusterImage:
+    """Return the first image of the next life: no broker is registered, and each leader has the next epoch."""
     topics = {
         name: evolve(topic, partitions=tuple(_later(state) for state in topic.partitions))
         for name, topic in image.topics.items()
@@ -241,7 +239,7 @@ def _whole(kept: StoredCluster) -> dict[str, Facts]:
 
 
 def _changed(proposal: Proposal) -> dict[str, Facts]:
-    """What differs, by section; nothing is said of sections in which nothing does."""
+    """Return the changes by section, without unchanged sections."""
     image = proposal.image
     topics = {name: None if name not in image.topics else _topic(image.topics[name]) for name in proposal.topics}
     change: dict[str, Facts] = {
@@ -263,12 +261,12 @@ def _changed_acls(before: frozenset[Acl], after: frozenset[Acl]) -> Facts:
 
 
 def _acl(acl: Acl) -> str:
-    """An ACL as the key of a fact that is only there or not."""
+    """Return an ACL as the key of an entry."""
     return json.dumps(astuple(acl), ensure_ascii=False)
 
 
 def _same_topic(proposal: Proposal, name: str) -> bool:
-    """Whether nothing but partitions that were there differ."""
+    """Whether a topic differs in existing partitions at most."""
     before, after = proposal.before.topics.get(name), proposal.image.topics.get(name)
     if before is None or after is None:
         return before is after

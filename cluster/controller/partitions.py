@@ -1,11 +1,11 @@
-"""What the controller does with partitions: when brokers go and come, and when leaders ask.
+"""The controller's changes of partitions: for brokers that leave or return, and for requests of leaders.
 
-Every change goes through `elections.decide`; here is which partitions are looked at, and what is wanted of them.
+`elections.decide` makes every change; this module selects the partitions and the wanted change.
 
-AlterPartition comes from a leader that wants another in-sync set. It is refused when the leader speaks from another
-time: a leader epoch of the past (FENCED_LEADER_EPOCH) or a partition epoch of the past (INVALID_UPDATE_VERSION), one
-of the future (NOT_CONTROLLER), a broker that does not lead (INVALID_REQUEST), or a set with a broker that is fenced,
-on its way out or unknown (INELIGIBLE_REPLICA). Broker epochs of the replicas named (version 3) are not modelled.
+AlterPartition comes from a leader that wants another in-sync set. It is refused for an old leader epoch
+(FENCED_LEADER_EPOCH), an old partition epoch (INVALID_UPDATE_VERSION), a newer epoch (NOT_CONTROLLER), a broker that
+does not lead (INVALID_REQUEST), and a set with a broker that is fenced, in controlled shutdown or unknown
+(INELIGIBLE_REPLICA). The replicas' broker epochs (version 3) are not modelled.
 
 Sources: `ReplicationControlManager` (generateLeaderAndIsrUpdates, alterPartition, electLeaders).
 """
@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterable
 from groupsim.cluster.config.controller import ControllerConfig
 from groupsim.cluster.controller.elections import Decision, Election, Rules, Wanted, decide
 from groupsim.cluster.controller.image import Draft
-from groupsim.cluster.controller.trace import Teller
+from groupsim.cluster.controller.trace import ControllerEvents
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.cluster import (
@@ -38,15 +38,15 @@ Result = tuple[TopicPartition, ErrorCode, PartitionState | None]
 class Partitions:
     """The partitions of a draft."""
 
-    def __init__(self, draft: Draft, config: ControllerConfig, teller: Teller) -> None:
+    def __init__(self, draft: Draft, config: ControllerConfig, events: ControllerEvents) -> None:
         self._draft = draft
         self._config = config
-        self._teller = teller
+        self._events = events
 
     # --- settings --------------------------------------------------------------------------------------------
 
     def allows_unclean(self, topic: TopicState) -> bool:
-        """Whether a replica out of sync may be elected."""
+        """Whether the topic allows unclean elections."""
         text = topic.config.get(UNCLEAN, self._draft.config("").get(UNCLEAN))
         return self._config.unclean_leader_election_enable if text is None else text.strip().lower() == "true"
 
@@ -69,7 +69,7 @@ class Partitions:
         reason: str,
         may_lead: Callable[[int], bool] | None = None,
     ) -> Decision | None:
-        """Change one partition that is there; None when nothing changed."""
+        """Change an existing partition; return None when nothing changed."""
         topic, state = self._draft.topic(partition.topic), self._draft.partition(partition)
         assert topic is not None
         assert state is not None
@@ -79,21 +79,21 @@ class Partitions:
             return None
         self._draft.set_partition(partition, decision.state)
         self._draft.set_reassignment(partition, decision.reassignment)
-        self._teller.changed(partition, state, decision.state, decision.reason, reason)
+        self._events.changed(partition, state, decision.state, decision.reason, reason)
         return decision
 
     def _election(self, partition: TopicPartition) -> Election:
         topic = self._draft.topic(partition.topic)
         return Election.UNCLEAN if topic is not None and self.allows_unclean(topic) else Election.ONLINE
 
-    # --- brokers go and come ---------------------------------------------------------------------------------
+    # --- brokers that leave and return -----------------------------------------------------------------------
 
     def leads_any(self, node: int) -> bool:
         """Whether a broker leads a partition."""
         return any(state.leader == node for _, state in self._draft.partitions())
 
     def without(self, node: int, reason: str) -> None:
-        """A broker leaves every in-sync set and leads nothing any more."""
+        """Remove a broker from every in-sync set and every leadership."""
 
         def may_lead(other: int) -> bool:
             return other != node and self._draft.is_active(other)
@@ -104,7 +104,7 @@ class Partitions:
                 self.change(partition, Wanted(isr, self._election(partition)), reason, may_lead)
 
     def after_unclean_stop(self, node: int, reason: str) -> None:
-        """As `without`, and the broker is eligible nowhere: it may have lost what it had not flushed."""
+        """Like `without`, and remove the broker from the eligible replicas: it may have lost unflushed records."""
 
         def may_lead(other: int) -> bool:
             return other != node and self._draft.is_active(other)
@@ -115,7 +115,7 @@ class Partitions:
                 self.change(partition, Wanted(isr, self._election(partition), unclean_stop=node), reason, may_lead)
 
     def with_broker(self, node: int, reason: str) -> None:
-        """A broker may lead again: look for leaders of partitions that have none."""
+        """Elect leaders of partitions without one, now that a broker may lead again."""
 
         def may_lead(other: int) -> bool:
             return other == node or self._draft.is_active(other)
@@ -124,8 +124,8 @@ class Partitions:
             if state.leader == NO_LEADER:
                 self.change(partition, Wanted(election=self._election(partition)), reason, may_lead)
 
-    def count_eligible_anew(self, topic: str) -> None:
-        """`min.insync.replicas` of a topic changed: who is eligible depends on it."""
+    def recompute_eligible(self, topic: str) -> None:
+        """Recompute the eligible replicas of a topic after a change of its `min.insync.replicas`."""
         for partition, state in list(self._draft.partitions()):
             if partition.topic == topic and state.elr:
                 self.change(partition, Wanted(election=self._election(partition)), MIN_ISR)
@@ -133,7 +133,7 @@ class Partitions:
     # --- AlterPartition --------------------------------------------------------------------------------------
 
     def alter(self, request: AlterPartitionRequest) -> AlterPartitionResponse:
-        """Do what a leader asks, partition by partition; the broker epoch was checked before."""
+        """Handle a leader's changes, partition by partition; the broker epoch was checked before."""
         return AlterPartitionResponse(results=tuple(self._alter(request.node, change) for change in request.changes))
 
     def _alter(self, node: int, change: IsrChange) -> Result:
@@ -143,7 +143,7 @@ class Partitions:
         state = self._draft.partition(partition)
         if state is None:
             return partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, None
-        error = self._objection(node, state, change)
+        error = self._alter_error(node, state, change)
         if error:
             return partition, error, state
         wanted = Wanted(change.isr, self._election(partition), recovering=change.recovering)
@@ -154,8 +154,9 @@ class Partitions:
         moved = decision.state.leader_epoch != state.leader_epoch and decision.state.leader != node
         return partition, ErrorCode.NEW_LEADER_ELECTED if moved else ErrorCode.NONE, decision.state
 
-    def _objection(self, node: int, state: PartitionState, change: IsrChange) -> ErrorCode:
-        """Why a change is refused; NONE when it is not. The order of the questions is Kafka's."""
+    def _alter_error(self, node: int, state: PartitionState, change: IsrChange) -> ErrorCode:
+        """Return the error of a change, in Kafka's order of checks; NONE for a valid change."""
+        # Newer epochs than the controller's mean that the broker has heard of a newer controller.
         if change.leader_epoch > state.leader_epoch or change.partition_epoch > state.partition_epoch:
             return ErrorCode.NOT_CONTROLLER
         if change.leader_epoch < state.leader_epoch:
@@ -173,10 +174,10 @@ class Partitions:
             return ErrorCode.INELIGIBLE_REPLICA
         return ErrorCode.NONE
 
-    # --- elections that somebody asks for --------------------------------------------------------------------
+    # --- requested elections ---------------------------------------------------------------------------------
 
     def elect(self, kind: Election, partition: TopicPartition) -> ErrorCode:
-        """A preferred or unclean election of one partition; NONE when a leader was elected."""
+        """Hold a preferred or unclean election of one partition; return NONE when a leader was elected."""
         state = self._draft.partition(partition)
         if state is None:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
@@ -188,7 +189,7 @@ class Partitions:
         return ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE if preferred else ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE
 
     def elect_unclean(self) -> None:
-        """Elect whoever is up for partitions without a leader whose topic allows it."""
+        """Elect an active replica for partitions without a leader whose topic allows unclean elections."""
         for partition, state in list(self._draft.partitions()):
             if state.leader == NO_LEADER and self._election(partition) is Election.UNCLEAN:
                 self.elect(Election.UNCLEAN, partition)
@@ -196,15 +197,15 @@ class Partitions:
     # --- balance ---------------------------------------------------------------------------------------------
 
     def any_led_by_another(self) -> bool:
-        """Whether any partition is led by another than the first of its replicas, or has no leader."""
+        """Whether the leader of any partition is not the first replica, or missing."""
         topics = self._draft.image.topics.values()
         return any(state.leader != state.replicas[0] for topic in topics for state in topic.partitions)
 
     def imbalanced(self) -> list[TopicPartition]:
-        """Partitions led by another than the first of their replicas (of brokers above the percentage, if it counts).
+        """Return partitions whose leader is not the first replica (of brokers above the percentage, if there is one).
 
-        KRaft does not ask for the percentage; the ZooKeeper era counted, per broker, the partitions it is the first
-        replica of and how many of those it does not lead.
+        KRaft ignores `leader.imbalance.per.broker.percentage`; `KafkaController` counted, per broker, the partitions
+        whose first replica it is, and those of them that it does not lead.
         """
         away: dict[int, list[TopicPartition]] = {}
         own: dict[int, int] = {}
@@ -219,6 +220,6 @@ class Partitions:
         return [partition for found in away.values() for partition in found]
 
     def balance(self, partitions: Iterable[TopicPartition]) -> None:
-        """Elect the first replica wherever it may lead."""
+        """Elect the first replica of each partition where it may lead."""
         for partition in partitions:
             self.change(partition, Wanted(election=Election.PREFERRED), "preferred")

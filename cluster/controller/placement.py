@@ -1,15 +1,14 @@
-"""Where the replicas of new partitions go.
+"""The placement of new partitions' replicas.
 
-Three ways, each a rule of Kafka's:
+Kafka has three algorithms:
 
-* **striped** (KRaft). Racks are gone round, one step further for each partition; in a rack, brokers are gone round, one
-  step further for each partition. Where the rounds begin is drawn. Brokers that are up come before fenced ones, and the
-  first replica is always on one that is up. When as many partitions are placed as brokers are up, racks and brokers are
-  shuffled, lest the same lists come again.
-* **rounds** (the brokers of the ZooKeeper era). Partition i's first replica is on broker (start + i) mod n; the others
-  follow after a shift that grows by one with every full round. Start and shift are drawn, or 0. With racks, the brokers
-  are first put in an order that alternates racks, and a replica goes to a rack without one while there is any.
-* **by hand**: lists that are checked.
+* **striped** (KRaft). Replicas go round the racks, and round the brokers of a rack; each partition begins one step
+  further. The first steps are drawn. Active brokers precede fenced ones, and the first replica is always on an active
+  one. After as many partitions as active brokers, racks and brokers are shuffled, so that the lists do not repeat.
+* **rounds** (brokers with ZooKeeper). Partition i's first replica is on broker (start + i) mod n; the others follow
+  after a shift that grows by one with every full round. Start and shift are drawn, or 0. With racks, the order of the
+  brokers alternates racks, and a replica goes to a rack without one while there is any.
+* **manual**: validated lists of the request.
 
 Sources: `StripedReplicaPlacer`, `AdminUtils.assignReplicasToBrokers`,
 `ReplicationControlManager.validateManualPartitionAssignment`.
@@ -28,7 +27,7 @@ Replicas = tuple[int, ...]
 
 
 class Refused(ValueError):
-    """The controller refused what an administrator asked for: Kafka's error and its words."""
+    """The controller refused an administrator's request, with Kafka's error and message."""
 
     def __init__(self, error: ErrorCode, message: str) -> None:
         super().__init__(f"{error.name}: {message}")
@@ -36,8 +35,8 @@ class Refused(ValueError):
         self.message = message
 
 
-class PlacementRandom(Protocol):
-    """The luck that a placement needs; `eventloop.randomness.Stream` has it."""
+class PlacementDraws(Protocol):
+    """The random draws of a placement; `eventloop.randomness.Stream` implements it."""
 
     def below(self, bound: int) -> int: ...
     def shuffle(self, items: MutableSequence[Any]) -> None: ...
@@ -57,20 +56,20 @@ class Candidate:
 
 @define
 class _Round:
-    """Brokers gone round: each turn (one per partition) begins one further than the last."""
+    """A round of brokers: each turn (one per partition) begins one step further."""
 
     nodes: list[int] = field(factory=list)
     index: int = 0
     offset: int = 0
     turn: int = 0
 
-    def begin(self, luck: PlacementRandom) -> None:
+    def begin(self, draws: PlacementDraws) -> None:
         if self.nodes:
             self.nodes.sort()
-            self.offset = luck.below(len(self.nodes))
+            self.offset = draws.below(len(self.nodes))
 
     def next(self, turn: int) -> int:
-        """The next broker of this turn, -1 after the last."""
+        """Return the next broker of this turn, -1 after the last."""
         size = len(self.nodes)
         if not size:
             return -1
@@ -93,10 +92,10 @@ class _Rack:
 
 
 class Striped:
-    """One run of the striped placement: `place` gives the replicas of one partition after the other."""
+    """One run of the striped placement: each `place` returns the replicas of the next partition."""
 
-    def __init__(self, candidates: Iterable[Candidate], luck: PlacementRandom) -> None:
-        self._luck = luck
+    def __init__(self, candidates: Iterable[Candidate], draws: PlacementDraws) -> None:
+        self._draws = draws
         self._racks: dict[str | None, _Rack] = {}
         self.brokers = self.up = 0
         for candidate in candidates:
@@ -107,13 +106,13 @@ class Striped:
         self._names = sorted(self._racks, key=lambda name: (name is not None, name or ""))
         self._in_order = [self._racks[name] for name in self._names]
         for rack in self._in_order:
-            rack.fenced.begin(luck)
-            rack.up.begin(luck)
-        self._offset = luck.below(len(self._names)) if self._names else 0
+            rack.fenced.begin(draws)
+            rack.up.begin(draws)
+        self._offset = draws.below(len(self._names)) if self._names else 0
         self._turn = 0
 
     def place(self, replication: int) -> Replicas:
-        """Replicas of the next partition. Raises `Refused` as `check` does."""
+        """Return the replicas of the next partition. Raises `Refused` like `check`."""
         self.check(replication)
         if self._turn == self.up and self.up > 1:
             self._shuffle()
@@ -128,7 +127,7 @@ class Striped:
         return replicas
 
     def _followers(self, first: int, count: int) -> list[int]:
-        """The other replicas, rack after rack; the leader's rack is passed over once."""
+        """Return the other replicas, rack after rack; the leader's rack is skipped once."""
         found: list[int] = []
         at = self._offset
         while len(found) < count:
@@ -140,13 +139,13 @@ class Striped:
         return found
 
     def _shuffle(self) -> None:
-        self._luck.shuffle(self._names)
+        self._draws.shuffle(self._names)
         for rack in self._in_order:
-            self._luck.shuffle(rack.fenced.nodes)
-            self._luck.shuffle(rack.up.nodes)
+            self._draws.shuffle(rack.fenced.nodes)
+            self._draws.shuffle(rack.up.nodes)
 
     def check(self, replication: int) -> None:
-        """Raise `Refused` (INVALID_REPLICATION_FACTOR) when no partition can have so many replicas now."""
+        """Raise `Refused` (INVALID_REPLICATION_FACTOR) when there are too few brokers for this many replicas."""
         if replication <= 0:
             raise _factor(f"Invalid replication factor {replication}: the replication factor must be positive.")
         if not self.up:
@@ -159,10 +158,10 @@ class Striped:
 
 
 def striped(
-    candidates: Iterable[Candidate], partitions: int, replication: int, luck: PlacementRandom
+    candidates: Iterable[Candidate], partitions: int, replication: int, draws: PlacementDraws
 ) -> tuple[Replicas, ...]:
-    """Place `partitions` new ones as KRaft does. Raises `Refused` (INVALID_REPLICATION_FACTOR)."""
-    placer = Striped(candidates, luck)
+    """Place new partitions as KRaft does (`StripedReplicaPlacer`). Raises `Refused` (INVALID_REPLICATION_FACTOR)."""
+    placer = Striped(candidates, draws)
     placer.check(replication)
     return tuple(placer.place(replication) for _ in range(partitions))
 
@@ -178,14 +177,14 @@ def rounds(
     candidates: Sequence[Candidate],
     partitions: int,
     replication: int,
-    luck: PlacementRandom | None,
+    draws: PlacementDraws | None,
     *,
     first_partition: int = 0,
     start: int = 0,
 ) -> tuple[Replicas, ...]:
-    """Place new partitions, from `first_partition` on, as brokers of the ZooKeeper era did.
+    """Place new partitions, from `first_partition` on, as with ZooKeeper (`AdminUtils`).
 
-    Start and shift are drawn from `luck`; without it both are `start`. Raises `Refused`: INVALID_PARTITIONS,
+    Start and shift are drawn from `draws`; without it both are `start`. Raises `Refused`: INVALID_PARTITIONS,
     INVALID_REPLICATION_FACTOR, and INVALID_REPLICA_ASSIGNMENT when only some brokers have a rack.
     """
     if partitions <= 0:
@@ -196,8 +195,8 @@ def rounds(
         raise _factor(f"Replication factor: {replication} larger than available brokers: {len(candidates)}.")
     racks = {candidate.node: candidate.rack for candidate in candidates}
     order, several = _order(candidates)
-    begin = start if luck is None else luck.below(len(order))
-    shift = start if luck is None else luck.below(len(order))
+    begin = start if draws is None else draws.below(len(order))
+    shift = start if draws is None else draws.below(len(order))
     found = []
     for partition in range(first_partition, first_partition + partitions):
         if partition > 0 and partition % len(order) == 0:
@@ -208,7 +207,7 @@ def rounds(
 
 
 def _order(candidates: Sequence[Candidate]) -> tuple[list[int], int]:
-    """The brokers in the order they are gone round, and how many racks there are (0: none is known)."""
+    """Return the brokers in the order of the rounds, and the number of racks (0: none is known)."""
     named = [candidate.rack for candidate in candidates if candidate.rack is not None]
     if not named:
         return [candidate.node for candidate in candidates], 0
@@ -222,7 +221,7 @@ def _order(candidates: Sequence[Candidate]) -> tuple[list[int], int]:
 
 
 def alternated(racks: Mapping[int, str]) -> list[int]:
-    """Brokers so ordered that racks alternate: the first of each rack, the second of each …"""
+    """Return the brokers in an order that alternates racks: the first of each rack, the second of each …"""
     by_rack: dict[str, list[int]] = {name: [] for name in sorted(set(racks.values()))}
     for node in sorted(racks):
         by_rack[racks[node]].append(node)
@@ -233,7 +232,7 @@ def alternated(racks: Mapping[int, str]) -> list[int]:
 def _round_of(
     order: list[int], racks: Mapping[int, str | None], several: int, at: int, shift: int, replication: int
 ) -> Replicas:
-    """The replicas of the partition whose first is at `at`: round from there, past racks that have one already."""
+    """Return the replicas of the partition whose first is at `at`; racks with a replica are skipped."""
     replicas = [order[at]]
     taken = [racks[order[at]]]
     step = 0
@@ -252,13 +251,13 @@ def _after(first: int, shift: int, step: int, size: int) -> int:
     return (first + 1 + (shift + step) % (size - 1)) % size
 
 
-# --- by hand -------------------------------------------------------------------------------------------------------
+# --- manual --------------------------------------------------------------------------------------------------------
 
 
 def checked(assignment: Sequence[Sequence[int]], known: Iterable[int], size: int | None = None) -> tuple[Replicas, ...]:
-    """The lists given by hand, when they make sense: broker ids that are registered, none twice, all of one length.
+    """Return a manual assignment if it is valid: registered brokers, no duplicates, lists of one length.
 
-    Raises `Refused` (INVALID_REPLICA_ASSIGNMENT). `size`: how many replicas the topic's other partitions have.
+    Raises `Refused` (INVALID_REPLICA_ASSIGNMENT). `size` is the number of replicas of the topic's other partitions.
     """
     registered = frozenset(known)
     for replicas in assignment:

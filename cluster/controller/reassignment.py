@@ -1,8 +1,7 @@
-"""The controller's answers to who moves leaders and replicas: elections, reassignments begun, called off and listed.
+"""The controller's handlers of elections and reassignments (begin, cancel, list).
 
-A reassignment that is called off goes back to the replicas of before: those that came leave, those that were to go
-stay. Where all of the in-sync set had come with it, that needs an unclean election, and is refused unless the topic
-allows one.
+A cancellation restores the original replicas: added ones leave, and the ones to be removed stay. When all in-sync
+replicas were added ones, it needs an unclean election and is refused unless the topic allows one.
 
 Sources: `ReplicationControlManager` (electLeaders, alterPartitionReassignments, listPartitionReassignments),
 `PartitionReassignmentRevert`; KIP-455, KIP-460, KIP-860.
@@ -19,7 +18,7 @@ from groupsim.cluster.controller.elections import Election, Reassignment, Wanted
 from groupsim.cluster.controller.image import Draft
 from groupsim.cluster.controller.partitions import Partitions
 from groupsim.cluster.controller.placement import Refused
-from groupsim.cluster.controller.topic_changes import Admin
+from groupsim.cluster.controller.topic_changes import TopicChanges
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.cluster import PartitionState
@@ -37,7 +36,7 @@ from groupsim.protocol.messages.operator import (
 from groupsim.protocol.messages.refusals import refusal
 
 _KINDS: Final = {PREFERRED_ELECTION: Election.PREFERRED, UNCLEAN_ELECTION: Election.UNCLEAN}
-_WORDS: Final = {
+_MESSAGES: Final = {
     ErrorCode.ELECTION_NOT_NEEDED: "Leader election not needed for topic partition.",
     ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE: "The preferred leader was not available.",
     ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE: "Eligible topic partition leaders are not available.",
@@ -48,10 +47,10 @@ _NO_SUCH_ELECTION: Final = "Unknown election type {}"
 Elected = tuple[int, ErrorCode, str | None]
 
 
-class Movements:
-    """Requests on a draft, by their types (`handlers`). Nothing here commits the draft."""
+class ReassignmentRequests:
+    """Handlers by request type (`handlers`) on a draft, which is not committed here."""
 
-    def __init__(self, draft: Draft, partitions: Partitions, admin: Admin) -> None:
+    def __init__(self, draft: Draft, partitions: Partitions, admin: TopicChanges) -> None:
         self._draft = draft
         self._partitions = partitions
         self._admin = admin
@@ -81,11 +80,11 @@ class Movements:
 
     def _elect(self, kind: Election, partition: TopicPartition) -> Elected:
         error = self._partitions.elect(kind, partition)
-        words = _WORDS.get(error)
+        message = _MESSAGES.get(error)
         if error is ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             known = self._draft.topic(partition.topic) is not None
-            words = f"No such partition as {partition}" if known else f"No such topic as {partition.topic}"
-        return partition.partition, error, words
+            message = f"No such partition as {partition}" if known else f"No such topic as {partition.topic}"
+        return partition.partition, error, message
 
     # --- reassignments ---------------------------------------------------------------------------------------
 
@@ -104,8 +103,8 @@ class Movements:
         try:
             state = self._known(partition)
             if replicas is None:
-                return self._call_off(partition, state), None
-            (wanted,) = self._admin.checked_by_hand([replicas])
+                return self._cancel(partition, state), None
+            (wanted,) = self._admin.checked_manual([replicas])
             if not other_factor:
                 self._check_factor(partition, state, len(wanted))
             self._admin.reassign(partition, wanted)
@@ -129,7 +128,7 @@ class Movements:
             text = f"The replication factor is changed from {now} to {wanted}"
             raise Refused(ErrorCode.INVALID_REPLICATION_FACTOR, text)
 
-    def _call_off(self, partition: TopicPartition, state: PartitionState) -> ErrorCode:
+    def _cancel(self, partition: TopicPartition, state: PartitionState) -> ErrorCode:
         moving = self._draft.reassignment(partition)
         if moving is None:
             return ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
@@ -146,20 +145,20 @@ class Movements:
         return ErrorCode.NONE
 
     def _list(self, request: ListPartitionReassignmentsRequest) -> ListPartitionReassignmentsResponse:
-        under_way = self._draft.reassignments
+        in_progress = self._draft.reassignments
         wanted: Iterable[TopicPartition] = request.partitions or ()
-        if request.partitions is None and under_way:
+        if request.partitions is None and in_progress:
             wanted = (partition for partition, _ in self._draft.partitions())
         moves = []
         for partition in wanted:
-            moving, state = under_way.get(partition), self._draft.partition(partition)
+            moving, state = in_progress.get(partition), self._draft.partition(partition)
             if moving is not None and state is not None:
                 moves.append(UnderWay(partition, state.replicas, moving.adding, moving.removing))
         return ListPartitionReassignmentsResponse(moves=tuple(moves))
 
 
 def _no_such_election(request: ElectLeadersRequest) -> ElectLeadersResponse:
-    """What is told of an election of an unknown kind: nothing at all, where it is asked of nobody."""
+    """Return the answer to an unknown kind of election; without an error for an empty list of partitions."""
     if request.partitions is not None and not request.partitions:
         return ElectLeadersResponse()
     words = _NO_SUCH_ELECTION.format(request.election)

@@ -1,6 +1,6 @@
-"""What an administrator may ask of the controller: topics, partitions, settings, reassignments.
+"""The controller's changes of topics, partitions, settings and reassignments.
 
-Everything is checked before anything is changed; what cannot be done is `Refused` with Kafka's error and words.
+Each change is validated before it is made; an invalid one raises `Refused` with Kafka's error and message.
 
 Sources: `ReplicationControlManager` (createTopics, createPartitions, deleteTopics, alterPartitionReassignments),
 `Topic.validate`, `AdminZkClient.createNewPartitionsAssignment`.
@@ -19,66 +19,66 @@ from groupsim.cluster.controller.elections import Election, Reassignment, Wanted
 from groupsim.cluster.controller.image import Draft
 from groupsim.cluster.controller.partitions import MIN_ISR, UNCLEAN, Partitions
 from groupsim.cluster.controller.placement import Candidate, Refused, Replicas, checked, rounds, striped
-from groupsim.cluster.controller.trace import Teller
+from groupsim.cluster.controller.trace import ControllerEvents
 from groupsim.eventloop.randomness import Stream
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.cluster import PartitionState, TopicState
 
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
-_LONGEST = 249
+_MAX_NAME_LENGTH = 249
 _NONE_ACTIVE = "All brokers are currently fenced or in controlled shutdown."
 
 
-class Admin:
-    """Topics of a draft. Nothing here commits the draft. `luck(purpose, topic, time)` gives a stream."""
+class TopicChanges:
+    """Topics of a draft, which is not committed here. `stream(purpose, topic, number)` returns a random stream."""
 
     def __init__(
         self,
         draft: Draft,
         config: ControllerConfig,
         partitions: Partitions,
-        teller: Teller,
-        luck: Callable[[str, str, int], Stream],
+        events: ControllerEvents,
+        stream: Callable[[str, str, int], Stream],
     ) -> None:
         self._draft = draft
         self._config = config
         self._partitions = partitions
-        self._teller = teller
-        self._luck = luck
+        self._events = events
+        self._stream_of = stream
         self._lives = 0
         self._times: dict[tuple[str, str], int] = {}
         self._drawn: list[tuple[str, str]] = []
 
     def begin(self) -> None:
-        """A doing begins, which may have to be taken back."""
+        """Begin a transaction, which may be rolled back."""
         self._drawn.clear()
 
-    def take_back(self) -> None:
-        """What was done since `begin` has not happened: it has spent no luck."""
+    def roll_back(self) -> None:
+        """Restore the random streams of the transaction's begin."""
         for spent in self._drawn:
             self._times[spent] -= 1
         self._drawn.clear()
 
     @property
-    def luck_spent(self) -> dict[tuple[str, str], int]:
-        """How often there was luck for a purpose and a topic: to be set back to when nothing was done with it."""
+    def draws(self) -> dict[tuple[str, str], int]:
+        """Number of streams drawn by purpose and topic; set it back to undo draws."""
         return dict(self._times)
 
-    @luck_spent.setter
-    def luck_spent(self, times: dict[tuple[str, str], int]) -> None:
+    @draws.setter
+    def draws(self, times: dict[tuple[str, str], int]) -> None:
         self._times = dict(times)
 
     def begin_life(self, number: int) -> None:
-        """The cluster goes on for the `number`th time: it has other luck than before."""
+        """Use the random streams of the cluster's life with this number."""
         self._lives = number
 
     def _stream(self, purpose: str, topic: str) -> Stream:
-        """The luck of this purpose and topic; a topic made again has new luck."""
+        """Return the next random stream of a purpose and topic; a topic that is created again gets another."""
         time = self._times.get((purpose, topic), 0)
         self._times[purpose, topic] = time + 1
         self._drawn.append((purpose, topic))
-        return self._luck(purpose, topic, (self._lives << 32) + time)
+        return self._stream_of(purpose, topic, (self._lives << 32) + time)
 
     # --- topics ----------------------------------------------------------------------------------------------
 
@@ -91,7 +91,7 @@ class Admin:
         config: Mapping[str, str],
         internal: bool,
     ) -> None:
-        """Make a topic; with `assignment` the two numbers do not count."""
+        """Create a topic; `assignment` replaces the two numbers."""
         self.check_name(name)
         check_settings(config)
         if assignment is None:
@@ -104,10 +104,10 @@ class Admin:
             lists = self._place(name, partitions, replication)
         else:
             lists = checked(assignment, self._registered())
-        states = self._fresh(lists, by_hand=assignment is not None)
+        states = self._new_partitions(lists, manual=assignment is not None)
         topic = TopicState(name, topic_id(self._stream("topic-id", name)), states, dict(config), internal)
         self._draft.set_topic(topic)
-        self._tell_fresh(name, states, 0)
+        self._emit_new(name, states, 0)
 
     def check_name(self, name: str) -> None:
         """Raise `Refused`: INVALID_TOPIC_EXCEPTION, TOPIC_ALREADY_EXISTS."""
@@ -123,7 +123,7 @@ class Admin:
                 raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, text)
 
     def grow(self, name: str, total: int, assignment: Sequence[Sequence[int]] | None) -> None:
-        """Give a topic more partitions."""
+        """Add partitions to a topic."""
         topic = self._known(name)
         count, added = len(topic.partitions), total - len(topic.partitions)
         if added == 0:
@@ -139,9 +139,9 @@ class Admin:
             raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text + "specified.")
         else:
             lists = checked(assignment, self._registered(), len(first))
-        states = self._fresh(lists, by_hand=assignment is not None, start=count)
+        states = self._new_partitions(lists, manual=assignment is not None, start=count)
         self._draft.set_topic(evolve(topic, partitions=(*topic.partitions, *states)))
-        self._tell_fresh(name, states, count)
+        self._emit_new(name, states, count)
 
     def delete(self, name: str) -> None:
         """Remove a topic and all its partitions."""
@@ -149,30 +149,30 @@ class Admin:
         self._draft.drop_topic(name)
         for number in range(len(topic.partitions)):
             self._draft.set_reassignment(TopicPartition(name, number), None)
-        self._teller.topic(name, 0, len(topic.partitions))
+        self._events.topic(name, 0, len(topic.partitions))
 
     def configure(self, name: str, changes: Mapping[str, str | None]) -> None:
-        """Set settings of a topic; None takes one back to its default."""
+        """Set settings of a topic; None resets one to its default."""
         topic = self._known(name)
         merged: dict[str, str | None] = {**topic.config, **changes}
         config = {key: value for key, value in merged.items() if value is not None}
         check_settings(config)
         if config != topic.config:
             self._draft.set_topic(evolve(topic, config=config))
-            self._teller.topic(name, len(topic.partitions), len(topic.partitions))
+            self._events.topic(name, len(topic.partitions), len(topic.partitions))
         if config.get(MIN_ISR) != topic.config.get(MIN_ISR):
-            self._partitions.count_eligible_anew(name)
+            self._partitions.recompute_eligible(name)
 
     def configure_broker(self, name: str, settings: Mapping[str, str]) -> None:
-        """Put settings of a running broker ("": of all) in the place of those it was given before."""
+        """Replace the dynamic settings of a broker ("": of all brokers)."""
         before = self._draft.config(name)
         self._draft.set_config(name, settings)
         if not name and settings.get(MIN_ISR) != before.get(MIN_ISR):
             for topic in self._draft.image.topics:
-                self._partitions.count_eligible_anew(topic)
+                self._partitions.recompute_eligible(topic)
 
     def configure_group(self, name: str, settings: Mapping[str, str]) -> None:
-        """Put settings of a group in the place of those it was given before."""
+        """Replace the settings of a group."""
         self._draft.set_group_config(name, settings)
 
     def _known(self, name: str) -> TopicState:
@@ -190,16 +190,16 @@ class Admin:
     def _place(
         self, name: str, count: int, replication: int, first: int = 0, first_node: int = -1
     ) -> Sequence[Replicas]:
-        """Replica lists of `count` partitions from number `first` on; `first_node`: where partition 0 begins."""
+        """Return replicas of `count` partitions from `first` on; `first_node` is the first replica of partition 0."""
         usable = [
             Candidate(broker.node, broker.rack, broker.fenced)
             for broker in self._draft.brokers()
             if not broker.in_controlled_shutdown
         ]
-        luck = self._stream("placement", name)
+        stream = self._stream("placement", name)
         if self._config.placement == "striped":
             try:
-                return striped(usable, count, replication, luck)
+                return striped(usable, count, replication, stream)
             except Refused as refused:
                 text = f"Unable to replicate the partition {replication} time(s): {refused.message}"
                 raise Refused(refused.error, text) from None
@@ -207,16 +207,17 @@ class Admin:
         if first:
             start = next((i for i, candidate in enumerate(up) if candidate.node >= first_node), 0)
             return rounds(up, count, replication, None, first_partition=first, start=start)
-        return rounds(up, count, replication, luck if self._config.placement == "zookeeper" else None)
+        return rounds(up, count, replication, stream if self._config.placement == "zookeeper" else None)
 
-    def _fresh(self, lists: Sequence[Replicas], *, by_hand: bool, start: int = 0) -> tuple[PartitionState, ...]:
-        """New partitions: in sync is who is active, and the first of them leads."""
+    def _new_partitions(self, lists: Sequence[Replicas], *, manual: bool, start: int = 0) -> tuple[PartitionState, ...]:
+        """Return new partitions: the active replicas are in sync, and the first of them leads."""
         states = []
         for number, replicas in enumerate(lists, start):
             isr = tuple(node for node in replicas if self._draft.is_active(node))
             if isr:
                 states.append(PartitionState(replicas, isr, isr[0]))
-            elif by_hand:
+            # A manual assignment to fenced brokers only is an INVALID_REPLICA_ASSIGNMENT (`ReplicationControlManager`).
+            elif manual:
                 text = f"All brokers specified in the manual partition assignment for partition {number} are fenced or "
                 raise Refused(ErrorCode.INVALID_REPLICA_ASSIGNMENT, text + "in controlled shutdown.")
             else:
@@ -224,30 +225,30 @@ class Admin:
                 raise Refused(ErrorCode.INVALID_REPLICATION_FACTOR, text)
         return tuple(states)
 
-    def _tell_fresh(self, name: str, states: Sequence[PartitionState], before: int) -> None:
-        self._teller.topic(name, before + len(states), before)
+    def _emit_new(self, name: str, states: Sequence[PartitionState], before: int) -> None:
+        self._events.topic(name, before + len(states), before)
         for number, state in enumerate(states, before):
-            self._teller.changed(TopicPartition(name, number), None, state, "created", "created")
+            self._events.changed(TopicPartition(name, number), None, state, "created", "created")
 
-    def checked_by_hand(self, lists: Sequence[Sequence[int]]) -> Sequence[Replicas]:
-        """Replica lists that somebody gives. Raises `Refused` (INVALID_REPLICA_ASSIGNMENT)."""
+    def checked_manual(self, lists: Sequence[Sequence[int]]) -> Sequence[Replicas]:
+        """Return a valid manual assignment. Raises `Refused` (INVALID_REPLICA_ASSIGNMENT)."""
         return checked(lists, self._registered())
 
-    # --- where replicas and leaders are ----------------------------------------------------------------------
+    # --- replicas and leaders --------------------------------------------------------------------------------
 
     def state_of(self, partition: TopicPartition) -> PartitionState:
-        """The partition as it is. Raises `Refused` (UNKNOWN_TOPIC_OR_PARTITION)."""
+        """Return the partition. Raises `Refused` (UNKNOWN_TOPIC_OR_PARTITION)."""
         state = self._draft.partition(partition)
         if state is None:
             raise Refused(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, f"there is no partition {partition}")
         return state
 
     def reassign(self, partition: TopicPartition, replicas: Sequence[int]) -> None:
-        """Give a partition other replicas: those who come first catch up, then those who go leave.
+        """Change the replicas of a partition: the added ones catch up before the removed ones leave.
 
-        Of a reassignment under way stays who comes, or who goes, where the new one names none. So one that is taken
-        back by naming the replicas of before waits, in Kafka as here, for a replica that is to go: it is never over
-        until it is called off (`ReplicationControlManager.changePartitionReassignment` of 4.4.0).
+        Adding or removing replicas of a reassignment in progress remain where the new one has none. So a reassignment
+        back to the original replicas waits, as in Kafka, for a replica that is to be removed, and ends only by a
+        cancellation (`ReplicationControlManager.changePartitionReassignment` of 4.4.0).
         """
         state, before = self.state_of(partition), self._draft.reassignment(partition) or Reassignment()
         (target,) = checked([replicas], self._registered())
@@ -258,7 +259,7 @@ class Admin:
         self._partitions.change(partition, wanted, "reassigned")
 
     def move(self, partition: TopicPartition, node: int) -> None:
-        """Let `node` lead: as `Controller.move_leader` says."""
+        """Make `node` the leader (see `Controller.move_leader`)."""
         state = self.state_of(partition)
         if node == state.leader:
             return
@@ -274,13 +275,13 @@ class Admin:
 
 
 def illegal_name(name: str) -> str | None:
-    """What is wrong with the name of a topic, in Kafka's words; None when nothing is."""
+    """Return Kafka's message for an invalid topic name; None for a valid one (`Topic.validate`)."""
     if not name:
         return "Topic name is invalid: the empty string is not allowed"
     if name in (".", ".."):
         return f"Topic name is invalid: '{name}' is not allowed"
-    if len(name) > _LONGEST:
-        return f"Topic name is invalid: the length of '{name}' is longer than the max allowed length {_LONGEST}"
+    if len(name) > _MAX_NAME_LENGTH:
+        return f"Topic name is invalid: the length of '{name}' is longer than the max allowed length {_MAX_NAME_LENGTH}"
     if not _LEGAL.fullmatch(name):
         characters = "ASCII alphanumerics, '.', '_' and '-'"
         return f"Topic name is invalid: '{name}' contains one or more characters other than {characters}"
@@ -288,7 +289,7 @@ def illegal_name(name: str) -> str | None:
 
 
 def check_settings(config: Mapping[str, str]) -> None:
-    """Raise `Refused` (INVALID_CONFIG) for a value that the controller itself could not go by."""
+    """Raise `Refused` (INVALID_CONFIG) for an invalid value of a setting that the controller uses."""
     replicas = config.get(MIN_ISR, "1")
     if not replicas.isdecimal() or int(replicas) < 1:
         raise Refused(ErrorCode.INVALID_CONFIG, f"{MIN_ISR}: {replicas!r} is not a whole number of 1 or more")
@@ -297,10 +298,10 @@ def check_settings(config: Mapping[str, str]) -> None:
         raise Refused(ErrorCode.INVALID_CONFIG, f"{UNCLEAN}: {unclean!r} is neither true nor false")
 
 
-def topic_id(luck: Stream) -> str:
-    """A random id as Kafka prints it: a version 4 UUID, 22 characters of URL-safe base64, the first of them no `-`."""
+def topic_id(stream: Stream) -> str:
+    """Return a random id as Kafka prints it: a UUID of version 4 in 22 characters of base64, the first not `-`."""
     while True:
-        raw = bytearray(luck.word().to_bytes(8, "big") + luck.word().to_bytes(8, "big"))
+        raw = bytearray(stream.word().to_bytes(8, "big") + stream.word().to_bytes(8, "big"))
         raw[6] = raw[6] & 0x0F | 0x40
         raw[8] = raw[8] & 0x3F | 0x80
         text = urlsafe_b64encode(raw).decode().rstrip("=")

@@ -1,6 +1,6 @@
-"""What the controller's decisions look like in the trace.
+"""The trace events of the controller's decisions.
 
-A decision is told when it is in force: what one doing decides is collected, and told at its end or never.
+Trace events of one transaction are buffered and emitted when it commits.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.messages.cluster import BrokerState, PartitionState
 
 
-class Teller:
-    """The controller's events; the first of a doing is the cause of what follows in it."""
+class ControllerEvents:
+    """The controller's events; the first event of a transaction is the cause of the others."""
 
     def __init__(self, trace: Trace, host: str) -> None:
         self._trace = trace
@@ -22,42 +22,42 @@ class Teller:
         self._decided: list[tuple[Kind, dict[str, Any]]] = []
 
     def begin(self) -> None:
-        """A new doing begins; what was decided and not told is forgotten."""
+        """Begin a transaction; drop the events of one that did not commit."""
         self._decided.clear()
 
-    def tell(self) -> None:
-        """What was decided is in force: emit it."""
+    def emit(self) -> None:
+        """Emit the events of a committed transaction."""
         decided, self._decided = self._decided, []
         for number, (kind, columns) in enumerate(decided):
             seq = self._trace.emit(kind, **columns)
             if number == 0:
                 self._trace.begin(seq)
 
-    def _emit(self, kind: Kind, **columns: Any) -> None:
+    def _add(self, kind: Kind, **columns: Any) -> None:
         self._decided.append((kind, columns))
 
-    def unkept(self, error: OSError) -> None:
-        """Something could not be kept, and was not done."""
+    def write_failed(self, error: OSError) -> None:
+        """Emit a warning: a change was not made because it could not be stored."""
         reason = f"nothing was changed, for it cannot be kept: {error.strerror or error}"
         self._trace.emit(Kind.WARNING, host=self._host, reason=reason)
 
     def fenced(self, broker: BrokerState, reason: str) -> None:
-        """A broker leads nothing from now on."""
+        """Add the fencing of a broker."""
         if self._trace.wants(Kind.BROKER_FENCED):
             payload = {"node": broker.node}
-            self._emit(Kind.BROKER_FENCED, host=self._host, reason=reason, payload=payload)
+            self._add(Kind.BROKER_FENCED, host=self._host, reason=reason, payload=payload)
 
     def unfenced(self, broker: BrokerState) -> None:
-        """A broker may lead from now on."""
+        """Add the unfencing of a broker."""
         if self._trace.wants(Kind.BROKER_UNFENCED):
             payload = {"node": broker.node, "epoch": broker.epoch}
-            self._emit(Kind.BROKER_UNFENCED, host=self._host, payload=payload)
+            self._add(Kind.BROKER_UNFENCED, host=self._host, payload=payload)
 
     def topic(self, name: str, partitions: int, before: int) -> None:
-        """A topic was made, grew or went."""
+        """Add the creation, growth or deletion of a topic."""
         if self._trace.wants(Kind.METADATA_CHANGED):
             payload = {"partitions": partitions, "before": before}
-            self._emit(Kind.METADATA_CHANGED, topic=name, payload=payload)
+            self._add(Kind.METADATA_CHANGED, topic=name, payload=payload)
 
     def changed(
         self,
@@ -67,9 +67,9 @@ class Teller:
         election: str,
         reason: str,
     ) -> None:
-        """A partition is not as it was: `election` says how its leader came by it, `reason` why anything changed."""
+        """Add a change of a partition: `election` is the kind of its election, `reason` the cause of the change."""
         if before is not None and before.isr != after.isr and self._trace.wants(Kind.ISR_CHANGED):
-            self._emit(
+            self._add(
                 Kind.ISR_CHANGED,
                 host=self._host,
                 topic=partition.topic,
@@ -79,7 +79,7 @@ class Teller:
             )
         same = before is not None and before.leader_epoch == after.leader_epoch
         if not same and self._trace.wants(Kind.PARTITION_LEADER):
-            self._emit(
+            self._add(
                 Kind.PARTITION_LEADER,
                 host=self._host,
                 topic=partition.topic,

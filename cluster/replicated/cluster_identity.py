@@ -50,11 +50,11 @@ class ClusterIdentity:
         folder = self._folder
         if folder is None:
             return
-        from groupsim.cluster.controller.metadata_store import StoredCluster, in_the_next_life
+        from groupsim.cluster.controller.metadata_store import StoredCluster, next_life
 
         found = folder.kept
         if found is not None:
-            controller.go_on(in_the_next_life(found.image), found.reassignments, self._starts)
+            controller.resume(next_life(found.image), found.reassignments, self._starts)
         self._hosts = self._incarnations()
         folder.begin(
             StoredCluster(

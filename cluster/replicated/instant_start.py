@@ -88,5 +88,5 @@ class InstantStart:
         self.open = False
         image = self._controller.image
         for node in self._nodes.values():
-            self._controller.delivery.has(node.node, image)
+            self._controller.publisher.set_known(node.node, image)
             node.begin(self._epochs[node.node], image)

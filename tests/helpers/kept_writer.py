@@ -125,7 +125,7 @@ def alter_topic(controller: Controller, name: str, settings: Mapping[str, str | 
 
 async def decide(loop: VirtualLoop, folder: Path) -> None:
     """Make, change, grow, move and delete topics for ever."""
-    Journal.LEAST_CHANGES = 3_000
+    Journal.MIN_COMPACTED_BYTES = 3_000
     cluster = Cluster(loop, config(folder))
     controller = cluster.controller
     await loop.sleep(SECOND)

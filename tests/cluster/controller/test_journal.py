@@ -122,7 +122,7 @@ def test_a_damaged_line_a_missing_one_and_a_missing_file_are_errors(tmp_path: Pa
 
 def test_changes_that_have_grown_become_an_image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand changes of a few keys: what lies on disk stays as large as the facts are, not as the changes."""
-    monkeypatch.setattr(Journal, "LEAST_CHANGES", 1_000)
+    monkeypatch.setattr(Journal, "MIN_COMPACTED_BYTES", 1_000)
     journal = _begun(tmp_path)
     for number in range(1_000):
         journal.append({"a": {f"k{number % 7}": number}})
@@ -136,7 +136,7 @@ def test_a_death_while_the_image_is_made_loses_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dies: str
 ) -> None:
     """Whether the image or the changes after it could not be written: everything is there, once."""
-    monkeypatch.setattr(Journal, "LEAST_CHANGES", 200)
+    monkeypatch.setattr(Journal, "MIN_COMPACTED_BYTES", 200)
     journal = _begun(tmp_path)
     failed = []
 
@@ -156,7 +156,7 @@ def test_changes_begun_anew_are_written_to_though_their_name_is_not_safe_yet(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No more files can be opened when the new file is in its place: what is told to be kept is found there."""
-    monkeypatch.setattr(Journal, "LEAST_CHANGES", 200)
+    monkeypatch.setattr(Journal, "MIN_COMPACTED_BYTES", 200)
     journal = _begun(tmp_path)
     real, trouble = module.sync_folder, [True]
 

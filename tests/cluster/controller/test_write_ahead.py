@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from groupsim.cluster.cluster import Cluster
-from groupsim.cluster.controller.controller import Unkept
+from groupsim.cluster.controller.controller import WriteFailed
 from groupsim.cluster.controller.elections import Election
 from groupsim.cluster.controller.journal import Journal
 from groupsim.cluster.controller.metadata_store import read
@@ -129,7 +129,7 @@ def test_a_topic_that_was_refused_gets_the_id_it_would_have_had(tmp_path: Path, 
         async def story(loop: VirtualLoop, cluster: Cluster, full: bool = full) -> None:
             disk.full = full
             if full:
-                with pytest.raises(Unkept, match="Make room, and try again"):
+                with pytest.raises(WriteFailed, match="Make room, and try again"):
                     cluster.create_topic("new", 3)
             disk.full = False
             cluster.create_topic("new", 3)
@@ -191,7 +191,7 @@ def test_a_reassignment_that_was_refused_is_not_under_way(tmp_path: Path, disk: 
         await loop.sleep(SECOND)
         before = controller.image
         disk.full = True
-        with pytest.raises(Unkept):
+        with pytest.raises(WriteFailed):
             controller.reassign(where, [2, 1])
         assert (controller.image, dict(controller.reassignments)) == (before, {})
         disk.full = False
@@ -199,7 +199,7 @@ def test_a_reassignment_that_was_refused_is_not_under_way(tmp_path: Path, disk: 
         moved = controller.image
         controller.reassign(where, [0, 1])
         disk.full = True
-        with pytest.raises(Unkept):
+        with pytest.raises(WriteFailed):
             controller.elect_leaders(Election.PREFERRED, [where])
         assert controller.image.version == moved.version + 1
 
