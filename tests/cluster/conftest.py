@@ -1,4 +1,4 @@
-"""A network with brokers whose coordinator does what the test says, and a client that notes what comes back."""
+"""A network with brokers whose coordinator the test scripts, and a client that records the outcomes."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ Play = Callable[..., list[Any]]
 
 @pytest.fixture
 def play() -> Play:
-    """Run `story(rig)` in virtual time; segments take 1 ms and requests no time unless said otherwise."""
+    """Run `story(rig)` in virtual time; segments take 1 ms and requests no time by default."""
 
     def run(
         story: Callable[[Rig], Awaitable[None]],

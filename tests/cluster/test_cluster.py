@@ -140,7 +140,7 @@ def test_moved_group_survives_with_its_members_and_offsets() -> None:
 
 
 def test_a_move_called_back_before_the_election_ends_where_it_began() -> None:
-    """Moved away and back at once: the old leader, which has resigned, is elected anew and loads the group."""
+    """Moved away and back at once: the old leader, which has resigned, is elected again and loads the group."""
 
     async def story(cluster: Cluster) -> None:
         client = Client(cluster)
@@ -157,7 +157,7 @@ def test_a_move_called_back_before_the_election_ends_where_it_began() -> None:
 
 
 def test_steps_of_a_move_can_be_seen_from_outside() -> None:
-    """Old leader named while metadata is stale, then nobody, then one who loads, then all is well."""
+    """FindCoordinator names the old leader with stale metadata, then none, then a loading leader, then the new one."""
 
     async def story(cluster: Cluster) -> None:
         client = Client(cluster)
@@ -200,7 +200,7 @@ def test_crashed_coordinator_is_succeeded() -> None:
 
 
 def test_restarted_broker_takes_what_nobody_leads() -> None:
-    """With every broker down nobody coordinates; the first that comes back takes all partitions over."""
+    """With every broker down no group has a coordinator; the first restarted broker leads all partitions."""
 
     async def story(cluster: Cluster) -> None:
         client = Client(cluster)
@@ -231,7 +231,7 @@ def test_moving_to_a_broker_that_is_down_is_refused() -> None:
 
 
 def test_deleted_topic_takes_its_committed_offsets_along() -> None:
-    """Deleting a topic reaches every coordinator, and groups forget what they committed to it."""
+    """Deleting a topic reaches every coordinator, which removes the topic's committed offsets."""
 
     async def story(cluster: Cluster) -> None:
         client = Client(cluster)

@@ -9,7 +9,7 @@ from groupsim.coordinator.testing import Bench
 
 
 def test_a_killed_coordinator_is_told_again_field_by_field() -> None:
-    """Six kills: what was acknowledged last is what the log tells an empty coordinator."""
+    """After each of six kills an empty coordinator loads the last acknowledged state from the log."""
     appends = list(kill9_coordinator.kills(6, seed=3, longest_s=0.3, restart_every=3))
     assert sum(appends) > 20
 

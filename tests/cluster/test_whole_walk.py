@@ -32,7 +32,7 @@ after an expiry (11); a leader that proposed its in-sync set again and again at 
 
 
 class Walk:
-    """One walk. A machine is lost only when what it had is elsewhere."""
+    """One walk. A machine is lost only when other brokers have its records."""
 
     def __init__(self, stage: WholeStage) -> None:
         self.stage = stage
@@ -116,7 +116,7 @@ class Walk:
             pass  # not up just now
 
     def to_a_link(self) -> None:
-        """A broker hears nothing of the controller, of its peers, of clients, or of anybody; or connections break."""
+        """Cut a broker off from the controller, its peers, clients or all hosts; or break connections."""
         node = self.dice.randrange(len(self.cluster.brokers))
         peer = self.dice.choice(("controller", "broker-*", "g-*", "p*", "app-*", "*"))
         match = Match(host=f"broker-{node}", peer=peer)
@@ -157,7 +157,7 @@ class Walk:
     # --- peace -------------------------------------------------------------------------------------------------------
 
     async def peace(self) -> None:
-        """All faults end, everything runs; then nobody produces any more, and there is time to catch up."""
+        """All faults end and everything runs; then producers stop, and there is time to catch up."""
         loop = self.stage.loop
         await loop.sleep(41 * SECOND)
         for node, broker in self.cluster.brokers.items():
@@ -200,7 +200,7 @@ def walked(seed: int) -> list[TraceEvent]:
 
 
 def walk(seed: int) -> list[TraceEvent]:
-    """Walk one seed; returns the trace. Raises AssertionError with what did not hold."""
+    """Walk one seed and return the trace. Raises AssertionError with the broken invariant."""
     events: list[TraceEvent] = []
     checks: list[Checks] = []
 
@@ -223,7 +223,7 @@ def walk(seed: int) -> list[TraceEvent]:
 
 @pytest.mark.parametrize("seed", [*range(FIRST, FIRST + WALKS), *REMEMBERED])
 def test_nothing_that_was_promised_breaks(seed: int) -> None:
-    """Whatever fails: what was acknowledged stays, everything is delivered in order, and all comes together again."""
+    """Under any faults acknowledged records stay, all are delivered in order, and the cluster converges again."""
     walked(seed)
 
 

@@ -1,4 +1,4 @@
-"""What a broker tells clients of the cluster follows from its own image."""
+"""A broker's answers about the cluster come from its own image."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_a_partition_is_told_with_leader_epoch_isr_and_racks() -> None:
 
 
 def test_all_topics_include_internal_ones_marked_as_such() -> None:
-    """Asked for everything, `__consumer_offsets` is named; asked for nothing, nothing is."""
+    """A request for all topics has `__consumer_offsets`, a request for none has none."""
     assert [(topic.name, topic.internal) for topic in view().describe(None).topics] == [
         (OFFSETS_TOPIC, True),
         ("t", False),
@@ -63,7 +63,7 @@ def test_an_unknown_topic_is_said_to_be_unknown() -> None:
 
 @pytest.mark.parametrize("leader", [-1, 9], ids=["none", "unregistered"])
 def test_a_partition_without_a_leader_says_so_and_keeps_the_rest(leader: int) -> None:
-    """LEADER_NOT_AVAILABLE, leader -1; epoch and replicas are told all the same. Nobody coordinates its groups."""
+    """The answer has LEADER_NOT_AVAILABLE, leader -1, epoch and replicas; its groups have no coordinator."""
     metadata = view(leader)
     (part,) = metadata.describe(("t",)).topics[0].partitions
     assert (part.error, part.leader, part.leader_epoch) == (ErrorCode.LEADER_NOT_AVAILABLE, -1, 4)
@@ -73,7 +73,7 @@ def test_a_partition_without_a_leader_says_so_and_keeps_the_rest(leader: int) ->
 
 
 def test_a_fenced_broker_is_named_to_nobody() -> None:
-    """It is not among the brokers, its replicas are offline, its rack is not told, and it coordinates nothing."""
+    """A fenced broker is not in the answer, its replicas are offline, its rack is absent, and it has no groups."""
     metadata = view(2, {**BROKERS, 2: evolve(BROKERS[2], fenced=True)})
     answer = metadata.describe(("t",))
     assert [node for node, _ in answer.brokers] == [0, 1]
@@ -119,7 +119,7 @@ def test_answers_follow_every_image_and_share_what_stayed() -> None:
 
 
 def test_what_is_kept_of_answers_is_bounded() -> None:
-    """An answer about more topics than may be kept is given, and not remembered; nor is what ever others ask for."""
+    """An answer about more topics than the limit is not cached; the cache of new requests stays bounded."""
     metadata = view()
     kept = metadata.describe(("t",))
     assert metadata.describe(("t",)) is kept
@@ -141,7 +141,7 @@ def test_a_new_image_while_ids_are_looked_through_in_another_thread_is_believed(
     later = TopicState("late", "id-late", (PartitionState((1,), (1,), 1),))
 
     class Interrupted(dict[str, TopicState]):
-        """Topics that are looked through while the broker hears of others."""
+        """Topics that a thread reads while the broker gets a new image."""
 
         def items(self) -> Any:
             yield from super().items()

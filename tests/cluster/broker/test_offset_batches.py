@@ -36,7 +36,7 @@ HOUR_MS = 3_600_000
 
 
 def test_append_is_one_batch() -> None:
-    """The records of an append share a batch without a producer; what is read is what was written, with its offset."""
+    """The records of an append share a batch without a producer; decoding returns them with their offsets."""
     group = GroupRecord("g", GroupValue("", 0, None, None, 0))
     batch = to_batch((group, OFFSET), 17).placed(40, 3)
     assert (batch.count, batch.producer_id, batch.is_transactional, batch.timestamp_ms) == (2, -1, False, 17)
@@ -69,18 +69,18 @@ def test_append_does_not_mix_transactions(records: tuple[Record, ...]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("batch", "told"),
+    ("batch", "message"),
     [
         (batch_of((LogRecord(0, None, b""),), 0), "offset 9: a record of __consumer_offsets: expected a key"),
         (batch_of((LogRecord(0, b"\x00\x01\x00\x01g\x00\x01t\x00\x00\x00\x00", b"\x00\x09"),), 0), "offset 9: Offset"),
         (evolve(batch_of((LogRecord(0, b"", b""),), 0), attributes=2), "offset 9: the batch is compressed"),
     ],
 )
-def test_what_is_no_record_is_named_with_its_offset(batch: Batch, told: str) -> None:
+def test_what_is_no_record_is_named_with_its_offset(batch: Batch, message: str) -> None:
     """A load that meets it fails, naming partition and offset."""
     with pytest.raises(LoadFailed, match="__consumer_offsets-3") as caught:
         to_records([batch.placed(9, 0)], 3)
-    assert told in str(caught.value)
+    assert message in str(caught.value)
 
 
 # --- through a compacted log -------------------------------------------------------------------------------------

@@ -88,7 +88,7 @@ def test_defaults_are_kafka_s() -> None:
     ],
 )
 def test_mistakes_name_the_key_and_the_remedy(properties: dict[str, object], words: str) -> None:
-    """A key nobody knows, or a value it cannot have."""
+    """The error names an unknown key or an invalid value, and the remedy."""
     with pytest.raises(ValueError, match=words):
         ClusterConfig.from_properties(properties)
 

@@ -31,7 +31,7 @@ LATENCY_US = 1_000
 
 
 class Asked:
-    """A call made by a test itself; `answers` are what the controller said."""
+    """A call made by a test itself; `answers` are the controller's."""
 
     def __init__(self, request: Any) -> None:
         self.request = request
@@ -42,7 +42,7 @@ class Asked:
 
 
 class Wire:
-    """One connection of one broker: what is sent while the link is cut is lost, and missed after the timeout."""
+    """One connection of one broker: requests sent while the link is cut are lost and time out."""
 
     def __init__(self, link: Link) -> None:
         self.link = link
@@ -196,7 +196,7 @@ class Rig:
         error: ErrorCode = response.error or response.results[0][1]
         return error
 
-    def told(self, *kinds: str) -> list[Any]:
+    def events_of(self, *kinds: str) -> list[Any]:
         return [event for event in self.events if event.kind in kinds]
 
 

@@ -25,7 +25,7 @@ NO_ELR = ControllerConfig(eligible_leader_replicas=False)
 
 
 def test_a_topic_is_made_told_and_known_to_every_broker(play: Any) -> None:
-    """Partitions, settings and an id of 22 characters are in every broker's image; the trace says so once."""
+    """Partitions, settings and an id of 22 characters are in every broker's image; the trace has one event."""
 
     async def story(rig: Any) -> None:
         rig.controller.create_topic("t", 4, replication=2, config={"min.insync.replicas": "2"})
@@ -79,7 +79,7 @@ def test_replicas_go_round_when_the_configuration_says_so(play: Any) -> None:
 
 
 def test_a_topic_grows_and_goes(play: Any) -> None:
-    """Each change is told with the numbers before and after; brokers hear of partitions that are gone."""
+    """Each change has an event with the numbers before and after; brokers get deleted partitions as changes."""
 
     async def story(rig: Any) -> None:
         rig.controller.create_topic("t", 1, replication=2)
@@ -225,7 +225,7 @@ def test_a_request_for_somebody_else_is_a_mistake(play: Any) -> None:
 
 
 def test_a_question_waits_until_something_changes(play: Any) -> None:
-    """Asked about the present version the controller says nothing; the next change is the answer, with what changed."""
+    """A request with the current version is answered at the next change, with the changes."""
 
     async def story(rig: Any) -> None:
         rig.controller.create_topic("t", 1, assignment=[[0, 1]])
@@ -244,7 +244,7 @@ def test_a_question_waits_until_something_changes(play: Any) -> None:
 
 
 def test_one_answer_covers_everything_since_the_version_asked_about(play: Any) -> None:
-    """A broker whose answers are held back hears of several changes at once, of each part that changed once."""
+    """A broker whose answers are delayed gets several changes in one answer, each changed part once."""
 
     async def story(rig: Any) -> None:
         rig.controller.create_topic("t", 2, assignment=[[0, 1], [1, 0]])

@@ -166,7 +166,7 @@ def test_an_epoch_that_is_stale_leads_to_a_new_registration(play: Any) -> None:
 
 
 def test_an_answer_that_got_lost_is_asked_for_again(play: Any) -> None:
-    """With an answer lost a broker stays behind until two heartbeats told it so; then it asks from what it has."""
+    """After a lost answer a broker lags until two heartbeats announce it; then it requests the changes again."""
 
     async def story(rig: Any) -> None:
         rig.controller.create_topic("t", 2, assignment=[[0, 1], [1, 0]])
@@ -200,7 +200,7 @@ def topic(rig: Any) -> None:
 
 
 def test_changes_wait_for_the_one_in_flight_and_go_together(play: Any) -> None:
-    """One request at a time; what is submitted meanwhile is one more request."""
+    """One request is in flight; changes submitted meanwhile go with the next one."""
 
     async def story(rig: Any) -> None:
         topic(rig)
@@ -235,7 +235,7 @@ def test_a_second_change_of_a_partition_is_not_attempted(play: Any) -> None:
 
 
 def test_a_change_whose_answer_got_lost_is_asked_again_and_found_done(play: Any) -> None:
-    """The request times out, the same is sent on a new connection, and the partition epoch tells it was carried out."""
+    """The request times out, is sent again on a new connection, and the partition epoch shows that it took effect."""
 
     async def story(rig: Any) -> None:
         topic(rig)

@@ -33,7 +33,7 @@ async def _waits_for_0_to_lead(rig: Any) -> None:
 
 
 def test_a_registration_is_fenced_until_its_broker_has_read_as_far(play: Any) -> None:
-    """A new broker is fenced until a heartbeat says that it has read its own registration."""
+    """A new broker is fenced until a heartbeat has the version of its own registration."""
 
     async def story(rig: Any) -> None:
         epoch = rig.register(7, 1).epoch
@@ -76,7 +76,7 @@ def test_an_incarnation_before_that_led_till_then_is_fenced(play: Any) -> None:
         assert not rig.image.brokers[7].fenced
         await rig.loop.sleep(9 * SECOND + 1)
         rig.register(7, 2)
-        assert [(event.reason, event.t_us) for event in rig.told("broker.fenced")] == [
+        assert [(event.reason, event.t_us) for event in rig.events_of("broker.fenced")] == [
             ("a new incarnation registered", rig.loop.now_us)
         ]
 
@@ -90,7 +90,7 @@ def test_who_is_fenced_already_is_not_fenced_again(play: Any) -> None:
         rig.beat(7, rig.register(7, 1).epoch, want_fence=True)
         assert rig.image.brokers[7].fenced
         await rig.loop.sleep(30 * SECOND)
-        assert rig.told("broker.fenced") == []
+        assert rig.events_of("broker.fenced") == []
 
     play(story, brokers=0)
 
@@ -180,7 +180,7 @@ def test_a_session_lasts_as_long_as_the_release_says(
 
 
 def test_the_last_in_sync_replica_comes_back_to_lead(play: Any) -> None:
-    """With everybody gone nobody leads; a broker that was out of sync does not help, the last one in sync does."""
+    """With every broker down there is no leader; of returning brokers only the last one in sync is elected."""
 
     async def story(rig: Any) -> None:
         rig.controller.create_topic("t", 1, assignment=[[0, 1]])
@@ -224,7 +224,7 @@ def test_who_is_eligible_is_counted_anew_when_the_minimum_changes(play: Any) -> 
 
 
 def test_a_leader_goes_on_recovering_alone(play: Any) -> None:
-    """A leader that was elected uncleanly may say so again, and nobody else is in sync until it is recovered."""
+    """A leader after an unclean election may repeat `recovering`, and no other replica is in sync before it recovered."""
 
     async def story(rig: Any) -> None:
         config = {"unclean.leader.election.enable": "true"}
@@ -278,7 +278,7 @@ def test_a_topic_allowed_to_elect_uncleanly_does_so_when_next_looked_at(
 
 
 def test_controlled_shutdown_hands_over_before_the_broker_goes(play: Any) -> None:
-    """The leader leaves the in-sync set at once, is let go when the others have heard of it, and comes back cleanly."""
+    """The leader leaves the in-sync set at once, may stop when the others have the metadata, and returns cleanly."""
 
     async def story(rig: Any) -> None:
         rig.controller.create_topic("t", 1, assignment=[[0, 1, 2]])
@@ -301,7 +301,7 @@ def test_controlled_shutdown_hands_over_before_the_broker_goes(play: Any) -> Non
 
 
 def test_a_broker_that_leads_nothing_may_stop_at_once(play: Any) -> None:
-    """Nothing to hand over: the first heartbeat that asks is granted."""
+    """A broker without leaderships may stop with the first heartbeat that requests it."""
 
     async def story(rig: Any) -> None:
         gone: list[int] = []
@@ -318,7 +318,7 @@ def test_a_broker_that_leads_nothing_may_stop_at_once(play: Any) -> None:
 
 
 def test_a_leader_changes_its_in_sync_set(play: Any) -> None:
-    """A shrink and an expansion are done, told, and cost no leader epoch."""
+    """A shrink and an expansion take effect, have trace events, and keep the leader epoch."""
 
     async def story(rig: Any) -> None:
         rig.controller.create_topic("t", 1, assignment=[[0, 1, 2]])
@@ -349,7 +349,7 @@ def test_a_leader_changes_its_in_sync_set(play: Any) -> None:
     ],
 )
 def test_what_a_leader_may_not_ask(play: Any, wrong: dict[str, Any], error: ErrorCode) -> None:
-    """Epochs of the past or future, somebody else's partition, a set that makes no sense, a broker that is fenced."""
+    """Old and newer epochs, another leader's partition, an invalid set and a fenced broker are refused."""
 
     async def story(rig: Any) -> None:
         rig.controller.create_topic("t", 1, assignment=[[0, 1, 2]])
@@ -366,7 +366,7 @@ def test_what_a_leader_may_not_ask(play: Any, wrong: dict[str, Any], error: Erro
 
 
 def test_a_change_that_completes_a_reassignment_may_cost_the_leader_its_place(play: Any) -> None:
-    """The leader that asked is no replica any more: NEW_LEADER_ELECTED, and the first of the new list leads."""
+    """The requesting leader is no replica any more: NEW_LEADER_ELECTED, and the first of the new list leads."""
 
     async def story(rig: Any) -> None:
         rig.controller.create_topic("t", 1, assignment=[[0, 1]])

@@ -48,7 +48,7 @@ def test_preferred_asks_for_the_first_of_the_list() -> None:
 
 
 def test_without_a_replica_in_sync_and_up_nobody_leads() -> None:
-    """The leader is -1, in an epoch of its own, and no other replica is asked."""
+    """The leader is -1, in an epoch of its own, and no other replica is elected."""
     assert made(decide(FOO, Wanted(isr=(3,)), alive(1, 2))) == (-1, (3,), 101, "offline")
 
 
@@ -105,7 +105,7 @@ def test_an_eligible_replica_is_elected_when_nobody_is_in_sync() -> None:
 
 
 def test_with_nobody_up_the_set_is_empty_and_the_last_leader_is_known() -> None:
-    """All that were in sync are eligible, nobody is in sync, and who led last is remembered."""
+    """All replicas that were in sync are eligible, none is in sync, and the last leader is recorded."""
     decision = decide(evolve(FOO, isr=(1,)), Wanted(isr=()), alive(elr=True))
     assert made(decision) == (-1, (), 101, "offline")
     assert decision is not None
@@ -126,7 +126,7 @@ def test_an_unclean_stop_ends_eligibility() -> None:
 
 
 def test_a_set_that_is_large_enough_forgets_the_eligible() -> None:
-    """At `min.insync.replicas` again, nobody outside the set has all that was acknowledged since."""
+    """At `min.insync.replicas` again, no replica outside the set has all records acknowledged since."""
     state = evolve(FOO, isr=(1,), elr=(2, 3))
     decision = decide(state, Wanted(isr=(1, 3)), alive(1, 2, 3, min_isr=2, elr=True))
     assert decision is not None
@@ -137,7 +137,7 @@ def test_a_set_that_is_large_enough_forgets_the_eligible() -> None:
 
 
 def test_a_reassignment_waits_until_all_who_come_are_in_sync() -> None:
-    """Those who come are added to the list; when they are in sync those who go leave, and the leader with them."""
+    """Added replicas join the list; when they are in sync the removed ones leave, the leader among them."""
     moving = Reassignment(adding=(4,), removing=(1,))
     rules = alive(1, 2, 3, 4)
     first = decide(FOO, Wanted(replicas=(4, 2, 3, 1), reassignment=moving), rules)
@@ -157,7 +157,7 @@ def test_a_replica_that_leaves_the_list_costs_a_leader_epoch() -> None:
 
 
 def test_another_order_of_the_same_replicas_is_in_force_at_once() -> None:
-    """No epoch of the leader's goes up: nobody came or went."""
+    """The leader epoch stays the same when no replica joins or leaves."""
     decision = decide(FOO, Wanted(replicas=(1, 2, 3)), alive(1, 2, 3))
     assert made(decision) == (1, (2, 1, 3), 100, "")
     assert decision is not None

@@ -1,4 +1,4 @@
-"""Whatever happens to brokers, links and leaders, in whatever order: what must hold of the controller's decisions."""
+"""Invariants of the controller's decisions under any history of brokers, links and leaders."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def act(rig: Any, step: tuple[Any, ...], stopped: set[int]) -> None:
 def test_the_controllers_promises_hold_in_any_history(
     rig_class: Any, config: ControllerConfig, min_isr: int, steps: list[Any]
 ) -> None:
-    """Leaders are in sync, epochs rise, nobody out of sync is elected, agents converge when links heal.
+    """Leaders are in sync, epochs rise, no replica out of sync is elected, agents converge when links recover.
 
     Random crashes, restarts, cuts, orderly stops, AlterPartitions, moves and elections, under three controllers. No
     topic allows unclean elections, so only an in-sync, an eligible or the last known leader may follow.

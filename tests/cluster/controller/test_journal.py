@@ -48,8 +48,8 @@ def test_what_was_set_is_there_and_what_was_taken_away_is_not(tmp_path: Path) ->
     assert list(found["a"]) == ["y", "z", "x"]
 
 
-def test_a_later_life_keeps_the_sections_that_it_does_not_begin_anew(tmp_path: Path) -> None:
-    """`begin` puts what it names in the place of what was there, and leaves the rest alone."""
+def test_a_later_life_keeps_the_sections_that_it_does_not_replace(tmp_path: Path) -> None:
+    """`begin` replaces the named sections and keeps the others."""
     journal = _begun(tmp_path)
     journal.append({"b": {"k": 1}})
     journal.close()
@@ -60,7 +60,7 @@ def test_a_later_life_keeps_the_sections_that_it_does_not_begin_anew(tmp_path: P
 
 
 def test_an_image_of_format_1_is_read(tmp_path: Path) -> None:
-    """The first releases wrote one file, whole; what it says is gone on from, and written in the present format."""
+    """The first releases wrote one whole file; its content is read and written in the present format."""
     body = b'{"v":7}'
     (tmp_path / "facts").write_bytes(b"groupsim-cluster 1 %b\n%b" % (hashlib.sha256(body).hexdigest().encode(), body))
     journal = _open(tmp_path)
@@ -93,7 +93,7 @@ def test_a_line_that_was_being_written_is_cut_off_wherever_it_ends(tmp_path: Pat
 
 
 def test_a_damaged_line_a_missing_one_and_a_missing_file_are_errors(tmp_path: Path) -> None:
-    """What is not what its checksum says is named with its line, and nothing is changed."""
+    """A wrong checksum is reported with its line, and no file is changed."""
     journal = _begun(tmp_path)
     for number in range(3):
         journal.append({"a": {"x": number}})
@@ -121,7 +121,7 @@ def test_a_damaged_line_a_missing_one_and_a_missing_file_are_errors(tmp_path: Pa
 
 
 def test_changes_that_have_grown_become_an_image(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A thousand changes of a few keys: what lies on disk stays as large as the facts are, not as the changes."""
+    """After a thousand changes of a few keys the files are as large as the entries, not as the changes."""
     monkeypatch.setattr(Journal, "MIN_COMPACTED_BYTES", 1_000)
     journal = _begun(tmp_path)
     for number in range(1_000):
@@ -152,10 +152,10 @@ def test_a_death_while_the_image_is_made_loses_nothing(
     assert _facts(tmp_path)["a"] == {"x": 39, "y": [2]}
 
 
-def test_changes_begun_anew_are_written_to_though_their_name_is_not_safe_yet(
+def test_a_new_file_of_changes_is_written_to_before_its_name_is_flushed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """No more files can be opened when the new file is in its place: what is told to be kept is found there."""
+    """When no more files can be opened after the rename, acknowledged changes are in the new file."""
     monkeypatch.setattr(Journal, "MIN_COMPACTED_BYTES", 200)
     journal = _begun(tmp_path)
     real, trouble = module.sync_folder, [True]
@@ -181,7 +181,7 @@ def test_changes_begun_anew_are_written_to_though_their_name_is_not_safe_yet(
 
 
 def test_a_death_while_format_1_is_taken_over_loses_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wherever the process ends while it writes the present format: the folder opens, and says the same."""
+    """Wherever the process ends while it writes the present format, the folder opens with the same content."""
     body = b'{"v":7}'
     old = b"groupsim-cluster 1 %b\n%b" % (hashlib.sha256(body).hexdigest().encode(), body)
     real = Path.replace
@@ -209,7 +209,7 @@ def test_a_death_while_format_1_is_taken_over_loses_nothing(tmp_path: Path, monk
 def test_a_change_that_cannot_be_written_changes_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, when: str
 ) -> None:
-    """The disk is full in the midst of a line, or when it is flushed: an error, and the file is what it was."""
+    """When the disk is full within a line, or at the flush, there is an error and the file is unchanged."""
     journal = _begun(tmp_path)
     file = changes_of(tmp_path / "facts")
     before, full = file.read_bytes(), [True]
@@ -249,7 +249,7 @@ CHANGE = st.dictionaries(
 def test_any_changes_in_any_lives_add_up(
     tmp_path_factory: pytest.TempPathFactory, changes: list[dict[str, dict[str, Any]]], deaths: list[int]
 ) -> None:
-    """Whatever is changed, and wherever a process ends: what is found is what a dict would hold."""
+    """After any changes and any deaths of processes the journal has the content of a dict."""
     folder = tmp_path_factory.mktemp("journal")
     journal, model = _begun(folder), {"a": {"x": 1, "y": [2]}, "b": {}, "old": {}}
     for number, change in enumerate(changes):

@@ -39,7 +39,7 @@ T0 = TopicPartition("t", 0)
 
 
 def _live(config: ClusterConfig, story: Story, *, seed: int = 0) -> Any:
-    """One life of a cluster; what the story returns."""
+    """Run one life of a cluster and return the story's result."""
     found: list[Any] = []
 
     async def main(loop: VirtualLoop) -> None:
@@ -105,7 +105,7 @@ def test_ids_are_not_drawn_twice(tmp_path: Path) -> None:
 
 
 def test_settings_changed_while_it_ran_hold_in_the_next_life(tmp_path: Path) -> None:
-    """What IncrementalAlterConfigs set is there again, in the logs too; what was removed from a group is not."""
+    """The next life has the settings of IncrementalAlterConfigs, in the logs too, without a group's removed ones."""
 
     async def change(loop: VirtualLoop, cluster: Cluster) -> None:
         cluster.create_topic("t", 1)
@@ -132,14 +132,14 @@ def test_settings_changed_while_it_ran_hold_in_the_next_life(tmp_path: Path) -> 
 
 
 def _killed_after(folder: Path, lines: int, what: str = "records") -> list[list[Any]]:
-    """What a writer had said was acknowledged when it was killed."""
+    """Return the lines that a writer had acknowledged when it was killed."""
     command = [sys.executable, kept_writer.__file__, str(folder), what]
     writer = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert writer.stdout is not None
-    said = [writer.stdout.readline() for _ in range(lines)]
+    lines_read = [writer.stdout.readline() for _ in range(lines)]
     writer.kill()
     rest, _ = writer.communicate(timeout=60)
-    whole = [line for line in (*said, *rest.splitlines(keepends=True)) if line.endswith("\n")]
+    whole = [line for line in (*lines_read, *rest.splitlines(keepends=True)) if line.endswith("\n")]
     return [json.loads(line) for line in whole]
 
 
@@ -161,29 +161,31 @@ async def _everything(loop: VirtualLoop, cluster: Cluster) -> Any:
 
 
 def test_what_the_controller_decided_outlives_kill_9(tmp_path: Path) -> None:
-    """Topics made, grown, changed and deleted, leaders moved: after each kill all is as told, and no epoch goes back.
+    """Topics made, grown, changed and deleted, leaders moved: each kill keeps them, and no epoch goes back.
 
-    The image is written anew every few changes here, so that kills strike then, too.
+    A new image is written every few changes here, so that kills strike then, too.
     """
     folder = tmp_path / "c"
-    told: dict[str, list[Any]] = {}
+    acknowledged: dict[str, list[Any]] = {}
     version = 0
     for lines in (40, 11, 70, 33):
         last = ""
         for _, now, last, *state in _killed_after(folder, lines, "topics"):
-            version, told[last] = now, state
+            version, acknowledged[last] = now, state
         kept = read(folder)
         assert kept.image.version >= version
         found = {name: _told_of(topic) for name, topic in kept.image.topics.items() if name != "__consumer_offsets"}
-        if last in found and told[last]:  # what was decided next may be kept, and was not told any more
-            assert found[last][-1] >= told[last][-1]
-        told.pop(last)
+        if last in found and acknowledged[last]:  # the next decision may be stored, though it was not acknowledged
+            assert found[last][-1] >= acknowledged[last][-1]
+        acknowledged.pop(last)
         found.pop(last, None)
-        untold = found.keys() - told.keys()
-        assert len(untold) <= 1
-        assert {name: found[name] for name in found if name in told} == {n: state for n, state in told.items() if state}
-        told.update({name: found[name] for name in untold})
-        told = {name: _in_the_next_life(state) for name, state in told.items()}
+        unacknowledged = found.keys() - acknowledged.keys()
+        assert len(unacknowledged) <= 1
+        assert {name: found[name] for name in found if name in acknowledged} == {
+            n: state for n, state in acknowledged.items() if state
+        }
+        acknowledged.update({name: found[name] for name in unacknowledged})
+        acknowledged = {name: _in_the_next_life(state) for name, state in acknowledged.items()}
         assert len(list(folder.glob("cluster-metadata*"))) == 2
 
 
@@ -200,21 +202,21 @@ def _in_the_next_life(state: list[Any]) -> list[Any]:
 def test_what_was_acknowledged_outlives_kill_9(tmp_path: Path) -> None:
     """Records (acks 1 and all), commits, producer ids and epochs: after each of three kills all of them are there."""
     folder = tmp_path / "c"
-    told: list[list[Any]] = []
+    acknowledged: list[list[Any]] = []
     for lines in (60, 25, 90):
-        told += _killed_after(folder, lines)
+        acknowledged += _killed_after(folder, lines)
         records, commits, (producer, epoch), fresh = _live(kept_writer.config(folder), _everything)
-        for _, number, offset, value in (line for line in told if line[0] == "produced"):
+        for _, number, offset, value in (line for line in acknowledged if line[0] == "produced"):
             assert records[number, offset] == value
-        ids = [line[1:] for line in told if line[0] == "id"]
-        last = {number: offset for _, number, offset in (line for line in told if line[0] == "committed")}
+        ids = [line[1:] for line in acknowledged if line[0] == "id"]
+        last = {number: offset for _, number, offset in (line for line in acknowledged if line[0] == "committed")}
         assert all(commits[number] >= offset for number, offset in last.items())
         assert producer == ids[-1][0]
         assert epoch > ids[-1][1]
         assert fresh > max(one for one, _ in ids)
 
 
-# --- what cannot be gone on from -----------------------------------------------------------------------------------
+# --- folders that are refused --------------------------------------------------------------------------------------
 
 
 def _refused(config: ClusterConfig) -> str:
@@ -224,7 +226,7 @@ def _refused(config: ClusterConfig) -> str:
 
 
 def test_a_damaged_file_is_an_error_and_stays_as_it_is(tmp_path: Path) -> None:
-    """A flipped byte, a torn file, an empty one, a missing one: named, with a remedy, and nothing is begun anew."""
+    """A flipped byte, a torn file, an empty one, a missing one: an error with a remedy, and no new cluster."""
     config = kept_writer.config(tmp_path / "c")
     _live(config, _identity)
     path = tmp_path / "c" / FILE
@@ -242,7 +244,7 @@ def test_a_damaged_file_is_an_error_and_stays_as_it_is(tmp_path: Path) -> None:
 
 
 def test_another_format_another_size_and_another_number_of_partitions_are_refused(tmp_path: Path) -> None:
-    """The folder of another cluster is told from this one's before anything is touched."""
+    """The folder of another cluster is recognised before any file is changed."""
     config = kept_writer.config(tmp_path / "c")
     _live(config, _identity)
     assert "has 3 brokers, and 5 are asked for; start it with 3" in _refused(evolve(config, brokers=5))
@@ -286,12 +288,12 @@ def test_a_folder_of_a_deleted_topic_is_put_aside(tmp_path: Path) -> None:
     folder.begin(evolve(kept, image=evolve(kept.image, topics=topics)))
     folder.close()
 
-    async def anew(loop: VirtualLoop, cluster: Cluster) -> int:
+    async def next_life_reads(loop: VirtualLoop, cluster: Cluster) -> int:
         cluster.create_topic("t", 1, assignment=[[1]])
         await loop.sleep(SECOND)
         return cluster.log("t", 0).end_offset
 
-    assert _live(config, anew) == 0
+    assert _live(config, next_life_reads) == 0
     assert list((tmp_path / "c").glob(f"broker-1/t-0.{old}-stray/*.log"))
 
 

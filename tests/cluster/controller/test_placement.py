@@ -51,7 +51,7 @@ def fenced(*nodes: int, rack: str | None = None) -> list[Candidate]:
 
 
 def drawn(candidates: list[Candidate], *sizes: int) -> list[list[int]]:
-    """Partitions of these sizes, placed with Kafka's luck."""
+    """Partitions of these sizes, placed with Kafka's random draws."""
     placer = Striped(candidates, KafkasLuck())
     return [list(placer.place(size)) for size in sizes]
 
@@ -131,7 +131,7 @@ def test_one_broker_that_is_up_leads_everything() -> None:
 def test_what_cannot_be_striped_is_refused_in_kafkas_words(
     candidates: list[Candidate], replication: int, words: str
 ) -> None:
-    """No broker up, too few brokers, no replica asked for: INVALID_REPLICATION_FACTOR, with Kafka's text."""
+    """No active broker, too few brokers or no replica: INVALID_REPLICATION_FACTOR, with Kafka's message."""
     with pytest.raises(Refused) as refused:
         striped(candidates, 1, replication, KafkasLuck())
     assert (refused.value.error, refused.value.message) == (ErrorCode.INVALID_REPLICATION_FACTOR, words)
@@ -145,7 +145,7 @@ def test_what_cannot_be_striped_is_refused_in_kafkas_words(
 def test_a_striped_partition_has_distinct_replicas_and_a_leader_that_is_up(
     brokers: list[tuple[str | None, bool]], partitions: int, data: Any
 ) -> None:
-    """Whatever the racks and the fenced: replicas differ, are as many as asked for, and the first is up."""
+    """With any racks and fenced brokers replicas are distinct, as many as requested, and the first is active."""
     candidates = [Candidate(node, rack, down) for node, (rack, down) in enumerate(brokers)]
     alive = {candidate.node for candidate in candidates if not candidate.fenced}
     replication = data.draw(st.integers(1, len(brokers)))
@@ -243,7 +243,7 @@ def test_what_cannot_be_laid_in_rounds_is_refused_in_kafkas_words(
     assert (refused.value.error, refused.value.message) == (error, words)
 
 
-# --- by hand -------------------------------------------------------------------------------------------------------
+# --- manual --------------------------------------------------------------------------------------------------------
 
 
 def test_lists_by_hand_are_taken_as_they_are() -> None:

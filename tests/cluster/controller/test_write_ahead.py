@@ -1,4 +1,4 @@
-"""A cluster that is kept, on a disk that is full: what cannot be kept does not happen."""
+"""A stored cluster on a full disk: a change that cannot be stored is not made."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ T0 = TopicPartition("t", 0)
 
 
 class Disk:
-    """Full when told so; nothing else is wrong with it."""
+    """A disk that is full while the test says so."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.full = False
@@ -97,7 +97,7 @@ def _error(answer: Any) -> E:
 
 @pytest.mark.parametrize("request_", REQUESTS, ids=lambda request: type(request).__name__)
 def test_what_an_administrator_asks_is_refused_and_nothing_differs(tmp_path: Path, disk: Disk, request_: Any) -> None:
-    """KAFKA_STORAGE_ERROR; image, brokers, disk and trace know nothing of it; asked again later, it is done."""
+    """The answer is KAFKA_STORAGE_ERROR; image, brokers, disk and trace are unchanged; a later request succeeds."""
 
     async def story(loop: VirtualLoop, cluster: Cluster) -> None:
         client, before = Client(loop, cluster), cluster.controller.image
@@ -112,8 +112,8 @@ def test_what_an_administrator_asks_is_refused_and_nothing_differs(tmp_path: Pat
         assert cluster.controller.image.version == before.version + 1
 
     events = _live(tmp_path / "c", story)
-    told = [event for event in events if event.kind.value == "metadata.changed" and event.t_us > SECOND]
-    assert len(told) <= 1  # IncrementalAlterConfigs of a topic tells one as well
+    emitted = [event for event in events if event.kind.value == "metadata.changed" and event.t_us > SECOND]
+    assert len(emitted) <= 1  # IncrementalAlterConfigs of a topic emits one as well
     (warning,) = [event for event in events if event.kind.value == "warning"]
     assert (warning.host, warning.reason) == (
         "controller",
@@ -122,7 +122,7 @@ def test_what_an_administrator_asks_is_refused_and_nothing_differs(tmp_path: Pat
 
 
 def test_a_topic_that_was_refused_gets_the_id_it_would_have_had(tmp_path: Path, disk: Disk) -> None:
-    """A refused change has spent no luck: a run with one goes on as the run without."""
+    """A refused change draws nothing: a run with one continues like the run without."""
     ids = []
     for number, full in enumerate((False, True)):
 
@@ -207,7 +207,7 @@ def test_a_reassignment_that_was_refused_is_not_under_way(tmp_path: Path, disk: 
 
 
 def test_no_producer_id_is_given_that_is_not_kept(tmp_path: Path, disk: Disk) -> None:
-    """Who asks for one hears COORDINATOR_LOAD_IN_PROGRESS, as in Kafka while there is no block, and comes again."""
+    """InitProducerId is answered COORDINATOR_LOAD_IN_PROGRESS, as in Kafka without a block of ids; clients retry."""
 
     async def story(loop: VirtualLoop, cluster: Cluster) -> None:
         client = Client(loop, cluster)

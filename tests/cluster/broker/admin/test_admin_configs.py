@@ -1,4 +1,4 @@
-"""DescribeConfigs, IncrementalAlterConfigs and DescribeCluster, asked of a broker."""
+"""DescribeConfigs, IncrementalAlterConfigs and DescribeCluster at a broker."""
 
 from __future__ import annotations
 
@@ -49,20 +49,20 @@ async def _alter(
 
 
 def test_a_topics_settings_say_where_they_come_from() -> None:
-    """Own settings, the broker's properties and Kafka's defaults are told with type, source and synonyms."""
+    """Own settings, the broker's properties and Kafka's defaults are described with type, source and synonyms."""
 
     async def story(stage: Stage) -> None:
         assert await _alter(stage, TOPIC_RESOURCE, "t", ("retention.ms", SET, "1000")) == (E.NONE, None)
-        told = await _describe(stage, TOPIC_RESOURCE, "t")
-        assert list(told) == sorted(told)
-        assert len(told) == 37
-        retention = told["retention.ms"]
+        described = await _describe(stage, TOPIC_RESOURCE, "t")
+        assert list(described) == sorted(described)
+        assert len(described) == 37
+        retention = described["retention.ms"]
         assert (retention.value, retention.source, retention.type) == ("1000", 1, 5)
         assert retention.synonyms == (("retention.ms", "1000", 1),)  # log.retention.hours comes before its namesake
-        segment = told["segment.bytes"]
+        segment = described["segment.bytes"]
         assert (segment.value, segment.source) == ("2000000", 4)
         assert segment.synonyms == (("log.segment.bytes", "2000000", 4), ("log.segment.bytes", "1073741824", 5))
-        ratio = told["min.cleanable.dirty.ratio"]
+        ratio = described["min.cleanable.dirty.ratio"]
         assert (ratio.value, ratio.source, ratio.type) == ("0.5", 5, 6)
         assert ratio.synonyms == (("log.cleaner.min.cleanable.ratio", "0.5", 5),)
         assert set(await _describe(stage, TOPIC_RESOURCE, "t", "segment.ms", "nope")) == {"segment.ms"}
@@ -234,7 +234,7 @@ def test_every_resource_has_its_own_result_in_the_order_of_the_request() -> None
 
 
 def test_who_only_asks_changes_no_setting() -> None:
-    """`validate_only` finds what is wrong and changes nothing."""
+    """`validate_only` answers with the errors and changes nothing."""
 
     async def story(stage: Stage) -> None:
         change = ("retention.ms", SET, "7000")
@@ -245,7 +245,7 @@ def test_who_only_asks_changes_no_setting() -> None:
 
 
 def test_a_running_broker_takes_settings() -> None:
-    """A setting of one running broker changes its logs alone, one of all changes those of all; both are told."""
+    """A dynamic setting of one broker changes its logs, one of all brokers changes all logs; both are described."""
 
     async def story(stage: Stage) -> None:
         where = TopicPartition("t", 0)
@@ -258,9 +258,9 @@ def test_a_running_broker_takes_settings() -> None:
         assert await _alter(stage, BROKER_RESOURCE, str(node), here, node=node) == (E.NONE, None)
         assert stage.cluster.log("t", 0, node).config.retention_ms == 5_000
         assert stage.cluster.log("t", 0, other).config.retention_ms == 60_000
-        told = (await _describe(stage, BROKER_RESOURCE, str(node), node=node))["log.retention.ms"]
-        assert (told.value, told.source, told.read_only) == ("5000", 2, False)
-        assert told.synonyms == (
+        described = (await _describe(stage, BROKER_RESOURCE, str(node), node=node))["log.retention.ms"]
+        assert (described.value, described.source, described.read_only) == ("5000", 2, False)
+        assert described.synonyms == (
             ("log.retention.ms", "5000", 2),
             ("log.retention.ms", "60000", 3),
             ("log.retention.hours", "168", 5),
@@ -291,13 +291,13 @@ def test_the_smallest_in_sync_set_of_all_brokers_is_the_controllers_too() -> Non
 
 
 def test_a_broker_tells_its_own_settings_only() -> None:
-    """Another broker's settings, an odd resource and an unknown topic are errors; what cannot be changed is said."""
+    """Another broker's settings, an odd resource and an unknown topic are errors; read-only settings are marked."""
 
     async def story(stage: Stage) -> None:
-        told = await _describe(stage, BROKER_RESOURCE, "1")
-        assert (told["node.id"].value, told["node.id"].read_only) == ("1", True)
-        assert (told["replica.lag.time.max.ms"].value, told["replica.lag.time.max.ms"].source) == ("30000", 5)
-        assert not told["log.segment.bytes"].read_only
+        described = await _describe(stage, BROKER_RESOURCE, "1")
+        assert (described["node.id"].value, described["node.id"].read_only) == ("1", True)
+        assert (described["replica.lag.time.max.ms"].value, described["replica.lag.time.max.ms"].source) == ("30000", 5)
+        assert not described["log.segment.bytes"].read_only
         asked = (
             ConfigsAsked(BROKER_RESOURCE, "2"),
             ConfigsAsked(TOPIC_RESOURCE, "nope"),
@@ -335,17 +335,17 @@ def test_no_setting_is_without_a_text() -> None:
 
     async def story(stage: Stage) -> None:
         for kind, name, count in ((BROKER_RESOURCE, "1", 350), (TOPIC_RESOURCE, "t", 37), (GROUP_RESOURCE, "g", 21)):
-            told = await _describe(stage, kind, name)
-            assert len(told) == count
-            assert all(entry.documentation for entry in told.values())
-            plain = {key for key, entry in told.items() if entry.documentation == WITHOUT_EFFECT}
+            described = await _describe(stage, kind, name)
+            assert len(described) == count
+            assert all(entry.documentation for entry in described.values())
+            plain = {key for key, entry in described.items() if entry.documentation == WITHOUT_EFFECT}
             assert not plain & {*BROKER_SETTINGS, *TOPIC_SETTINGS, "group.max.size", "num.partitions"}
 
     run(story)
 
 
 def test_replacing_settings_drops_what_is_not_named() -> None:
-    """AlterConfigs sets what is named and gives all other settings of the resource their defaults back."""
+    """AlterConfigs sets the named settings and resets all other settings of the resource to their defaults."""
 
     async def story(stage: Stage) -> None:
         for kind, name, one, other in (
@@ -358,8 +358,8 @@ def test_replacing_settings_drops_what_is_not_named() -> None:
             resource = ConfigsToAlter(kind, name, ((other, SET, "50000"),))
             (result,) = (await stage.ask(1, AlterConfigsRequest((resource,)))).results
             assert result == (kind, name, E.NONE, None)
-            told = await _describe(stage, kind, name)
-            assert (told[one].value, told[other].value) == (before, "50000")
+            described = await _describe(stage, kind, name)
+            assert (described[one].value, described[other].value) == (before, "50000")
 
     run(story)
 
@@ -370,8 +370,8 @@ def test_settings_of_groups_are_kept_and_described() -> None:
     async def story(stage: Stage) -> None:
         session = "consumer.session.timeout.ms"
         assert await _alter(stage, GROUP_RESOURCE, "g", (session, SET, "50000")) == (E.NONE, None)
-        told = (await _describe(stage, GROUP_RESOURCE, "g", session))[session]
-        assert told.synonyms == ((session, "50000", 8), (f"group.{session}", "45000", 5))
+        described = (await _describe(stage, GROUP_RESOURCE, "g", session))[session]
+        assert described.synonyms == ((session, "50000", 8), (f"group.{session}", "45000", 5))
         words = f"{session} must be in the range 45000 to 60000 inclusive."
         assert await _alter(stage, GROUP_RESOURCE, "g", (session, SET, "1")) == (E.INVALID_CONFIG, words)
 

@@ -1,4 +1,4 @@
-"""CreateTopics, DeleteTopics and CreatePartitions, asked of a broker that passes them on."""
+"""CreateTopics, DeleteTopics and CreatePartitions at a broker that forwards them."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ CASES = [
 
 @pytest.mark.parametrize(("topic", "error", "words"), CASES, ids=lambda value: getattr(value, "name", None))
 def test_a_topic_that_cannot_be_made_is_refused_in_kafkas_words(topic: NewTopic, error: ErrorCode, words: str) -> None:
-    """Every check has Kafka's error and words, and what is beside the refused topic in the request is made."""
+    """Every check has Kafka's error and message, and what is beside the refused topic in the request is made."""
 
     async def story(stage: Stage) -> None:
         stage.cluster.create_topic("x_y", 1)
@@ -213,7 +213,7 @@ def test_a_deleted_topic_is_gone_when_the_answer_comes() -> None:
 
 
 def test_a_topic_made_again_has_another_id() -> None:
-    """Ids tell a topic from an earlier one of the same name."""
+    """A new topic has another id than an earlier topic of the same name."""
 
     async def story(stage: Stage) -> None:
         first = (await stage.ask(0, _create(NewTopic("orders")))).topics[0].topic_id
@@ -225,7 +225,7 @@ def test_a_topic_made_again_has_another_id() -> None:
 
 
 def test_partitions_are_added() -> None:
-    """CreatePartitions makes the topic larger, by hand too; every wrong count has Kafka's error and words."""
+    """CreatePartitions adds partitions, also with a manual assignment; wrong counts have Kafka's error and message."""
 
     async def story(stage: Stage) -> None:
         async def grow(*topics: MorePartitions, **others: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Topics that come into being because a client asks for them."""
+"""Automatic creation of topics that clients request."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_nothing_is_made_for_who_does_not_allow_it() -> None:
 
 
 def test_two_who_ask_make_one_topic() -> None:
-    """While a topic is being made nobody asks the controller for it a second time."""
+    """While a topic is being created the broker sends no second CreateTopics for it."""
 
     async def story(stage: Stage) -> None:
         connection = stage.cluster.network.connect("a", "a", 1, "admin")

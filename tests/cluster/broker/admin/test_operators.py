@@ -82,23 +82,23 @@ def test_a_preferred_leader_is_elected_and_what_needs_none_says_so() -> None:
         everything = dict((await stage.ask(3, ElectLeadersRequest(None))).topics)
         assert {topic: results for topic, results in everything.items() if results} == {"moved": ((0, E.NONE, None),)}
         assert (await stage.ask(0, ElectLeadersRequest(None, 7))).error is E.INVALID_REQUEST
-        ((_, (told,)),) = (await stage.ask(3, ElectLeadersRequest((MOVED,), version=0))).topics
-        assert told[:2] == (0, E.ELECTION_NOT_NEEDED)
+        ((_, (result,)),) = (await stage.ask(3, ElectLeadersRequest((MOVED,), version=0))).topics
+        assert result[:2] == (0, E.ELECTION_NOT_NEEDED)
 
     _on_topics(story)
 
 
 def test_an_election_that_nobody_can_win_says_why() -> None:
-    """The preferred replica is down, or nobody at all is up."""
+    """The preferred replica is down, or no replica is up."""
 
     async def story(stage: Stage) -> None:
         stage.cluster.crash_broker(1)
         stage.cluster.crash_broker(0)
         await stage.loop.sleep(20 * SECOND)
-        ((_, (told,)),) = (await stage.ask(3, ElectLeadersRequest((MOVED,)))).topics
-        assert told == (0, E.PREFERRED_LEADER_NOT_AVAILABLE, "The preferred leader was not available.")
-        ((_, (told,)),) = (await stage.ask(3, ElectLeadersRequest((FEW,), UNCLEAN_ELECTION))).topics
-        assert told == (0, E.ELIGIBLE_LEADERS_NOT_AVAILABLE, "Eligible topic partition leaders are not available.")
+        ((_, (result,)),) = (await stage.ask(3, ElectLeadersRequest((MOVED,)))).topics
+        assert result == (0, E.PREFERRED_LEADER_NOT_AVAILABLE, "The preferred leader was not available.")
+        ((_, (result,)),) = (await stage.ask(3, ElectLeadersRequest((FEW,), UNCLEAN_ELECTION))).topics
+        assert result == (0, E.ELIGIBLE_LEADERS_NOT_AVAILABLE, "Eligible topic partition leaders are not available.")
 
     _on_topics(story)
 
@@ -129,7 +129,7 @@ def test_a_reassignment_is_begun_listed_and_called_off() -> None:
 
 
 def test_a_reassignment_that_is_taken_back_by_another_is_over_when_it_is_called_off() -> None:
-    """The new one names nobody who comes, so who came stays on the list, and goes as well: nothing completes that."""
+    """The new reassignment adds no replica, so the added one stays and is to be removed as well: it never ends."""
 
     async def story(stage: Stage) -> None:
         stage.cluster.crash_broker(0)
@@ -156,13 +156,13 @@ def test_a_reassignment_that_cannot_be_is_refused_in_kafkas_words() -> None:
         _topics(stage)
         targets = ((NOWHERE, (1,)), (TopicPartition("few", 4), (1,)), (FEW, (9,)), (FEW, ()), (FEW, (1, 1)))
         found = (await stage.ask(3, AlterPartitionReassignmentsRequest(targets))).results
-        said = "The manual partition assignment includes"
+        prefix = "The manual partition assignment includes"
         assert [(error, words) for _, error, words in found] == [
             (E.UNKNOWN_TOPIC_OR_PARTITION, "Unable to find a topic named nowhere."),
             (E.UNKNOWN_TOPIC_OR_PARTITION, "Unable to find partition few:4."),
-            (E.INVALID_REPLICA_ASSIGNMENT, f"{said} broker 9, but no such broker is registered."),
-            (E.INVALID_REPLICA_ASSIGNMENT, f"{said} an empty replica list."),
-            (E.INVALID_REPLICA_ASSIGNMENT, f"{said} the broker 1 more than once."),
+            (E.INVALID_REPLICA_ASSIGNMENT, f"{prefix} broker 9, but no such broker is registered."),
+            (E.INVALID_REPLICA_ASSIGNMENT, f"{prefix} an empty replica list."),
+            (E.INVALID_REPLICA_ASSIGNMENT, f"{prefix} the broker 1 more than once."),
         ]
         strict = AlterPartitionReassignmentsRequest(((FEW, (1, 2)),), other_factor=False)
         ((_, error, words),) = (await stage.ask(3, strict)).results
@@ -173,7 +173,7 @@ def test_a_reassignment_that_cannot_be_is_refused_in_kafkas_words() -> None:
 
 
 def test_topics_are_described_in_pages() -> None:
-    """So many partitions at most; the cursor says where to go on, and what is put together is everything."""
+    """A page has a maximum of partitions; the cursor is the start of the next page, and all pages are complete."""
 
     async def story(stage: Stage) -> None:
         _topics(stage)
@@ -205,7 +205,7 @@ def test_topics_are_described_in_pages() -> None:
 
 @pytest.mark.parametrize("cursor", [("moved", -1), ("else", 0)])
 def test_a_cursor_that_is_none_is_refused(cursor: tuple[str, int]) -> None:
-    """A partition below 0, or a topic that is not among those asked for."""
+    """A cursor with a partition below 0, or with a topic that is not requested, is refused."""
 
     async def story(stage: Stage) -> None:
         _topics(stage)
@@ -219,7 +219,7 @@ def test_a_cursor_that_is_none_is_refused(cursor: tuple[str, int]) -> None:
 
 
 def test_records_are_deleted_on_every_replica_before_that_is_told() -> None:
-    """The low watermark is where the log begins everywhere; what lies below is not there for readers any more."""
+    """The low watermark is the log start offset of every replica; readers no longer get records below it."""
 
     async def story(stage: Stage) -> None:
         await _produced(stage, MOVED, 5)
@@ -266,7 +266,7 @@ def test_records_that_cannot_be_deleted_are_refused() -> None:
 
 
 def test_a_follower_that_stands_still_makes_a_deletion_time_out() -> None:
-    """It is up as far as anybody knows, and has not said where its log begins; the leader has begun all the same."""
+    """The follower is not fenced and has not sent its log start offset; the leader has deleted its records anyway."""
 
     async def story(stage: Stage) -> None:
         await _produced(stage, MOVED, 4)
@@ -284,7 +284,7 @@ def test_a_follower_that_stands_still_makes_a_deletion_time_out() -> None:
 
 
 async def _deletion_that_waits(stage: Stage) -> list[Any]:
-    """Ask for a deletion that waits for broker 3, which stands still; what is answered comes into the list."""
+    """Request a deletion that waits for broker 3, which is paused; answers are appended to the list."""
     stage.cluster.pause_broker(3)
     got: list[Any] = []
     connection = stage.cluster.network.connect("somebody", "somebody", 1, "admin")
@@ -309,7 +309,7 @@ def test_a_leader_that_is_deposed_answers_who_waits_for_a_deletion() -> None:
 
 
 def test_a_deletion_whose_log_has_moved_away_is_of_no_partition_any_more() -> None:
-    """Who led it has no replica now: what it does not host it does not know."""
+    """The old leader has no replica now, so the partition is unknown to it."""
 
     async def story(stage: Stage) -> None:
         await _produced(stage, MOVED, 4)
