@@ -37,6 +37,7 @@ def describe_one(partition: Partition, group_id: str, request: DescribeGroupsReq
     if group is not None and decision is Decision.ANSWER:
         described = group.describe()
         return described if partition.op.differences.describe_shows_old_assignments else _hidden(described)
+    # Before version 6 (KIP-1043) an unknown group is a group in the state Dead, without an error.
     if decision is ErrorCode.GROUP_ID_NOT_FOUND:
         return DescribedGroup(group_id, decision, f"Group {group_id} not found.", "Dead")
     return DescribedGroup(group_id, state="Dead")

@@ -137,7 +137,8 @@ class GroupCoordinator(CoordinatorRuntime):
         if not group_id:
             call.answer(refusal(call.request, ErrorCode.INVALID_GROUP_ID))
         elif driver is not None and not driver.active and self.config.differences.loading_has_its_own_error:
-            call.answer(ALIVE)  # no session ends while the partition loads
+            # `GroupCoordinatorService.heartbeat` turns COORDINATOR_LOAD_IN_PROGRESS into NONE.
+            call.answer(ALIVE)
         else:
             self._hand_to(driver, call)
 
@@ -145,6 +146,7 @@ class GroupCoordinator(CoordinatorRuntime):
         request = call.request
         assert isinstance(request, JoinGroupRequest)
         timeout_ms = request.session_timeout_ms
+        # Only the session timeout has bounds: `GroupCoordinatorService.joinGroup` does not check the rebalance timeout.
         if not request.group_id:
             call.answer(_refusal(request, ErrorCode.INVALID_GROUP_ID))
         elif not self.config.min_session_timeout_ms <= timeout_ms <= self.config.max_session_timeout_ms:
@@ -160,6 +162,7 @@ class GroupCoordinator(CoordinatorRuntime):
     def _sync(self, call: Call) -> None:
         request = call.request
         assert isinstance(request, SyncGroupRequest)
+        # `KafkaApis` refuses a SyncGroup without the protocol (KIP-559) before the coordinator has it.
         named = request.protocol_type is not None and request.protocol_name is not None
         if request.version >= _PROTOCOL_REQUIRED_VERSION and not named:
             call.answer(SyncGroupResponse(ErrorCode.INCONSISTENT_GROUP_PROTOCOL))
@@ -183,6 +186,7 @@ class GroupCoordinator(CoordinatorRuntime):
         elif refused:
             known: Any = tuple(entry for entry in request.offsets if entry.partition not in refused)
             self._commit_rest(WithUnknownTopics(call, evolve(request, offsets=known), requested, refused))
+        # Unlike members' requests, an OffsetCommit or OffsetFetch may have the group id "", for old standalone clients.
         elif isinstance(request, OffsetCommitRequest):
             self._route(call, request.group_id)
         else:

@@ -251,6 +251,8 @@ class Shard:
         op.now_us = now_us
         for timer in list(op.timers):
             op.stop_timer(timer.name)
+        # Before the groups, as in `CoordinatorRuntime`: the failed append of a leader's SyncGroup answers the parked
+        # SyncGroups and opens a round, whose timer is stopped below.
         op.purgatory.fail_all(op, ErrorCode.NOT_COORDINATOR)
         for group in self.groups:
             group.unloaded(op)

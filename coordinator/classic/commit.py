@@ -29,6 +29,7 @@ def commit_error(group: GroupData, op: Operation, request: OffsetCommitRequest) 
         return None
     if _is_anonymous(request):
         return ErrorCode.UNKNOWN_MEMBER_ID
+    # Between its JoinGroup and SyncGroup a member has the new generation, but no right to commit for it yet.
     error = _fenced(op, group, request, "offset-commit") or (
         ErrorCode.REBALANCE_IN_PROGRESS if group.state is AWAITING_SYNC else None
     )
@@ -61,4 +62,5 @@ def _fenced(
     unknown = member_error(op, group, request.member_id, request.group_instance_id, request_name)
     if unknown is not None:
         return unknown
+    # Generation -1 with a valid member id is ILLEGAL_GENERATION, too (`ClassicGroup.validateOffsetCommit`).
     return None if request.generation_id == group.generation else ErrorCode.ILLEGAL_GENERATION

@@ -84,6 +84,7 @@ class GroupData:
             if member.instance_id in self.instances:
                 raise IllegalState(f"static member {member.instance_id} is already in group {self.group_id}")
             self.instances[member.instance_id] = member.member_id
+        # The first member of an empty map sets the protocol type, even if the group had another (`ClassicGroup.add`).
         if not self.members:
             self.protocol_type = member.protocol_type
         if self.protocol_type != member.protocol_type:

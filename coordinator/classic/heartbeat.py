@@ -50,6 +50,7 @@ def heartbeat(group: GroupData, op: Operation, arrival: Arrival, request: Heartb
         response = REBALANCING
     else:
         op.refresh_session(group, group.lookup[request.member_id])
+    # A write operation of `CoordinatorRuntime` without records: it is answered when earlier appends are committed.
     op.reply_after_writes(call, request, response)
 
 

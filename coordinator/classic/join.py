@@ -117,6 +117,7 @@ def _join_without_id(op: Operation, group: GroupData, arrival: Arrival, request:
         _refuse(op, arrival, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
     elif instance_id is not None and instance_id in group.instances:
         replace_static_member(op, group, arrival, request, group.instances[instance_id])
+    # A static member is known by its instance id (KIP-345), so it gets no MEMBER_ID_REQUIRED (KIP-394).
     elif instance_id is None and _wants_handshake(op, request):
         _hand_out_id(op, group, arrival, request)
     else:
@@ -124,6 +125,7 @@ def _join_without_id(op: Operation, group: GroupData, arrival: Arrival, request:
 
 
 def _supports(op: Operation, group: GroupData, request: JoinGroupRequest) -> bool:
+    # Before KAFKA-6005 the first member could join without a protocol.
     if group.state is EMPTY and not op.differences.first_join_needs_protocols:
         return True
     return supports(group, request.protocol_type, request.protocols)
@@ -209,6 +211,7 @@ def _join_with_id(op: Operation, group: GroupData, arrival: Arrival, request: Jo
     member_id = request.member_id
     if group.state is DEAD:
         _refuse(op, arrival, ErrorCode.COORDINATOR_NOT_AVAILABLE, member_id)
+    # `classicGroupJoinExistingMember` checks protocols before membership: an unknown member gets this error, too.
     elif not _supports(op, group, request):
         _refuse(op, arrival, ErrorCode.INCONSISTENT_GROUP_PROTOCOL, member_id)
     elif member_id in group.pending_join:
@@ -226,6 +229,7 @@ def _join_with_id(op: Operation, group: GroupData, arrival: Arrival, request: Jo
 
 def _rejoin(op: Operation, group: GroupData, arrival: Arrival, request: JoinGroupRequest, member: Member) -> None:
     """Handle the JoinGroup of a member: join the open round, open a round, or repeat the last answer."""
+    # A JoinGroup does not prolong the session: with a parked one a member cannot expire (`hasSatisfiedHeartbeat`).
     if group.state is PREPARING_REBALANCE:
         _take_part(op, group, arrival, request, member)
         maybe_complete(op, group)
@@ -239,7 +243,8 @@ def _rejoin(op: Operation, group: GroupData, arrival: Arrival, request: JoinGrou
         # Kafka answers a member of an Empty group as an unknown one (`classicGroupJoinExistingMember`).
         _refuse(op, arrival, ErrorCode.UNKNOWN_MEMBER_ID, member.member_id)
     else:
-        op.reply(arrival.call, joined(group, member))  # in Stable only to a follower: no member list
+        # As in Kafka the timeouts of this JoinGroup are ignored. In Stable only followers get here: no member list.
+        op.reply(arrival.call, joined(group, member))
 
 
 def _take_part(op: Operation, group: GroupData, arrival: Arrival, request: JoinGroupRequest, member: Member) -> None:

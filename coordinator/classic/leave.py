@@ -41,6 +41,7 @@ def _names_member(group: GroupData, entry: LeavingMember) -> bool:
 
 
 def _response(request: LeaveGroupRequest, results: tuple[LeftMember, ...]) -> LeaveGroupResponse:
+    # Versions before 3 (KIP-345) name one member, whose error is the error of the whole response.
     if request.version >= _BATCH_VERSION:
         return LeaveGroupResponse(ErrorCode.NONE, results)
     return LeaveGroupResponse(results[0].error if results else ErrorCode.NONE)
@@ -48,6 +49,7 @@ def _response(request: LeaveGroupRequest, results: tuple[LeftMember, ...]) -> Le
 
 def _leave_one(op: Operation, group: GroupData, entry: LeavingMember) -> LeftMember:
     error = ErrorCode.NONE
+    # An administrator removes a static member by its instance id alone (KIP-345).
     if entry.member_id == "":
         named = entry.group_instance_id
         current = None if named is None else group.instances.get(named)

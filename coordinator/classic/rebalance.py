@@ -89,6 +89,7 @@ def _complete_or_wait(op: Operation, group: GroupData) -> None:
 
 
 def _arm_join(op: Operation, group: GroupData, *, at_least_us: int = 0) -> None:
+    # The longest timeout of the members at this moment: members that join later do not move the timer.
     delay_us = max(at_least_us, group.rebalance_timeout_us)
     op.set_timer(join_timer(group.group_id), TimerKind.JOIN, delay_us, group.group_id)
 
@@ -129,7 +130,7 @@ def complete_after_expiry(op: Operation, group: GroupData) -> None:
 
 
 def complete_join(op: Operation, group: GroupData) -> None:
-    """Close the round with the members that joined."""
+    """Close the round with the members that joined. Pending ids (KIP-394) stay, and delay the next round."""
     op.stop_timer(join_timer(group.group_id))
     _remove_absent(op, group)
     if group.state is DEAD:
@@ -183,6 +184,7 @@ def _elect_joined_leader(op: Operation, group: GroupData) -> bool:
 
 
 def _become_empty(op: Operation, group: GroupData) -> None:
+    # An Empty group is a generation of its own (`initNextGeneration`); the protocol type stays.
     group.generation += 1
     group.protocol = None
     group.subscribed = subscribed_topics(group)
@@ -217,6 +219,7 @@ def _next_generation(op: Operation, group: GroupData) -> None:
         protocol=group.protocol,
         static=group.static_count,
     )
+    # Absent static members (KIP-345) get a new session, too, and have to send SyncGroup.
     for member in group.members.values():
         answer_join(op, group, member, joined(group, member))
         if member.is_new and not op.differences.new_member_session:

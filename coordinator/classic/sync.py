@@ -62,7 +62,8 @@ def sync(group: GroupData, op: Operation, arrival: Arrival, request: SyncGroupRe
         if member.member_id == group.leader:
             _store(op, group, request)
     else:
-        # Up to 3.9 a SyncGroup in Stable prolonged the session; the Java coordinator leaves it alone.
+        # In Stable the request's assignments are ignored, even the leader's. Up to 3.9 the request prolonged the
+        # session; the Java coordinator leaves it alone.
         if op.differences.sync_keeps_session:
             op.refresh_session(group, member)
         op.reply(call, _assigned(group, member))
@@ -84,6 +85,7 @@ def _error(op: Operation, group: GroupData, request: SyncGroupRequest) -> ErrorC
 
 
 def _differs(requested: str | None, actual: str | None) -> bool:
+    # Requests before version 5 do not name the protocol (KIP-559).
     return requested is not None and actual is not None and requested != actual
 
 

@@ -15,6 +15,7 @@ def member_error(
     op: Operation, group: GroupData, member_id: str, instance_id: str | None, request_name: str
 ) -> ErrorCode | None:
     """Return the error of a sender that is no member of this group; None for a member. A pending id is no member."""
+    # A static member's request without its instance id passes: `validateMember` compares ids only if there is one.
     if instance_id is not None and op.differences.static_members:
         current = group.instances.get(instance_id)
         if current is None:

@@ -173,6 +173,7 @@ def fetch(partition: Partition, call: CallToken, request: OffsetFetchRequest) ->
     store, groups = partition.offsets, partition.groups
     appended = request.require_stable and op.differences.answers_wait_for_writes
     group = groups.get(request.group_id) if appended else groups.get_committed(request.group_id)
+    # An unknown group is no error: it has no offset for any partition (`OffsetMetadataManager.fetchOffsets`).
     answered = decide(request, group, op.differences) is Decision.ANSWER and group is not None and not group.is_dead
     table = (store.latest if appended else store.committed)(request.group_id) if answered else {}
     unstable = _unstable(partition, request)
@@ -214,7 +215,7 @@ def _fetched(partition: TopicPartition, value: OffsetValue | None) -> FetchedOff
 
 
 def delete_offsets(partition: Partition, call: CallToken, request: OffsetDeleteRequest) -> None:
-    """Handle an OffsetDelete; offsets of topics with a subscription in the group are refused."""
+    """Handle an OffsetDelete (KIP-496); offsets of topics with a subscription in the group are refused."""
     op = partition.op
     group = partition.groups.get(request.group_id)
     error = refused(request, group, op.differences)
@@ -235,6 +236,7 @@ def delete_offsets(partition: Partition, call: CallToken, request: OffsetDeleteR
         for tp, error in results
         if error is ErrorCode.NONE and (tp in stored or tp in pending)
     )
+    # The Scala coordinator also deleted an Empty group without offsets; the Java one leaves that to the next cleanup.
     if _is_last(group, request, stored, pending) and op.differences.offset_delete_ends_group:
         payload = {"offsets": len(records), "generation": group.generation}
         op.emit_by_id(Kind.GROUP_DELETED, request.group_id, reason=NOTHING_LEFT, payload=payload)

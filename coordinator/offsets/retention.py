@@ -45,6 +45,7 @@ def cleanup(partition: Partition) -> None:
         gone = _expired(partition, group)
         records += [OffsetRecord(group.group_id, tp, None) for tp in gone]
         unfinished = partition.offsets.view.held(group.group_id)
+        # Pending ids (KIP-394) do not keep a group: their next JoinGroup is answered UNKNOWN_MEMBER_ID.
         if group.is_empty and not unfinished and len(gone) == len(partition.offsets.latest(group.group_id)):
             payload = {"offsets": len(gone), "generation": group.generation}
             partition.op.emit_by_id(Kind.GROUP_DELETED, group.group_id, reason=NOTHING_LEFT, payload=payload)

@@ -224,7 +224,7 @@ def test_who_is_eligible_is_counted_anew_when_the_minimum_changes(play: Any) -> 
 
 
 def test_a_leader_goes_on_recovering_alone(play: Any) -> None:
-    """A leader after an unclean election may repeat `recovering`, and no other replica is in sync before it recovered."""
+    """A leader after an unclean election may repeat `recovering`; no other replica is in sync before it recovers."""
 
     async def story(rig: Any) -> None:
         config = {"unclean.leader.election.enable": "true"}
