@@ -196,9 +196,9 @@ class Administration:
         if empty:
             text = f"Null value not supported for topic configs: {','.join(empty)}"
             raise Refused(ErrorCode.INVALID_CONFIG, text)
-        given = {name: value for name, value in config.items() if value is not None}
-        _check_topic_settings(given)
-        return given
+        values = {name: value for name, value in config.items() if value is not None}
+        _check_topic_settings(values)
+        return values
 
     def _delete_all(self, request: DeleteTopicsRequest) -> DeleteTopicsResponse:
         times = Counter(request.topics)
