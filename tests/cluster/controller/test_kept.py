@@ -174,7 +174,7 @@ def test_what_the_controller_decided_outlives_kill_9(tmp_path: Path) -> None:
             version, acknowledged[last] = now, state
         kept = read(folder)
         assert kept.image.version >= version
-        found = {name: _told_of(topic) for name, topic in kept.image.topics.items() if name != "__consumer_offsets"}
+        found = {name: _state_of(topic) for name, topic in kept.image.topics.items() if name != "__consumer_offsets"}
         if last in found and acknowledged[last]:  # the next decision may be stored, though it was not acknowledged
             assert found[last][-1] >= acknowledged[last][-1]
         acknowledged.pop(last)
@@ -189,7 +189,7 @@ def test_what_the_controller_decided_outlives_kill_9(tmp_path: Path) -> None:
         assert len(list(folder.glob("cluster-metadata*"))) == 2
 
 
-def _told_of(topic: TopicState) -> list[Any]:
+def _state_of(topic: TopicState) -> list[Any]:
     first = topic.partitions[0]
     own = [topic.topic_id, len(topic.partitions), topic.config["retention.ms"]]
     return [*own, first.leader, first.leader_epoch, first.partition_epoch]

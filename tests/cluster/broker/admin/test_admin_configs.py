@@ -43,8 +43,8 @@ async def _alter(
     stage: Stage, kind: int, name: str, *changes: tuple[str, int, str | None], node: int = 1, **others: Any
 ) -> tuple[ErrorCode, str | None]:
     request = IncrementalAlterConfigsRequest((ConfigsToAlter(kind, name, changes),), **others)
-    told_kind, told_name, error, words = (await stage.ask(node, request)).results[0]
-    assert (told_kind, told_name) == (kind, name)
+    found_kind, found_name, error, words = (await stage.ask(node, request)).results[0]
+    assert (found_kind, found_name) == (kind, name)
     return error, words
 
 

@@ -37,8 +37,8 @@ def test_a_topic_that_was_made_is_known_to_the_broker_that_said_so() -> None:
         broker = stage.cluster.brokers[2]
         assert broker.metadata.topic_id("orders") == made.topic_id
         assert broker.metadata.topic_name(made.topic_id) == "orders"
-        told = await stage.ask(2, MetadataRequest(("orders",)))
-        assert [partition.leader >= 0 for partition in told.topics[0].partitions] == [True] * 3
+        answer = await stage.ask(2, MetadataRequest(("orders",)))
+        assert [partition.leader >= 0 for partition in answer.topics[0].partitions] == [True] * 3
 
     run(story)
 
@@ -185,10 +185,10 @@ def test_a_new_topics_settings_are_told() -> None:
 
     async def story(stage: Stage) -> None:
         made = (await stage.ask(0, _create(NewTopic("orders", config=(("retention.ms", "1000"),))))).topics[0]
-        told = {entry.name: (entry.value, entry.source) for entry in made.config}
-        assert told["retention.ms"] == ("1000", 1)
-        assert told["segment.bytes"] == ("1073741824", 5)
-        assert len(told) == 37
+        described = {entry.name: (entry.value, entry.source) for entry in made.config}
+        assert described["retention.ms"] == ("1000", 1)
+        assert described["segment.bytes"] == ("1073741824", 5)
+        assert len(described) == 37
 
     run(story)
 
