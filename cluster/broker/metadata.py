@@ -120,7 +120,7 @@ class BrokerMetadata:
         if topic is None:
             illegal = illegal_name(name) is not None
             error = ErrorCode.INVALID_TOPIC_EXCEPTION if illegal else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            return TopicInfo(name, error, internal=name in INTERNAL_TOPICS)
+            return TopicInfo(name, error, internal=name in INTERNAL_TOPICS)  # by its name, as in `KafkaApis`
         kept = self._topics.get(name)
         if kept is not None and kept[0] is topic:
             return kept[1]

@@ -186,6 +186,7 @@ def _elect(state: PartitionState, target: _Target, election: Election, rules: Ru
     for node in target.replicas:
         if valid(node):
             return node, "clean" if node in target.isr else "eligible"
+    # Only a single last known leader (`PartitionChangeBuilder.canElectLastKnownLeader`).
     if rules.elr and not target.isr and not target.elr and len(state.last_known_elr) == 1:
         last = state.last_known_elr[0]
         if rules.may_lead(last):

@@ -151,6 +151,7 @@ class Partitions:
         decision = self.change(partition, wanted, reason)
         if decision is None:
             return partition, ErrorCode.NONE, state
+        # The change completed a reassignment that removes the leader (`ReplicationControlManager.alterPartition`).
         moved = decision.state.leader_epoch != state.leader_epoch and decision.state.leader != node
         return partition, ErrorCode.NEW_LEADER_ELECTED if moved else ErrorCode.NONE, decision.state
 

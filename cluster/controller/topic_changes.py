@@ -116,6 +116,7 @@ class TopicChanges:
             raise Refused(ErrorCode.INVALID_TOPIC_EXCEPTION, illegal)
         if self._draft.topic(name) is not None:
             raise Refused(ErrorCode.TOPIC_ALREADY_EXISTS, f"Topic '{name}' already exists.")
+        # Metric names have "_" in the place of ".", so Kafka refuses names that differ in these alone (`Topic`).
         plain = name.replace(".", "_")
         for other in self._draft.image.topics:
             if other.replace(".", "_") == plain:

@@ -78,6 +78,6 @@ class AutoCreation:
         if name == TRANSACTION_TOPIC:
             own = config.transactions
             settings = own.topic_settings(config.brokers)
-            replicas = min(own.replication_factor, config.brokers)
+            replicas = min(own.replication_factor, config.brokers)  # Kafka would not create it with fewer brokers
             return NewTopic(name, own.num_partitions, replicas, config=tuple(settings.items()))
         return NewTopic(name, config.controller.num_partitions, config.default_replication_factor)
