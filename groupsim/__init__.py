@@ -55,8 +55,11 @@ if TYPE_CHECKING:
     from groupsim.members.profiles.row_types import SessionCheck as SessionCheck
     from groupsim.members.settings import ConsumerSettings as ConsumerSettings
     from groupsim.members.settings import SettingError as SettingError
+    from groupsim.pipeline.analysis import Answer as Answer
+    from groupsim.pipeline.analysis import analyse as analyse
     from groupsim.pipeline.experiment import Experiment as Experiment
     from groupsim.pipeline.experiment import load_experiment as load_experiment
+    from groupsim.pipeline.frames import frame as frame
     from groupsim.pipeline.sql import ask as _ask
     from groupsim.pipeline.sweep import Directory as Directory
     from groupsim.pipeline.sweep import EngineOptions as EngineOptions
@@ -73,6 +76,7 @@ if TYPE_CHECKING:
     from groupsim.scenarios.loading.load import load_text as load_text
     from groupsim.scenarios.loading.python_api import Draft as Draft
     from groupsim.scenarios.loading.python_api import scenario as scenario
+    from groupsim.scenarios.pictures.run_picture import run_picture as run_picture
     from groupsim.scenarios.runtime.runner import Interrupted as Interrupted
     from groupsim.scenarios.runtime.runner import Run as Run
     from groupsim.scenarios.runtime.runner import run_scenario as run_scenario
@@ -105,7 +109,9 @@ else:
             "groupsim.members.profiles.row_types": "SessionCheck",
             "groupsim.members.profiles.reactions": "Reaction",
             "groupsim.members.settings": "ConsumerSettings SettingError",
+            "groupsim.pipeline.analysis": "Answer analyse",
             "groupsim.pipeline.experiment": "Experiment load_experiment",
+            "groupsim.pipeline.frames": "frame",
             "groupsim.pipeline.sql": "query=ask",
             "groupsim.pipeline.sweep": "Directory EngineOptions Outcome SweepError register_data_source=register "
             "spark_session=session sweep",
@@ -115,6 +121,7 @@ else:
             "groupsim.scenarios.language.problems": "ScenarioError",
             "groupsim.scenarios.loading.python_api": "Draft scenario",
             "groupsim.scenarios.loading.load": "load_file load_text",
+            "groupsim.scenarios.pictures.run_picture": "run_picture",
             "groupsim.scenarios.runtime.runner": "Interrupted Run run_scenario",
             "groupsim.scenarios.story": "Cause Story tell",
             "groupsim.testing.simulation": "Simulation",

@@ -469,6 +469,12 @@ class Simulation:
 
         return tell([*self.events, self._ends()])
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the headline and the lanes of the story so far."""
+        from groupsim.scenarios.pictures.notebook import story_html
+
+        return story_html(self.story())
+
     def expect(self, check: str, value: object = True, **said: object) -> None:
         """Judge an expectation of scenario files on what happened so far: `sim.expect("lost", 0)`.
 

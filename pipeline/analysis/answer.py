@@ -9,8 +9,10 @@ import attrs
 from attrs import frozen
 
 from groupsim.pipeline.tables.metrics import METRICS, Metric
+from groupsim.protocol.html_table import html_table, paragraph
 
 SCHEMA = 1
+MANY_CELLS = 24  # of a table that is read
 
 # Verdicts of a comparison.
 BETTER, WORSE, UNCLEAR, EQUAL, NEGLIGIBLE, TOO_FEW, NOTHING = (
@@ -232,6 +234,53 @@ class Answer:
             (one for one in self.comparisons if (one.cell, one.role, one.metric) == (cell, role, metric)),
             None,
         )
+
+    @property
+    def shown_cells(self) -> list[CellAnswer]:
+        """The cells of a table in order; of many the recommended, the baseline, the front, and then the first."""
+        named = {self.runner_up, self.best} | self.all_recommended | self.all_baselines
+        ranked = sorted(self.cells, key=lambda cell: (cell.number not in named, not cell.front, cell.number))
+        return sorted(ranked[:MANY_CELLS], key=lambda cell: cell.number)
+
+    def marks(self, cell: CellAnswer) -> str:
+        """A cell's place in the answer, in words."""
+        marks = (
+            ("recommended", cell.number in self.all_recommended),
+            ("baseline", cell.number in self.all_baselines),
+            ("on the front", cell.front and len(self.goals) > 1 and len(self.cells) > 1),
+            ("breaks a limit", bool(cell.done) and not cell.keeps),
+            (f"{cell.failed} failed", bool(cell.failed)),
+        )
+        return ", ".join(mark for mark, holds in marks if holds)
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the question, the sentence, its reasons, and a row for each cell."""
+        headings = [*self.axes, *(goal.of.heading for goal in self.goals), "seeds", ""]
+        rows = [
+            [
+                *(cell.labels.get(axis, "") for axis in self.axes),
+                *(self._value(cell, goal) for goal in self.goals),
+                cell.done,
+                self.marks(cell),
+            ]
+            for cell in self.shown_cells
+        ]
+        texts = [self.question, *self.reasons, *self.warnings[:8]]
+        lines = "".join(paragraph(text) for text in texts if text)
+        rest = len(self.cells) - len(rows)
+        more = paragraph(f"{len(rows)} of {len(self.cells)} cells; the page of the sweep has all") if rest else ""
+        return paragraph(self.sentence, bold=True) + lines + html_table(headings, rows, len(rows)) + more
+
+    def _value(self, cell: CellAnswer, goal: StatedGoal) -> str:
+        """A mean with its interval, and the verdict where it differs significantly from the baseline's."""
+        found, of = cell.statistics.get(goal.metric), goal.of
+        if found is None or found.value is None:
+            return "–"
+        against = self.compared(cell.number, BASELINE, goal.metric)
+        sign = f"{against.verdict} " if against is not None and against.verdict in (BETTER, WORSE) else ""
+        digits = of.digits([found.value, found.low, found.high])
+        low, high = (of.figure(value, digits) for value in (found.low, found.high))
+        return f"{sign}{of.shown(found.value, digits)} [{low}–{high}]"
 
 
 def to_document(answer: Answer) -> dict[str, Any]:

@@ -13,8 +13,10 @@ alone.
 
 from __future__ import annotations
 
+import json
 import time
 import zlib
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -29,6 +31,7 @@ from groupsim.pipeline.sweep.errors import SweepError
 from groupsim.pipeline.sweep.parts import damaged, read_part, table_file, write_tables
 from groupsim.pipeline.sweep.place import Place
 from groupsim.pipeline.tables.schemas import TABLES, arrow_schema
+from groupsim.protocol.html_table import html_table, paragraph
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,6 +40,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EXPERIMENT", "Contents", "Directory"]
 RESULTS, REPORT = "results", "report.html"
+ANSWER = f"{RESULTS}/answer.json"
 
 
 class Directory:
@@ -126,6 +130,27 @@ class Directory:
     def report(self) -> Path:
         """Where the page lies, in a local directory."""
         return self.path / REPORT
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the question, how far the sweep is, the last answer, a row for each cell."""
+        experiment = self.experiment
+        done = Counter(cell for cell, _ in self.finished)
+        runs = f"{len(self.finished):,} of {experiment.runs:,} runs are there, {self.failed:,} failed"
+        size = f"{len(experiment.cells):,} cells, {len(experiment.seeds):,} seeds each"
+        sentence = self._answered() or "groupsim.analyse(directory) compares the cells"
+        axes = [axis.name for axis in experiment.axes]
+        rows = ([*(cell.labels[axis] for axis in axes), done[cell.number]] for cell in experiment.cells)
+        texts = (experiment.question, f"{size}; {runs}", sentence)
+        lines = "".join(paragraph(text) for text in texts if text)
+        table = html_table([*axes, "runs"], rows, len(experiment.cells), "cells")
+        return paragraph(experiment.title, bold=True) + lines + table
+
+    def _answered(self) -> str:
+        """The sentence of the last analysis; empty where there was none."""
+        try:
+            return str(json.loads(self.place.read(ANSWER))["sentence"])
+        except (OSError, ValueError, KeyError):
+            return ""
 
     # --- finished runs ---------------------------------------------------------------------------------------------
 

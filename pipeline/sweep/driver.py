@@ -57,6 +57,10 @@ class Outcome:
     seconds: float
     result: Any = None
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the sweep's directory."""
+        return self.directory._repr_html_()
+
 
 Watch = Callable[[Progress], object]
 Then = Callable[[Directory, Any], Any]

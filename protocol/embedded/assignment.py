@@ -6,10 +6,11 @@ section 1.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from attrs import frozen
 
+from groupsim.protocol.html_table import html_table, paragraph
 from groupsim.protocol.messages.group import TopicPartition
 
 
@@ -48,3 +49,26 @@ class GroupAssignment:
 
     partitions: Mapping[str, tuple[TopicPartition, ...]]
     user_data: Mapping[str, bytes] = {}
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: how many partitions each member has, and which."""
+        counts = [len(held) for held in self.partitions.values()]
+        spread = f", {min(counts)} to {max(counts)} each" if counts else ""
+        head = f"{sum(counts):,} partitions to {len(counts):,} members{spread}"
+        rows = ((member, len(held), ranges(held)) for member, held in self.partitions.items())
+        return paragraph(head, bold=True) + html_table(("member", "count", "partitions"), rows, len(counts), "members")
+
+
+def ranges(partitions: Iterable[TopicPartition]) -> str:
+    """Partitions by topic, those that follow each other as a range: `orders 0–3, 7`."""
+    topics: dict[str, list[list[int]]] = {}
+    for topic, number in sorted(partitions):
+        runs = topics.setdefault(topic, [])
+        if runs and runs[-1][1] == number - 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return "; ".join(
+        f"{topic} {', '.join(str(first) if first == last else f'{first}–{last}' for first, last in runs)}"
+        for topic, runs in topics.items()
+    )

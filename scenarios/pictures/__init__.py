@@ -7,4 +7,5 @@ Where to read:
     choice         which groups and which lanes are drawn or printed, where not all of them fit
     scale          virtual time as pixels, and round steps of its axis
     svg            the writer of SVG
+    notebook       a run as HTML, for a notebook
 """

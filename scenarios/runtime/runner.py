@@ -104,6 +104,12 @@ class Run:
         """The expectations that do not hold."""
         return tuple(one for one in self.checks if not one.holds)
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the headline, the lanes, and the expectations."""
+        from groupsim.scenarios.pictures.notebook import story_html
+
+        return story_html(self.story, [(one.holds, one.finding.expected, one.finding.found) for one in self.checks])
+
 
 class Interrupted(KeyboardInterrupt):
     """Ctrl-C ended a run; `run` is the part until then, without judged expectations."""

@@ -9,9 +9,17 @@ from rich.console import Console, JustifyMethod
 from rich.table import Table
 from rich.text import Text
 
-from groupsim.pipeline.analysis.answer import BASELINE, BETTER, WORSE, Answer, CellAnswer, StatedGoal, to_document
+from groupsim.pipeline.analysis.answer import (
+    BASELINE,
+    BETTER,
+    MANY_CELLS,
+    WORSE,
+    Answer,
+    CellAnswer,
+    StatedGoal,
+    to_document,
+)
 
-MANY_CELLS = 24
 MANY_WARNINGS = 8
 NARROW = 110  # columns; on less an interval stands under its value
 GAP = 2  # columns between two of the table
@@ -40,9 +48,9 @@ def document(answer: Answer) -> dict[str, Any]:
 def _table(answer: Answer, console: Console) -> Table:
     """One line per cell. On a narrow terminal the axes share a column, and only then words are broken; nothing is cut
     off."""
-    cells, between = shown_cells(answer), "\n" if console.width < NARROW else " "
+    cells, between = answer.shown_cells, "\n" if console.width < NARROW else " "
     values = [[_value(answer, cell, goal, between) for cell in cells] for goal in answer.goals]
-    rest = [[Text(str(cell.done)) for cell in cells], [Text(_marks(answer, cell)) for cell in cells]]
+    rest = [[Text(str(cell.done)) for cell in cells], [Text(answer.marks(cell)) for cell in cells]]
     named = [(axis, [cell.labels.get(axis, "") for cell in cells]) for axis in answer.axes]
     for axes in (named, _joined(named)):
         labels = [list(map(Text, column)) for _, column in axes]
@@ -113,13 +121,6 @@ def _longest(texts: Sequence[Text]) -> int:
     return max((len(line) for text in texts for line in text.plain.split("\n")), default=1)
 
 
-def shown_cells(answer: Answer) -> list[CellAnswer]:
-    """The cells in order; of many the recommended, the baseline, the front, and then the first."""
-    named = {answer.runner_up, answer.best} | answer.all_recommended | answer.all_baselines
-    ranked = sorted(answer.cells, key=lambda cell: (cell.number not in named, not cell.front, cell.number))
-    return sorted(ranked[:MANY_CELLS], key=lambda cell: cell.number)
-
-
 def _heading(goal: StatedGoal) -> Text:
     bounds = [("at most", goal.at_most), ("at least", goal.at_least)]
     limits = [f"{word} {goal.of.shown(bound)}" for word, bound in bounds if bound is not None]
@@ -145,18 +146,6 @@ def _above_its_value(text: Text, width: int) -> None:
     first = text.plain.partition("\n")[0]
     if len(first) > width and first.startswith(tuple(sign for sign, _ in SIGNS.values())):
         text.plain = text.plain.replace(" ", "\n", 1)  # as long as before, so that styles stay where they are
-
-
-def _marks(answer: Answer, cell: CellAnswer) -> str:
-    """What there is to say of a cell."""
-    marks = (
-        ("recommended", cell.number in answer.all_recommended),
-        ("baseline", cell.number in answer.all_baselines),
-        ("on the front", cell.front and len(answer.goals) > 1 and len(answer.cells) > 1),
-        ("breaks a limit", bool(cell.done) and not cell.keeps),
-        (f"{cell.failed} failed", bool(cell.failed)),
-    )
-    return ", ".join(mark for mark, holds in marks if holds)
 
 
 def _legend(answer: Answer) -> str:
