@@ -9,10 +9,11 @@ import structure
 
 #: Circles that come from imports under `if TYPE_CHECKING:` alone, with the reason.
 BY_TYPES = [
-    # A step and an expectation name what they are performed on and judged from.
+    # A step and an expectation name what they are performed on and judged from; a run has its picture for a notebook.
     [
         "scenarios/expectations",
         "scenarios/language",
+        "scenarios/pictures",
         "scenarios/plans",
         "scenarios/runtime",
         "scenarios/steps",
