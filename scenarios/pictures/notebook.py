@@ -16,7 +16,7 @@ from groupsim.scenarios.story import Story
 
 def story_html(story: Story, checks: Sequence[tuple[bool, str, str]] = ()) -> str:
     """The HTML. `checks` are expectations: whether each holds, what is expected, what was found."""
-    drawn = b64encode(run_picture(story).encode()).decode("ascii")
+    drawn = b64encode(run_picture(story, headline=False).encode()).decode("ascii")
     image = f'<img alt="{escape(story.headline)}" style="max-width:100%" src="data:image/svg+xml;base64,{drawn}">'
     failed = [(f"failed: {expected}", found) for holds, expected, found in checks if not holds]
     verdict = "" if not checks else paragraph(f"{len(checks) - len(failed)} of {len(checks)} expectations hold")

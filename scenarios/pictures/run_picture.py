@@ -21,11 +21,13 @@ NAME = 130  # pixels of a lane's name, at most
 LINE = 22
 
 
-def run_picture(story: Story, group: str | None = None) -> str:
-    """The picture of a story, or of one group in it, as the text of an SVG file."""
+def run_picture(story: Story, group: str | None = None, *, headline: bool = True) -> str:
+    """The picture of a story, or of one group in it, as the text of an SVG file; without its headline where that stands
+    above it.
+    """
     shown = groups_in_full(story, group)[:GROUPS]
     picture = Picture(WIDTH, 0, _title(story), story.headline)
-    y = _head(picture, story)
+    y = _head(picture, story, headline)
     scale = _scale(story, [lane for one in shown for lane in lanes_of(one, story)] or list(story.lanes))
     top = y + 2
     y = parts.axis(picture, scale, y)
@@ -57,10 +59,10 @@ def _title(story: Story) -> str:
     return f"groupsim run {story.scenario}" + (f" --seed {story.seed}" if story.seed else "")
 
 
-def _head(picture: Picture, story: Story) -> float:
+def _head(picture: Picture, story: Story, headline: bool) -> float:
     """The headline and the line of facts; returns where the rest begins."""
     y = 28.0
-    for line in folded(story.headline, WIDTH - 2 * MARGIN, 18 * BOLD):
+    for line in folded(story.headline, WIDTH - 2 * MARGIN, 18 * BOLD) if headline else ():
         picture.text(MARGIN, y, line, size=18, bold=True)
         y += 23
     seed = f"seed {story.seed}" if story.seed is not None else ""
