@@ -42,7 +42,7 @@ def test_epochs_end_where_the_records_say(steps: list[tuple[int, int]]) -> None:
 
 @given(STEPS, st.integers(0, 30))
 def test_a_cut_leaves_the_epochs_of_the_records_left(steps: list[tuple[int, int]], end: int) -> None:
-    """Cutting the table is the same as never having written what was cut."""
+    """A truncated table equals one to which the removed epochs were never added."""
     cache, records = _written(steps)
     end = min(end, len(records))
     cache.truncate_from_end(end)
@@ -86,6 +86,6 @@ def test_a_new_leader_overrules_what_contradicts_it() -> None:
     ("text", "line"), [("1\n0\n", 1), ("0\n2\n1 0\n", 2), ("0", 2), ("0\n1\n1 x\n", 3), ("0\n1\n7\n", 3)]
 )
 def test_a_wrong_line_is_named(text: str, line: int) -> None:
-    """The error says which line and what was expected."""
+    """The error names the line and the expected content."""
     with pytest.raises(ValueError, match=rf"line {line}: expected"):
         parse(text)

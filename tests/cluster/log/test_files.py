@@ -1,4 +1,4 @@
-"""Logs as files: what is found when they are opened again, after an end in order and after a crash."""
+"""Logs in files: reopening after a clean shutdown and after a crash."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_store_closed_in_order_is_found_as_it_was(tmp_path: Path, clean: bool)
 
 @pytest.mark.parametrize(("cut", "end"), [(1, 445), (SIZE - 1, 445), (SIZE, 445), (SIZE + 1, 440), (30 * SIZE, 300)])
 def test_a_torn_tail_is_cut_and_reported(tmp_path: Path, cut: int, end: int) -> None:
-    """At the last whole batch; file, position and what was done are data."""
+    """It is cut after the last whole batch; the repair has file, position and remedy."""
     made(tmp_path / "t-0")
     path = tmp_path / "t-0" / f"{300:020d}.log"
     path.write_bytes(path.read_bytes()[:-cut])
@@ -96,7 +96,7 @@ def test_a_torn_tail_is_cut_and_reported(tmp_path: Path, cut: int, end: int) -> 
 
 @pytest.mark.parametrize("tail", [bytes(100), b"\xff" * 100, bytes(5), b"garbage"])
 def test_a_tail_of_zeros_or_garbage_is_cut(tmp_path: Path, tail: bytes) -> None:
-    """As a power cut leaves it: the length was written, the content was not."""
+    """As after a power cut: the file has its length, but not its content."""
     made(tmp_path / "t-0", segments=1)
     path = tmp_path / "t-0" / f"{FIRST}.log"
     with path.open("ab") as file:
@@ -115,7 +115,7 @@ def flip(path: Path, position: int) -> None:
 
 
 def test_damage_in_the_middle_ends_the_log_there_as_in_kafka(tmp_path: Path) -> None:
-    """The rest of the segment and later ones go, and each is named."""
+    """The rest of the segment and later segments are removed, and each is reported."""
     made(tmp_path / "t-0")
     (tmp_path / "t-0" / RECOVERY_POINT).unlink()
     path = tmp_path / "t-0" / f"{150:020d}.log"
@@ -130,7 +130,7 @@ def test_damage_in_the_middle_ends_the_log_there_as_in_kafka(tmp_path: Path) -> 
 
 
 def test_damage_that_is_no_torn_tail_can_be_refused(tmp_path: Path) -> None:
-    """Then the log stays as it is."""
+    """With `refuse_damage` the log stays unchanged."""
     made(tmp_path / "t-0", segments=1)
     path = tmp_path / "t-0" / f"{FIRST}.log"
     flip(path, 10 * SIZE + 70)
@@ -141,7 +141,7 @@ def test_damage_that_is_no_torn_tail_can_be_refused(tmp_path: Path) -> None:
 
 
 def test_damage_below_the_recovery_point_is_named_when_it_is_read(tmp_path: Path) -> None:
-    """What was flushed is not read again at the start; it is never handed out, and never skipped."""
+    """Flushed batches are not verified at the start; a damaged one is neither returned nor skipped."""
     made(tmp_path / "t-0").close()
     path = tmp_path / "t-0" / f"{FIRST}.log"
     flip(path, 10 * SIZE + 70)
@@ -159,7 +159,7 @@ def test_damage_below_the_recovery_point_is_named_when_it_is_read(tmp_path: Path
 @pytest.mark.parametrize("kind", [".index", ".timeindex"])
 @pytest.mark.parametrize("content", [None, b"123", b"\x00\x00\x00\x63" * 60, b"\x7f" * 120])
 def test_a_corrupt_index_is_named_and_made_anew(tmp_path: Path, kind: str, content: bytes | None) -> None:
-    """Missing, cut, not rising or pointing nowhere: at the latest when it is used."""
+    """A missing, truncated or falling index, or one with wrong positions, is rebuilt at the latest when it is used."""
     made(tmp_path / "t-0").close()
     path = tmp_path / "t-0" / (FIRST + kind)
     right = path.read_bytes()
@@ -175,7 +175,7 @@ def test_a_corrupt_index_is_named_and_made_anew(tmp_path: Path, kind: str, conte
 
 
 def test_an_entry_that_points_into_a_batch_is_not_believed(tmp_path: Path) -> None:
-    """It rises and lies inside the file, and is wrong all the same."""
+    """Its positions rise and are within the file, but no batch begins there."""
     made(tmp_path / "t-0").close()
     path = tmp_path / "t-0" / f"{FIRST}.index"
     right = bytearray(path.read_bytes())
@@ -235,7 +235,7 @@ def test_a_replacement_is_whole_or_not_at_all_wherever_it_is_interrupted(
 
 
 def test_a_replacement_that_cannot_be_written_leaves_everything(tmp_path: Path) -> None:
-    """Nothing is left half-written."""
+    """A failed replacement leaves no file of the new segment."""
     store = made(tmp_path / "t-0")
     before = names(tmp_path / "t-0")
     batches = list(store.segments[0].batches())
@@ -246,7 +246,7 @@ def test_a_replacement_that_cannot_be_written_leaves_everything(tmp_path: Path) 
 
 
 def test_files_that_a_crash_left_are_removed_and_named(tmp_path: Path) -> None:
-    """Deleted ones, unfinished ones, a swap beside them, and an index without its log."""
+    """Deleted and incomplete segments, a swap beside them, and an index without its log."""
     folder = tmp_path / "t-0"
     made(folder).close()
     stray = [
@@ -286,7 +286,7 @@ def test_a_failed_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_a_truncated_log_lowers_its_recovery_point(tmp_path: Path) -> None:
-    """What is written in the place of what was cut is verified after a crash."""
+    """Batches that replace truncated ones are verified after a crash."""
     store = made(tmp_path / "t-0")
     assert store.read_checkpoint(RECOVERY_POINT) == "300"
     for segment in tuple(store.segments[1:]):
@@ -295,7 +295,7 @@ def test_a_truncated_log_lowers_its_recovery_point(tmp_path: Path) -> None:
 
 
 def test_a_batch_larger_than_any_piece_that_is_read_at_once_is_found(tmp_path: Path) -> None:
-    """Reading goes in pieces; batches do not."""
+    """The file is read in pieces; batches are returned whole."""
     store = FileStore(tmp_path / "t-0", sync=False)
     segment = store.create(0, 0)
     for base, value in ((0, 10), (5, 600_000), (10, 3_000), (15, 10)):

@@ -112,7 +112,7 @@ class History:
     # --- the naive model
 
     def open_transactions(self) -> dict[int, int]:
-        """Producer id: first offset, of what the batches leave open."""
+        """Return the first offset of each producer's open transaction, by reading all batches."""
         found: dict[int, int] = {}
         for batch in self.batches:
             if batch.is_control:
@@ -122,7 +122,7 @@ class History:
         return found
 
     def last_stable_offset(self) -> int:
-        """The first offset of a transaction whose marker is not below the high watermark, or that."""
+        """Return the first offset of a transaction without a marker below the high watermark, or the high watermark."""
         watermark = self.log.high_watermark
         found: dict[int, int] = {}
         for batch in self.batches:
@@ -157,7 +157,7 @@ def _read_all(log: PartitionLog, offset: int, max_bytes: int) -> list[Batch]:
 @FAST
 @given(_steps("append", "append", "send", "send", "end", "elect", "replicate", "truncate", "kill"), st.integers(1, 900))
 def test_a_log_holds_what_a_list_holds(new_store: Any, kit: Any, steps: list[tuple[str, int]], max_bytes: int) -> None:
-    """Whatever happens, reads return the list's batches, epochs end where a naive reading says, offsets rise."""
+    """After any history reads return the list's batches, epochs end as in a naive reading, and offsets rise."""
     new_store.close()
     history = History(kit, kit.log(new_store(), segment_bytes=SEGMENT_BYTES, retention_ms=-1))
     log = history.log
@@ -177,7 +177,7 @@ def test_a_log_holds_what_a_list_holds(new_store: Any, kit: Any, steps: list[tup
 def test_the_last_stable_offset_is_that_of_a_naive_reading(
     new_store: Any, kit: Any, steps: list[tuple[str, int]]
 ) -> None:
-    """At every step, whatever the order of transactions, markers and replication."""
+    """It holds at every step and for any order of transactions, markers and replication."""
     new_store.close()
     history = History(kit, kit.log(new_store(), segment_bytes=SEGMENT_BYTES, retention_ms=-1))
     for name, number in steps:
@@ -188,7 +188,7 @@ def test_the_last_stable_offset_is_that_of_a_naive_reading(
 @FAST
 @given(_steps("append", "send", "send", "end", "truncate", "kill"))
 def test_the_producer_state_is_rebuilt_from_the_log(new_store: Any, kit: Any, steps: list[tuple[str, int]]) -> None:
-    """After cuts and crashes a log knows of its producers what a follower knows that copied every batch."""
+    """After truncations and crashes the state equals that of a follower that has appended every batch."""
     new_store.close()
     history = History(kit, kit.log(new_store(), segment_bytes=SEGMENT_BYTES, retention_ms=-1))
     for name, number in steps:
@@ -212,7 +212,7 @@ def test_the_producer_state_is_rebuilt_from_the_log(new_store: Any, kit: Any, st
 def test_retention_takes_a_prefix_of_what_is_replicated(
     new_store: Any, kit: Any, steps: list[tuple[str, int]], by_size: bool
 ) -> None:
-    """From the start offset on everything is there; nothing at or above the high watermark ever goes."""
+    """All records from the start offset on are there; none at or above the high watermark is deleted."""
     new_store.close()
     limits = {"retention_bytes": 900, "retention_ms": -1} if by_size else {"retention_ms": 100}
     history = History(kit, kit.log(new_store(), segment_bytes=SEGMENT_BYTES, **limits))
@@ -301,7 +301,7 @@ def test_compaction_keeps_the_last_committed_value_of_every_key(
 
 
 def _compacted(log: PartitionLog, history: History, stable: int) -> list[Batch]:
-    """What compaction left, after comparing it with what was appended."""
+    """Return the records left by compaction, after a comparison with the appended ones."""
     left = list(log.batches(0, log.end_offset))
     bases = [batch.base_offset for batch in left]
     assert bases == sorted(set(bases))

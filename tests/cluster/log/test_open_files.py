@@ -1,4 +1,4 @@
-"""Log files are opened when they are used, so many at a time."""
+"""Log files are opened on use, up to a limit."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ def _filled(kit: Any, store: Any, *times: int, **settings: Any) -> Any:
 
 
 def test_segments_older_than_retention_ms_go(new_store: Any, kit: Any) -> None:
-    """What counts is the newest record of a segment; the first young one protects what is behind it."""
+    """The newest record of a segment counts; the first young segment protects the later ones."""
     log = _filled(kit, new_store(), 100, 300, 200, 900, retention_ms=500)
     log.advance_high_watermark(4)
     log.maintain(800)
@@ -62,7 +62,7 @@ def test_segments_beyond_retention_bytes_go(new_store: Any, kit: Any) -> None:
 def test_segments_before_the_start_offset_go_whatever_the_policy(
     new_store: Any, kit: Any, policy: tuple[str, ...]
 ) -> None:
-    """DeleteRecords frees whole segments."""
+    """Segments below the log start offset of DeleteRecords are deleted whole."""
     log = _filled(kit, new_store(), 1, 1, 1, retention_ms=-1, cleanup_policy=policy)
     log.advance_high_watermark(3)
     log.advance_start(2)
@@ -80,7 +80,7 @@ def test_a_compacted_log_has_no_retention(new_store: Any, kit: Any) -> None:
 
 
 def test_the_next_check_is_the_first_after_something_is_due(new_store: Any, kit: Any) -> None:
-    """Kafka checks every five minutes; until then nothing has to be looked at."""
+    """Kafka checks every five minutes; the maintenance is due at the next check."""
     log = _filled(kit, new_store(), 0, 50, retention_ms=3 * TICK)
     log.advance_high_watermark(2)
     assert log.next_maintenance_ms(0) == 4 * TICK
@@ -89,13 +89,13 @@ def test_the_next_check_is_the_first_after_something_is_due(new_store: Any, kit:
 
 
 def test_a_log_without_limits_needs_no_upkeep(new_store: Any, kit: Any) -> None:
-    """A quiet log costs no events."""
+    """A log without expiring segments needs no maintenance."""
     log = _filled(kit, new_store(), 0, 50, retention_ms=-1)
     assert log.next_maintenance_ms(0) is None
 
 
 def test_a_roll_and_a_moved_start_call_for_attention(new_store: Any, kit: Any) -> None:
-    """Only then can the next check come nearer."""
+    """Only these can bring the next check forward."""
     called: list[int] = []
     log = _filled(kit, new_store(), retention_ms=-1)
     log.on_roll = lambda: called.append(log.end_offset)

@@ -1,4 +1,4 @@
-"""Both storages of a log keep one contract: what `PartitionLog` may rely on, whether in memory or in files."""
+"""The contract of `SegmentStore` that both storages keep, in memory and in files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def fill(segment: Segment, batches: int = 20, *, count: int = 5) -> None:
 
 
 def frames(segment: Segment, offset: int = 0) -> list[Frame]:
-    """What memory and files have in common of counted batches: files bring their records back."""
+    """Return the fields that counted batches have in both storages: files return them with records."""
     return [(batch.base_offset, batch.count, batch.size) for batch in segment.batches(offset)]
 
 
@@ -67,7 +67,7 @@ def test_batches_come_back_as_they_were_appended(store: SegmentStore) -> None:
 
 
 def test_reading_begins_with_the_batch_that_holds_the_offset(store: SegmentStore) -> None:
-    """Every offset is found, whatever the index knows of it; beyond the end there is nothing."""
+    """Every offset is found, indexed or not; above the end there is no batch."""
     segment = store.create(100, 0)
     fill(segment)
     for offset in range(90, 200):
@@ -107,7 +107,7 @@ def test_the_first_record_not_older_is_found_by_time(store: SegmentStore) -> Non
 
 @pytest.mark.parametrize("offset", [0, 3, 5, 47, 99])
 def test_truncating_takes_whole_batches_and_appending_goes_on(store: SegmentStore, offset: int) -> None:
-    """A batch is never split; times and offsets are those of what is left, and it can be written again."""
+    """A batch is never split; timestamps and offsets are those of the rest, and appends go on there."""
     segment = store.create(0, 0)
     fill(segment)
     segment.truncate(offset)
@@ -142,7 +142,7 @@ def test_segments_are_removed_one_by_one(store: SegmentStore) -> None:
 
 
 def test_neighbours_are_replaced_by_one_segment(store: SegmentStore) -> None:
-    """It has the first one's base offset, and what was given for it."""
+    """It has the first one's base offset and the given batches."""
     for base in (0, 100, 200):
         fill(store.create(base, base))
     first, second, last = store.segments
@@ -165,7 +165,7 @@ def test_checkpoints_are_texts_by_name(store: SegmentStore) -> None:
 
 
 def test_a_crash_of_the_machine_takes_what_was_not_flushed(store: SegmentStore) -> None:
-    """From the first batch that was not, whatever lies behind it; the log goes on from there."""
+    """Everything from the first unflushed batch on is lost; appends go on there."""
     segment = store.create(0, 0)
     fill(segment, 10)
     segment.flush()
