@@ -139,7 +139,7 @@ class CoordinatorClient:
         self._waiting.append(done)
         self.ensure()
 
-    def _came_to_something(self) -> None:
+    def _end_look_up(self) -> None:
         waiting, self._waiting = self._waiting, []
         for done in waiting:
             done()
@@ -173,7 +173,7 @@ class CoordinatorClient:
         else:
             self._busy = False
             self._member.fail(failure)
-            self._came_to_something()
+            self._end_look_up()
 
     def _again(self, *, reconnects: bool = False) -> None:
         """Repeat a failed look-up after the backoff; librdkafka as soon as it may reconnect.
@@ -191,7 +191,7 @@ class CoordinatorClient:
                 member.host.call_at(member.now_us + member.links.reconnect_us(), self._ask)
             else:
                 self._later()
-        self._came_to_something()
+        self._end_look_up()
 
     def _with_new_metadata(self, version: int) -> None:
         metadata = self._member.metadata
@@ -232,7 +232,7 @@ class CoordinatorClient:
         self.link = member.links.connection(node, self._purpose)
         member.trace.begin(member.emit(Kind.COORDINATOR_FOUND, payload={"node": node}))
         member.membership.coordinator_found()
-        self._came_to_something()
+        self._end_look_up()
         member.wake.set()
 
     def _keeps(self, node: int) -> bool:
@@ -259,4 +259,4 @@ class CoordinatorClient:
         member.trace.begin(member.emit(Kind.COORDINATOR_FOUND, payload={"node": node}))
         member.trace.begin(member.emit(Kind.COORDINATOR_LOST, reason="coordinator unavailable"))
         self._later()
-        self._came_to_something()
+        self._end_look_up()

@@ -75,9 +75,9 @@ class MainThreadHeartbeat(Heartbeat):
         free = not self._unanswered
         self._group.rebalance.reset("session timed out", member_id_too=True)
         if free:
-            self._send_nameless()
+            self._send_without_id()
 
-    def _send_nameless(self, _: Any = None) -> None:
+    def _send_without_id(self, _: Any = None) -> None:
         """Send a heartbeat without a member id, as librdkafka does in the old generation until it joins again."""
         member, link = self._member, self._member.coordinator.link
         joins = member.state is not ClientState.UNJOINED or self._group.rebalance.stage is not Stage.IDLE
@@ -85,7 +85,7 @@ class MainThreadHeartbeat(Heartbeat):
             return
         self.last_sent_us = self._loop.now_us
         link.send(evolve(self._request, member_id=""), self._on_answer, self._timeout_us)
-        member.host.call_at(self._loop.now_us + self._interval_us, self._send_nameless)
+        member.host.call_at(self._loop.now_us + self._interval_us, self._send_without_id)
 
     def _fail(self) -> None:
         """Do nothing: the next heartbeat is sent at its time."""

@@ -110,7 +110,7 @@ class Ownership:
                 problem = f"user_data returned a {type(data).__name__}; return bytes, or None"
                 raise AssignorError(assignor.name, problem, source_of(type(assignor)))
         except (Exception, SystemExit) as problem:
-            self._blame(assignor, problem)
+            self._raise_located(assignor, problem)
         # librdkafka claims partitions in the user data of sticky (`rdkafka_sticky_assignor.c`), not in Subscription v2.
         if profile.subscription.claims_in_user_data and _is_cooperative(assignor):
             data = self._claims
@@ -121,7 +121,7 @@ class Ownership:
             data = encode_sticky_user_data((), self._member.generation.id)
         return profile.subscription.no_user_data if data is None else data
 
-    def _blame(self, assignor: Assignor, problem: BaseException) -> NoReturn:
+    def _raise_located(self, assignor: Assignor, problem: BaseException) -> NoReturn:
         """Raise an assignor's exception with the location in the user's code."""
         try:
             with locate_errors(assignor):
@@ -136,7 +136,7 @@ class Ownership:
         try:
             assignor.on_assignment(assigned, generation.id)
         except (Exception, SystemExit) as problem:
-            self._blame(assignor, problem)
+            self._raise_located(assignor, problem)
 
     def assignor_named(self, name: str) -> Assignor:
         """Return the assignor that the group selected. Raises ClientFailure, as `onJoinComplete` throws, without it."""

@@ -29,14 +29,14 @@ class SyncRetry:
 
     def begins(self, outcome: Outcome | None) -> bool:
         """Whether the outcome allows a repetition, which is then due at `not_before_us`."""
-        if not self._left or not self._may_pass(outcome):
+        if not self._left or not self._is_retriable(outcome):
             return False
         self._left -= 1
         self.not_before_us = self._member.now_us + self._backoff.next_us()
         self._member.wake_at(self.not_before_us)
         return True
 
-    def _may_pass(self, outcome: Outcome | None) -> bool:
+    def _is_retriable(self, outcome: Outcome | None) -> bool:
         if not isinstance(outcome, SyncGroupResponse):
             return isinstance(outcome, Disconnected)
         error = outcome.error

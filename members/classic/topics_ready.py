@@ -27,9 +27,9 @@ class TopicsReady:
         member = self._member
         if not (member.subscription.by_pattern or member.profile.reports.consumer_errors):
             return True  # the usual case
-        return not self._finds_nothing() and self._is_fresh(first)
+        return not self._has_no_topic() and self._is_fresh(first)
 
-    def _finds_nothing(self) -> bool:
+    def _has_no_topic(self) -> bool:
         """Whether librdkafka has no topic to join for, which it reports once."""
         member = self._member
         if not member.profile.reports.consumer_errors or member.subscription.topics or not member.metadata.version:

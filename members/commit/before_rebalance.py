@@ -54,7 +54,7 @@ class CommitBefore:
         if not member.coordinator.known:
             member.coordinator.ensure()
         else:
-            self._rest_no_more()
+            self._stop_resting()
             self.send()
 
     def _answered(self, result: CommitResult) -> None:
@@ -82,7 +82,7 @@ class CommitBefore:
         self._timer = None
         self._member.wake.set()
 
-    def _rest_no_more(self) -> None:
+    def _stop_resting(self) -> None:
         self._rests = False
         self._member.on_network_event = None
         timer, self._timer = self._timer, None

@@ -36,7 +36,7 @@ async def close_process(member: Member, leave: bool | None) -> None:
         await member.commits.on_close(CLOSE_TIMEOUT_US)
     member.commits.stop()
     member.membership.stop_heartbeats()
-    if member.subscription.assigned is not None or (leave is None and _goes_silently(member)):
+    if member.subscription.assigned is not None or (leave is None and _ends_without_leaving(member)):
         member.ownership.release_all("closed")
     else:
         await member.ownership.abandon()
@@ -53,7 +53,7 @@ async def _rebalance_apart(member: Member) -> None:
         await member.wake.wait()
 
 
-def _goes_silently(member: Member) -> bool:
+def _ends_without_leaving(member: Member) -> bool:
     """Whether the process ends without callback and LeaveGroup (internal.leave.group.on.close=false)."""
     if member.is_done:
         return True  # librdkafka does nothing after a fatal error (`rdkafka_cgrp.c`)

@@ -61,7 +61,7 @@ class PollLoop:
         records = await self.poll()
         self._failures = 0
         self._rounds.deliver(records)
-        await self._stay_away()
+        await self._wait_blocked()
         for found in records:
             await self._process(found)
         if records and self._member.behaviour.exactly_once is not None:
@@ -93,7 +93,7 @@ class PollLoop:
         self._blocked_us += us
         self._member.wake.set()
 
-    async def _stay_away(self) -> None:
+    async def _wait_blocked(self) -> None:
         blocked_us, self._blocked_us = self._blocked_us, 0
         if blocked_us:
             await self._member.host.sleep(blocked_us)

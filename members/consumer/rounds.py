@@ -212,12 +212,12 @@ class Rounds:
 
     def _rounds(self) -> None:
         """Run rounds in a loop while none takes time: a backlog may be thousands of them."""
-        while self._is_peaceful():
-            if not (self._poll() and self._work() and self._comes_back()):
+        while self._is_idle():
+            if not (self._poll() and self._work() and self._return_to_poll()):
                 return
         self._wake.set()
 
-    def _is_peaceful(self) -> bool:
+    def _is_idle(self) -> bool:
         """Whether a poll would only return records."""
         member = self._member
         if member.behaviour is not self._judged:
@@ -286,10 +286,10 @@ class Rounds:
 
     def _worked(self) -> None:
         self.finish(self._records[self._next - 1])
-        if self._work() and self._comes_back():
+        if self._work() and self._return_to_poll():
             self._rounds()
 
-    def _comes_back(self) -> bool:
+    def _return_to_poll(self) -> bool:
         """Return to `poll`; True if another round follows at once."""
         self._enter_poll()
         if self._wake.up:

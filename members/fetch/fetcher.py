@@ -336,7 +336,7 @@ class PullFetcher(Fetcher):
         room = self._member.settings.max_poll_records
         while buffer and room:
             piece = buffer[0]
-            if self._is_of_use(piece):
+            if self._is_usable(piece):
                 room = self._take_from(piece, taken, room)
                 if not room:
                     break
@@ -346,7 +346,7 @@ class PullFetcher(Fetcher):
             self._make_ready(piece.state)
         return tuple(taken)
 
-    def _is_of_use(self, piece: Piece) -> bool:
+    def _is_usable(self, piece: Piece) -> bool:
         """Whether a poll can use a piece; a refusal is handled here, in its turn (`FetchCollector.collectFetch`)."""
         state = piece.state
         if state.state is not _FETCHING:

@@ -121,14 +121,14 @@ class PushFetcher(PullFetcher):
         super()._drop_unwanted()
         self._bytes = sum(map(_size, self._buffer))
 
-    def _is_of_use(self, piece: Piece) -> bool:
+    def _is_usable(self, piece: Piece) -> bool:
         """Check a piece as when pulling, with the application's position in place of that of arrivals."""
         state, ahead = piece.state, piece.state.offset
         if state.state is not FetchState.FETCHING:
             return False
         state.offset = self.positions.get(state.partition, piece.offset)
         try:
-            return super()._is_of_use(piece)
+            return super()._is_usable(piece)
         finally:
             if state.state is FetchState.FETCHING:
                 state.offset = max(state.offset, ahead)

@@ -57,7 +57,7 @@ class Process:
         self.queues: dict[str, list[PartitionQueue]] = {}
         self.pool = Pool(settings.buffer_memory)
         self.wires = Wires(loop, host, settings, transport)
-        self.topics = TopicsView(loop, host, settings, self.wires, self._news)
+        self.topics = TopicsView(loop, host, settings, self.wires, self._apply_metadata)
         self.identity: NoProducerId = self._identity()
         self.sender = Sender(loop, host, settings, self.wires, self.identity, self)
         self.sources = [self._source(load) for load in loads]
@@ -356,7 +356,7 @@ class Process:
         """Refresh metadata: a broker refused, or is gone."""
         self.topics.outdated()
 
-    def _news(self) -> None:
+    def _apply_metadata(self) -> None:
         """Apply metadata: queues for new partitions, leaders for all."""
         for name, info in self.topics.topics.items():
             if name not in self.topics.wanted or not info.partitions:

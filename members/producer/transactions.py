@@ -254,9 +254,9 @@ class Transaction(Idempotent):
     def batch_settled(self, error: ErrorCode | None) -> None:
         """Handle the end of a batch: a failed one makes the transaction abortable."""
         if error is not None and self.state in (_S.IN_TRANSACTION, _S.COMMITTING):
-            self._spoil(error)
+            self._make_abortable(error)
 
-    def _spoil(self, error: ErrorCode) -> None:
+    def _make_abortable(self, error: ErrorCode) -> None:
         """Make the transaction abortable, and fail unsent batches, for which a commit would wait (`Sender.runOnce`)."""
         self.error = error
         self._become(_S.ABORTABLE_ERROR)
@@ -362,7 +362,7 @@ class Transaction(Idempotent):
             self.state = _S.FATAL_ERROR
             self._owner.fenced(self.error)
         elif self.state in (_S.IN_TRANSACTION, _S.COMMITTING):
-            self._spoil(error)
+            self._make_abortable(error)
         if done is not None:
             done(self.error or error)
         return False

@@ -27,7 +27,7 @@ def test_rounds_as_events_and_in_the_story_leave_one_trace(name: str, monkeypatc
     as_events = run_scenario(scenario, seed=3).events
     assert begun
     begun.clear()
-    monkeypatch.setattr(Rounds, "_is_peaceful", lambda self: False)
+    monkeypatch.setattr(Rounds, "_is_idle", lambda self: False)
     in_the_story = run_scenario(scenario, seed=3).events
     assert not begun
     assert as_events == in_the_story
