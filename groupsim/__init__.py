@@ -1,23 +1,23 @@
 """groupsim: a laboratory for Apache Kafka consumer groups.
 
-The coordinator, the cluster under it and the consumers live in one process, in virtual time; the same seed gives the
-same trace. What a test author or script needs is here:
+The coordinator, the cluster under it and the consumers run in one process, in virtual time; the same seed gives the
+same trace. This package exports the names that tests and scripts use:
 
     import groupsim
 
-    async def story(sim):
+    async def scene(sim):
         sim.topic("orders", 4)
         member = sim.member("c1")
         await sim.stable("g1", members=1)
 
-    groupsim.Simulation(seed=1).run(story)
+    groupsim.Simulation(seed=1).run(scene)
 
     run = groupsim.run_scenario(groupsim.load_file("scenario.yaml"), seed=1)
     print(groupsim.tell(run.events).headline)
 
-`groupsim.faults`, `groupsim.requests`, `groupsim.assignors` and `groupsim.testing` have the rest (docs/api.md lists
-all); every other module may change. Names are imported when they are first used, so that `import groupsim.protocol`
-costs nothing more than that.
+`groupsim.faults`, `groupsim.requests`, `groupsim.assignors` and `groupsim.testing` export the other public names
+(docs/api.md lists all); every other module may change. Names are imported at their first use, so that
+`import groupsim.protocol` imports that room only.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""What the command starts with, and `python -m groupsim`: so light that ctrl-C is heard from the first moment."""
+"""The entry point of the command and of `python -m groupsim`. It imports little, so that ctrl-C works at once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> None:
-    """The entry point of the command. Most of its start is importing, and nobody wants to read where that stood."""
+    """Run the command. An interrupt during the imports ends in one line, without a traceback of import statements."""
     try:
         from groupsim.cli.app import main as command
 

@@ -1,8 +1,8 @@
-"""Faults of the network, for `Simulation.inject`: what may go wrong, where, when, how often.
+"""Faults of the network, for `Simulation.inject`.
 
-Each has a `Match` of the hosts or messages that it concerns. Links: `Latency`, `Limit`, `Stall`, `Isolate`, `Refuse`,
-`Break`; messages: `LoseResponse`, `DelayResponse`, `HoldResponse`, `AnswerError`. What happens to brokers are methods
-of `Simulation.cluster` (`crash_broker` …), what happens to members those of `Consumer` (`crash`, `pause` …).
+Each fault has a `Match` that selects hosts or messages. Faults of links: `Latency`, `Limit`, `Stall`, `Isolate`,
+`Refuse`, `Break`. Faults of messages: `LoseResponse`, `DelayResponse`, `HoldResponse`, `AnswerError`. Methods of
+`Simulation.cluster` (`crash_broker` …) fail brokers; methods of `Consumer` (`crash`, `pause` …) fail members.
 """
 
 from groupsim.cluster.network.faults import After as After

@@ -7,21 +7,20 @@
         answer = await sim.request(OffsetCommitRequest("g1", offsets, generation_id=7, member_id=member.member_id))
         assert answer.error is ErrorCode.ILLEGAL_GENERATION
 
-A test that asks for `sim` and is an async function is run by the event loop's own runner, in virtual time, whatever
-pytest-trio, pytest-asyncio (`asyncio_mode = auto`) or anyio's plugin would do with it, and so are its async fixtures
-that have to do with `sim` (`async_fixtures`); everything else is left alone. A
-failing test shows the story so far and the last events.
+An async test with the fixture `sim` runs on the event loop's own runner, in virtual time, also beside pytest-trio,
+pytest-asyncio (`asyncio_mode = auto`) and anyio's plugin. Its async fixtures that depend on `sim` run there too
+(`async_fixtures`). The plugin changes no other test. A failing test shows the story so far and the last events.
 
-`@pytest.mark.sim(seed=3, brokers=3, broker={"group.initial.rebalance.delay.ms": 0})` says how the cluster is made;
-`--sim-seed` sets the seed of all tests that do not say. `seeds=20` runs a test with twenty seeds, `--sim-seeds 20` all
-that do not say. Brokers keep logs; with `logs="counted"` they are numbers, and many runs cost less.
+`@pytest.mark.sim(seed=3, brokers=3, broker={"group.initial.rebalance.delay.ms": 0})` configures the cluster.
+`--sim-seed` sets the seed of tests without one. `seeds=20` runs a test with twenty seeds; `--sim-seeds 20` does so for
+all tests without a seed. Brokers keep logs; with `logs="counted"` logs are numbers, and a run takes less time.
 
 The fixture `kafka_lab` is a cluster in real time, for real clients (docs/serving.md): `groupsim serve` in a process of
 its own, with `.bootstrap` for the clients and `.control` for faults. `@pytest.mark.kafka_lab(topics={"orders": 4})`
-says how it is made; `kafka_labs(…)` makes as many as a test wants. With `share="module"` or `share="session"` tests
-that say the same have one cluster between them, which ends with the module or the session.
+configures it; `kafka_labs(…)` makes several. With `share="module"` or `share="session"` tests with equal arguments
+share one cluster, which stops at the end of the module or the session.
 
-Nothing of the simulator is imported before a test asks for it.
+The simulator is imported when the first test needs it.
 """
 
 from __future__ import annotations
@@ -41,26 +40,26 @@ if TYPE_CHECKING:
 FIXTURE, SEED = "sim", "sim_seed"
 LAB, LABS = "kafka_lab", "kafka_labs"
 _OURS = pytest.StashKey[bool]()
-#: What the marker `kafka_lab` takes: the arguments of `testing.live_fixture.Labs`, and whom a cluster is shared by.
+#: Arguments of the marker `kafka_lab`: those of `testing.live_fixture.Labs`, and which tests share a cluster.
 LAB_TAKES = ("scenario", "brokers", "topics", "broker", "options", "share")
 _SHARED = pytest.StashKey["dict[str, Labs]"]()
 _SHOWN = pytest.StashKey["Labs"]()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Two options: the seed, and how many."""
+    """Add the options `--sim-seed` and `--sim-seeds`."""
     group = parser.getgroup("groupsim")
     group.addoption("--sim-seed", type=int, default=0, metavar="N", help="seed of the `sim` fixture (default 0)")
     group.addoption(
         "--sim-seeds",
         type=_count,
         metavar="N",
-        help="run each test with `sim` that names no seed with so many",
+        help="run each test with `sim` that has no seed of its own with N seeds",
     )
 
 
 def _count(text: str) -> int:
-    """A number of runs; none would be a test that is skipped in silence."""
+    """Parse a number of runs. Pytest would silently skip a test with 0 runs, so that 0 is an error."""
     number = int(text)
     if number < 1:
         raise ArgumentTypeError(f"{number} runs: write 1 or more")
@@ -73,7 +72,7 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
         "markers",
         "sim(seed=0, seeds=1, brokers=1, broker={}, logs='replicated', **cluster): how `sim` makes its cluster; "
-        "seeds: run with so many, or with these",
+        "seeds: their number, or a list of them",
     )
     config.addinivalue_line(
         "markers",
@@ -83,11 +82,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _leave_asserts_alone(config: pytest.Config) -> None:
-    """Take this package out of those whose assertions pytest rewrites.
+    """Exclude this package from pytest's rewriting of assertions.
 
-    pytest puts there every module of whoever brings a plugin. Nothing here asserts for a test, and 400 modules cost two
-    seconds wherever bytecode is not kept: in a fresh environment, in most containers. Without this name all is well,
-    only slower.
+    Pytest rewrites every module of a package with a plugin. No module here asserts for a test, and rewriting 400
+    modules takes two seconds where bytecode is not cached, as in most containers. If pytest renames the attribute, the
+    only effect is that time.
     """
     names = getattr(config.pluginmanager.rewrite_hook, "_must_rewrite", None)
     if isinstance(names, set):
@@ -95,14 +94,14 @@ def _leave_asserts_alone(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test with several seeds where its marker, or else the command line, asks for them."""
+    """Parametrize a test with several seeds if its marker, or else the command line, requests them."""
     if SEED not in metafunc.fixturenames or _param_names(metafunc.definition) & {SEED}:
         return
-    said = _seeds_said(metafunc.definition)
+    given = _own_seeds(metafunc.definition)
     many = metafunc.config.getoption("--sim-seeds")
-    if "seeds" in said:
-        seeds = _listed(said["seeds"])
-    elif many is not None and "seed" not in said:
+    if "seeds" in given:
+        seeds = _listed(given["seeds"])
+    elif many is not None and "seed" not in given:
         first = metafunc.config.getoption("--sim-seed")
         seeds = list(range(first, first + many))
     else:
@@ -111,37 +110,37 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def _param_names(item: pytest.Item) -> set[str]:
-    """The names that marks of a test parametrise."""
+    """The argument names in a test's `parametrize` marks."""
     names: set[str] = set()
     for mark in item.iter_markers("parametrize"):
-        said = mark.args[0] if mark.args else mark.kwargs.get("argnames", ())
-        names.update(name.strip() for name in said.split(",")) if isinstance(said, str) else names.update(said)
+        given = mark.args[0] if mark.args else mark.kwargs.get("argnames", ())
+        names.update(name.strip() for name in given.split(",")) if isinstance(given, str) else names.update(given)
     return names
 
 
-def _seeds_said(item: pytest.Item) -> dict[str, Any]:
-    """`seed` or `seeds` of the nearest marker that says one of them; empty when none does."""
+def _own_seeds(item: pytest.Item) -> dict[str, Any]:
+    """`seed` or `seeds` of the nearest marker that has one of them; empty if no marker does."""
     for marker in item.iter_markers(FIXTURE):
-        said = {name: marker.kwargs[name] for name in ("seeds", "seed") if name in marker.kwargs}
-        if said:
-            return said
+        given = {name: marker.kwargs[name] for name in ("seeds", "seed") if name in marker.kwargs}
+        if given:
+            return given
     return {}
 
 
 def _listed(seeds: Any) -> list[int]:
-    """So many seeds from 0 on, or these."""
+    """Expand `seeds=20` to the seeds 0 to 19; return `seeds=[3, 7]` as a list."""
     found = list(range(seeds)) if isinstance(seeds, int) else list(seeds) if isinstance(seeds, Iterable) else []
     if not found or not all(isinstance(seed, int) for seed in found):
         pytest.fail(
-            f"@pytest.mark.sim: seeds={seeds!r}: write how many, or which: seeds=20, seeds=[3, 7]", pytrace=False
+            f"@pytest.mark.sim: seeds={seeds!r}: write a number or a list: seeds=20, seeds=[3, 7]", pytrace=False
         )
     return found
 
 
 @pytest.fixture
 def sim_seed(request: pytest.FixtureRequest) -> int:
-    """The seed that `sim` runs with: its marker's, or that of the command line."""
-    seed: int = _seeds_said(request.node).get("seed", request.config.getoption("--sim-seed"))
+    """The seed of `sim`: that of its marker, else that of the command line."""
+    seed: int = _own_seeds(request.node).get("seed", request.config.getoption("--sim-seed"))
     return seed
 
 
@@ -151,12 +150,12 @@ def sim(request: pytest.FixtureRequest, sim_seed: int) -> Generator[Simulation]:
     from groupsim.testing.simulation import OWN, Simulation
     from groupsim.testing.unused_faults import warn_of_unstruck
 
-    said = _marked(request.node, FIXTURE) | {"seed": sim_seed}
-    said.pop("seeds", None)
-    said |= getattr(request, "param", {})  # parametrize("sim", [{"seed": 1}, …], indirect=True)
-    own = {name: said.pop(name) for name in OWN if name in said}
+    given = _marked(request.node, FIXTURE) | {"seed": sim_seed}
+    given.pop("seeds", None)
+    given |= getattr(request, "param", {})  # parametrize("sim", [{"seed": 1}, …], indirect=True)
+    own = {name: given.pop(name) for name in OWN if name in given}
     try:
-        simulation = Simulation(**own, config=said)
+        simulation = Simulation(**own, config=given)
     except (ValueError, TypeError) as error:
         problem = str(error)
     else:
@@ -166,31 +165,31 @@ def sim(request: pytest.FixtureRequest, sim_seed: int) -> Generator[Simulation]:
         if simulation.at_failure is None:
             warn_of_unstruck(simulation.faults)
         return
-    pytest.fail(f"@pytest.mark.sim: {problem}", pytrace=False)  # out of `except`: told once
+    pytest.fail(f"@pytest.mark.sim: {problem}", pytrace=False)  # outside `except`: pytest would chain both errors
 
 
 def _marked(node: pytest.Item, name: str, positional: Sequence[str] = ()) -> dict[str, Any]:
-    """What the markers of a test, its class and its module say together; the nearest one wins."""
-    said: dict[str, Any] = {}
+    """The merged arguments of the markers of a test, its class and its module; the nearest marker has precedence."""
+    given: dict[str, Any] = {}
     for marker in reversed(list(node.iter_markers(name))):
         if len(marker.args) > len(positional):
             extra = ", ".join(map(repr, marker.args[len(positional) :]))
             pytest.fail(f"@pytest.mark.{name}({extra}): write the name before the value, as in seed=3", pytrace=False)
-        said |= dict(zip(positional, marker.args, strict=False))
-        said |= marker.kwargs
-    return said
+        given |= dict(zip(positional, marker.args, strict=False))
+        given |= marker.kwargs
+    return given
 
 
 @pytest.fixture
 def groupsim_mutant(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Put back the bug that this run of a test is for (`groupsim.testing.caught`)."""
+    """Restore the bug that this run of a test has to catch (`groupsim.testing.caught`)."""
     if request.param is not None:
         request.param(monkeypatch)
 
 
 @pytest.fixture
 def kafka_labs() -> Generator[Labs]:
-    """Makes served clusters (`groupsim.testing.live_fixture.Labs`); they end with the test."""
+    """A factory of served clusters (`groupsim.testing.live_fixture.Labs`); they stop at the end of the test."""
     from groupsim.testing.live_fixture import Labs
 
     labs = Labs()
@@ -206,22 +205,22 @@ def kafka_lab(request: pytest.FixtureRequest, kafka_labs: Labs) -> Served:
     from groupsim.control.process import ServeFailed
     from groupsim.testing.names import only_known
 
-    said = _marked(request.node, LAB, LAB_TAKES[:1])
+    given = _marked(request.node, LAB, LAB_TAKES[:1])
     try:
-        only_known(said, LAB_TAKES, "argument of a lab")
-        labs = _labs_for(request.node, said.pop("share", "test"), said, kafka_labs)
+        only_known(given, LAB_TAKES, "argument of a lab")
+        labs = _labs_for(request.node, given.pop("share", "test"), given, kafka_labs)
         request.node.stash[_SHOWN] = labs
-        return labs.started[0] if labs is not kafka_labs and labs.started else labs(**said)
+        return labs.started[0] if labs is not kafka_labs and labs.started else labs(**given)
     except (ValueError, ServeFailed) as error:
         problem = str(error)
-    pytest.fail(f"@pytest.mark.kafka_lab: {problem}", pytrace=False)  # out of `except`: told once
+    pytest.fail(f"@pytest.mark.kafka_lab: {problem}", pytrace=False)  # outside `except`: pytest would chain both errors
 
 
-def _labs_for(test: pytest.Item, share: str, said: dict[str, Any], own: Labs) -> Labs:
-    """Return who makes the cluster of a test: its own fixture, or what tests of its module or session share.
+def _labs_for(test: pytest.Item, share: str, given: dict[str, Any], own: Labs) -> Labs:
+    """Return the factory of a test's cluster: its own, or the one that its module or session shares.
 
-    Shared clusters are kept by their settings, and end when their module or the session does. Raises ValueError for
-    another `share`.
+    Tests share a cluster if their settings are equal. It stops at the end of the module or the session. Raises
+    ValueError for another `share`.
     """
     if share == "test":
         return own
@@ -231,7 +230,7 @@ def _labs_for(test: pytest.Item, share: str, said: dict[str, Any], own: Labs) ->
     from groupsim.testing.live_fixture import Labs
 
     shared = node.stash.setdefault(_SHARED, {})
-    settings = repr(sorted(said.items()))
+    settings = repr(sorted(given.items()))
     if settings not in shared:
         shared[settings] = Labs()
         node.addfinalizer(shared[settings].stop)
@@ -246,7 +245,7 @@ def _is_ours(item: pytest.Item) -> bool:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Remember the async tests with `sim`; take back the marker that pytest-trio puts on each in `trio_mode`."""
+    """Record the async tests with `sim`; remove the marker that pytest-trio adds to each of them in `trio_mode`."""
     for item in items:
         if _is_ours(item):
             item.stash[_OURS] = True
@@ -257,7 +256,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_fixture_setup(
     fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
 ) -> Generator[None, object, object]:
-    """Put off an async fixture that `sim` is an argument of, at first or second hand (`async_fixtures`)."""
+    """Postpone an async fixture that depends on `sim`, directly or indirectly (`async_fixtures`)."""
     __tracebackhide__ = True
     if not request.node.stash.get(_OURS, False):
         return (yield)
@@ -269,20 +268,20 @@ def pytest_fixture_setup(
     if not is_async(make) or not any(isinstance(one, Simulation | Later) for one in arguments):
         return (yield)
     if inspect.ismethod(make) and isinstance(request.instance, type(make.__self__)):
-        make = make.__func__.__get__(request.instance)  # pytest may have made another object of the class since
-    given, there = fixturedef.func, vars(fixturedef)
-    there["func"] = lambda **said: Later(make, said)
+        make = make.__func__.__get__(request.instance)  # pytest may have made another instance of the class since
+    original, attributes = fixturedef.func, vars(fixturedef)
+    attributes["func"] = lambda **arguments: Later(make, arguments)
     try:
         return (yield)
     finally:
-        there["func"] = given
+        attributes["func"] = original
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, object]:
-    """Run an async test that has `sim` in virtual time, whatever other plugins would run it in.
+    """Run an async test with `sim` in virtual time, also where another plugin would run it.
 
-    pytest-asyncio has put a function around it by now, and anyio's plugin looks for async ones: both are given a plain
+    By now pytest-asyncio has wrapped the test, and anyio's plugin looks for async functions. Both get a synchronous
     function instead, which runs the test.
     """
     __tracebackhide__ = True
@@ -309,7 +308,7 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> Generator[None, object, o
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Show the story of a test that failed."""
+    """Add the story of the run to the report of a failed test."""
     report = yield
     simulation = getattr(item, "funcargs", {}).get(FIXTURE)
     if report.when == "call" and report.failed and simulation is not None and getattr(simulation, "events", None):
@@ -325,6 +324,6 @@ def _story(simulation: Simulation) -> str:
 
 
 def _report(simulation: Simulation) -> str:
-    from groupsim.testing.failure_report import failure_told
+    from groupsim.testing.failure_report import failure_text
 
-    return failure_told(simulation)
+    return failure_text(simulation)

@@ -54,7 +54,7 @@ def link(target: Path) -> None:
         if not entry.is_symlink() or entry.readlink() != path:
             fresh = front / f".{name}.{os.getpid()}"
             fresh.symlink_to(path)
-            fresh.replace(entry)  # at once, for whoever reads the tree meanwhile
+            fresh.replace(entry)  # atomic, so that a concurrent reader finds the entry
 
 
 def sources(folder: Path) -> list[Path]:

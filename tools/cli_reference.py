@@ -29,7 +29,7 @@ meaning, also for what fails.
 
 | exit code | meaning |
 | --- | --- |
-| 0 | well |
+| 0 | success |
 | 1 | an expectation failed, or `lint` found an error |
 | 2 | bad input: the message names the place and the remedy |
 | 3 | the run failed |

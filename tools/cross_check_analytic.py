@@ -1,6 +1,6 @@
 """Cross-checks of what follows from Kafka's defaults by arithmetic: first starts, joins, leaves, crashes, restarts.
 
-Each function looks at the runs of one experiment, says what it measured and whether the expectation holds.
+Each function measures the runs of one experiment, and returns the figures and whether the expectation holds.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def first_start(cells: Cells) -> Finding:
 
 
 def join_eager(cells: Cells) -> Finding:
-    """One generation; the barrier waits for the last heartbeat; who heard early stands still longest."""
+    """One generation; the barrier waits for the last heartbeat; members with an early heartbeat stop longest."""
     runs = cells["eager"]
     lengths = [run.rebalances[0].duration_us for run in runs]
     stops = [one.length_us for run in runs for one in run.standstills(run.rebalances[0].number)]
@@ -56,7 +56,7 @@ def join_eager(cells: Cells) -> Finding:
 
 
 def shares(run: Seen) -> list[float]:
-    """Where in its rebalance each member stopped: evenly spread when heartbeats have phases of their own."""
+    """The instant in its rebalance at which each member stopped: uniform for independent phases of heartbeats."""
     rebalance = run.rebalances[0]
     begins = {one.origin: one.began_us for one in run.standstills(rebalance.number)}
     return [(begun - rebalance.began_us) / rebalance.duration_us for begun in begins.values()]
@@ -79,7 +79,7 @@ def join_cooperative(cells: Cells) -> Finding:
 
 
 def follow_up(cells: Cells) -> Finding:
-    """The first generation moves nothing to anybody, the second begins at once, and it is the last."""
+    """The first generation moves no partition, the second starts at once, and it is the last."""
     runs = cells["cooperative"]
     between = [run.rebalances[1].began_us - run.rebalances[0].ended_us for run in runs]
     moves = [(len(run.rebalances[0].moves), len(run.rebalances[1].moves)) for run in runs]
@@ -89,7 +89,7 @@ def follow_up(cells: Cells) -> Finding:
 
 
 def leave_eager(cells: Cells) -> Finding:
-    """One generation, everybody stops for 0 to 3 s."""
+    """One generation; every member stops for 0 to 3 s."""
     runs = cells["eager"]
     stops = [one.length_us for run in runs for one in run.group.standstills]
     partitions = [len(run.group.standstills) for run in runs]
@@ -123,7 +123,7 @@ def crash(cells: Cells) -> Finding:
 
 
 def static_crash(cells: Cells) -> Finding:
-    """No rebalance; its own partitions wait for it, nobody else's do."""
+    """No rebalance; only the partitions of the crashed member wait."""
     runs = flat(cells.values())
     stops = [one.length_us for run in runs for one in run.group.standstills]
     own = all(one.origin == one.target == "c-4" for run in runs for one in run.group.standstills)
@@ -132,7 +132,7 @@ def static_crash(cells: Cells) -> Finding:
 
 
 def stuck_eager(cells: Cells) -> Finding:
-    """Everybody but the stuck one has stopped within a heartbeat, and waits until it polls again."""
+    """The other members stop within a heartbeat interval, and wait until the stuck member polls again."""
     runs = cells["eager"]
     others = [one.length_us for run in runs for one in run.group.standstills if one.origin != "c-4"]
     stopped = {len({one.partition for one in run.group.standstills}) for run in runs}
@@ -172,7 +172,7 @@ def more_partitions(cells: Cells) -> Finding:
 
 
 def failover(cells: Cells) -> Finding:
-    """No rebalance: sessions begin anew when the group is loaded."""
+    """No rebalance: sessions start again when the group is loaded."""
     runs = flat(cells.values())
     rebalances = [len(run.rebalances) for run in runs]
     evicted = [len(run.group.evictions) for run in runs]
@@ -242,8 +242,8 @@ ROWS = (
         expected="2 generations, 0–3 s each; moved partitions stop",
         verdict=HOLDS,
         because=(
-            "the second always takes the whole 3 s: the answer to JoinGroup starts all heartbeat intervals anew, and "
-            "only the next heartbeat tells of the second rebalance"
+            "the second always takes the whole 3 s: the answer to JoinGroup restarts all heartbeat intervals, and "
+            "only the next heartbeat reports the second rebalance"
         ),
         experiment="join",
         judge=join_cooperative,

@@ -1,6 +1,6 @@
-"""Cross-checks of claims that were published: KIPs, talks, threads, other people's measurements.
+"""Cross-checks of published claims: KIPs, talks, threads, measurements.
 
-Each function looks at the runs of one experiment, says what it measured and whether the expectation holds.
+Each function measures the runs of one experiment, and returns the figures and whether the expectation holds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def stop_of_a_partition(run: Seen, partitions: int = 100) -> float:
 
 
 def pause_ratio(cells: Cells) -> Finding:
-    """Cooperative stops a tenth for each move; eager everybody, for as long as the slowest takes to close."""
+    """Cooperative stops a tenth for each move; eager stops all, for as long as the slowest callback takes."""
     stops = {name: mean(stop_of_a_partition(run) for run in runs) for name, runs in cells.items()}
     ratios = {
         closing: stops[f"eager, {closing}"] / stops[f"cooperative, {closing}"] for closing in ("nothing", "1 s", "2 s")
@@ -151,7 +151,7 @@ def close_without_leave(cells: Cells) -> Finding:
 
 
 def never_rejoins_eager(cells: Cells) -> Finding:
-    """The barrier stays open for the rebalance timeout; everybody stands still."""
+    """The barrier stays open for the rebalance timeout; every member stops."""
     mute = [run.rebalances[0].duration_us for run in cells["eager, never rejoins"]]
     busy = [run.rebalances[0].duration_us for run in cells["eager, stuck in processing"]]
     stops = [
@@ -210,8 +210,8 @@ def heavy_polls(cells: Cells) -> Finding:
 
 
 def stalls(cells: Cells) -> Finding:
-    """Long pauses expire a session, and what is not long is survived with 45 s."""
-    told = []
+    """Long pauses expire a session; a member survives shorter ones with 45 s."""
+    rows = []
     average = {}
     for name, runs in cells.items():
         session = int(name) * 1000
@@ -223,7 +223,7 @@ def stalls(cells: Cells) -> Finding:
         )
         sure, possible = sum(one > session for one in pauses), sum(one > session - BEAT for one in pauses)
         average[name] = evicted / len(pauses)
-        told.append(
+        rows.append(
             (
                 evicted,
                 sure,
@@ -231,9 +231,9 @@ def stalls(cells: Cells) -> Finding:
                 f"{session // SECOND} s: {evicted} of {len(pauses)} pauses expire it ({sure} are longer)",
             )
         )
-    holds = all(evicted <= possible and evicted >= 0.7 * sure for evicted, sure, possible, _ in told)
+    holds = all(evicted <= possible and evicted >= 0.7 * sure for evicted, sure, possible, _ in rows)
     ratio = average["10000"] / average["45000"] if average["45000"] else float("inf")
-    return Finding(holds and ratio > 5, "; ".join(text for *_, text in told) + f"; ratio {ratio:.0f}")
+    return Finding(holds and ratio > 5, "; ".join(text for *_, text in rows) + f"; ratio {ratio:.0f}")
 
 
 def initial_delay(cells: Cells) -> Finding:
@@ -380,7 +380,7 @@ ROWS = (
         verdict=IN_SHAPE,
         because=(
             "the 45 s hold. After a LeaveGroup the others still have to hear of it by their next heartbeat, 0–3 s by "
-            "default; 100 ms needs a heartbeat interval of that size, or nobody else in the group"
+            "default; 100 ms needs a heartbeat interval of that size, or a group without other members"
         ),
         experiment="close-without-leave",
         judge=close_without_leave,
@@ -408,9 +408,9 @@ ROWS = (
         expected="far less from a correct client",
         verdict=DIFFERS,
         because=(
-            "that client gave up its JoinGroup before the coordinator answered, and joined anew (its author's words in "
-            "the thread). With a client that waits, the last start and one session decide; the loop itself is in the "
-            "library: socket-timeout-below-the-hold"
+            "that client gave up its JoinGroup before the coordinator answered, and joined again (its author's words "
+            "in the thread). With a client that waits, the last start and one session decide; the loop itself is in "
+            "the library: socket-timeout-below-the-hold"
         ),
         experiment="recreate",
         judge=recreate,

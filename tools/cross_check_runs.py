@@ -1,6 +1,6 @@
-"""What the cross-checks of docs/cross-checks.md look at: the runs of an experiment, and a few figures of them.
+"""The input of the cross-checks of docs/cross-checks.md: the runs of an experiment, and figures of them.
 
-Times are microseconds; `spread` and its like write them as people read them.
+Times are microseconds; `spread` and similar functions format them.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ if sys.argv[1]:
 
 
 class BrokerError(Exception):
-    """A node did not start, or did not end; says what its log said last."""
+    """A node did not start or did not end; the message has the last lines of its log."""
 
 
 class KafkaBroker:
@@ -166,7 +166,7 @@ class KafkaBroker:
         self._end(node, signal.SIGTERM, seconds)
 
     def pause(self, node: int = 0) -> None:
-        """SIGSTOP, until `resume`: connections stay, nobody answers."""
+        """Send SIGSTOP: until `resume` connections stay, and no request is answered."""
         self._running[node].send_signal(signal.SIGSTOP)
 
     def resume(self, node: int = 0) -> None:
@@ -254,8 +254,8 @@ class KafkaBroker:
 
     def _command(self, node: int) -> list[str]:
         log4j, own = self._home(node) / "log4j.properties", "log4j" if self._before else "log4j2"
-        told = f"-D{own}.configuration{'' if self._before else 'File'}={'file:' if self._before else ''}{log4j}"
-        return [self._java, *_JVM, told, "-cp", self._class_path]
+        logging = f"-D{own}.configuration{'' if self._before else 'File'}={'file:' if self._before else ''}{log4j}"
+        return [self._java, *_JVM, logging, "-cp", self._class_path]
 
     def _launch(self, node: int) -> None:
         if self.running(node):
@@ -298,7 +298,7 @@ class KafkaBroker:
 
 
 def free_ports(count: int) -> list[int]:
-    """So many ports of loopback that nobody listens on now."""
+    """Return `count` ports of loopback without a listener."""
     found: list[int] = []
     for port in random.sample(PORTS, len(PORTS)):
         if len(found) == count:

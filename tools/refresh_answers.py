@@ -92,14 +92,14 @@ def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("name", nargs="*", help="an experiment of docs/experiments.md")
     parser.add_argument("--pages", action="store_true", help="only docs/failover.md and docs/ancestors.md")
-    said = parser.parse_args(arguments)
-    for tool in PAGES if said.pages else ():
+    options = parser.parse_args(arguments)
+    for tool in PAGES if options.pages else ():
         subprocess.run([sys.executable, str(ROOT / "tools" / f"{tool}.py")], check=True)
-    if said.pages:
+    if options.pages:
         return 0
     OUT.mkdir(parents=True, exist_ok=True)
     known = [one["name"] for one in COMMAND.finditer(PAGE.read_text(encoding="utf-8"))]
-    for name in said.name or known:
+    for name in options.name or known:
         if name not in known:
             parser.error(f"docs/experiments.md has no sweep of {name!r}; it has {', '.join(known)}")
         text = PAGE.read_text(encoding="utf-8")

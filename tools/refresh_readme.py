@@ -60,8 +60,10 @@ def sweep() -> list[str]:
     """The answer of a sweep, after the command that was typed."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "groupsim", "sweep", SWEEP, "--out", str(Path(folder, "results"))]
-        told = subprocess.run(command, env=os.environ | TERMINAL, stdout=subprocess.PIPE, text=True, check=True).stdout
-    return [f"$ groupsim sweep {SWEEP} --out results/", *(line.rstrip() for line in told.rstrip().splitlines())]
+        printed = subprocess.run(
+            command, env=os.environ | TERMINAL, stdout=subprocess.PIPE, text=True, check=True
+        ).stdout
+    return [f"$ groupsim sweep {SWEEP} --out results/", *(line.rstrip() for line in printed.rstrip().splitlines())]
 
 
 def with_sweep(text: str) -> str:

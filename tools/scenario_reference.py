@@ -134,18 +134,18 @@ def _table(cls: type) -> Iterator[str]:
     yield from ("| key | what it says | default |", "|---|---|---|")
     for name, field in fields_of(cls).items():
         if name not in inherited:
-            yield f"| `{name}` | {_cell(_said(field))} | {_default(field)} |"
+            yield f"| `{name}` | {_cell(_meaning(field))} | {_default(field)} |"
 
 
 def _entry(name: str, cls: type) -> Iterator[str]:
     yield f"- **`{name}`**: {_cell(sentence(cls))}"
     for key, field in fields_of(cls).items():
         default = _default(field)
-        yield f"  - `{key}`: {_cell(_said(field))}{' *(required)*' if default == 'required' else ''}"
+        yield f"  - `{key}`: {_cell(_meaning(field))}{' *(required)*' if default == 'required' else ''}"
 
 
-def _said(field: Any) -> str:
-    """What a key means, with the values it can have where they are few."""
+def _meaning(field: Any) -> str:
+    """Return the meaning of a key, with its possible values if they are few."""
     choices = list(dict.fromkeys(_choices(field.type)))
     return str(field.metadata["doc"]) + (f" One of {', '.join(f'`{one}`' for one in choices)}." if choices else "")
 

@@ -1,7 +1,7 @@
 """An assignor with a defect: each assignment takes one partition more away, so that the group never comes to rest.
 
 It stands for the loops of cooperative groups that were seen with clients whose balance check was wrong
-(apache/kafka#13920): whatever the members hold, somebody has to give something up and join again.
+(apache/kafka#13920): under every assignment a member has to give partitions up and join again.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from groupsim.assignors import Assignor, GroupAssignment, MemberSubscription, Re
 
 
 class NeverSettles(Assignor):
-    """Deals out what nobody holds, and takes a partition from whoever then holds most."""
+    """Distributes unowned partitions, then takes a partition from the member with the most."""
 
     name = "never-settles"
     protocols = frozenset({RebalanceProtocol.COOPERATIVE})

@@ -1,6 +1,6 @@
-"""The command `groupsim`. Thin: it parses, calls, prints; each command's work is in a module of its own.
+"""The command `groupsim`: options, help texts, and calls of the modules in `commands`.
 
-Exit codes: 0 well, 1 an expectation failed, 2 bad input, 3 the run failed, 130 ctrl-C.
+Exit codes: 0 success, 1 an expectation failed, 2 bad input, 3 the run failed, 130 ctrl-C.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from groupsim.cli.exits import BAD_INPUT, complain
 from groupsim.cli.guard import guarded
 from groupsim.cli.options import engine as engine_options
 from groupsim.cli.options import lint as lint_options
-from groupsim.cli.options import serve as said
+from groupsim.cli.options import serve as serve_options
 from groupsim.cli.options.common import (
     AsJson,
     ExplainAll,
@@ -36,7 +36,7 @@ app = typer.Typer(
     cls=Commands,
     help="A laboratory for Apache Kafka consumer groups: coordinator, cluster and consumers in virtual time.",
     epilog="Start with `groupsim run demo`; `groupsim list` shows the library.  \n"
-    "Exit codes: 0 well, 1 an expectation failed, 2 bad input, 3 the run failed, 130 ctrl-C.",
+    "Exit codes: 0 success, 1 an expectation failed, 2 bad input, 3 the run failed, 130 ctrl-C.",
     no_args_is_help=True,
     add_completion=True,
     rich_markup_mode="markdown",
@@ -72,14 +72,14 @@ def diff(
     sources: Annotated[
         list[str],
         typer.Argument(
-            help="Two scenarios, manifests or traces (.jsonl, .parquet); one, with --set; with --git files.",
+            help="Two scenarios, manifests or traces (.jsonl, .parquet); one with --set; files with --git.",
             metavar="A [B] | FILE…",
         ),
     ],
     revision: Annotated[
         str | None,
         typer.Option(
-            "--git", help="What a rollout costs with the files here instead of this revision's.", metavar="REV"
+            "--git", help="Compare a rollout of the files with one of their version at this revision.", metavar="REV"
         ),
     ] = None,
     group: Annotated[str | None, typer.Option("--group", help="Only this group.", metavar="GROUP")] = None,
@@ -88,11 +88,11 @@ def diff(
     as_json: AsJson = False,
     traceback: Traceback = False,
 ) -> None:
-    """Compare two runs with the same luck: where they first part, and what it changed.
+    """Compare two runs with the same seed: the first difference, and the figures that it changed.
 
-    With `--git` the files are what `groupsim init` reads, or a scenario: a rollout of both versions runs, and the
-    answer is Markdown for a pull request. Two Kubernetes manifests are compared in the same way. `--set` answers
-    questions of the draft, for both.
+    With `--git` the files are those that `groupsim init` reads, or a scenario. A rollout of both versions runs. The
+    result is Markdown for a pull request. Two Kubernetes manifests are compared in the same way. `--set` answers
+    questions of the draft, for both versions.
 
     Examples:
 
@@ -122,13 +122,13 @@ def describe(
     source: Source,
     at: Annotated[str, typer.Option("--at", help="Virtual time, such as 40s or 1m30s.", metavar="TIME")],
     group: Annotated[str | None, typer.Option("--group", help="Only this group.", metavar="GROUP")] = None,
-    cluster: Annotated[bool, typer.Option("--cluster", help="Replicas, leaders and log ends too.", metavar="")] = False,
+    cluster: Annotated[bool, typer.Option("--cluster", help="Show the replicas too.", metavar="")] = False,
     seed: Seed = 0,
     setting: Settings = None,
     as_json: AsJson = False,
     traceback: Traceback = False,
 ) -> None:
-    """Show the groups at a moment of a run: state, members, timers, and requests without an answer.
+    """Show the groups of a run at an instant of virtual time: state, members, timers, unanswered requests.
 
     Examples:
 
@@ -149,21 +149,21 @@ def offsets(
         typer.Argument(help="A scenario, or a data directory, partition or segment (.log).", metavar="FILE|NAME|DIR"),
     ],
     at: Annotated[
-        str | None, typer.Option("--at", help="Of a run: at this virtual time; its end otherwise.", metavar="TIME")
+        str | None, typer.Option("--at", help="Virtual time of the run, such as 40s; default: its end.", metavar="TIME")
     ] = None,
     group: Annotated[str | None, typer.Option("--group", help="Only this group.", metavar="GROUP")] = None,
     topic: Annotated[str | None, typer.Option("--topic", help="Only offsets of this topic.", metavar="TOPIC")] = None,
     live: Annotated[
-        bool, typer.Option("--live/--all", help="Only what counts; or what is superseded too.", metavar="")
+        bool, typer.Option("--live/--all", help="Live records only, or superseded ones too.", metavar="")
     ] = False,
     seed: Seed = 0,
     setting: Settings = None,
     as_json: AsJson = False,
     traceback: Traceback = False,
 ) -> None:
-    """Print the records of `__consumer_offsets` decoded: what is live, and what it superseded.
+    """Print the decoded records of `__consumer_offsets`: live records, and the records that they superseded.
 
-    Segments may be Kafka's own; they are only read. With `--json` instants are Kafka's: `timestamp_ms`,
+    Segments may be Kafka's own. They are only read. With `--json` times are Kafka's: `timestamp_ms`,
     `commit_timestamp`, `expire_timestamp` and `current_state_timestamp` are milliseconds since 1970.
 
     Examples:
@@ -184,12 +184,10 @@ def offsets(
 def list_(
     words: Annotated[
         list[str] | None,
-        typer.Argument(
-            help="Only those whose names or files have these words, or that log this line.", metavar="WORD…"
-        ),
+        typer.Argument(help="Words that a name or a file contains, or a line that a run logs.", metavar="WORD…"),
     ] = None,
     experiments: Annotated[
-        bool, typer.Option("--experiments", help="List the experiments instead.", metavar="")
+        bool, typer.Option("--experiments", help="List experiments instead of scenarios.", metavar="")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
@@ -214,7 +212,9 @@ def validate(
     files: Annotated[list[str], typer.Argument(help="Files, or names of the library.", metavar="FILE…")],
     as_json: AsJson = False,
 ) -> None:
-    """Check scenario and experiment files without running them: every mistake with its place and the remedy.
+    """Check scenario and experiment files without running them.
+
+    Each mistake is printed with its place and its remedy.
 
     Example: `groupsim validate scenarios/*.yaml`
     """
@@ -238,9 +238,9 @@ def lint(
     as_json: AsJson = False,
     traceback: Traceback = False,
 ) -> None:
-    """Find settings that do nothing, contradict each other or lie outside the broker's range, each with the reason.
+    """Find settings without effect, settings that contradict each other, and settings outside the broker's range.
 
-    Exit codes: 0 nothing above a note, 1 an error or a warning, 2 a file that cannot be read.
+    Each finding has its reason. Exit codes: 0 at most notes, 1 an error or a warning, 2 a file that cannot be read.
 
     Examples:
 
@@ -262,13 +262,13 @@ def lint(
 @guarded
 def schema(
     identity: Annotated[
-        str | None, typer.Argument(help="The `$id` of a schema; without it, scenarios'.", metavar="ID")
+        str | None, typer.Argument(help="The `$id` of a schema; default: that of scenario files.", metavar="ID")
     ] = None,
     experiment: Annotated[
-        bool, typer.Option("--experiment", help="The schema of experiment files instead.", metavar="")
+        bool, typer.Option("--experiment", help="Print the schema of experiment files.", metavar="")
     ] = False,
 ) -> None:
-    """Print the JSON Schema of scenario files, for editors, or that of experiment files.
+    """Print the JSON Schema of scenario files or of experiment files, for editors.
 
     Examples:
 
@@ -289,7 +289,7 @@ def assign(
         str | None,
         typer.Option(
             "--assignor",
-            help="range, roundrobin, sticky, cooperative-sticky, module:Class; else the one the document names.",
+            help="range, roundrobin, sticky, cooperative-sticky or module:Class; default: the document's.",
             metavar="NAME",
         ),
     ] = None,
@@ -320,34 +320,35 @@ def sweep(
         typer.Argument(help="An experiment, or with --vary a scenario: a file or a library name.", metavar="FILE|NAME"),
     ],
     out: Annotated[
-        str, typer.Option("--out", help="Where tables and results go: a path, s3a://…, gs://…, hdfs://…", metavar="DIR")
+        str,
+        typer.Option("--out", help="Directory of tables and results: a path, s3a://…, gs://…, hdfs://…", metavar="DIR"),
     ],
     engine: engine_options.Engine = "auto",
     master: engine_options.Master = None,
     remote: engine_options.Remote = None,
     conf: engine_options.Conf = None,
-    workers: Annotated[int | None, typer.Option("--workers", help="Runs at a time.", metavar="N")] = None,
+    workers: Annotated[int | None, typer.Option("--workers", help="Number of parallel runs.", metavar="N")] = None,
     seeds: Annotated[int | None, typer.Option("--seeds", help="Seeds per cell.", metavar="N")] = None,
     setting: Annotated[
         list[str] | None,
         typer.Option(
-            "--set", help="Change a value in every cell: a path of the scenario, and YAML.", metavar="PATH=VALUE"
+            "--set", help="Change a value of the scenario in every cell; VALUE is YAML.", metavar="PATH=VALUE"
         ),
     ] = None,
     vary: Varied = None,
     only: Annotated[
         list[str] | None,
-        typer.Option("--only", help="Of an axis only these values; may be repeated.", metavar="AXIS=LABEL,…"),
+        typer.Option("--only", help="Run only these values of an axis; may be repeated.", metavar="AXIS=LABEL,…"),
     ] = None,
     goal: Goals = None,
-    traces: Annotated[bool, typer.Option("--traces", help="Keep every event of every run.", metavar="")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", help="The answer only.", metavar="")] = False,
+    traces: Annotated[bool, typer.Option("--traces", help="Keep the trace of every run.", metavar="")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Print the answer only.", metavar="")] = False,
     as_json: AsJson = False,
     traceback: Traceback = False,
 ) -> None:
-    """Run an experiment: every cell of its grid with every seed; then say which setting to choose.
+    """Run every cell of an experiment's grid with every seed, and recommend a setting.
 
-    What is finished is kept: the same command goes on after an interruption, and adds seeds when there are to be more.
+    Finished runs are kept. The same command continues after an interruption, and with more `--seeds` adds runs.
 
     Examples:
 
@@ -371,20 +372,20 @@ def sweep(
 @app.command("report")
 @guarded
 def report_(
-    directory: Annotated[str, typer.Argument(help="What `groupsim sweep … --out DIR` wrote.", metavar="DIR")],
+    directory: Annotated[str, typer.Argument(help="Output directory of `groupsim sweep`.", metavar="DIR")],
     engine: engine_options.Engine = "auto",
     master: engine_options.Master = None,
     remote: engine_options.Remote = None,
     conf: engine_options.Conf = None,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Where to write it; DIR/report.html.", metavar="FILE.html")
+        Path | None, typer.Option("--out", help="File to write; default: DIR/report.html.", metavar="FILE.html")
     ] = None,
-    open_: Annotated[bool, typer.Option("--open", help="Show it in the browser.", metavar="")] = False,
+    open_: Annotated[bool, typer.Option("--open", help="Open the page in the browser.", metavar="")] = False,
     traceback: Traceback = False,
 ) -> None:
-    """Make the page of a sweep: the answer, the grid, plots, and the lanes of single runs, in one file.
+    """Write the HTML page of a sweep: the answer, the grid, plots, and the lanes of single runs.
 
-    The page holds everything it needs, so it can be sent to somebody and opened without a network.
+    The page is one file without external resources. It opens without a network.
 
     Examples:
 
@@ -400,7 +401,7 @@ def report_(
 @app.command("answer")
 @guarded
 def answer(
-    directory: Annotated[str, typer.Argument(help="What `groupsim sweep … --out DIR` wrote.", metavar="DIR")],
+    directory: Annotated[str, typer.Argument(help="Output directory of `groupsim sweep`.", metavar="DIR")],
     engine: engine_options.Engine = "auto",
     master: engine_options.Master = None,
     remote: engine_options.Remote = None,
@@ -408,7 +409,7 @@ def answer(
     as_json: AsJson = False,
     traceback: Traceback = False,
 ) -> None:
-    """Analyse what a sweep has finished so far, and print the answer.
+    """Analyse the finished runs of a sweep, and print the answer.
 
     Examples:
 
@@ -424,28 +425,28 @@ def answer(
 @app.command("serve")
 @guarded
 def serve(
-    source: said.Served = None,
-    port: said.Port = 9092,
-    brokers: said.Brokers = None,
-    topics: said.Topics = None,
-    broker: said.BrokerSettings = None,
-    listen: said.Listen = "127.0.0.1",
-    advertised_host: said.AdvertisedHost = None,
-    control_port: said.ControlPort = None,
-    token: said.Token = None,
-    api_profile: said.ApiProfile = "4.x",
-    data_dir: said.DataDir = None,
-    ready_file: said.ReadyFile = None,
-    trace: said.TraceFile = None,
-    without_members: said.WithoutMembers = False,
-    log_json: said.LogJson = False,
-    seed: said.FreshSeed = None,
+    source: serve_options.Served = None,
+    port: serve_options.Port = 9092,
+    brokers: serve_options.Brokers = None,
+    topics: serve_options.Topics = None,
+    broker: serve_options.BrokerSettings = None,
+    listen: serve_options.Listen = "127.0.0.1",
+    advertised_host: serve_options.AdvertisedHost = None,
+    control_port: serve_options.ControlPort = None,
+    token: serve_options.Token = None,
+    api_profile: serve_options.ApiProfile = "4.x",
+    data_dir: serve_options.DataDir = None,
+    ready_file: serve_options.ReadyFile = None,
+    trace: serve_options.TraceFile = None,
+    without_members: serve_options.WithoutMembers = False,
+    log_json: serve_options.LogJson = False,
+    seed: serve_options.FreshSeed = None,
     setting: Settings = None,
     traceback: Traceback = False,
 ) -> None:
-    """Serve a cluster to real Kafka clients, in real time, with faults on demand; ctrl-C stops it.
+    """Serve a cluster to real Kafka clients in real time, with faults on demand.
 
-    A scenario's members, traffic and timeline run beside the real clients.
+    A scenario's members, traffic and timeline run beside the real clients. Ctrl-C stops the cluster.
 
     Examples:
 
@@ -458,7 +459,7 @@ def serve(
     options = serve_command.ServeOptions(
         source=source,
         port=port,
-        control_port=said.control_port(control_port, port),
+        control_port=serve_options.control_port(control_port, port),
         brokers=brokers,
         listen=listen,
         advertised_host=advertised_host,
@@ -482,7 +483,7 @@ app_tables.register(app)
 
 
 def main() -> None:
-    """The entry point of the command."""
+    """Run the command line, and report an error of standard output in the exit code."""
     make_printable()
     outlive_readers()
     try:

@@ -1,4 +1,4 @@
-"""The command `groupsim init`. Thin: it parses, calls, prints."""
+"""The command line of `groupsim init`."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ def init(
         typer.Argument(help="Manifests, Spring Boot files, .properties; `-` reads stdin.", metavar="FILE…"),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", help="Write it here: my-service.groupsim.yaml.", metavar="FILE")
+        Path | None, typer.Option("--out", help="File to write, such as my-service.groupsim.yaml.", metavar="FILE")
     ] = None,
     workload: Annotated[
         list[str] | None,
         typer.Option("--workload", help="Only this Deployment or StatefulSet; may be repeated.", metavar="NAME"),
     ] = None,
     profile: Annotated[
-        str | None, typer.Option("--profile", help="The profile of a Spring Boot application.", metavar="NAME")
+        str | None, typer.Option("--profile", help="Profile of a Spring Boot application.", metavar="NAME")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over a file that is there.", metavar="")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Overwrite an existing file.", metavar="")] = False,
     as_json: Annotated[
-        bool, typer.Option("--json", help="Print scenario and open questions as JSON.", metavar="")
+        bool, typer.Option("--json", help="Print the scenario and the open questions as JSON.", metavar="")
     ] = False,
     traceback: Traceback = False,
 ) -> None:
-    """Draft a scenario from what a deployment has: manifests, application files, consumer properties.
+    """Draft a scenario from the files of a deployment: manifests, application files, consumer properties.
 
-    Read are Kubernetes' Deployment, StatefulSet and HorizontalPodAutoscaler, KEDA's ScaledObject, Strimzi's KafkaTopic,
-    Kafka and KafkaNodePool, ConfigMaps, Spring Boot's files and consumer.properties. Each value names the place that it
-    comes from; a line `# ?` asks what no file says. The scenario is valid and runs as it is.
+    It reads Kubernetes' Deployment, StatefulSet, HorizontalPodAutoscaler and ConfigMap, KEDA's ScaledObject, Strimzi's
+    KafkaTopic, Kafka and KafkaNodePool, Spring Boot's files and consumer.properties. Each value names its source. A
+    line `# ?` asks for a value that no file has. The scenario is valid and runs as it is.
 
     Examples:
 
@@ -52,5 +52,5 @@ def init(
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the command to the application."""
     app.command("init")(init)

@@ -1,4 +1,4 @@
-"""Commands that look at what Kafka keeps, without a run: a segment, the coordinator of a group."""
+"""The command lines of `groupsim segment` and `groupsim coordinator`, which need no run."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ def segment(
     as_json: AsJson = False,
     traceback: Traceback = False,
 ) -> None:
-    """List the batches and index entries of a log segment, and show how an offset is found in two steps.
+    """List the batches and index entries of a log segment, or show how an offset is found in it.
 
-    Segments may be Kafka's own or of `run --data-dir`; they are only read.
+    The segment may be one of Kafka's or of `groupsim run --data-dir`. It is only read.
 
     Examples:
 
@@ -38,16 +38,16 @@ def segment(
 @guarded
 def coordinator(
     groups: Annotated[
-        list[str] | None, typer.Argument(help="Group ids; `-` reads them from stdin, one a line.", metavar="GROUP…")
+        list[str] | None, typer.Argument(help="Group ids; `-` reads one per line from stdin.", metavar="GROUP…")
     ] = None,
-    brokers: Annotated[int, typer.Option("--brokers", min=1, help="Brokers of the cluster.", metavar="N")] = 3,
+    brokers: Annotated[int, typer.Option("--brokers", min=1, help="Number of brokers.", metavar="N")] = 3,
     partitions: Annotated[
-        int, typer.Option("--partitions", min=1, help="Partitions of __consumer_offsets.", metavar="N")
+        int, typer.Option("--partitions", min=1, help="Number of partitions of __consumer_offsets.", metavar="N")
     ] = _PARTITIONS,
     as_json: AsJson = False,
     traceback: Traceback = False,
 ) -> None:
-    """Show which partition of __consumer_offsets a group has, and which groups share it and its leader.
+    """Show the partition of __consumer_offsets of each group, its leader, and the groups that share it.
 
     Examples:
 
@@ -60,6 +60,6 @@ def coordinator(
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
+    """Add the commands to the application."""
     app.command("segment")(segment)
     app.command("coordinator")(coordinator)

@@ -1,4 +1,4 @@
-"""The command `groupsim run`. Thin: it parses, calls, prints."""
+"""The command line of `groupsim run`."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ def run(
     as_json: AsJson = False,
     traceback: Traceback = False,
 ) -> None:
-    """Run a scenario and tell what happened: headline, timeline, expectations.
+    """Run a scenario and print what happened: headline, timeline, expectations.
 
-    Several scenarios get a line each, with the expectations that failed; the gravest exit code counts.
+    With several scenarios each gets a line, with its failed expectations. The exit code is the highest of theirs.
 
-    Up to three members fit on a screen of 50 lines, further members add to it. What is left out is named, with the
-    option that shows it.
+    A run with up to three members fits on a screen of 50 lines. Each omitted part is named with the option that prints
+    it.
 
     Examples:
 
@@ -92,14 +92,14 @@ def run(
                 run_suites.write_junit(junit, [run_suites.failed_suite(source, trouble)])
             raise
         raise typer.Exit(code)
-    refuse_of_several({"--junit": junit}, "many seeds have no verdict of one run")
+    refuse_of_several({"--junit": junit}, "not valid with --seeds, which judges no single run")
     seeds_command.refuse_of_one_run(source, seed, files.named, shown)
     of_groups = seeds_command.ShownGroups(group, every)
     raise typer.Exit(seeds_command.run_seeds(source, seed, seeds, setting or [], as_json, of_groups))
 
 
-def refuse_of_several(options: Mapping[str, object], why: str = "they are of one scenario") -> None:
-    """Raises Trouble for options that are given and do not go with several runs."""
+def refuse_of_several(options: Mapping[str, object], why: str = "valid for one scenario only") -> None:
+    """Refuse given options that are valid for one run only. Raises Trouble."""
     given = [name for name, value in options.items() if value not in (None, False)]
     if given:
         raise Trouble(f"{', '.join(given)}: {why}", "run the scenarios one by one, or leave the option out")
@@ -112,5 +112,5 @@ def _write_suite(path: Path, source: str, done: Run) -> None:
 
 
 def register(app: typer.Typer) -> None:
-    """Add the command."""
+    """Add the command to the application."""
     app.command("run")(run)

@@ -1,4 +1,4 @@
-"""The commands that ask a sweep's tables."""
+"""The command lines of `groupsim sql`, `groupsim tables` and `groupsim compact`."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from groupsim.cli.guard import guarded
 from groupsim.cli.options import engine as engine_options
 from groupsim.cli.options.common import AsJson, Traceback
 
-Swept = Annotated[str, typer.Argument(help="What `groupsim sweep … --out DIR` wrote.", metavar="DIR")]
+Swept = Annotated[str, typer.Argument(help="Output directory of `groupsim sweep`.", metavar="DIR")]
 AsCsv = Annotated[bool, typer.Option("--csv", help="Print CSV instead of tables.", metavar="")]
 
 
 @guarded
 def sql(
     directory: Swept,
-    query: Annotated[str, typer.Argument(help="A query over the tables; `groupsim tables` has them.", metavar="SQL")],
+    query: Annotated[str, typer.Argument(help="SQL query; `groupsim tables` lists the tables.", metavar="SQL")],
     engine: Annotated[
         str,
-        typer.Option("--engine", help="duckdb; spark; auto: duckdb, where it is installed.", metavar="NAME"),
+        typer.Option("--engine", help="duckdb, spark, or auto: duckdb if it is installed, else spark.", metavar="NAME"),
     ] = "auto",
     master: engine_options.Master = None,
     remote: engine_options.Remote = None,
@@ -29,7 +29,9 @@ def sql(
     as_json: AsJson = False,
     traceback: Traceback = False,
 ) -> None:
-    """Ask the tables of a sweep; the directory is only read.
+    """Query the tables of a sweep with SQL.
+
+    The directory is only read.
 
     Examples:
 
@@ -47,12 +49,12 @@ def sql(
 @guarded
 def tables(
     directory: Swept,
-    names: Annotated[list[str] | None, typer.Argument(help="Only these tables.", metavar="TABLE")] = None,
+    names: Annotated[list[str] | None, typer.Argument(help="Describe these tables only.", metavar="TABLE")] = None,
     as_csv: AsCsv = False,
     as_json: AsJson = False,
     traceback: Traceback = False,
 ) -> None:
-    """Say what a sweep's tables hold: how many rows, which columns, and what they mean.
+    """Describe the tables of a sweep: number of rows, columns, and what each column means.
 
     Examples:
 
@@ -71,9 +73,9 @@ def compact(
     conf: engine_options.Conf = None,
     traceback: Traceback = False,
 ) -> None:
-    """Write a large sweep's tables again: by cells, in files of about 128 MB.
+    """Rewrite the tables of a large sweep, sorted by cell, in files of about 128 MB.
 
-    Rows and answers stay the same. It may be interrupted, and nothing is lost.
+    Rows and answers stay the same. An interruption loses no row.
 
     Examples:
 
@@ -87,7 +89,7 @@ def compact(
 
 
 def register(app: typer.Typer) -> None:
-    """Add the commands."""
+    """Add the commands to the application."""
     app.command("sql")(sql)
     app.command("tables")(tables)
     app.command("compact")(compact)

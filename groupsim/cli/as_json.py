@@ -1,8 +1,8 @@
-"""What the commands print with `--json`: the same facts as their tables, as plain data.
+"""The JSON documents of `--json`: the facts of the printed tables, as plain data.
 
-Every document carries `schema`, which goes up when a key changes its meaning. Times are microseconds (`_us`), as in
-the trace; partitions are written `topic-number`. Here are the parts that several documents share; the document of a
-command is made in the command's own module (`groupsim/cli/commands/run.py`).
+Every document has `schema`, a number that rises when a key changes its meaning. Times are microseconds (`_us`), as in
+the trace; partitions are written `topic-number`. This module has the parts that several documents share; each command's
+module builds the document of the command (`groupsim/cli/commands/run.py`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story import Gap, GroupStory, PartitionSet, Records, Rollout, Story
 
 SCHEMA = 1
-#: Of documents with a file's problems (validate, lint, errors): what was `level` is `severity`, as in lint's findings.
+#: Schema of documents with a file's problems (validate, lint, errors): `level` became `severity`, as in findings.
 SINCE_SEVERITY = 2
 DERIVED: dict[type, tuple[str, ...]] = {
     GroupStory: ("moved",),
@@ -28,13 +28,13 @@ DERIVED: dict[type, tuple[str, ...]] = {
     Gap: ("length_us",),
     Rollout: ("took_us",),
 }
-#: Of stories and comparisons: standing still is unserved time, and `partition_stop_us` is `unserved_us`.
+#: Schema of stories and comparisons: `partition_stop_us` became `unserved_us`.
 SINCE_UNSERVED = 2
 _ESCAPED = {code: f"\\u{code:04x}" for code in range(127, 160)}
 
 
 def plain(value: object) -> Any:
-    """Any value of the rooms as JSON data."""
+    """Convert a value of any room to JSON data."""
     if isinstance(value, TopicPartition):
         return str(value)
     if isinstance(value, PartitionSet):
@@ -64,14 +64,14 @@ def _fields(value: object) -> dict[str, Any]:
     return {name.rstrip("_"): plain(getattr(value, name)) for name in names}
 
 
-def story(told: Story) -> dict[str, Any]:
-    """A story as a document."""
-    document = {"schema": SINCE_UNSERVED, "headline": told.headline, **plain(told)}
-    for group, source in zip(document["groups"], told.groups, strict=True):
+def story(whole: Story) -> dict[str, Any]:
+    """Build the document of a run's story."""
+    document = {"schema": SINCE_UNSERVED, "headline": whole.headline, **plain(whole)}
+    for group, source in zip(document["groups"], whole.groups, strict=True):
         group["rebalances"] = len(source.rebalances)
     return document
 
 
 def text(document: object) -> str:
-    """Return the document as it is printed; the control characters that JSON may leave as they are are escaped, too."""
+    """Return the document as printed text. Control characters from 127 on, which JSON permits, are escaped too."""
     return json.dumps(document, indent=2, ensure_ascii=False).translate(_ESCAPED)

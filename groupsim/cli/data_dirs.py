@@ -1,9 +1,8 @@
 """`--data-dir`: the brokers' logs of a run as files, all of them or none.
 
-A run writes into a folder beside the one named, `DIR.unfinished`, which takes the name when the run has ended. So what
-bears the name is complete; a run that fails takes its folder away, one that is killed leaves it under the other name.
-An empty directory that is there already stays the one it is, a volume perhaps, with its owner and whoever stands in it:
-there the folder is `DIR/.unfinished`, and what it holds moves up at the end.
+A run writes into the folder `DIR.unfinished` and renames it to `DIR` at its end, so that `DIR` is complete. A failed
+run removes the folder; a killed run leaves it under the first name. An existing empty directory, such as a mounted
+volume, is kept with its owner: the run writes into `DIR/.unfinished`, and moves the content up at its end.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _SUFFIX = ".unfinished"
 
 
 def check_data_dir(path: Path | None, scenario: Scenario) -> None:
-    """Refuse, before anything runs, a directory that is in use or cannot be made, and logs that are only numbers."""
+    """Check the directory before the run. Raises Trouble if it is in use or cannot be made, or for counted logs."""
     if path is None:
         return
     if not is_replicated(scenario):
@@ -35,7 +34,7 @@ def check_data_dir(path: Path | None, scenario: Scenario) -> None:
         raise Trouble(f"{path} is a file, and the logs need a directory", f"write {path}-data, or remove the file")
     unfinished = _unfinished(path)
     if unfinished.exists():
-        raise Trouble(f"{unfinished} is what a killed run left, or one still writes it", f"rm -r {unfinished}")
+        raise Trouble(f"{unfinished} is in use by a run, or a killed run left it", f"rm -r {unfinished}")
     if path.is_dir() and any(path.iterdir()):
         raise Trouble(f"{path} is not empty: a run begins with empty logs", "name another directory, or empty this one")
     if path.is_dir():
@@ -46,7 +45,7 @@ def check_data_dir(path: Path | None, scenario: Scenario) -> None:
 
 @contextmanager
 def kept(path: Path) -> Iterator[Path]:
-    """Where to write meanwhile; at the end it is `path`, after a failure it is gone."""
+    """Yield the folder to write into. It becomes `path` at the end of the block, and is removed after a failure."""
     unfinished = _unfinished(path)
     _allow_many_files()
     try:
@@ -73,6 +72,6 @@ def _move_up(folder: Path) -> None:
 
 
 def _allow_many_files() -> None:
-    """Every segment is an open file: ask for as many as this process may have."""
+    """Raise the limit of open files as far as permitted: every segment is an open file."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))

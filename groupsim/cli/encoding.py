@@ -1,4 +1,4 @@
-"""Printing where the terminal cannot show everything: another encoding than UTF-8, or no open stream at all."""
+"""Output to streams that cannot encode every character, and to streams that are closed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import io
 import os
 import sys
 
-#: What stands in for characters that an encoding lacks; lanes have pens of their own (`groupsim/cli/render/lanes.py`).
+#: Replacements of characters that an encoding lacks; lanes have their own (`groupsim/cli/render/lanes.py`).
 INSTEAD = {
     "·": "-",
     "✓": "+",
@@ -26,7 +26,7 @@ INSTEAD = {
 
 
 def make_printable() -> None:
-    """See to it that whatever a command prints can be printed, if need be in plainer characters."""
+    """Replace characters that an output stream cannot encode, and replace closed output streams."""
     codecs.register_error("groupsim.plain", _instead)
     if sys.stdout is None:
         sys.stdout = _closed()
@@ -38,16 +38,16 @@ def make_printable() -> None:
 
 
 def _closed() -> io.TextIOWrapper:
-    """An output that was closed before the command began: what is written fails, as it does for any other tool.
+    """Return a stream in place of a closed standard output; writes to it fail, as those of other tools do.
 
-    Something has to be open there, or the next file opened would take its place; to read is no way to write (gnulib's
-    `stdopen` does the same).
+    The next file that the process opens would take the free descriptor. A descriptor that is open for reading only
+    occupies it (as gnulib's `stdopen` does).
     """
     return open(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")  # it lives as long as the process
 
 
 def _nowhere() -> io.TextIOWrapper:
-    """Complaints that nobody wants to read."""
+    """Return a stream in place of a closed standard error, which discards its text."""
     return open(os.devnull, "w", encoding="utf-8")
 
 

@@ -1,6 +1,6 @@
-"""An error of a command as sentences: what was wrong, the remedy, the exit code; for programs as a document.
+"""The report of a command's error: message, remedy and exit code, as text or as a JSON document.
 
-A module of its own because it knows the errors of all rooms, so that importing it takes as long as a short command.
+This module imports the errors of all rooms, which takes as long as a short command. So it is imported after an error.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from groupsim.pipeline.sweep.errors import SweepError
 from groupsim.scenarios.language.printable import visible
 from groupsim.scenarios.language.problems import ERROR, Problem, ScenarioError
 
-#: Distributions that not every installation has, by their module, with the extra that brings each.
+#: Modules of optional distributions, each with the extra that installs it.
 EXTRAS = {
     "crc32c": "serve",
     "duckdb": "sql",
@@ -35,11 +35,11 @@ EXTRAS = {
     "pyspark": "spark",
     "re2": "patterns",
 }
-FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # the disk, the user's share of it, what a file may hold
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # disk full, user's quota exceeded, file size limit exceeded
 
 
 def report(error: Exception, traceback: bool, wants_json: bool) -> NoReturn:
-    """Print an error on stderr, as a document too if `wants_json`, and end the command with its exit code."""
+    """Print an error on stderr, with `wants_json` also as JSON on stdout, and exit with its code."""
     message, remedy, code = explain(error)
     if wants_json:
         print(as_json.text(_document(error, message, remedy, code)))
@@ -53,12 +53,12 @@ def report(error: Exception, traceback: bool, wants_json: bool) -> NoReturn:
 
 
 def _document(error: Exception, message: str, remedy: str, code: int) -> dict[str, Any]:
-    """An error for programs: what stderr says, and the problems of a scenario file one by one."""
+    """Build the JSON document of an error, with the problems of a scenario file one by one."""
     return as_document(message, remedy, code, error.problems if isinstance(error, ScenarioError) else ())
 
 
 def as_document(message: str, remedy: str, code: int, problems: Sequence[Problem] = ()) -> dict[str, Any]:
-    """What `--json` prints in place of a result."""
+    """Build the JSON document that `--json` prints instead of a result."""
     return {
         "schema": as_json.SINCE_SEVERITY,
         "error": {"message": message, "remedy": remedy, "exit_code": code, "problems": as_json.plain(tuple(problems))},
@@ -66,7 +66,7 @@ def as_document(message: str, remedy: str, code: int, problems: Sequence[Problem
 
 
 def explain(error: Exception) -> tuple[str, str, int]:
-    """Message, remedy and exit code of an error."""
+    """Return message, remedy and exit code of an error."""
     if isinstance(error, Trouble):
         return error.message, error.remedy, error.code
     if isinstance(error, ScenarioError):
@@ -78,7 +78,7 @@ def explain(error: Exception) -> tuple[str, str, int]:
     if isinstance(error, PluginError | EventLoopError):
         return str(error), "", RUN_FAILED
     if isinstance(error, OSError):
-        remedy = "make room, or name another place" if error.filename and error.errno in FULL else ""
+        remedy = "free disk space, or name another path" if error.filename and error.errno in FULL else ""
         return f"{error.filename or 'the output'}: {error.strerror or error}", remedy, BAD_INPUT
     if isinstance(error, ModuleNotFoundError) and error.name and error.name.partition(".")[0] in EXTRAS:
         package = error.name.partition(".")[0]
@@ -89,7 +89,7 @@ def explain(error: Exception) -> tuple[str, str, int]:
 
 
 def show_problems(problems: tuple[Problem, ...]) -> str:
-    """All problems, one below the other, with a count when there are several."""
+    """Return all problems, one per line, with the number of errors if there are several."""
     lines = [str(problem) for problem in problems]
     errors = sum(problem.severity == ERROR for problem in problems)
     return "\n".join(lines + ([f"{errors} errors"] if errors > 1 else []))

@@ -1,4 +1,4 @@
-"""Errors of a command end in a sentence and an exit code (`error_report.py`), not in a traceback."""
+"""The decorator that turns a command's exception into a message and an exit code (`error_report.py`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ R = TypeVar("R")
 
 
 def guarded(command: Callable[P, R]) -> Callable[P, R]:
-    """A command whose errors end in a sentence on stderr and an exit code; `--traceback` shows the rest."""
+    """Wrap a command: an exception becomes a message on stderr and an exit code; `--traceback` prints the traceback."""
 
     @functools.wraps(command)
     def guard(*args: P.args, **kwargs: P.kwargs) -> R:

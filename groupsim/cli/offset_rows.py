@@ -1,14 +1,14 @@
-"""The records of a partition of `__consumer_offsets` as rows: what each says, and whether it still counts.
+"""The records of a partition of `__consumer_offsets` as rows, each with its state.
 
-    live         the last word on its key
-    superseded   a later record has the same key; which one is said
-    tombstone    the last word, and it deletes
-    pending      in a transaction that has not ended
-    aborted      in a transaction that was aborted
+    live         the last record of its key
+    superseded   a later record has the same key; `superseded_by` is its offset
+    tombstone    the last record of its key, and it deletes
+    pending      in an open transaction
+    aborted      in an aborted transaction
     marker       the end of a transaction
     foreign      of another kind of group, or unknown: the coordinator skips it
 
-A committed transaction's record counts from its own place in the log, not from the marker's. Source:
+A record of a committed transaction counts from its own offset, not from that of the marker. Source:
 `OffsetMetadataManager.replay`; classic-protocol reference, 1.7 and 3.4.
 """
 
@@ -33,12 +33,12 @@ LIVE, SUPERSEDED, TOMBSTONE, PENDING, ABORTED, MARKER, FOREIGN = (
 )
 STATES = (LIVE, TOMBSTONE, PENDING, SUPERSEDED, ABORTED, MARKER, FOREIGN)
 COUNTS = (LIVE, PENDING)
-"""What `--live` shows."""
+"""The states that `--live` shows."""
 
 
 @define
 class OffsetRow:
-    """One record: where it is, when its batch was made (ms since 1970), what it says, whether it counts."""
+    """One record: partition, offset, the time of its batch in ms since 1970, content and state."""
 
     partition: int
     offset: int
@@ -49,7 +49,7 @@ class OffsetRow:
 
     @property
     def type(self) -> str:
-        """offset, group, marker, or the name of what is foreign."""
+        """The type of the record: offset, group, marker, or the name of a foreign type."""
         record = self.record
         if isinstance(record, ForeignRecord):
             return record.name
@@ -59,17 +59,17 @@ class OffsetRow:
 
     @property
     def group(self) -> str | None:
-        """The group of its key; a marker has none."""
+        """The group in the record's key; None for a marker."""
         return getattr(self.record, "group_id", None)
 
     @property
     def topic(self) -> str | None:
-        """The topic of an offset."""
+        """The topic of an offset record; None for other records."""
         return self.record.partition.topic if isinstance(self.record, OffsetRecord) else None
 
     @property
     def key(self) -> str:
-        """The key in a few words."""
+        """The key as a short text."""
         record = self.record
         if isinstance(record, TransactionEnd):
             return f"producer {record.producer.producer_id}"
@@ -79,12 +79,12 @@ class OffsetRow:
 
     @property
     def value(self) -> str:
-        """The value in a few words."""
+        """The value as a short text."""
         record = self.record
         if isinstance(record, TransactionEnd):
             return "committed" if record.committed else "aborted"
         if isinstance(record, ForeignRecord):
-            return "not read here"
+            return "not decoded"
         if record.value is None:
             return "deleted"
         return _offset_words(record) if isinstance(record, OffsetRecord) else _group_words(record)
@@ -115,7 +115,7 @@ def _group_words(record: GroupRecord) -> str:
 
 
 def rows_of(batches: Sequence[Batch], partition: int) -> list[OffsetRow]:
-    """Every record of a partition's batches, in order. Raises LoadFailed for what is no record."""
+    """Return every record of a partition's batches, in offset order. Raises LoadFailed for undecodable bytes."""
     rows = [
         OffsetRow(partition, offset, _made_ms(batch), record)
         for batch in batches
@@ -133,12 +133,12 @@ def rows_of(batches: Sequence[Batch], partition: int) -> list[OffsetRow]:
 
 
 def _made_ms(batch: Batch) -> int:
-    """When a batch was made; compaction may have put its delete horizon, a day from then, in the place of its time."""
+    """Return the time of a batch in ms. Compaction stores the delete horizon in its base timestamp (KIP-534)."""
     return batch.max_timestamp_ms if batch.attributes & DELETE_HORIZON else batch.timestamp_ms
 
 
 def _supersede(latest: dict[object, OffsetRow], row: OffsetRow) -> None:
-    """The row is the last word on its key so far."""
+    """Make the row the latest of its key, and mark the row before it as superseded."""
     record = row.record
     key = (record.group_id, record.partition) if isinstance(record, OffsetRecord) else row.group
     before = latest.get(key)
@@ -150,7 +150,7 @@ def _supersede(latest: dict[object, OffsetRow], row: OffsetRow) -> None:
 
 
 def _judge_transactions(rows: Iterable[OffsetRow]) -> None:
-    """What is in an open transaction is pending, in an aborted one aborted; a tombstone removes what is pending."""
+    """Set the state of transactional rows: pending or aborted. A tombstone outside removes pending rows of its key."""
     pending: dict[int, list[OffsetRow]] = {}
     for row in rows:
         record = row.record
@@ -177,7 +177,7 @@ def _remove_pending(pending: dict[int, list[OffsetRow]], tombstone: OffsetRow) -
 
 @frozen
 class Summary:
-    """How many records there are, by state; `bytes` are those of their batches."""
+    """The number of records in all and by state; `bytes` is the size of their batches."""
 
     partitions: int
     records: int
@@ -186,11 +186,11 @@ class Summary:
 
 
 def summary_of(rows: Sequence[OffsetRow], size: int) -> Summary:
-    """The counts of some rows."""
+    """Count rows by state; `size` is that of their batches in bytes."""
     states = {state: sum(row.state == state for row in rows) for state in STATES}
     return Summary(len({row.partition for row in rows}), len(rows), {k: n for k, n in states.items() if n}, size)
 
 
 def time_us(row: OffsetRow) -> int:
-    """The row's time in virtual time."""
+    """Return the row's time in virtual time, in microseconds."""
     return 1_000 * (row.timestamp_ms - EPOCH_MS)

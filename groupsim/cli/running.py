@@ -1,4 +1,4 @@
-"""Running a scenario for a command: progress on a terminal, sinks, and a failure told with the way to repeat it."""
+"""The run of a scenario for a command: progress, sinks, and failures with the command that repeats them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from groupsim.scenarios.runtime.runner import REPEAT, Run, run_scenario
 from groupsim.scenarios.runtime.stage import Stage
 from groupsim.scenarios.story.words import clock
 
-COUNTED_LOGS = "`--set cluster.logs=counted` takes about a third of it, where it is only the group that matters"
+COUNTED_LOGS = "`--set cluster.logs=counted` takes about a third of the time, for runs that need no replicas"
 
 
 def perform(
@@ -34,10 +34,9 @@ def perform(
     settings: Sequence[str] = (),
     keep_events: bool = True,
 ) -> Run:
-    """Run it; `looks`, `data_dir` and `keep_events` as for `run_scenario`.
+    """Run a scenario; `looks`, `data_dir` and `keep_events` as for `run_scenario`.
 
-    Raises `Trouble` (exit code 3) when the run fails, with the command that repeats it: `settings` are what `--set` has
-    changed.
+    Raises `Trouble` (exit code 3) for a failed run, with the command that repeats it: `settings` are those of `--set`.
     """
     hint = COUNTED_LOGS if is_replicated(scenario) and not scenario.producers else ""
     progress = RunProgress(scenario.run_for, Console(stderr=True), hint)
@@ -54,18 +53,18 @@ def perform(
             )
     except (PluginError, EventLoopError) as error:
         notes = getattr(error, "__notes__", [])
-        notes[:] = [note for note in notes if not note.startswith(REPEAT)]  # what `--set` has changed is not in it
+        notes[:] = [note for note in notes if not note.startswith(REPEAT)]  # that command lacks the `--set` options
         again = command_line(source, seed, settings, "--traceback")
-        raise Trouble(_told(error), f"{REPEAT}{again}", RUN_FAILED) from error
+        raise Trouble(_failure_message(error), f"{REPEAT}{again}", RUN_FAILED) from error
 
 
 def command_line(source: str, seed: int, settings: Sequence[str], *more: str) -> str:
-    """The command that runs the same again, for a shell."""
+    """Return the shell command that repeats a run."""
     changed = [part for setting in settings for part in ("--set", setting)]
     return shlex.join(["groupsim", "run", source, *changed, "--seed", str(seed), *more])
 
 
-def _told(error: PluginError | EventLoopError) -> str:
+def _failure_message(error: PluginError | EventLoopError) -> str:
     if isinstance(error, PluginError):
         return f"the run failed at {clock(error.now_us)}, generation {error.generation}: {error}"
     return f"the run failed: {error}"

@@ -1,7 +1,7 @@
-"""What two scenarios say differently: path by path, so that two files need not be read side by side.
+"""The differences between two scenarios, path by path.
 
-Compared is the canonical form, in which comments, styles and the files that are named make no difference, and secrets
-are withheld.
+The comparison uses the canonical form, in which comments, styles and the names of included files make no difference,
+and secrets are left out.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from groupsim.cli.scenario_source import load, written
 from groupsim.scenarios.language.document import Document
 from groupsim.scenarios.loading.canonical import canonical_json, parse
 
-WORDS = ("name", "title", "shows", "source", "known", "expect")  # what a run does not depend on
+WORDS = ("name", "title", "shows", "source", "known", "expect")  # keys that a run does not depend on
 
 
 @frozen
 class Difference:
-    """One path and what it has on either side; None where it is not written, and a default holds."""
+    """One path and its value on both sides; None where the file has no value and a default holds."""
 
     path: str
     left: str | None
@@ -28,21 +28,21 @@ class Difference:
 
 
 def differences(left: str, right: str, settings: list[str]) -> tuple[Difference, ...]:
-    """Where two scenarios, named as on the command line, differ; `settings` are changes of the right one.
+    """Return the differences of two scenarios, named as on the command line; `settings` change the right one.
 
-    Raises ScenarioError, and OSError for properties that cannot be read.
+    Raises ScenarioError, and OSError for unreadable properties.
     """
     for source, changes in ((left, []), (right, settings)):
-        load(source, changes)  # a canonical form is of what is a scenario: judged first, and before anything runs
+        load(source, changes)  # only a valid scenario has a canonical form
     return between(written(left, []), written(right, settings))
 
 
 def between(left: tuple[Document, str], right: tuple[Document, str]) -> tuple[Difference, ...]:
-    """The same for two documents that are scenarios, each with the name it has when it gives itself none."""
-    return tuple(_between(_said(*left), _said(*right), ()))
+    """Return the differences of two valid documents, each with its default name."""
+    return tuple(_between(_compared(*left), _compared(*right), ()))
 
 
-def _said(document: Document, name: str) -> dict[str, Any]:
+def _compared(document: Document, name: str) -> dict[str, Any]:
     data: dict[str, Any] = parse(canonical_json(document, name))
     return {key: value for key, value in data.items() if key not in WORDS}
 
@@ -59,7 +59,7 @@ def _between(left: Any, right: Any, path: tuple[str, ...]) -> Iterator[Differenc
 
 
 def _text(value: Any) -> str | None:
-    """A value as a file would have it, in one line."""
+    """Return a value as YAML in one line."""
     if value is None:
         return None
     if isinstance(value, Mapping):

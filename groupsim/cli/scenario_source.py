@@ -1,7 +1,7 @@
-"""A scenario by name or file, with what `--set PATH=VALUE` changes.
+"""Scenarios by name or file, with the changes of `--set PATH=VALUE`.
 
-Where an experiment is named, its scenario is meant, with the changes that hold in every cell of its grid: so a cell is
-run alone by adding the settings of the cell.
+The name of an experiment selects its scenario, with the changes common to every cell of its grid. So a single cell runs
+with the settings of the cell added.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from groupsim.scenarios.loading.plugins import import_from
 
 
 def load(source: str, settings: Iterable[str] = ()) -> Scenario:
-    """The scenario of that name or file, with these settings changed.
+    """Load the scenario of that name or file, with these settings changed.
 
     Raises `ScenarioError` for a bad file, name, path or value.
     """
@@ -31,7 +31,7 @@ def load(source: str, settings: Iterable[str] = ()) -> Scenario:
 
 
 def written(source: str, settings: Iterable[str] = ()) -> tuple[Document, str]:
-    """The same as it is written, not judged yet, and the name it has when it gives itself none."""
+    """Return the scenario's document with the changes, not validated, and its default name."""
     path = find(source)
     document, name = read_document(path), name_of(path)
     changes = [read_change(text) for text in settings]
@@ -43,14 +43,14 @@ def written(source: str, settings: Iterable[str] = ()) -> tuple[Document, str]:
 
 
 def is_experiment(source: str) -> bool:
-    """Whether an experiment is named rather than a scenario. Raises `ScenarioError` as `load` does."""
+    """Whether the source is an experiment and not a scenario. Raises `ScenarioError` as `load` does."""
     return experiments.is_experiment(read_document(find(source)))
 
 
 def find(source: str) -> Path:
-    """The file meant: one that exists, a scenario of the library, or an experiment of the library.
+    """Find an existing file, a scenario of the library, or an experiment of the library.
 
-    Raises `ScenarioError` with the nearest name when there is none.
+    Raises `ScenarioError` with the nearest name if there is none.
     """
     if source in experiments.names() and not Path(source).exists():
         return experiments.find(source)

@@ -1,4 +1,4 @@
-"""What a user names on the command line besides scenarios: traces to read, and files to write."""
+"""Paths on the command line: traces to read, and files and directories to write."""
 
 from __future__ import annotations
 
@@ -14,19 +14,20 @@ TRACES = (".jsonl", ".parquet")
 
 
 def is_trace(source: str) -> bool:
-    """Whether the user means a trace rather than a scenario, by the name's ending."""
+    """Whether a source is a trace and not a scenario, by its suffix."""
     return source.endswith(TRACES)
 
 
 def trace(source: str) -> list[TraceEvent]:
-    """The events of a trace file. Raises `Trouble` when it cannot be read as one."""
+    """Read the events of a trace file. Raises `Trouble` if it is unreadable or no trace."""
     try:
         return _not_empty(read_trace(Path(source)))
     except (ValueError, KeyError, TypeError) as error:
         raise Trouble(f"{source} is not a trace: {error}", "write one with `groupsim run NAME --trace FILE`") from None
     except OSError as error:
-        told = "there is no such file" if isinstance(error, FileNotFoundError) else error.strerror or str(error)
-        raise Trouble(f"{source}: {told}", "check the path; `groupsim run NAME --trace FILE` writes a trace") from None
+        reason = "there is no such file" if isinstance(error, FileNotFoundError) else error.strerror or str(error)
+        remedy = "check the path; `groupsim run NAME --trace FILE` writes a trace"
+        raise Trouble(f"{source}: {reason}", remedy) from None
     except ImportError as error:
         raise Trouble(f"cannot read {source}: {error}", "install groupsim[parquet], or use a .jsonl trace") from None
 
@@ -38,7 +39,7 @@ def _not_empty(events: list[TraceEvent]) -> list[TraceEvent]:
 
 
 def check_target(path: Path | None) -> None:
-    """Refuse, before anything runs, a trace file that could not be written afterwards."""
+    """Check before the run that a trace file can be written. Raises Trouble."""
     if path is None:
         return
     if path.is_dir():
@@ -51,37 +52,37 @@ def check_target(path: Path | None) -> None:
 
 
 def check_parent(path: Path) -> None:
-    """Refuse a place in a directory that is not there, or in which nothing can be made."""
+    """Check that the directory of a path exists and is writable. Raises Trouble."""
     parent = path.resolve().parent
     if parent.is_dir():
         _check_permission(path, parent)
     elif parent.exists():
-        raise Trouble(f"{path}: {parent} is a file", "name a place in a directory")
+        raise Trouble(f"{path}: {parent} is a file", "name a path in a directory")
     else:
         raise Trouble(f"{path}: the directory {path.parent} does not exist", f"mkdir -p {path.parent}")
 
 
 def _check_permission(path: Path, directory: Path) -> None:
     if not os.access(directory, os.W_OK | os.X_OK):
-        raise Trouble(f"{path}: no permission to write in {directory}", "name another place")
+        raise Trouble(f"{path}: no permission to write in {directory}", "name another path")
 
 
 def check_directory(path: Path | None) -> None:
-    """Refuse, before anything runs, a directory for logs that is a file, cannot be written in, or has other files."""
+    """Check before the run that a directory for logs is writable and has no other files. Raises Trouble."""
     if path is None:
         return
     if path.exists() and not path.is_dir():
         raise Trouble(f"{path} is a file, and the logs need a directory", f"write {path}-logs, or remove the file")
     standing = next(place for place in (path.resolve(), *path.resolve().parents) if place.exists())
     if not standing.is_dir():
-        raise Trouble(f"{path}: {standing} is a file", "name a place in a directory")
+        raise Trouble(f"{path}: {standing} is a file", "name a path in a directory")
     _check_permission(path, standing)
     foreign = foreign_files(path)
     if foreign:
         more = f" and {len(foreign) - 1} more" if len(foreign) > 1 else ""
         raise Trouble(
             f"{path} has files that are not logs of an earlier run: {foreign[0]}{more}",
-            "name a new or an empty directory: logs of several runs in one would be read as one",
+            "name a new or an empty directory: a reader would take the logs of several runs for one run",
         )
 
 

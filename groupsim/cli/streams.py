@@ -1,7 +1,7 @@
-"""Standard output and standard error that outlive their reader: `| head` is no failure, a full disk is one sentence.
+"""Output streams that survive a broken pipe: `| head` is no failure, and a full disk is reported in one message.
 
-A command goes on to its end when nobody reads any more: files that it was asked for are written, and its exit code is
-its own. So the place to deal with a broken pipe is below every printer, where bytes leave the process.
+A command continues after its reader has closed the pipe: it writes the requested files, and returns its own exit code.
+So the broken pipe is handled below every printer, where bytes leave the process.
 """
 
 from __future__ import annotations
@@ -19,23 +19,21 @@ if TYPE_CHECKING:
 
 
 class Outlet(io.RawIOBase):
-    """The bytes of one stream. After an error nothing more is written; `failure` says what it was, unless it was that
-    the reader went away.
-    """
+    """The bytes of one stream, discarded after an error. `failure` is the error; None for a broken pipe."""
 
     def __init__(self, stream: io.TextIOWrapper) -> None:
-        self._stream = stream  # it would close what is below when nobody held it
+        self._stream = stream  # a reference, because the stream closes its descriptor when it is collected
         below: Any = stream.buffer
-        self._raw = getattr(below, "raw", below)  # without buffering there is but one
+        self._raw = getattr(below, "raw", below)  # an unbuffered stream has no `raw`
         self.failure: OSError | None = None
         self._ended = False
 
     def writable(self) -> bool:
-        """Yes."""
+        """Return True."""
         return True
 
     def fileno(self) -> int:
-        """Of the stream below."""
+        """Return the descriptor of the stream below."""
         return self._stream.fileno()
 
     def isatty(self) -> bool:
@@ -43,7 +41,7 @@ class Outlet(io.RawIOBase):
         return self._stream.isatty()
 
     def write(self, data: ReadableBuffer, /) -> int | None:
-        """Write as the stream below does, or pretend to."""
+        """Write to the stream below; after an error, discard the data and return its size."""
         size = memoryview(data).nbytes
         if self._ended:
             return size
@@ -52,14 +50,14 @@ class Outlet(io.RawIOBase):
         except OSError as error:
             self._ended = True
             self.failure = None if isinstance(error, BrokenPipeError) else error
-            os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())  # for what others still write there
+            os.dup2(os.open(os.devnull, os.O_WRONLY), self.fileno())  # libraries may write to the descriptor
             return size
         return written
 
 
 @contextmanager
 def naming(*places: Path | None) -> Iterator[None]:
-    """What is written in this block goes to these places: an error that names no file (a full disk) names them."""
+    """Add the paths written in this block to an OSError without a file name, such as that of a full disk."""
     try:
         yield
     except OSError as error:
@@ -70,13 +68,13 @@ def naming(*places: Path | None) -> Iterator[None]:
 
 
 def outlive_readers() -> None:
-    """Put an outlet below standard output and standard error."""
+    """Put an `Outlet` below standard output and standard error."""
     sys.stdout = _with_outlet(sys.stdout)
     sys.stderr = _with_outlet(sys.stderr)
 
 
 def failure_of_output() -> OSError | None:
-    """Send what is still buffered of standard output; returns what kept some of it from arriving, if anything did."""
+    """Flush standard output, and return the error that stopped its output, if any."""
     sys.stdout.flush()
     raw = getattr(getattr(sys.stdout, "buffer", None), "raw", None)
     return raw.failure if isinstance(raw, Outlet) else None
@@ -84,6 +82,6 @@ def failure_of_output() -> OSError | None:
 
 def _with_outlet(stream: TextIO) -> TextIO:
     if not isinstance(stream, io.TextIOWrapper):
-        return stream  # somebody else's, in memory
+        return stream  # an in-memory stream of a test or an embedding program
     lines = stream.line_buffering or stream.write_through
     return io.TextIOWrapper(io.BufferedWriter(Outlet(stream)), stream.encoding, stream.errors, line_buffering=lines)

@@ -1,4 +1,4 @@
-"""Where commands print their tables and sentences."""
+"""The console on which commands print."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from groupsim.scenarios.language.printable import visible
 
 
 class Terminal(Console):
-    """A console without markup guesses, whose lines end where their text does.
+    """A console without highlighting and without blanks at the ends of lines.
 
-    Control characters in what it prints are shown as escapes: names come from files, traces and other processes.
+    It prints control characters as escapes, because names come from files, traces and other processes.
     """
 
     def __init__(self, *, soft_wrap: bool = False, stderr: bool = False) -> None:
@@ -24,12 +24,12 @@ class Terminal(Console):
 
 
 def width_of(console: Console) -> int | None:
-    """How wide lines may be; None for a pipe, where no width was asked for."""
+    """Return the maximal width of lines; None for a pipe without COLUMNS."""
     return console.width if console.is_terminal or "COLUMNS" in os.environ else None
 
 
 class _Trimming(RenderHook):
-    """Rich fills every line of a wrapped or indented text up to its width: noise for `diff`, in a mail, in a ticket."""
+    """Removes the blanks with which rich fills the lines of wrapped text; they disturb `diff` and pasted output."""
 
     def process_renderables(self, renderables: list[ConsoleRenderable]) -> list[ConsoleRenderable]:
         return [_Trimmed(one) for one in renderables]
@@ -37,7 +37,7 @@ class _Trimming(RenderHook):
 
 @frozen
 class _Trimmed:
-    """What it holds, without the blanks before a line's end."""
+    """A renderable without blanks at the ends of its lines."""
 
     whole: RenderableType
 
@@ -54,7 +54,7 @@ class _Trimmed:
 
 
 def _by_lines(segments: Iterable[Segment]) -> Iterator[Segment]:
-    """The segments, cut so that each line's end stands alone."""
+    """Yield the segments, split so that each newline is a segment of its own."""
     for segment in segments:
         for number, text in enumerate([segment.text] if segment.control else segment.text.split("\n")):
             if number:
@@ -64,7 +64,7 @@ def _by_lines(segments: Iterable[Segment]) -> Iterator[Segment]:
 
 
 def _stripped(line: Sequence[Segment]) -> Sequence[Segment]:
-    """A line without the blanks at its end."""
+    """Return a line's segments without the blanks at its end."""
     for last in range(len(line) - 1, -1, -1):
         kept = line[last] if line[last].control else line[last]._replace(text=line[last].text.rstrip(" "))
         if kept.text or kept.control:

@@ -1,6 +1,6 @@
-"""A command line that cannot be read, as JSON for who asked for that: the reader of `--json` gets a document always.
+"""Errors of the command line as JSON: with `--json` stdout always gets a document.
 
-The parser finds these mistakes before any command begins, so no command can tell them; the group of commands does.
+The parser finds these errors before a command starts, so the group of commands handles them.
 """
 
 from __future__ import annotations
@@ -15,27 +15,27 @@ from typer.core import TyperGroup
 from groupsim.cli.exits import BAD_INPUT
 
 USAGE_ERROR: type[Exception] = typer.BadParameter.__mro__[1]
-"""What the parser raises. Which package it comes from depends on typer's version."""
+"""The parser's exception. Its package depends on the version of typer."""
 
 
 class Commands(TyperGroup):
-    """The commands; with `--json` a mistyped line is told on standard output, too."""
+    """The commands; with `--json` an error of the command line is printed on standard output too."""
 
     asked_for_json = False
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        """Read the options before the command."""
+        """Parse the options before the command."""
         self.asked_for_json = "--json" in args
-        with self._told_as_json():
+        with self._errors_as_json():
             return super().make_context(info_name, args, parent, **extra)
 
     def invoke(self, ctx: Any) -> Any:
-        """Find the command, read its options, run it."""
-        with self._told_as_json():
+        """Find the command, parse its options, run it."""
+        with self._errors_as_json():
             return super().invoke(ctx)
 
     @contextmanager
-    def _told_as_json(self) -> Iterator[None]:
+    def _errors_as_json(self) -> Iterator[None]:
         try:
             yield
         except USAGE_ERROR as error:
@@ -43,11 +43,11 @@ class Commands(TyperGroup):
                 from groupsim.cli.as_json import text
                 from groupsim.cli.error_report import as_document
 
-                print(text(as_document(*_told(error))))
+                print(text(as_document(*_explained(error))))
             raise
 
 
-def _told(error: Any) -> tuple[str, str, int]:
-    """Message, remedy and exit code."""
+def _explained(error: Any) -> tuple[str, str, int]:
+    """Return message, remedy and exit code."""
     where = f"{error.ctx.command_path} -h" if error.ctx is not None else "groupsim -h"
-    return error.format_message(), f"`{where}` shows what there is", BAD_INPUT
+    return error.format_message(), f"`{where}` lists the commands and options", BAD_INPUT

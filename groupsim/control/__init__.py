@@ -1,4 +1,4 @@
-"""The Python client of `groupsim serve`'s control port: the standard library only.
+"""The Python client of the control port of `groupsim serve`. It needs the standard library only.
 
     from groupsim.control import Control
 
@@ -7,8 +7,8 @@
         control.await_group("orders-app", state="Stable", members=2)
         fault.await_hits(1)
 
-Faults and actions are those of scenario files, with underscores for dashes (`for_="10s"` is `for: 10s`). What the port
-refuses is a `ControlError` with what was wrong and the remedy; what does not come about in time is a `TimedOut`.
+Faults and actions are those of scenario files, with underscores for dashes (`for_="10s"` is `for: 10s`). A refused
+request raises `ControlError` with the fact and the remedy; an expired wait raises `TimedOut`.
 """
 
 from groupsim.control.client import Control

@@ -1,4 +1,4 @@
-"""What can go wrong with a control port."""
+"""The exceptions of the control port's client."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 class ControlError(Exception):
-    """The port refuses: `status`, `title`, `detail`, `remedy`, and in `problem` the whole document (RFC 9457)."""
+    """A refused request: `status`, `title`, `detail`, `remedy`; `problem` is the whole document (RFC 9457)."""
 
     def __init__(self, problem: Mapping[str, Any]) -> None:
         self.problem = problem
@@ -20,8 +20,8 @@ class ControlError(Exception):
 
 
 class TimedOut(ControlError, TimeoutError):
-    """What was waited for did not come about in time; `problem` says how things stand."""
+    """An expired wait; `problem` has the present state."""
 
 
 class Unreachable(Exception):
-    """Nobody answers at the address, or the ready file is not there."""
+    """No server answers at the address, or the ready file does not exist."""

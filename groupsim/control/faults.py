@@ -1,4 +1,4 @@
-"""A fault that was begun over the control port."""
+"""A fault that was started over the control port."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from groupsim.control.transport import Transport
 
 
 class Fault:
-    """A handle of it; in a `with` block it is ended at the end. `seen`, `hits` and `over` ask the port each time."""
+    """A handle of a fault; a `with` block ends it. `seen`, `hits` and `over` send a request each time."""
 
     def __init__(self, transport: Transport, document: Mapping[str, Any]) -> None:
         self._transport = transport
@@ -18,35 +18,35 @@ class Fault:
         self.document = document
 
     def refresh(self) -> Mapping[str, Any]:
-        """The fault as it is now."""
+        """Return the present document of the fault."""
         self.document = self._transport.json("GET", f"/faults/{self.id}")
         return self.document
 
     @property
     def seen(self) -> int | None:
-        """How many requests or connections matched; None when nobody counts."""
+        """The number of requests or connections that matched; None for faults without a count."""
         seen: int | None = self.refresh()["seen"]
         return seen
 
     @property
     def hits(self) -> int | None:
-        """How many it struck; None when nobody counts."""
+        """The number of requests or connections that it affected; None for faults without a count."""
         hits: int | None = self.refresh()["hits"]
         return hits
 
     @property
     def over(self) -> bool:
-        """Whether it has ended."""
+        """Whether the fault has ended."""
         return bool(self.refresh()["over"])
 
     def await_hits(self, hits: int = 1, timeout: str = "30s") -> Fault:
-        """Wait until it has struck so often. Raises TimedOut."""
+        """Wait until the fault has this number of hits. Raises TimedOut."""
         query = {"hits": hits, "timeout": timeout}
         self.document = self._transport.json("GET", f"/faults/{self.id}/await", query)
         return self
 
     def end(self) -> Fault:
-        """End it; what it held back goes out. Ending it twice does nothing."""
+        """End the fault and release held responses. A second call has no effect."""
         self.document = self._transport.json("DELETE", f"/faults/{self.id}")
         return self
 

@@ -1,4 +1,4 @@
-"""A served cluster in a process of its own, for tests and scripts."""
+"""A served cluster in its own process, for tests and scripts."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _LOOK_EVERY_S = 0.01
 
 
 class ServeFailed(Exception):
-    """The process ended, or did not get ready in time; the message has its output."""
+    """The process ended, or was not ready in time; the message has its output."""
 
 
 class Served:
     """`groupsim serve` in the background: `bootstrap` for clients, `control` for faults.
 
-    Arguments are those of the command, without ports, which are free ones. Use it in a `with` block, or `stop` it.
+    Arguments are those of the command without ports, which are any free ones. Use it in a `with` block, or `stop` it.
     """
 
     def __init__(self, *arguments: str, start_timeout_s: float = 60) -> None:
@@ -51,12 +51,12 @@ class Served:
 
     @property
     def pid(self) -> int:
-        """The process."""
+        """The process id."""
         return self._process.pid
 
     @property
     def log(self) -> str:
-        """Its output so far; after its end, all of it."""
+        """The output so far; after the end of the process, all of it."""
         return self._last_log if self._log.closed else Path(self._log.name).read_text("utf-8")
 
     def _await_ready(self, timeout_s: float) -> None:
@@ -69,7 +69,7 @@ class Served:
             time.sleep(_LOOK_EVERY_S)
 
     def stop(self, timeout_s: float = 30) -> int:
-        """End it in good order and return its exit code; it is killed when that takes too long."""
+        """Stop the cluster in a controlled way, kill it after `timeout_s` seconds; return the exit code."""
         self.control.close()
         if self._process.poll() is None:
             self._process.terminate()
@@ -81,7 +81,7 @@ class Served:
             self._tidy()
 
     def kill(self) -> int:
-        """End it at once."""
+        """Kill the process; return the exit code."""
         if self._process.poll() is None:
             self._process.kill()
         code = self._process.wait()

@@ -1,4 +1,4 @@
-"""HTTP to the control port: one connection, made again when it broke."""
+"""HTTP requests to the control port, over one connection that is reopened after an error."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from urllib.parse import urlencode, urlsplit
 from groupsim.control.errors import ControlError, TimedOut, Unreachable
 
 _GATEWAY_TIMEOUT = 504
-_PATIENCE_S = 15 * 60  # above the longest wait that the port takes
+_PATIENCE_S = 15 * 60  # above the longest wait that the port accepts
 
 
 class Transport:
-    """Requests to one control port. Not for several threads at once: give each its own `Control`."""
+    """Requests to one control port. It is not thread-safe: use a `Control` per thread."""
 
     def __init__(self, url: str, token: str | None) -> None:
         parts = urlsplit(url)
         if parts.scheme != "http" or not parts.hostname or parts.path not in ("", "/"):
-            raise ValueError(f"{url!r} is no address of a control port: write http://127.0.0.1:9080")
+            raise ValueError(f"{url!r} is not an address of a control port: write http://127.0.0.1:9080")
         self.url = url.rstrip("/")
         self._at = (parts.hostname, parts.port or 80)
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
         self._connection: HTTPConnection | None = None
 
     def json(self, method: str, path: str, query: Mapping[str, Any] | None = None, body: Any = None) -> Any:
-        """One request and its answer. Raises ControlError, TimedOut or Unreachable."""
+        """Send a request and return its answer. Raises ControlError, TimedOut or Unreachable."""
         response = self._send(method, _with(path, query), body)
         try:
             content = response.read()
@@ -40,7 +40,7 @@ class Transport:
         return json.loads(content) if content else None
 
     def lines(self, path: str, query: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """An answer line by line, over a connection of its own, until the port ends it; it has been asked for already.
+        """Send a request over its own connection, and return an iterator over the lines of the answer.
 
         Raises ControlError or Unreachable.
         """
@@ -52,7 +52,7 @@ class Transport:
                 raise _error(response, response.read())
         except (OSError, HTTPException) as error:
             own.close()
-            raise Unreachable(f"nobody answers at {self.url}: {error}") from error
+            raise Unreachable(f"no answer from {self.url}: {error}") from error
         except ControlError:
             own.close()
             raise
@@ -76,7 +76,7 @@ class Transport:
             return self._exchange(method, path, data, headers)
         except (OSError, HTTPException) as error:
             self.close()
-            if fresh or method != "GET":  # anything else may have been done already
+            if fresh or method != "GET":  # the port may have executed another request already
                 raise Unreachable(self._unanswered(error)) from error
         try:
             return self._exchange(method, path, data, headers)
@@ -85,9 +85,9 @@ class Transport:
             raise Unreachable(self._unanswered(error)) from error
 
     def _unanswered(self, error: Exception) -> str:
-        """Nobody answers, and why that may be."""
-        words = f"nobody answers at {self.url}: {error or type(error).__name__}"
-        return f"{words}; is it a broker's port?" if isinstance(error, RemoteDisconnected) else words
+        """Return the message for a request without an answer."""
+        words = f"no answer from {self.url}: {error or type(error).__name__}"
+        return f"{words}; it may be a broker's port" if isinstance(error, RemoteDisconnected) else words
 
     def _exchange(self, method: str, path: str, data: bytes | None, headers: Mapping[str, str]) -> HTTPResponse:
         if self._connection is None or _ended(self._connection):
@@ -104,13 +104,13 @@ class Transport:
 
 
 def _ended(connection: HTTPConnection) -> bool:
-    """Whether the port has closed a connection that was idle: there is an end to read where nothing was asked."""
+    """Whether the port has closed an idle connection: its socket is readable without a request."""
     return connection.sock is not None and bool(select.select([connection.sock], [], [], 0)[0])
 
 
 def _with(path: str, query: Mapping[str, Any] | None) -> str:
-    said = {name: value for name, value in (query or {}).items() if value is not None}
-    return f"{path}?{urlencode(said)}" if said else path
+    given = {name: value for name, value in (query or {}).items() if value is not None}
+    return f"{path}?{urlencode(given)}" if given else path
 
 
 def _error(response: HTTPResponse, content: bytes) -> ControlError:

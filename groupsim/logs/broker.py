@@ -1,4 +1,4 @@
-"""What a broker logs of its groups, from the coordinator's events."""
+"""A broker's log of its groups, from the coordinator's events."""
 
 from __future__ import annotations
 
@@ -20,28 +20,28 @@ JAVA_SPEAKERS = {
     "GROUPS_DELETED": "GroupCoordinatorShard",
     "OFFSETS_EXPIRED": "GroupCoordinatorShard",
 }
-# ClassicGroup.validateOffsetCommit calls each by the other's name.
+# ClassicGroup.validateOffsetCommit names each operation by the other's name.
 MIXED_UP = {"offset-commit": "txn-offset-commit", "txn-offset-commit": "offset-commit"}
 
 
 @define
 class BrokerLog:
-    """Words the coordinator's events as the brokers of one version log them."""
+    """Formats the coordinator's events as the brokers of one version log them."""
 
     version: Version
     sizes: dict[str, Mapping[str, Any]] = field(factory=dict)  # group → members, static, leader
     states: dict[str, str] = field(factory=dict)
-    missing: dict[tuple[str, int], list[str]] = field(factory=dict)  # dropped at one join timeout
+    missing: dict[tuple[str, int], list[str]] = field(factory=dict)  # group, time → members removed at a join timeout
     instances: dict[str, str] = field(factory=dict)  # member → its group.instance.id
-    cleanups: dict[int, int] = field(factory=dict)  # the last event of a clean-up → what its line counts
+    cleanups: dict[int, int] = field(factory=dict)  # the last event of a clean-up → the count in its line
 
     @classmethod
     def of(cls, version: Version, events: Iterable[TraceEvent]) -> BrokerLog:
-        """For the brokers of a trace, all of one version."""
+        """Make the log of a trace's brokers, which all have one version."""
         return cls(version, cleanups=cleanups(version, events))
 
     def lines(self, event: TraceEvent) -> Iterator[str]:
-        """The lines one event makes; events of clients make none."""
+        """Yield the lines of one event; events of clients have none."""
         if event.kind in (Kind.MEMBER_ADDED, Kind.MEMBER_REPLACED) and event.member:
             self.instances[event.member] = (event.payload or {}).get("instance_id") or ""
         worder = WORDERS.get(event.kind)
@@ -71,12 +71,12 @@ class BrokerLog:
         return speaker(self.version, broker, code)
 
     def listed(self, members: Iterable[str]) -> str:
-        """A set of members, as Scala or Java prints it."""
+        """Format a set of members as Scala (before 4.0) or Java prints it."""
         names = ", ".join(members)
         return f"[{names}]" if self.version >= JAVA_COORDINATOR else f"Set({names})"
 
     def values(self, event: TraceEvent) -> dict[str, object]:
-        """What every template may need of an event."""
+        """Return the values of an event for the templates."""
         payload = event.payload or {}
         group = event.group or ""
         instance = payload.get("instance_id") or self.instances.get(event.member or "")
@@ -197,7 +197,7 @@ def _unloaded(log: BrokerLog, event: TraceEvent) -> Words:
 
 
 def _deleted(log: BrokerLog, event: TraceEvent) -> Words:
-    """A group that an administrator deleted, or (up to 3.9) one that a clean-up found without anything."""
+    """A group deleted by an administrator, or (up to 3.9) by a clean-up that found it without members and offsets."""
     payload = event.payload or {}
     if event.reason == BY_REQUEST:
         yield "GROUPS_DELETED", {"k": payload.get("offsets", 0)}
@@ -206,10 +206,10 @@ def _deleted(log: BrokerLog, event: TraceEvent) -> Words:
 
 
 def cleanups(version: Version, events: Iterable[TraceEvent]) -> dict[int, int]:
-    """The last event of each look for what is expired, and how much the line about it counts.
+    """Map the last event of each expiry check to the count in its log line.
 
-    The Scala coordinator counts the offsets of all its partitions, the Java one, of each partition, tombstones: those
-    of groups, too.
+    The Scala coordinator counts the offsets of all its partitions. The Java coordinator counts the tombstones of each
+    partition, those of groups included.
     """
     java = version >= JAVA_COORDINATOR
     found: dict[tuple[int, str | None, int | None], tuple[int, int]] = {}

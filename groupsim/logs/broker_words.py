@@ -1,7 +1,7 @@
-"""The broker's words, by version.
+"""The log messages of brokers, by version.
 
-Sources: log-formats reference, sections 1 and 2; the constants in the classes of the releases' jars; what brokers of
-4.4.0 wrote.
+Sources: log-formats reference, sections 1 and 2; the constants in the classes of the releases' jars; logs of brokers of
+4.4.0.
 """
 
 from __future__ import annotations
@@ -215,7 +215,7 @@ BROKER: Table = {
     ),
     "STARTING": (Wording((0, 9), "Starting up."),),
     "STARTED": (Wording((0, 9), "Startup complete."),),
-    "STOPPING": (Wording((0, 9), "Shutting down."), Wording((4, 0), "")),  # log4j2 has ended before
+    "STOPPING": (Wording((0, 9), "Shutting down."), Wording((4, 0), "")),  # log4j2 stops before
     "STOPPED": (Wording((0, 9), "Shutdown complete."), Wording((4, 0), "")),
     "LOAD_GROUP": (
         Wording((0, 9), "Loading group metadata for {g} with generation {n}"),

@@ -1,4 +1,4 @@
-"""The files: who says something has one, named after its host."""
+"""The log files: one for each host with a line, named after it."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from groupsim.logs.clients.library_choice import ClientLog, client_log
 from groupsim.logs.wording import version
 
 LISTED = ".groupsim-logs"
-"""The file that lists what `write_logs` wrote: the next run may replace these files, and no others."""
+"""The file that lists the files of `write_logs`: the next run may replace them, and no others."""
 
 
 def render(events: Sequence[TraceEvent]) -> dict[str, list[str]]:
-    """File name → its lines, in the order of the trace; who says nothing has no file."""
+    """Return the lines of each file, by file name, in the order of the trace; no file is empty."""
     files: dict[str, list[str]] = {}
     started = next((event for event in events if event.kind is Kind.RUN_STARTED), None)
     spoken = version((started.payload or {}).get("broker") if started else None)
@@ -44,7 +44,7 @@ def _file(host: str | None) -> str:
 
 
 def foreign_files(directory: Path) -> list[str]:
-    """Return the names in a directory for logs that no earlier `write_logs` wrote, sorted."""
+    """Return the sorted names in a directory for logs that no earlier `write_logs` wrote."""
     if not directory.is_dir():
         return []
     return sorted({entry.name for entry in directory.iterdir()} - {LISTED} - set(_listed(directory)))
@@ -56,10 +56,9 @@ def _listed(directory: Path) -> list[str]:
 
 
 def write_logs(events: Sequence[TraceEvent], directory: Path) -> list[Path]:
-    """Write all log files below `directory` (made if need be), each one whole or not at all.
+    """Write all log files below `directory`, which is made if necessary; each file is complete or absent.
 
-    Files of an earlier run that this one does not have are removed. Raises `OSError` when the directory cannot be
-    written.
+    Further files of an earlier run are removed. Raises `OSError` if the directory is not writable.
     """
     directory.mkdir(parents=True, exist_ok=True)
     rendered = render(events)

@@ -1,12 +1,12 @@
-"""Find the library's scenes by a line of a log.
+"""The search for scenes of the library by a line of a log.
 
-A line is kept as its form: the text without its layout, with `*` for names, numbers and ids.
+The index has the form of each line: its text without the layout, with `*` for names, numbers and ids.
 `tools/refresh_log_lines.py` runs every scene and writes the forms to `lines.txt` beside this module: a form, and below
-it the scenes that log it. A search runs nothing.
+it the scenes that log it. A search runs no scene.
 
-What a user pastes is either a phrase, which is looked up inside the forms, or a whole line of another system, with its
-own layout, names and times. Of a whole line those forms count whose longest fixed part stands in it; of several, those
-with the most fixed text.
+The search text is either a phrase, which is looked up in the forms, or a whole line of another system, with its own
+layout, names and times. A form matches a whole line that contains its longest fixed part; of several forms those with
+the most fixed text count.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from importlib.resources import files
 
 INDEX = "lines.txt"
 FIXED = 12
-"""The shortest fixed part, in characters, by which a form is recognised in a whole line."""
+"""The least length of the longest fixed part of a form that can match a whole line, in characters."""
 
 _STOCK = re.compile(r"^\[[^\]]*\] (?:TRACE|DEBUG|INFO|WARN|ERROR|FATAL) (.*?)(?: \([\w.$]+\))?$", re.DOTALL)
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
@@ -27,7 +27,7 @@ _LIKE_THE_LAST = re.compile(r"([^,]{3,60}(?:\[\*?\]\)?)?)(?:, \1)+")
 
 
 def form(line: str, names: Iterable[str] = ()) -> str:
-    """Return the line without its layout, with `*` for each of `names`, for numbers and for ids."""
+    """Return a line without its layout, with `*` for each of `names`, for numbers and for ids."""
     found = _STOCK.match(line)
     text = found[1] if found else line
     for name in sorted(set(names), key=lambda one: (-len(one), one)):
@@ -43,7 +43,7 @@ def index() -> dict[str, tuple[str, ...]]:
 
 
 def scenes_that_log(words: str) -> dict[str, list[str]]:
-    """Return the scenes with a line like this, each with the forms that match; none for a text below four letters."""
+    """Return the scenes with a matching line, each with the matching forms; none for a text below four characters."""
     wanted = form(words.strip()).casefold()
     if len(wanted) < 4:
         return {}
@@ -57,14 +57,14 @@ def scenes_that_log(words: str) -> dict[str, list[str]]:
 
 
 def _most_alike(line: str, known: Iterable[str]) -> list[str]:
-    """Return the forms that a whole line may be an instance of, those with the most fixed text."""
+    """Return the forms that match a whole line with the most fixed text."""
     sizes = {one: _fixed_within(one.casefold(), line) for one in known}
     most = max(sizes.values(), default=0)
     return [one for one, size in sizes.items() if size == most and size]
 
 
 def _fixed_within(one: str, line: str) -> int:
-    """Return how many characters of a form's fixed text stand in a line, in order; 0 without its longest part."""
+    """Count the characters of a form's fixed text that a line contains in order; 0 without its longest part."""
     parts = [part for part in one.split("*") if part.strip()]
     if not parts or len(max(parts, key=len)) < FIXED or max(parts, key=len).strip() not in line:
         return 0

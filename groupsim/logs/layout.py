@@ -1,4 +1,4 @@
-"""When a run's virtual time is, and the stock layout of Kafka's own logs."""
+"""The date of virtual times, and the layout of Kafka's logs."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from datetime import UTC, datetime, timedelta
 
 from groupsim.protocol.batch.batch import EPOCH_MS
 
-START = datetime.fromtimestamp(EPOCH_MS / 1000, tz=UTC)  # as the times of records, so that logs and offsets agree
+START = datetime.fromtimestamp(EPOCH_MS / 1000, tz=UTC)  # the epoch of record timestamps too
 
 
 def moment(t_us: int) -> datetime:
-    """A virtual time as a date, in UTC."""
+    """Convert a virtual time to a date, in UTC."""
     return START + timedelta(microseconds=t_us)
 
 
 def millis(at: datetime) -> str:
-    """The milliseconds of a date, in three digits."""
+    """Format the milliseconds of a date with three digits."""
     return f"{at.microsecond // 1000:03d}"
 
 
 def epoch_ms(t_us: int) -> int:
-    """Milliseconds since 1970."""
+    """Convert a virtual time to milliseconds since 1970."""
     return int(START.timestamp()) * 1000 + t_us // 1000
 
 
 def stock(t_us: int, level: str, message: str, logger: str) -> str:
-    """The stock layout: `[2026-01-01 00:00:03,000] INFO message (logger)`."""
+    """Format a line in Kafka's layout: `[2026-01-01 00:00:03,000] INFO message (logger)`."""
     at = moment(t_us)
     return f"[{at:%Y-%m-%d %H:%M:%S},{millis(at)}] {level} {message} ({logger})"

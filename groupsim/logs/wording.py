@@ -1,7 +1,7 @@
-"""Fixed words by version: templates as data.
+"""Log messages by version, as templates.
 
-A `Wording` is one text from one version on, until the next one of the same code; an empty text means that the version
-logs nothing at INFO. Placeholders are filled from the trace.
+A `Wording` is valid from one version to the next one of the same code; an empty text means that the version logs no
+line at INFO. Placeholders are filled from the trace.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ NEWEST: Version = (99, 0)
 
 @frozen
 class Wording:
-    """One text, from `since` on."""
+    """One message, valid from version `since` on."""
 
     since: Version
     text: str
@@ -28,19 +28,19 @@ Table = Mapping[str, tuple[Wording, ...]]
 
 
 def version(text: object, default: Version = NEWEST) -> Version:
-    """`3.9`, `0.11`, `2.x`, `java-2.8` as a pair of numbers; `default` when there are none."""
+    """Parse `3.9`, `0.11`, `2.x`, `java-2.8` to a pair of numbers; return `default` without a number."""
     found = re.search(r"(\d+)(?:\.(\d+))?", str(text or ""))
     return (int(found[1]), int(found[2] or 99)) if found else default
 
 
 def wording(table: Table, code: str, at: Version) -> Wording | None:
-    """The text of `code` in this version; None where nothing is logged."""
+    """Return the message of a code in a version; None if that version logs no line."""
     found = [one for one in table.get(code, ()) if one.since <= at]
     return found[-1] if found and found[-1].text else None
 
 
 class Blanks(dict[str, object]):
-    """Values for a template; what is not known stays a question mark."""
+    """The values for a template; an unknown value is a question mark."""
 
     def __init__(self, *parts: Mapping[str, object]) -> None:
         super().__init__()

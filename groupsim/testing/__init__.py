@@ -1,15 +1,15 @@
-"""For authors of tests: bugs of the past to try a test with, the coordinator alone, clusters for real clients.
+"""Tools for tests: historical bugs that a test has to catch, a single coordinator, clusters for real clients.
 
     from groupsim.testing import caught, mutant
 
-    @caught("KAFKA-12890")  # holds, and fails with the bug put back
+    @caught("KAFKA-12890")  # passes, and fails with the bug restored
     async def test_a_silent_leader_is_removed(sim): ...
 
     with mutant("KAFKA-12890"):  # for the runs in this block
         ...
 
-`mutants` has the bugs as functions. `Bench` is a coordinator without clock and network, `Shard` the same without the
-bench. `Served` and `Control` are what the fixture `kafka_lab` gives.
+`mutants` has the bugs as functions. `Bench` is a coordinator without clock and network, `Shard` is its core. The
+fixture `kafka_lab` returns a `Served`, whose `control` is a `Control`.
 """
 
 from typing import TYPE_CHECKING

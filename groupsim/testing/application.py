@@ -1,4 +1,4 @@
-"""A member's application from what a test says in words: fields of `Behaviour`, assignors, partitions."""
+"""A member's application from the arguments of a test: fields of `Behaviour`, assignors, partitions."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
     from groupsim.members.producer.eos import ExactlyOnce
 
 _Stuck = Stuck | Literal["never-heartbeat", "never-sync", "never-rejoin"]
-#: An assignor as a test gives it: a name, or a class of its own.
+#: An assignor as a test names it: a name, or a class.
 Strategy = str | type[Assignor]
 
 _Time = Distribution | str | None
 
-__tracebackhide__ = True  # mistakes are told at the line of the test that made them
+__tracebackhide__ = True  # an error is reported at the line of the test
 
 
 class Application(TypedDict, total=False):
-    """Fields of `Behaviour` as a test says them, by name: distributions and choices may be text."""
+    """Fields of `Behaviour` as a test writes them: distributions and choices may be text."""
 
     processing: _Time
     per_batch: _Time
@@ -59,22 +59,22 @@ _CHOICES: dict[str, type[StrEnum]] = {
 _NUMBERS = {"error_pause_us", "push_buffer"}
 
 
-#: Keys of scenario files that are settings here, and what `sim.member` takes besides behaviour.
+#: Keys of scenario files that are settings here, and arguments of `sim.member` besides behaviour.
 _AS_IN_FILES = {"instance_id": "group.instance.id"}
 _BESIDES = ("topics", "pattern", "client", "assignors", "start", "properties", "plugin_errors")
 
 
-def behaviour_of(said: Mapping[str, object]) -> Behaviour:
-    """What the application does. Raises ValueError for a field or a value that there is not, with the nearest."""
-    for name in said:
+def behaviour_of(fields: Mapping[str, object]) -> Behaviour:
+    """Build the application's behaviour. Raises ValueError with the nearest name for an unknown field or value."""
+    for name in fields:
         setting = _AS_IN_FILES.get(name, name.replace("_", "."))
         if name not in fields_dict(Behaviour) and setting in CONSUMER_KEYS:
-            raise ValueError(f"{name} is a setting: properties={{{setting!r}: {said[name]!r}}}")
-    for name in said:
+            raise ValueError(f"{name} is a setting: properties={{{setting!r}: {fields[name]!r}}}")
+    for name in fields:
         if name not in fields_dict(Behaviour):
             every = [*fields_dict(Behaviour), *_BESIDES]
             raise ValueError(f"no field of a member's behaviour {name!r}; {suggest(name, every)}")
-    return Behaviour(**{name: _value(name, value) for name, value in said.items()})
+    return Behaviour(**{name: _value(name, value) for name, value in fields.items()})
 
 
 def _value(name: str, value: Any) -> Any:
@@ -87,7 +87,7 @@ def _value(name: str, value: Any) -> Any:
     if isinstance(value, str):
         return parse_distribution(value)
     if not isinstance(value, Distribution):
-        raise ValueError(f"{name}={value!r}: how long? Write a distribution, such as '5ms' or 'uniform(1s, 30s)'")
+        raise ValueError(f"{name}={value!r} has no unit: write a distribution, such as '5ms' or 'uniform(1s, 30s)'")
     return value
 
 
@@ -104,7 +104,7 @@ def _choice(name: str, choices: type[StrEnum], value: Any) -> StrEnum:
 
 
 def assignors_of(strategies: Sequence[Strategy]) -> Callable[[ConsumerSettings], Sequence[Assignor]]:
-    """What makes a member's assignors, each time anew. Raises AssignorError, when called, for what is none."""
+    """Return a factory that makes new assignors for a member. The factory raises AssignorError for other objects."""
 
     def make(_: ConsumerSettings) -> Sequence[Assignor]:
         return tuple(resolve(one) if isinstance(one, str) else instance_of(one) for one in strategies)
@@ -113,5 +113,5 @@ def assignors_of(strategies: Sequence[Strategy]) -> Callable[[ConsumerSettings],
 
 
 def names_of(strategies: Sequence[Strategy]) -> str:
-    """The assignors as `partition.assignment.strategy` has them."""
+    """Return the assignors as the value of `partition.assignment.strategy`."""
     return ",".join(one if isinstance(one, str) else str(getattr(one, "name", one)) for one in strategies)

@@ -1,4 +1,4 @@
-"""Expectations of scenario files as assertions of a test: the same words, the same judgement."""
+"""Expectations of scenario files as assertions of a test, with the same keys and results."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from groupsim.scenarios.loading.converters import structure_check
 from groupsim.testing.names import known
 
 
-def judge(name: str, value: object, said: Mapping[str, object], events: Callable[[], Sequence[TraceEvent]]) -> None:
-    """Judge one expectation; `said` are its keys, or `value` stands for the first of them.
+def judge(name: str, value: object, keys: Mapping[str, object], events: Callable[[], Sequence[TraceEvent]]) -> None:
+    """Check one expectation; `keys` are its keys, or `value` is the value of the first key.
 
-    Raises AssertionError with what was expected and found, ValueError for a check or a key that there is not.
+    Raises AssertionError with the expected and the found value, ValueError for an unknown check or key.
     """
     __tracebackhide__ = True
-    check = _check(name.replace("_", "-"), value, said)
+    check = _check(name.replace("_", "-"), value, keys)
     finding = check.judge(Evidence(events()))
     if not finding.holds:
         at = f" at {show_us(finding.t_us)}" if finding.t_us is not None else ""
@@ -29,12 +29,12 @@ def judge(name: str, value: object, said: Mapping[str, object], events: Callable
         raise AssertionError(f"expected {finding.expected}; found {finding.found}{at}{seqs}")
 
 
-def _check(name: str, value: object, said: Mapping[str, object]) -> Check:
+def _check(name: str, value: object, keys: Mapping[str, object]) -> Check:
     known(name, CHECKS, "expectation")
-    keys = {key_of(key): one for key, one in said.items()}
+    named = {key_of(key): one for key, one in keys.items()}
     try:
-        return structure_check(name, keys or value)
+        return structure_check(name, named or value)
     except ValueError as error:
         problems = problems_of(error, Document("<python>", {}, {}, {}))
-        told = "; ".join(f"{problem.message}; {problem.remedy}" for problem in problems)
-        raise ValueError(f"{name}: {told}") from None
+        messages = "; ".join(f"{problem.message}; {problem.remedy}" for problem in problems)
+        raise ValueError(f"{name}: {messages}") from None

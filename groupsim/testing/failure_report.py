@@ -1,8 +1,7 @@
-"""What the report of a failed test says beside its assertion: the story, who is where, what struck, what came last.
+"""The report of a failed test: the story, the members' states, the faults, unanswered requests, the last events.
 
-Polling, single records, members' commits that went well and timers that were merely set are left out of the last
-events, and member ids are told as the processes that had them: a line fits a terminal, and the eye finds the one
-request that was refused.
+The last events are without polls, single records, successful commits of members and timers that were only set. Member
+ids are replaced by their processes, so that a line fits a terminal.
 """
 
 from __future__ import annotations
@@ -36,18 +35,18 @@ MESSAGES = {Kind.REQUEST_SENT, Kind.REQUEST_RECEIVED, Kind.RESPONSE_SENT, Kind.R
 _OF_A_COMMIT = {*MESSAGES, Kind.RECORD_APPENDED, Kind.APPEND_DONE}
 
 
-def failure_told(simulation: Simulation) -> str:
-    """The sections of a failed test's report, as text."""
+def failure_text(simulation: Simulation) -> str:
+    """Return the sections of a failed test's report as text."""
     lines = [simulation.story().headline, f"seed {simulation.seed}, at {clock(simulation.now_us)}"]
     if simulation.members and not simulation.now_us:
-        lines.append("no time has passed: only what is awaited lets it (sim.run_for, sim.until, sim.settled)")
+        lines.append("no time has passed: await a method that lets time pass (sim.run_for, sim.until, sim.settled)")
     lines += _titled("members", _members(simulation))
     lines += _titled("faults", _faults(simulation))
     lines += _titled("requests without an answer", _parked(simulation))
     events = list(_without_commits_in_a_row(_what_matters(simulation.events, simulation.members)))
     count = min(LAST_EVENTS, len(events))
-    title = f"the last {count} events, without polls, records, timers and commits that went well (sim.events has all)"
-    return "\n".join(lines + _titled(title, told(events[-LAST_EVENTS:], ids_of(simulation.events))))
+    title = f"the last {count} events, without polls, records, timers and successful commits (sim.events has all)"
+    return "\n".join(lines + _titled(title, event_lines(events[-LAST_EVENTS:], ids_of(simulation.events))))
 
 
 def _titled(title: str, lines: Iterable[str]) -> list[str]:
@@ -95,9 +94,9 @@ def _parked(simulation: Simulation) -> Iterator[str]:
 
 
 def _what_matters(events: Iterable[TraceEvent], members: Container[str | None]) -> Iterator[TraceEvent]:
-    """Without polls and the like; an error of theirs is told when it comes for the first time.
+    """Leave out polls and the like, except the first occurrence of an error.
 
-    Of the commits of members `offsets.committed` and errors are told, not every message.
+    Of a member's commits, `offsets.committed` and errors remain.
     """
     errors: dict[tuple[object, ...], None] = {}
     commits: set[int] = set()
@@ -108,15 +107,15 @@ def _what_matters(events: Iterable[TraceEvent], members: Container[str | None]) 
         if event.kind in LEFT_OUT:
             continue
         if event.kind in MESSAGES and event.api in CHATTER:
-            said = event.kind, event.host, event.api, event.error
-            if event.error is None or said in errors:
+            seen = event.kind, event.host, event.api, event.error
+            if event.error is None or seen in errors:
                 continue
-            errors[said] = None
+            errors[seen] = None
         yield event
 
 
 def _without_commits_in_a_row(events: Iterable[TraceEvent]) -> Iterator[TraceEvent]:
-    """While a group does nothing but commit, the last commit of each member is enough."""
+    """Of consecutive commits keep the last one of each member."""
     last: dict[str | None, TraceEvent] = {}
     for event in events:
         if event.kind is Kind.OFFSETS_COMMITTED:
@@ -130,16 +129,16 @@ def _without_commits_in_a_row(events: Iterable[TraceEvent]) -> Iterator[TraceEve
 
 
 def _is_of_a_commit(event: TraceEvent, commits: Container[int], members: Container[str | None]) -> bool:
-    """Whether it is a step of a member's commit, and tells of no error; `commits` has the steps before it."""
+    """Whether an event is a step of a member's commit without an error; `commits` has the steps before it."""
     begins = event.kind is Kind.REQUEST_SENT and event.api == "OffsetCommit" and event.host in members
     return begins or (event.cause in commits and event.kind in _OF_A_COMMIT and event.error is None)
 
 
 def ids_of(events: Iterable[TraceEvent]) -> dict[str, str]:
-    """Member ids and the processes that had them: `c1`, and `c1#2` for its second id."""
+    """Map member ids to their processes: `c1`, and `c1#2` for its second id."""
     names: dict[str, str] = {}
     had: dict[str, int] = {}
-    senders: dict[int, str] = {}  # of JoinGroups, by event: an id may be handed out to a client that dies of it
+    senders: dict[int, str] = {}  # senders of JoinGroups by event, for ids that no client uses later
     for event in events:
         if event.kind is Kind.REQUEST_RECEIVED and event.api == "JoinGroup":
             senders[event.seq] = str((event.payload or {}).get("from"))
@@ -158,8 +157,8 @@ def _host_of(event: TraceEvent) -> str | None:
     return str(client_host).removeprefix("/") if client_host else None
 
 
-def told(events: Sequence[TraceEvent], ids: dict[str, str]) -> list[str]:
-    """A line for each event."""
+def event_lines(events: Sequence[TraceEvent], ids: dict[str, str]) -> list[str]:
+    """Format each event as a line."""
     groups = {event.group for event in events if event.group}
     wide = max((len(clock(event.t_us)) for event in events), default=0)
     return [_line(event, ids, max(9, wide), several=len(groups) > 1) for event in events]

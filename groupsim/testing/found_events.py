@@ -1,4 +1,4 @@
-"""What `Simulation.find` returns: a list of events that can say why it is empty."""
+"""The result of `Simulation.find`: a list of events that explains why it is empty."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from groupsim.protocol.messages.group import Api
 from groupsim.testing.names import known
 
 SHOWN = 8
-_LOST = ("DISCONNECTED", "TIMED_OUT")  # in place of an error: there was no answer
+_LOST = ("DISCONNECTED", "TIMED_OUT")  # in place of an error code, for a request without an answer
 _REQUESTS = (Kind.REQUEST_SENT, Kind.REQUEST_RECEIVED)
 _RESPONSES = (Kind.RESPONSE_SENT, Kind.RESPONSE_RECEIVED)
 
-__tracebackhide__ = True  # mistakes are told at the line of the test that made them
+__tracebackhide__ = True  # an error is reported at the line of the test
 
 
 def as_in_traces(asked: Mapping[str, object]) -> dict[str, object]:
-    """Members of enumerations as events have them: `Api.SYNC_GROUP` is "SyncGroup", an error code its name."""
+    """Convert enumeration members to their form in events: `Api.SYNC_GROUP` to "SyncGroup", error codes to names."""
     return {name: _plain(value) for name, value in asked.items()}
 
 
@@ -31,7 +31,7 @@ def _plain(value: object) -> object:
 
 
 def can_be(asked: Mapping[str, object], events: Iterable[TraceEvent], hosts: Iterable[str]) -> None:
-    """Raises ValueError for a name that no event could have, so that no test holds because none has it."""
+    """Raise ValueError for a name that no event can have, so that no test passes because of a misspelling."""
     api, error, host = (asked.get(name) for name in ("api", "error", "host"))
     if api is not None:
         known(str(api), [one.title for one in Api], "API")
@@ -46,17 +46,17 @@ def _seen(events: Iterable[TraceEvent], column: str) -> Iterator[str]:
 
 
 def are_listed(kind: Kind, asked: Mapping[str, object], level: Level) -> None:
-    """Raises ValueError for heartbeats that go well: they are counted, so that a look for them would find none."""
+    """Raise ValueError for successful heartbeats: they are counted and not listed, so that no search finds one."""
     counted = kind in _REQUESTS or (kind in _RESPONSES and asked.get("error", ...) is None)
     if counted and asked.get("api") == "Heartbeat" and level is not Level.FULL:
         raise ValueError(
-            f"{kind.value} of Heartbeat: heartbeats that go well are counted, not listed; look at `member.heartbeats`, "
-            'or list them all: @pytest.mark.sim(level="full")'
+            f"{kind.value} of Heartbeat: successful heartbeats are counted, not listed; use `member.heartbeats`, "
+            'or list all of them: @pytest.mark.sim(level="full")'
         )
 
 
 class Found(list[TraceEvent]):
-    """Events in order. An empty one shows in a failed assertion what there is of that kind instead."""
+    """Events in order. The repr of an empty list has the existing events of that kind, for a failed assertion."""
 
     def __init__(self, events: Iterable[TraceEvent], kind: Kind, asked: Mapping[str, object], of_kind: int) -> None:
         super().__init__(events)
@@ -67,7 +67,7 @@ class Found(list[TraceEvent]):
 
     @classmethod
     def among(cls, events: Iterable[TraceEvent], kind: Kind, asked: Mapping[str, object]) -> Found:
-        """The events of a kind whose columns have the values asked for."""
+        """Select the events of a kind whose columns have the given values."""
         of_kind = [event for event in events if event.kind is kind]
         found = cls(
             (one for one in of_kind if all(getattr(one, name) == value for name, value in asked.items())),

@@ -1,4 +1,4 @@
-"""Public names that are imported when they are first used, so that importing their module costs nothing more."""
+"""Public names that are imported at their first use, so that their module is imported quickly."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 
 
 def lazy(module: str, homes: Mapping[str, str]) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
-    """`__all__`, `__getattr__` and `__dir__` for a module.
+    """Return `__all__`, `__getattr__` and `__dir__` for a module.
 
-    `homes` are names, one or more in a text, by the module that defines them; `public=own` where they differ.
+    `homes` maps defining modules to names, separated by blanks; `public=own` renames one.
     """
     found: dict[str, tuple[str, str]] = {}
     for home, names in homes.items():

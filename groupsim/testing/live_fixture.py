@@ -1,4 +1,4 @@
-"""What the fixtures `kafka_lab` and `kafka_labs` are made of: served clusters for one test, and their story."""
+"""Served clusters for one test, and their last events: the parts of the fixtures `kafka_lab` and `kafka_labs`."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ KINDS = (
     "action.refused",
     "warning",
 )
-# 2026-01-01, the instant from which a served cluster counts its time.
+# The start of a served cluster's time.
 _EPOCH = datetime(2026, 1, 1, tzinfo=UTC)
 
 
 class Labs:
-    """Makes served clusters for one test, and ends them all."""
+    """A factory of served clusters for one test; `stop` stops all."""
 
     def __init__(self) -> None:
         self.started: list[Served] = []
@@ -46,41 +46,41 @@ class Labs:
         broker: Mapping[str, object] | None = None,
         options: Sequence[str] = (),
     ) -> Served:
-        """A cluster, ready for clients.
+        """Start a cluster, and return it when it is ready for clients.
 
-        `topics` are partitions by name, or texts as of `--topic`; `broker` are settings by Kafka's names; `options` are
-        other options of `groupsim serve`. Groups begin without the initial delay of three seconds unless `broker` says
-        otherwise. Raises ServeFailed.
+        `topics` are partitions by name, or texts as for `--topic`; `broker` are settings by Kafka's names; `options`
+        are further options of `groupsim serve`. `group.initial.rebalance.delay.ms` is 0 unless `broker` sets it. Raises
+        ServeFailed.
         """
-        said = {"group.initial.rebalance.delay.ms": 0, **(broker or {})}
+        settings = {"group.initial.rebalance.delay.ms": 0, **(broker or {})}
         wanted = [f"{name}:{count}" for name, count in topics.items()] if isinstance(topics, Mapping) else topics
         arguments = [*([scenario] if scenario is not None else []), *options]
         arguments += ["--brokers", str(brokers)] if brokers is not None else []
-        arguments += [part for name, value in said.items() for part in ("--broker", f"{name}={value}")]
+        arguments += [part for name, value in settings.items() for part in ("--broker", f"{name}={value}")]
         arguments += [part for topic in wanted for part in ("--topic", topic)]
         self.started.append(Served(*arguments))
         return self.started[-1]
 
     def stop(self) -> None:
-        """End them all."""
+        """Stop all clusters."""
         while self.started:
             self.started.pop().stop()
 
     def story(self) -> str:
-        """The coordinator's last events of each, in words."""
+        """Return the last coordinator events of each cluster."""
         return "\n".join(story(lab.control) for lab in self.started)
 
 
 def story(control: Control) -> str:
-    """The last events of a cluster's coordinator, a line each."""
+    """Format the last events of a cluster's coordinators, a line each."""
     with suppress(ControlError, Unreachable):
         events = list(control.trace(last=LAST_EVENTS, kinds=KINDS))
         return "\n".join([f"{control.bootstrap}: the last {len(events)} events", *map(line, events)])
-    return f"{control.url} does not answer any more"
+    return f"no answer from {control.url}"
 
 
 def line(event: Mapping[str, Any]) -> str:
-    """One event: when, who, what, why."""
+    """Format one event as a line: time, kind, names, reason."""
     when = _EPOCH + timedelta(microseconds=event["t_us"])
     to = f"{event.get('from')} → {event['to']}" if "to" in event else None
     who = [event.get(key) for key in ("host", "group", "member", "api", "error")]

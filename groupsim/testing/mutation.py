@@ -1,4 +1,4 @@
-"""Put a bug of the past back: for the runs in a block, or for a second run of a test, which has to fail then."""
+"""Restore historical bugs: for the runs in a block, or for further runs of a test, which have to fail."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from groupsim.testing.patcher import Mutant, Patches
 
 Test = TypeVar("Test", bound=Callable[..., Any])
 
-#: The pytest plugin's fixture that applies the mutant which `caught` asks for.
+#: The fixture of the pytest plugin that applies the mutant of `caught`.
 FIXTURE = "groupsim_mutant"
 
 
 def find_mutant(name: str) -> Mutant:
-    """The mutant of this name, or of this issue. Raises ValueError, with the nearest, when there is none."""
+    """Return the mutant of a name or an issue. Raises ValueError with the nearest name for an unknown one."""
     named, known = mutants.by_name(), mutants.by_issue()
     found = named.get(name) or known.get(name)
     if found is None:
@@ -29,26 +29,25 @@ def find_mutant(name: str) -> Mutant:
 
 @contextmanager
 def mutant(*bugs: str | Mutant) -> Iterator[None]:
-    """Put bugs of the past back for what runs in this block: `with mutant("KAFKA-12890"): …`.
+    """Restore historical bugs for the runs in this block: `with mutant("KAFKA-12890"): …`.
 
-    Each is an issue, the name of a function of `groupsim.testing.mutants`, or a function of that kind. They change
-    classes and modules of this process, so that simulations of other threads have them too. Raises ValueError for a
-    name that is not known.
+    Each is an issue, the name of a function of `groupsim.testing.mutants`, or such a function. They change classes and
+    modules of this process, so that simulations of other threads have them too. Raises ValueError for an unknown name.
     """
     with ExitStack() as undo:
-        for put_back in [find_mutant(bug) if isinstance(bug, str) else bug for bug in bugs]:
-            put_back(Patches(undo))
+        for restore in [find_mutant(bug) if isinstance(bug, str) else bug for bug in bugs]:
+            restore(Patches(undo))
         yield
 
 
 def caught(
     *bugs: str | Mutant, by: type[BaseException] | tuple[type[BaseException], ...] = AssertionError
 ) -> Callable[[Test], Test]:
-    """Run a pytest test as it is, and once more with each of these bugs put back, when it has to fail.
+    """Run a pytest test as it is, and once more with each of these bugs restored, when it has to fail.
 
-    Bugs are those of `mutant`; `by` is what the test has to raise then. A test that passes with a bug fails, for it is
-    no test of that bug. Runs are named `test[holds]` and `test[with-NAME]`. Raises ValueError for a name that is not
-    known.
+    Bugs are those of `mutant`; `by` is the exception that the test has to raise. A test that passes with a bug is
+    reported as failed, since it does not catch the bug. Runs are named `test[holds]` and `test[with-NAME]`. Raises
+    ValueError for an unknown name.
     """
     import pytest  # not required by the package: its callers have it
 

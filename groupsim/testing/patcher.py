@@ -1,4 +1,4 @@
-"""What a mutant needs to change the program for a while, and one that takes its changes back."""
+"""The interface with which a mutant changes the program, and an implementation that reverts the changes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _ABSENT = object()
 
 
 class Patcher(Protocol):
-    """Changes attributes and items until it takes them back: pytest's `monkeypatch` is one."""
+    """An object that changes attributes and items and reverts the changes later: pytest's `monkeypatch` is one."""
 
     def setattr(self, target: Any, name: str, value: Any) -> None:
         """Set an attribute of a module, a class or an object."""
@@ -19,18 +19,18 @@ class Patcher(Protocol):
         """Set an item of a mapping."""
 
 
-#: Puts one bug back with a patcher.
+#: A function that restores one bug with a patcher.
 Mutant: TypeAlias = Callable[[Patcher], None]
 
 
 class Patches:
-    """A patcher that takes its changes back, the last one first, when `undo` is closed."""
+    """A patcher that reverts its changes, the last one first, when `undo` is closed."""
 
     def __init__(self, undo: ExitStack) -> None:
         self._undo = undo
 
     def setattr(self, target: Any, name: str, value: Any) -> None:
-        """Set an attribute. Raises AttributeError when there is none of this name."""
+        """Set an attribute. Raises AttributeError if it does not exist."""
         getattr(target, name)
         own = vars(target).get(name, _ABSENT)  # as it is stored: a property, a static method
         self._undo.callback(delattr if own is _ABSENT else setattr, target, name, *([] if own is _ABSENT else [own]))

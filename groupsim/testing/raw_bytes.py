@@ -1,4 +1,4 @@
-"""Bytes of the embedded consumer protocol, for the requests that a test sends itself."""
+"""Bytes of the embedded consumer protocol, for raw requests of a test."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ def subscription_bytes(
     user_data: bytes | None = None,
     version: int = NEWEST_VERSION,
 ) -> bytes:
-    """Encode a subscription: the metadata of a protocol of JoinGroup. Partitions may be written as `"orders-0"`.
+    """Encode a subscription: the metadata of a JoinGroup protocol. Partitions may be written as `"orders-0"`.
 
-    Raises ValueError for a text that is no partition, ProtocolError for a version that does not exist.
+    Raises ValueError for another text, ProtocolError for an unknown version.
     """
     subscription = Subscription(topics, user_data, _partitions(owned), generation, rack)
     return encode_subscription(subscription, version)
@@ -33,19 +33,19 @@ def subscription_bytes(
 def assignment_bytes(
     *partitions: TopicPartition | str, user_data: bytes | None = None, version: int = NEWEST_VERSION
 ) -> bytes:
-    """Encode an assignment: what a leader gives one member in SyncGroup. Partitions may be written as `"orders-0"`.
+    """Encode the assignment of one member in a SyncGroup. Partitions may be written as `"orders-0"`.
 
-    Raises ValueError for a text that is no partition, ProtocolError for a version that does not exist.
+    Raises ValueError for another text, ProtocolError for an unknown version.
     """
     return encode_assignment(Assignment(_partitions(partitions), user_data), version)
 
 
-def _partitions(said: Iterable[TopicPartition | str]) -> tuple[TopicPartition, ...]:
-    return tuple(_partition(one) if isinstance(one, str) else one for one in said)
+def _partitions(partitions: Iterable[TopicPartition | str]) -> tuple[TopicPartition, ...]:
+    return tuple(_partition(one) if isinstance(one, str) else one for one in partitions)
 
 
 def _partition(text: str) -> TopicPartition:
     topic, dash, number = text.rpartition("-")
     if not (dash and topic and number.isdecimal()):
-        raise ValueError(f"{text!r} is no partition; write topic and number, as in 'orders-0'")
+        raise ValueError(f"{text!r} is not a partition; write topic and number, as in 'orders-0'")
     return TopicPartition(topic, int(number))

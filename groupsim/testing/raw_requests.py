@@ -1,4 +1,4 @@
-"""Requests by hand: which broker each is for, and its answer."""
+"""Raw requests of a test: the broker of each, and its answer."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from groupsim.protocol.messages.transactions import (
 if TYPE_CHECKING:
     from groupsim.cluster.cluster import Cluster
 
-#: What the coordinator of a transactional id takes. TxnOffsetCommit names one too, and is the group's.
+#: Requests to the coordinator of a transactional id. TxnOffsetCommit has one too, but goes to the group's coordinator.
 _OF_TRANSACTIONS = (InitProducerIdRequest, AddPartitionsToTxnRequest, AddOffsetsToTxnRequest, EndTxnRequest)
 
 Answer = TypeVar("Answer")
@@ -26,7 +26,7 @@ Answer = TypeVar("Answer")
 
 @define
 class Sent(Generic[Answer]):
-    """A raw request that a test sent; `outcome` is None until it is answered (or its connection breaks)."""
+    """A raw request of a test; `outcome` is None until its answer arrives or its connection breaks."""
 
     request: AnsweredBy[Answer]
     correlation: int = -1
@@ -34,12 +34,12 @@ class Sent(Generic[Answer]):
 
     @property
     def answered(self) -> bool:
-        """Whether an answer came. A parked request is not answered."""
+        """Whether the answer has arrived. A parked request has none."""
         return self.outcome is not None and not isinstance(self.outcome, Disconnected)
 
     @property
     def answer(self) -> Answer:
-        """The answer. Raises AssertionError while there is none, or when its connection broke."""
+        """The answer. Raises AssertionError if there is none yet, or if the connection broke."""
         if self.outcome is None:
             raise AssertionError(f"no answer yet to {self.request}; wait: await sim.until(lambda: sent.answered)")
         if isinstance(self.outcome, Disconnected):
@@ -48,9 +48,9 @@ class Sent(Generic[Answer]):
 
 
 def node_for(cluster: Cluster, request: AnsweredBy[Answer]) -> int:
-    """The node a request is for. Raises LookupError when nobody coordinates its group, or its transactions, just now.
+    """Return the node of a request. Raises LookupError while its group or its transactional id has no coordinator.
 
-    The first one about transactions has their topic made, as the first look-up does in Kafka.
+    The first request with a transactional id creates the topic of transactions, as Kafka's first look-up does.
     """
     name = _transactional_id(request)
     if name is not None and not cluster.is_counted:
@@ -63,7 +63,7 @@ def node_for(cluster: Cluster, request: AnsweredBy[Answer]) -> int:
 
 
 def is_awaited(cluster: Cluster, request: AnsweredBy[Answer]) -> bool:
-    """Whether the node it is for has still to hear that it coordinates this transactional id."""
+    """Whether the coordinator of a request's transactional id does not lead the partition yet."""
     name = _transactional_id(request)
     if name is None or cluster.is_counted:
         return False

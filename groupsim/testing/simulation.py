@@ -1,16 +1,16 @@
-"""A cluster, groups and members in a few lines, in virtual time: what the `sim` fixture is, usable without pytest too.
+"""`Simulation`: a cluster, groups and members in virtual time. It is the fixture `sim`, and works without pytest too.
 
-    async def story(sim):
+    async def scene(sim):
         sim.topic("orders", 4)
         c1, c2 = sim.member("c1"), sim.member("c2")
         await sim.stable("g1", members=2)
         c1.crash()
         await sim.until(lambda: sim.state("g1") == "PreparingRebalance", within="50s")
 
-    Simulation(seed=1).run(story)
+    Simulation(seed=1).run(scene)
 
-The object itself is plain and synchronous; only what lets time pass is awaited. Nothing happens between two awaits.
-Methods import what not every test needs (the cluster, ZooKeeper, the story), so that a test's process starts quickly.
+Methods are synchronous, except those that let time pass, which are awaited. No event happens between two awaits.
+Methods import modules that few tests need (the cluster, ZooKeeper, the story), so that a test process starts quickly.
 """
 
 from __future__ import annotations
@@ -53,12 +53,12 @@ if TYPE_CHECKING:
     from groupsim.cluster.zookeeper import ZooKeeperServer
     from groupsim.scenarios.story import Story
 
-__tracebackhide__ = True  # a report ends where the test calls: `pytest --full-trace` shows the rest
+__tracebackhide__ = True  # a report ends at the line of the test; `pytest --full-trace` shows the rest
 Duration = str | int
 Result = TypeVar("Result")
-HAND = "hand"  # the host that requests by hand come from
+RAW_HOST = "hand"  # the default host of raw requests
 MINUTE = "60s"
-OWN = ("seed", "brokers", "broker", "logs", "level")  # arguments of a simulation, beside those of its cluster
+OWN = ("seed", "brokers", "broker", "logs", "level")  # arguments of a simulation, besides those of its cluster
 _STATES = [state.printed for state in State if state is not State.DEAD]
 DRAWN = ("latency", "processing", "append_latency")
 
@@ -70,13 +70,12 @@ def _level(level: Level | str) -> Level:
 
 @define(eq=False)
 class Simulation:
-    """One simulated cluster. `broker` are broker settings by Kafka's names, with `version` for the broker's version.
+    """One simulated cluster. `broker` has broker settings by Kafka's names, and `version` for the broker's version.
 
-    `logs` are those of scenario files: brokers that keep logs, or "counted" ones, which are cheaper; `config` has other
-    fields of the cluster's configuration (`latency`, `racks`, `load_us` …). With `level="full"` the trace lists every
-    heartbeat.
+    `logs` is "replicated", or "counted" for logs that are numbers and cost less; `config` has other fields of the
+    cluster's configuration (`latency`, `racks`, `load_us` …). With `level="full"` the trace lists every heartbeat.
 
-    To look at: `events`, the trace so far; `members`, by name; `faults`, those injected; `topics`; `cluster`; `now_us`.
+    To inspect: `events`, the trace so far; `members` by name; injected `faults`; `topics`; `cluster`; `now_us`.
     """
 
     seed: int = 0
@@ -87,24 +86,24 @@ class Simulation:
     #: The trace so far.
     events: list[TraceEvent] = field(factory=list, init=False, repr=False)
     _loop: VirtualLoop | None = field(default=None, init=False, repr=False)
-    #: The ZooKeeper beside the cluster, once a member needs one (client="zookeeper-0.8").
+    #: The ZooKeeper server, made for the first member that needs one (client="zookeeper-0.8").
     zookeeper: ZooKeeperServer | None = field(default=None, init=False, repr=False)
     logs: Literal["replicated", "counted"] = field(default=REPLICATED, validator=validators.in_((REPLICATED, COUNTED)))
     _cluster: Cluster | None = field(default=None, init=False, repr=False)
     #: The members made so far, by name, and the faults injected.
     members: dict[str, Consumer] = field(factory=dict, init=False, repr=False)
     faults: list[FaultHandle] = field(factory=list, init=False, repr=False)
-    #: Makes the report of a story that raised, while its members still have what they had.
+    #: Makes the report of a failed test, before its members give up their partitions.
     on_failure: Callable[[Simulation], str] | None = field(default=None, init=False, repr=False)
     #: The report that `on_failure` made.
     at_failure: str | None = field(default=None, init=False, repr=False)
-    _told: bool = field(default=False, init=False, repr=False)
-    _hands: dict[str, None] = field(factory=lambda: {HAND: None}, init=False, repr=False)
+    _has_run: bool = field(default=False, init=False, repr=False)
+    _raw_hosts: dict[str, None] = field(factory=lambda: {RAW_HOST: None}, init=False, repr=False)
     _forgotten: dict[Awaited[Any], None] = field(factory=dict, init=False, repr=False)
     _config: ClusterConfig = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
-        """Read how the cluster is to be made. Raises ValueError for what it does not have."""
+        """Build the cluster's configuration. Raises ValueError for an unknown argument or setting."""
         if not isinstance(self.seed, int):
             raise ValueError(f"seed={self.seed!r}: a seed is a whole number")
         self._config = self._replicated() if self.logs == REPLICATED else self._counted()
@@ -112,37 +111,38 @@ class Simulation:
     # --- life ------------------------------------------------------------------------------------------------
 
     def run(self, story: Callable[..., Awaitable[Any]], *args: Any, **kwargs: Any) -> Any:
-        """Run `story(sim, …)` in virtual time and return what it returns; raises what it raises."""
+        """Run the async function `story(sim, …)` in virtual time, and return its result; its exceptions propagate."""
         return self.drive(lambda: story(self, *args, **kwargs))
 
     def drive(self, story: Callable[[], Awaitable[Any]]) -> Any:
-        """Run a story that has this simulation already. Raises AssertionError when one of its steps was not awaited,
-        RuntimeError for a second story: the members have ended with the first.
+        """Run an async function without arguments in virtual time.
+
+        Raises AssertionError if it did not await a step, RuntimeError for a second function: the members have ended.
         """
         __tracebackhide__ = True
-        if self._told:
-            raise RuntimeError("a simulation tells one story, and its members ended with it; make another Simulation")
-        self._told = True
+        if self._has_run:
+            raise RuntimeError("a simulation runs once, and its members have ended; make another Simulation")
+        self._has_run = True
 
         async def main(loop: VirtualLoop) -> Any:
             try:
                 return await story()
             except BaseException as error:
-                if self.on_failure is not None:  # now: when the run unwinds, members give up what they have
+                if self.on_failure is not None:  # before the run unwinds and members give up their partitions
                     self.at_failure = self.on_failure(self)
-                if str(error) == "no running event loop":  # says asyncio
-                    error.add_note("a story runs in virtual time: what lets time pass is `await sim.run_for(…)` …")
+                if str(error) == "no running event loop":  # the message of asyncio
+                    error.add_note("a test with `sim` runs in virtual time: `await sim.run_for(…)` lets time pass")
                 raise
 
         try:
             result = self.loop.run(main)
         except PluginError as error:
-            raise error.with_traceback(None) from error.__cause__  # that leads to the plugin; the way there is ours
+            raise error.with_traceback(None) from error.__cause__  # only the frames of the plugin are of interest
         self.complain()
         return result
 
     def complain(self) -> None:
-        """Raise AssertionError if something that lets time pass was called and never awaited."""
+        """Raise AssertionError if a method that lets time pass was called and not awaited."""
         complain(self._forgotten)
 
     @property
@@ -166,7 +166,7 @@ class Simulation:
     def _replicated(self) -> ClusterConfig:
         for name in self.config:
             if name.removesuffix("_us") in ONLY_COUNTED:
-                raise ValueError(f"{name} is a figure of counted logs; leave it out, or say logs={COUNTED!r}")
+                raise ValueError(f"{name} is an argument of counted logs; leave it out, or add logs={COUNTED!r}")
         settings = dict(self.broker)
         version = settings.pop("version", None)
         others = self._others(fields_dict(ClusterConfig))
@@ -181,7 +181,7 @@ class Simulation:
         return ClusterConfig.with_counted_logs(brokers=self.brokers, coordinator=coordinator, **others)
 
     def _others(self, known: Iterable[str]) -> dict[str, Any]:
-        """Other fields of the cluster's configuration; distributions may be text."""
+        """Return the other fields of the cluster's configuration; distributions may be text."""
         only_known(self.config, [*OWN, *known], "argument of a simulation")
         return {
             name: parse_distribution(value) if name in DRAWN and isinstance(value, str) else value
@@ -197,7 +197,7 @@ class Simulation:
 
     @property
     def topics(self) -> dict[str, int]:
-        """The topics there are, internal ones left out, each with its number of partitions."""
+        """The number of partitions of each topic, without internal topics."""
         known = self.cluster.image.topics
         return {name: len(topic.partitions) for name, topic in known.items() if not topic.internal}
 
@@ -217,20 +217,20 @@ class Simulation:
         plugin_errors: Literal["stop", "as-kafka"] = "stop",
         **behaviour: Unpack[Application],
     ) -> Consumer:
-        """A consumer process of this name, subscribed (to every topic there is, unless told) and started.
+        """Make a consumer process, subscribed to `topics` (by default to every topic) and started.
 
-        `assign=["orders-0"]` makes it one that chooses its partitions itself and joins no group.
+        With `assign=["orders-0"]` it has these partitions and joins no group.
 
-        `properties` are Kafka's settings; anything else is a field of `Behaviour`, with distributions as text:
-        `processing="5ms"`, `on_revoked="uniform(1s, 30s)"`, and choices too: `commit="never"`, `stuck="never-sync"`.
-        `client` is a library by name or release, or a `ClientProfile` of your own, with `defects` by name beside
-        its own (docs/defects.md); `assignors` are names, or classes of your own.
-        An assignor that raises, or returns nonsense, ends the run (PluginError), but for `plugin_errors="as-kafka"`.
-        Raises `ValueError` for a name that is not known or taken, `SettingError` for an impossible or misspelt
-        setting, `AssignorError` for an assignor that is none.
+        `properties` are Kafka's settings; other arguments are fields of `Behaviour`, with distributions and choices as
+        text: `processing="5ms"`, `on_revoked="uniform(1s, 30s)"`, `commit="never"`, `stuck="never-sync"`. `client` is a
+        library by name or release, or your own `ClientProfile`, with further `defects` by name (docs/defects.md);
+        `assignors` are names, or your own classes.
+        An assignor that raises or returns an invalid result ends the run (PluginError), except with
+        `plugin_errors="as-kafka"`. Raises `ValueError` for an unknown or existing name, `SettingError` for an invalid
+        or misspelt setting, `AssignorError` for an invalid assignor.
         """
         if name in self.members:
-            raise ValueError(f"there is a member {name!r}; start it again with .start(), or choose another name")
+            raise ValueError(f"the member {name!r} exists; start it again with .start(), or choose another name")
         profile = client.with_defects(defects) if isinstance(client, ClientProfile) else simulated(client, (*defects,))
         wanted = None if assign is not None or pattern is not None else self._topics_for(name, topics)
         chosen = None if assign is None else [partition_of(one) for one in listed(assign, "assign")]
@@ -267,7 +267,7 @@ class Simulation:
         properties: Mapping[str, object] | None,
         assignors: Sequence[Strategy] | None,
     ) -> ConsumerSettings:
-        """A member's settings. A misspelt one is an error, as in the mappings of a scenario file."""
+        """Build a member's settings. Raises SettingError for a misspelt one, as in a scenario file."""
         named = {"group.id": group, **(properties or {})}
         if assignors is not None:
             named["partition.assignment.strategy"] = names_of(assignors)
@@ -281,11 +281,11 @@ class Simulation:
     def _topics_for(self, name: str, topics: Iterable[str] | None) -> tuple[str, ...]:
         wanted = tuple(self.topics) if topics is None else listed(topics, "topics")
         if topics is None and not wanted:
-            raise ValueError(f"{name} would subscribe to nothing: make a topic first, or say which (topics=[…])")
+            raise ValueError(f"{name} would subscribe to no topic: make a topic first, or add topics=[…]")
         return wanted
 
     def inject(self, fault: Fault) -> FaultHandle:
-        """Begin a fault of the network. Raises ValueError when it names a host that there is not."""
+        """Start a fault of the network. Raises ValueError for an unknown host."""
         hosts_exist(fault, self._hosts())
         handle = self.cluster.network.inject(fault)
         self.faults.append(handle)
@@ -293,20 +293,20 @@ class Simulation:
 
     def _hosts(self) -> list[str]:
         brokers = (broker.host.name for broker in self.cluster.brokers.values())
-        return [*self.members, *brokers, "controller", *self._hands]
+        return [*self.members, *brokers, "controller", *self._raw_hosts]
 
     def coordinator(self, group: str = "g1") -> int:
-        """The node id of the broker that coordinates a group; its host is `broker-<id>`. LookupError when none does."""
+        """Return the node id of a group's coordinator, whose host is `broker-<id>`. Raises LookupError without one."""
         return self.cluster.coordinator_of(group)[0]
 
     def move_coordinator(self, group: str = "g1") -> int:
-        """Let the next broker coordinate a group, as an election would; returns its node id.
+        """Move a group's coordinator to the next broker, as an election does; return its node id.
 
-        Raises ValueError when there is one broker alone, or the next one is down or not in sync.
+        Raises ValueError if there is only one broker, or if the next one is down or not in sync.
         """
         nodes = list(self.cluster.brokers)
         if len(nodes) == 1:
-            raise ValueError("there is one broker: who else should coordinate? Say brokers=3 in @pytest.mark.sim(…)")
+            raise ValueError("the coordinator cannot move: there is one broker; add brokers=3 to @pytest.mark.sim(…)")
         node = self.coordinator(group)
         following = nodes[(nodes.index(node) + 1) % len(nodes)]
         self.cluster.move_coordinator(partition_for(group, self._config.offsets_partitions), following)
@@ -325,37 +325,37 @@ class Simulation:
         return Awaited(self._forgotten, f"sim.run_for({duration!r})", lambda: self.loop.sleep(us))
 
     def until(self, predicate: Callable[[], object], *, within: Duration = MINUTE) -> Awaited[None]:
-        """Let time pass until `predicate()` holds, looked at after every event.
+        """Let time pass until `predicate()` holds; it is evaluated after every event.
 
-        Raises `AssertionError` when it does not within the limit.
+        Raises `AssertionError` if it does not hold within the limit.
         """
         if not callable(predicate):
             raise ValueError(
-                f"sim.until({predicate!r}): what to look at after every event? Write `lambda: …` around it"
+                f"sim.until({predicate!r}): not a function, and cannot be evaluated again; write `lambda: …` around it"
             )
         return self._awaited("sim.until(…)", lambda: self._until(predicate, "did not come true", within))
 
     async def _until(self, predicate: Callable[[], object], complaint: str, within: Duration) -> None:
         __tracebackhide__ = True
         if not await self.loop.until(lambda: bool(predicate()), parse_duration(within)):
-            states = ", ".join(map(self._state_told, self._groups())) or "no group"
+            states = ", ".join(map(self._state_text, self._groups())) or "no group"
             raise AssertionError(f"{complaint} within {within} of virtual time (at {show_us(self.now_us)}: {states})")
 
     def stable(
         self, group: str = "g1", *, members: int | None = None, within: Duration = "6m"
     ) -> Awaited[GroupSnapshot]:
-        """Let time pass until the coordinator has the group Stable (with so many members); returns its snapshot.
+        """Let time pass until the group is Stable at its coordinator (with `members` members); return its snapshot.
 
-        Its members learn their assignments with the answers that are on their way then: see `settled`.
+        The answers with the members' assignments are still in flight then: see `settled`.
         """
         return self._awaited(f"sim.stable({group!r})", lambda: self._group_is("Stable", group, members, within))
 
     def in_state(
         self, state: str, group: str = "g1", *, members: int | None = None, within: Duration = "6m"
     ) -> Awaited[GroupSnapshot]:
-        """Let time pass until the coordinator has the group in this state (with so many members); its snapshot.
+        """Let time pass until the group is in a state (with `members` members); return its snapshot.
 
-        States as Kafka's tools print them. Raises ValueError for one that a living group does not have.
+        States are written as Kafka's tools print them. Raises ValueError for an unknown one and for Dead.
         """
         wanted = known(state, _STATES, "state of a group")
         return self._awaited(f"sim.in_state({state!r})", lambda: self._group_is(wanted, group, members, within))
@@ -363,9 +363,9 @@ class Simulation:
     def settled(
         self, group: str = "g1", *, members: int | None = None, within: Duration = "6m"
     ) -> Awaited[GroupSnapshot]:
-        """Let time pass until the group is Stable and each of its members has its partitions in hand.
+        """Let time pass until the group is Stable and each of its members owns its partitions.
 
-        That is: its callbacks have ended, and it wants no further rebalance. Members by hand count as settled.
+        Then its callbacks have ended, and it needs no further rebalance. Members of raw requests count as settled.
         """
         return self._awaited(f"sim.settled({group!r})", lambda: self._group_is("settled", group, members, within))
 
@@ -392,15 +392,15 @@ class Simulation:
     def _awaited(self, words: str, work: Callable[[], Coroutine[Any, Any, Result]]) -> Awaited[Result]:
         return Awaited(self._forgotten, words, work)
 
-    # --- requests by hand ------------------------------------------------------------------------------------
+    # --- raw requests ----------------------------------------------------------------------------------------
 
-    def send(self, request: AnsweredBy[Answer], *, node: int | None = None, client: str = HAND) -> Sent[Answer]:
-        """Send a request on a new connection, to its group's or its transactions' coordinator unless `node` is given.
+    def send(self, request: AnsweredBy[Answer], *, node: int | None = None, client: str = RAW_HOST) -> Sent[Answer]:
+        """Send a request on a new connection, to `node` or by default to its coordinator, without waiting.
 
-        Does not wait: `.answered` and `.answer` of what comes back say what became of it.
+        The result's `.answered` and `.answer` have the response when it has arrived.
         """
         target = node if node is not None else node_for(self.cluster, request)
-        self._hands[client] = None
+        self._raw_hosts[client] = None
         connection = self.cluster.transport.connect(client, client, target, "hand")
         sent = Sent(request)
 
@@ -411,48 +411,48 @@ class Simulation:
         return sent
 
     def request(
-        self, request: AnsweredBy[Answer], *, node: int | None = None, client: str = HAND, within: Duration = "10m"
+        self, request: AnsweredBy[Answer], *, node: int | None = None, client: str = RAW_HOST, within: Duration = "10m"
     ) -> Awaited[Answer]:
-        """Send a request and wait for its answer. Raises `AssertionError` when there is none in time."""
+        """Send a request and wait for its answer. Raises `AssertionError` if there is none in time."""
         words = f"sim.request({type(request).__name__})"
         return self._awaited(words, lambda: self._request(request, node, client, within))
 
     async def _request(self, request: AnsweredBy[Answer], node: int | None, client: str, within: Duration) -> Answer:
         __tracebackhide__ = True
         if node is None and is_awaited(self.cluster, request):
-            await self._until(lambda: not is_awaited(self.cluster, request), f"nobody coordinates {request}", within)
+            await self._until(lambda: not is_awaited(self.cluster, request), f"no coordinator for {request}", within)
         sent = self.send(request, node=node, client=client)
         await self._until(lambda: sent.outcome is not None, f"no answer to {request}", within)
         return sent.answer
 
-    # --- looking ---------------------------------------------------------------------------------------------
+    # --- inspection ------------------------------------------------------------------------------------------
 
     def group(self, name: str = "g1") -> GroupSnapshot:
-        """Return the group as its coordinator sees it now, with timers and purgatory.
+        """Return a snapshot of the group at its coordinator, with timers and purgatory.
 
-        Raises LookupError for a group that no coordinator knows; `group_or_none` returns None then.
+        Raises LookupError if no coordinator knows the group; `group_or_none` returns None then.
         """
         found = self.group_or_none(name)
         if found is None:
-            remedy = "wait for it (await sim.stable(…)), or ask with sim.group_or_none(…)"
+            remedy = "wait for it (await sim.stable(…)), or use sim.group_or_none(…)"
             there = f"groups of this run: {', '.join(self._groups()) or 'none yet'}; {remedy}"
             raise LookupError(f"no coordinator knows a group {name!r} now; {there}")
         return found
 
     def group_or_none(self, name: str = "g1") -> GroupSnapshot | None:
-        """Return the group as its coordinator sees it now; None when no coordinator knows it."""
+        """Return a snapshot of the group at its coordinator; None if no coordinator knows it."""
         return self.cluster.snapshot(name)
 
     def state(self, name: str = "g1") -> str:
-        """The group's state as Kafka's tools print it; Dead when no coordinator knows it."""
+        """Return the group's state as Kafka's tools print it; Dead if no coordinator knows it."""
         found = self.group_or_none(name)
         return "Dead" if found is None else found.state
 
     def find(self, kind: Kind | str, **columns: object) -> list[TraceEvent]:
-        """The events of one kind whose columns have these values, in order.
+        """Return the events of one kind whose columns have these values, in order.
 
-        Raises `ValueError` for what no event can have: a kind, a column, an API, an error or a host that there is not,
-        and for heartbeats that go well, which are not listed.
+        Raises `ValueError` for an unknown kind, column, API, error or host, and for successful heartbeats, which are
+        not listed.
         """
         wanted = kind if isinstance(kind, Kind) else Kind(known(kind, [one.value for one in Kind], "kind of event"))
         only_known(columns, TraceEvent._fields, "column of events")
@@ -464,35 +464,35 @@ class Simulation:
         return found
 
     def story(self) -> Story:
-        """The story of the run so far; the logs end where they do now."""
+        """Return the story of the run so far, with the present log ends."""
         from groupsim.scenarios.story import tell  # most tests read no story
 
         return tell([*self.events, self._ends()])
 
     def _repr_html_(self) -> str:
-        """What a notebook shows: the headline and the lanes of the story so far."""
+        """Return the headline and the lanes of the story so far, for a notebook."""
         from groupsim.scenarios.pictures.notebook import story_html
 
         return story_html(self.story())
 
-    def expect(self, check: str, value: object = True, **said: object) -> None:
-        """Judge an expectation of scenario files on what happened so far: `sim.expect("lost", 0)`.
+    def expect(self, check: str, value: object = True, **keys: object) -> None:
+        """Check an expectation of scenario files on the run so far: `sim.expect("lost", 0)`.
 
-        Checks and their keys are those of docs/writing-a-scenario.md, with underscores for dashes, and one more where
-        Python has a word of its own: `sim.expect("owner", partition="orders-0", is_="c1")`. Raises AssertionError when
-        it does not hold, ValueError for a check or a key that there is not.
+        Checks and their keys are those of docs/writing-a-scenario.md, with underscores for dashes, and one after
+        Python's keywords: `sim.expect("owner", partition="orders-0", is_="c1")`. Raises AssertionError if the check
+        does not hold, ValueError for an unknown check or key.
         """
         __tracebackhide__ = True
         from groupsim.testing.expectations import (
             judge,  # a third of a second: most tests need none of the language of files
         )
 
-        judge(check, value, said, lambda: [run_started(self.members.values()), *self.events, self._ends()])
+        judge(check, value, keys, lambda: [run_started(self.members.values()), *self.events, self._ends()])
 
     def _ends(self) -> TraceEvent:
         return log_ends(self.cluster, self.events, self.now_us)
 
-    def _state_told(self, name: str) -> str:
+    def _state_text(self, name: str) -> str:
         found = self.group_or_none(name)
         return f"{name} Dead" if found is None else f"{name} {found.state} with {_members(len(found.members))}"
 

@@ -1,6 +1,6 @@
-"""What lets time pass in a test has to be awaited; a call that was not is told, with its place.
+"""Detection of simulation steps that a test did not await, with their lines.
 
-Python itself warns of a coroutine that nobody awaited, when it is collected, and the test is green: `sim.stable("g1")`
+Python only warns of a coroutine that was not awaited, when it is collected, and the test passes: `sim.stable("g1")`
 without `await` would be a test that cannot fail.
 """
 
@@ -15,7 +15,7 @@ Result = TypeVar("Result")
 
 
 class Awaited(Generic[Result]):
-    """The work of one call, begun when it is awaited; until then it stands in the book of what was forgotten."""
+    """The work of one call, which starts when it is awaited; until then it is listed in `book`."""
 
     __slots__ = ("_book", "_work", "where", "words")
 
@@ -37,7 +37,7 @@ class Awaited(Generic[Result]):
 
 
 def _caller() -> str:
-    """The line of the test: the first frame outside this package's own code."""
+    """Return the line of the test: the first frame outside this package."""
     frame = sys._getframe(2)
     while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("groupsim."):
         frame = frame.f_back
@@ -45,9 +45,9 @@ def _caller() -> str:
 
 
 def complain(book: dict[Awaited[Any], None]) -> None:
-    """Raise AssertionError when something was never awaited; the book is empty afterwards."""
+    """Raise AssertionError if a call was not awaited; the book is empty afterwards."""
     forgotten = list(book)
     book.clear()
     if forgotten:
         calls = "; ".join(f"{one.words} at {one.where}" for one in forgotten[:5])
-        raise AssertionError(f"never awaited, so nothing of it happened: {calls}. Write `await` before it")
+        raise AssertionError(f"not awaited, so it had no effect: {calls}. Write `await` before the call")

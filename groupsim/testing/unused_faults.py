@@ -1,4 +1,4 @@
-"""A fault that waited for a message and met none: the test holds as well without it, and may be a test of nothing."""
+"""The warning for a fault that affected no message: the test passes without it too, and may test nothing."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from groupsim.cluster.network.injection import FaultHandle
 
 
 class FaultStruckNothing(UserWarning):
-    """An injected fault had nothing to strike. Those of links are left out: they may do their work by lasting."""
+    """An injected fault affected no message. Faults of links are not reported: they may matter by their duration."""
 
 
 def warn_of_unstruck(faults: Iterable[FaultHandle]) -> None:
-    """Warn of each of these faults that had nothing to strike."""
+    """Warn of each message fault without a hit."""
     for handle in faults:
         fault = handle.fault
         if handle.hits or not isinstance(fault, LoseResponse | DelayResponse | HoldResponse | AnswerError | Break):
             continue
         met = f"of {handle.seen} that matched" if handle.seen else "nothing matched"
-        warnings.warn(f"a fault struck nothing: {fault} ({met})", FaultStruckNothing, stacklevel=2)
+        warnings.warn(f"a fault had no hit: {fault} ({met})", FaultStruckNothing, stacklevel=2)

@@ -1,4 +1,4 @@
-"""The events that make a trace of what happened so far one of a finished run."""
+"""The first and the last event that complete the trace of a run that has not ended."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def run_started(members: Iterable[Consumer]) -> TraceEvent:
 
 
 def log_ends(cluster: Cluster, events: Sequence[TraceEvent], now_us: int) -> TraceEvent:
-    """Return the last event of a run that ends now: where the logs end."""
-    told: dict[str, Any] = {"ends": cluster.log_ends()}
+    """Return the last event of a run that ends now: the log ends."""
+    facts: dict[str, Any] = {"ends": cluster.log_ends()}
     if cluster.data is not None:
-        told["growth"] = cluster.data.growth
+        facts["growth"] = cluster.data.growth
     seq = events[-1].seq + 1 if events else 1
-    return TraceEvent(seq=seq, t_us=now_us, cause=0, kind=Kind.LOG_ENDS, payload=told)
+    return TraceEvent(seq=seq, t_us=now_us, cause=0, kind=Kind.LOG_ENDS, payload=facts)

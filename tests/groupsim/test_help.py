@@ -1,4 +1,4 @@
-"""help() of what users hold: each field has a word, and no signature is a page long."""
+"""help() of public objects: each field is described, and no signature is a page long."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ MADE = [Bench, Consumer, Control, Served, Simulation]
 
 
 @pytest.mark.parametrize("cls", HELD)
-def test_every_field_is_told_of(cls: type) -> None:
-    """The docstring names each field, so that help() tells more than its type; what speaks for itself stays."""
+def test_every_field_is_described(cls: type) -> None:
+    """The docstring names each field, so that help() has more than its type; self-explanatory names are exempt."""
     words = set((inspect.getdoc(cls) or "").replace(",", " ").replace(":", " ").replace("`", " ").split())
     names = list(getattr(cls, "_fields", None) or fields_dict(cls))
     plain = {"group", "outcome", "leader", "protocol", "duration_us"}

@@ -70,6 +70,6 @@ def eager(profile: str) -> list[TraceEvent]:
     return tape.end()
 
 
-def told(events: list[TraceEvent], cut: str) -> list[str]:
-    """c1's lines from behind the first `cut` on."""
+def shown(events: list[TraceEvent], cut: str) -> list[str]:
+    """Return the lines of c1, each from behind the first `cut` on."""
     return [line.partition(cut)[2] for line in logs.render(events)["c1.log"]]

@@ -3,7 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from house_rules import IDIOM, IDIOM_ALLOWED, PLAIN_ROOMS, ROOMS_TO_REWRITE, ROOT, Source, check
+from house_rules import (
+    IDIOM,
+    IDIOM_ALLOWED,
+    PAGES_OF_ROOMS,
+    PLAIN_ROOMS,
+    ROOMS_TO_REWRITE,
+    ROOT,
+    Source,
+    check,
+    sources,
+)
 
 HEAD = '"""A module."""\n'
 
@@ -126,6 +136,15 @@ def test_words_that_only_contain_one_are_fine() -> None:
     """Parts of other words, and rooms that are not rewritten yet, pass."""
     assert broken("coordinator/x.py", "# The untold saidness of unsaid things: manewal.\n") == []
     assert broken(f"{ROOMS_TO_REWRITE[0]}/x.py", "# told\n") == [] if ROOMS_TO_REWRITE else True
+
+
+def test_words_of_pages_and_tools_are_checked() -> None:
+    """A page and a tool are refused, with the line; pages with texts of other rooms, and tests, are not."""
+    for path in ("docs/x.md", "docs/guides/x.md", "README.md", "tools/x.py"):
+        assert broken(path, "# It is told.\n") != [], path
+    for path in (*PAGES_OF_ROOMS, "tests/x.py"):
+        assert broken(path, "# It is told.\n") == [], path
+    assert {"README.md", "CONTRIBUTING.md", "docs/index.md", "docs/guides/index.md"} <= {one.path for one in sources()}
 
 
 def test_the_rooms_are_all_listed_and_few_lines_are_allowed() -> None:

@@ -22,15 +22,15 @@ PARTS = {
 }
 INTRODUCTION = """# Bugs of the past, as tests
 
-Each of these once was in a broker, a client library or an assignor. A test in `tests/regressions` holds the right
-behaviour, and is run a second time with the bug put back (a function of `groupsim.testing.mutants`, a few lines), when
+Each of these bugs was in a broker, a client library or an assignor. A test in `tests/regressions` checks the right
+behaviour, and runs a second time with the bug restored (a function of `groupsim.testing.mutants`, a few lines), when
 it has to fail; `pytest tests/regressions -k holds --sim-seeds 5` runs it with other seeds.
-[writing-a-test.md](writing-a-test.md#a-test-that-can-fail) shows how to try tests of yours with these bugs.
+[writing-a-test.md](writing-a-test.md#a-test-that-can-fail) shows how to run your own tests with these bugs.
 `tests/stories/test_kafka_issues.py` has more issues whose trigger is a client's or a broker's age;
 [defects.md](defects.md) those that Kafka still has.
 """
 
-#: What cannot be put back, and why.
+#: Bugs that cannot be restored, and why.
 MISSING = (
     (
         "franz-go d7ae9db9",
@@ -64,11 +64,11 @@ MISSING = (
     ),
     (
         "aiokafka 747, d8941bec, KAFKA-8104, KAFKA-10793, KAFKA-19242",
-        "Races between the threads, or tasks, of one process: a consumer here is one story.",
+        "Races between the threads, or tasks, of one process: a consumer here is one task.",
     ),
     (
         "librdkafka 4783",
-        "A loop without end in an assignor would be one in the test.",
+        "An endless loop in an assignor would be one in the test.",
     ),
     (
         "librdkafka 4442, 4844, 5199, KAFKA-4547",
@@ -81,7 +81,7 @@ MISSING = (
     ),
     (
         "KAFKA-14201",
-        "Today's coordinator lets whoever is outside commit to an empty group, whatever instance it names.",
+        "Today's coordinator accepts a commit of any client to an empty group, with any instance id.",
     ),
     (
         "KAFKA-16224",
@@ -106,7 +106,7 @@ def page() -> str:
 
 def _table(path: Path) -> str:
     rows = "".join(f"| {issue} | {words} | `{defect}` |\n" for issue, words, defect in bugs(path))
-    return f"| issue | what the test holds | the bug, put back |\n| --- | --- | --- |\n{rows}"
+    return f"| issue | what the test holds | the bug, restored |\n| --- | --- | --- |\n{rows}"
 
 
 def bugs(path: Path) -> Iterator[tuple[str, str, str]]:

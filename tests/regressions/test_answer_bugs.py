@@ -39,7 +39,7 @@ async def test_librdkafka_2944_a_join_follows_the_coordinator(sim: Simulation) -
 
 @caught(bug.heartbeats_end_with_a_load)
 async def test_aiokafka_0_14_a_heartbeat_outlives_a_load(sim: Simulation) -> None:
-    """aiokafka 0.14.0: a heartbeat hears that the coordinator loads; the next one goes out, and nobody is expelled."""
+    """aiokafka 0.14.0: the coordinator loads at a heartbeat; the next one goes out, and no member is removed."""
     sim.topic("orders", 2)
     c1 = sim.member("c1", on_error="retry-all")
     await sim.settled(members=1)

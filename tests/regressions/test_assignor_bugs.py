@@ -39,7 +39,7 @@ def test_sarama_6750d926_a_topic_named_twice_counts_once() -> None:
 
 @caught(bug.members_without_partitions_omitted)
 async def test_sarama_2290_a_plan_names_members_that_get_nothing(sim: Simulation) -> None:
-    """sarama 2290: three members for two partitions: the third is told that it has none, and lives."""
+    """sarama 2290: three members for two partitions: the third gets an empty assignment, and stays."""
     sim.topic("orders", 2)
     for name in ("c1", "c2", "c3"):
         sim.member(name, assignors=["range"])
@@ -65,7 +65,7 @@ def test_kafka_12984_a_partition_that_two_claim_at_once_is_nobodys() -> None:
 
 
 @caught(bug.drop_older_claims)
-def test_kafka_14639_nobody_gets_what_a_member_behind_still_owns() -> None:
+def test_kafka_14639_a_partition_of_a_member_behind_is_withheld() -> None:
     """KAFKA-14639: a member two generations behind owns three; one of them moves, but not before it was given up."""
     known = topics(t=6)
     members = [member("a", "t", "t-0 t-1 t-2", 3), member("b", "t", "", 5), member("c", "t", "t-3 t-4 t-5", 5)]

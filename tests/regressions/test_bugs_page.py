@@ -11,7 +11,7 @@ def test_the_page_of_bugs_is_made_of_the_tests() -> None:
     assert (DOCS / "regressions.md").read_text(encoding="utf-8") == page()
 
 
-def test_the_number_of_bugs_is_told_as_it_is() -> None:
+def test_pages_have_the_number_of_bugs() -> None:
     """README.md and docs/writing-a-test.md say how many bugs there are."""
     count = sum(len(list(bugs(HERE / name))) for name in PARTS.values())
     for page_with_number in (DOCS.parent / "README.md", DOCS / "writing-a-test.md"):

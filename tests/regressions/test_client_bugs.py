@@ -82,7 +82,7 @@ async def test_kafka_10870_a_join_may_hear_of_a_rebalance(sim: Simulation) -> No
 
 @caught(bug.membership_error_on_commit)
 async def test_kafkajs_1466_a_commit_may_hear_of_a_lost_membership(sim: Simulation) -> None:
-    """kafkajs 1466, aiokafka 611: a commit is answered UNKNOWN_MEMBER_ID, and the member joins anew at once."""
+    """kafkajs 1466, aiokafka 611: a commit is answered UNKNOWN_MEMBER_ID, and the member rejoins at once."""
     sim.topic("orders", 2, rate=10)
     sim.member("c1")
     await sim.settled(members=1)
@@ -108,7 +108,7 @@ async def test_kafka_python_2629_offsets_that_cannot_be_read_are_no_missing_offs
 
 
 @caught(bug.heartbeat_stops_before_cleanup)
-async def test_sarama_1608_a_clean_up_longer_than_the_session_evicts_nobody(sim: Simulation) -> None:
+async def test_sarama_1608_a_clean_up_longer_than_the_session_evicts_no_member(sim: Simulation) -> None:
     """sarama 1608: giving up partitions takes twenty seconds, the session is ten; heartbeats go on meanwhile."""
     sim.topic("orders", 4)
     sim.member("slow", on_revoked="20s", properties={"session.timeout.ms": 10_000})
@@ -132,7 +132,7 @@ async def test_kafkajs_1361_who_has_no_partition_stays_a_member(sim: Simulation)
 
 @caught(bug.heartbeat_not_owed)
 async def test_kafka_python_582_heartbeats_go_on_when_a_coordinator_is_found(sim: Simulation) -> None:
-    """kafka-python 582: for seconds nobody knows of a coordinator; when one is found, heartbeats go on."""
+    """kafka-python 582: no coordinator is known for seconds; when one is found, heartbeats continue."""
     sim.topic("orders", 2)
     sim.member("c1", properties={"enable.auto.commit": False})  # a commit keeps a member alive as well
     await sim.settled(members=1)
@@ -144,7 +144,7 @@ async def test_kafka_python_582_heartbeats_go_on_when_a_coordinator_is_found(sim
 
 @caught(bug.any_error_loses_coordinator)
 async def test_kafka_python_3082_who_tells_of_a_rebalance_coordinates(sim: Simulation) -> None:
-    """kafka-python 3082: a heartbeat hears of a rebalance; nobody looks for another coordinator."""
+    """kafka-python 3082: a heartbeat reports a rebalance; the member does not look for another coordinator."""
     sim.topic("orders", 2)
     sim.member("c1")
     await sim.settled(members=1)
@@ -278,13 +278,13 @@ async def test_franz_go_dcfcacb5_a_join_lists_what_is_owned(sim: Simulation) -> 
 
 @caught(bug.stale_owned_after_missed_sync)
 async def test_kafka_13419_who_missed_a_sync_keeps_what_it_owns(sim: Simulation) -> None:
-    """KAFKA-13406, KAFKA-13419: a cooperative member syncs too late and joins anew: what it owns is still its own."""
+    """KAFKA-13406, KAFKA-13419: a cooperative member syncs too late and rejoins: it keeps its partitions."""
     sim.topic("orders", 6)
     members = [sim.member(name, assignors=COOPERATIVE) for name in ("c1", "c2")]
     group = await sim.settled(members=2)
     late = next(member for member in members if member.member_id != group.leader)
     sim.inject(DelayResponse(Match(host=late.host.name, api=Api.JOIN_GROUP), 2_000_000))
-    # What it is told after the one it missed comes late, too: who was given its partitions meanwhile owns them by then.
+    # The next assignment is late too: by then the members that got its partitions own them.
     sim.inject(DelayResponse(Match(host=late.host.name, api=Api.SYNC_GROUP, nth=2), 100_000))
     sim.member("c3", assignors=COOPERATIVE)
     await sim.until(lambda: sim.state() == "Stable" and sim.group().generation > group.generation)
@@ -363,7 +363,7 @@ async def test_kafka_7126_a_new_topic_costs_a_group_of_patterns_one_or_two_round
 
 @caught(bug.second_join_in_flight)
 async def test_librdkafka_1_8_0_one_join_is_under_way_at_a_time(sim: Simulation) -> None:
-    """librdkafka 1.8.0: the application subscribes anew while its JoinGroup waits: the next one goes out after that."""
+    """librdkafka 1.8.0: the subscription changes while a JoinGroup waits: the next one goes out after that."""
     sim.topic("orders", 2)
     sim.topic("payments", 2)
     sim.member("busy", topics=["orders"], on_revoked="10s")
@@ -377,7 +377,7 @@ async def test_librdkafka_1_8_0_one_join_is_under_way_at_a_time(sim: Simulation)
 
 @caught(bug.close_leaves_first)
 async def test_librdkafka_5541_who_closes_gives_up_before_it_leaves(sim: Simulation) -> None:
-    """librdkafka 5541: a member takes five seconds over its last callback; meanwhile nobody owns what it has."""
+    """librdkafka 5541: a member's last callback takes five seconds; meanwhile no other member owns its partitions."""
     sim.topic("orders", 2)
     goes = sim.member("c1", on_revoked="5s")
     sim.member("c2")
@@ -446,7 +446,7 @@ async def test_kafka_go_715_a_rebalance_commits_what_was_delivered(sim: Simulati
 
 @caught(bug.commit_error_kills_coordinator)
 async def test_aiokafka_19494402_a_commit_that_fails_before_a_rebalance_ends_nothing(sim: Simulation) -> None:
-    """aiokafka 19494402: the commit before a rebalance hears that the member is unknown; it joins anew."""
+    """aiokafka 19494402: the commit before a rebalance is answered UNKNOWN_MEMBER_ID; the member rejoins."""
     sim.topic("orders", 2, rate=10)
     sim.member("c1", properties={"auto.commit.interval.ms": 3_600_000})
     await sim.settled(members=1)

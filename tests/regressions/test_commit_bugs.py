@@ -179,7 +179,7 @@ async def test_kafka_17674_partitions_that_come_during_a_look_up_are_looked_up_t
 
 @caught(bug.unstable_fetch)
 async def test_franz_go_9dde6ad8_a_consumer_waits_for_the_transaction_with_its_offset(sim: Simulation) -> None:
-    """franz-go 9dde6ad8: 50 is committed, 80 in a transaction whose end is not told yet: it begins at 80."""
+    """franz-go 9dde6ad8: 50 is committed, 80 in a transaction without its marker yet: the consumer begins at 80."""
     sim.topic("orders", 1, rate=100)
     await sim.run_for("2s")
     await sim.request(commit(50))

@@ -27,9 +27,9 @@ RANGE = (JoinProtocol("range", b""),)
 pytestmark = pytest.mark.sim(broker=NO_DELAY)
 
 
-def join(**said: Any) -> JoinGroupRequest:
+def join(**fields: Any) -> JoinGroupRequest:
     """A JoinGroup with a session of 10 s and a rebalance timeout of a minute; version 3 knows no handshake."""
-    return JoinGroupRequest("g1", 10_000, 60_000, **{"protocols": RANGE, **said})
+    return JoinGroupRequest("g1", 10_000, 60_000, **{"protocols": RANGE, **fields})
 
 
 def static(name: str, **others: object) -> dict[str, object]:
@@ -60,7 +60,7 @@ async def test_kafka_8500_a_duplicate_of_a_static_member_gets_an_id_of_its_own(s
 
 
 @caught(bug.static_id_not_unique)
-async def test_kafka_8715_a_replaced_static_member_is_told_from_its_replacement(sim: Simulation) -> None:
+async def test_kafka_8715_a_replaced_static_member_differs_from_its_replacement(sim: Simulation) -> None:
     """KAFKA-8715: an instance restarts twice while the group stays Stable; the zombie between is fenced."""
     sim.topic("orders", 2)
     member = sim.member("c1", properties=static("i"))
@@ -139,7 +139,7 @@ async def test_redpanda_3300_an_id_that_is_never_used_delays_a_round_for_a_sessi
 
 @caught(bug.leave_does_not_complete_join)
 async def test_kop_380_the_last_one_missing_leaves_and_the_round_closes(sim: Simulation) -> None:
-    """KoP 380: everybody else has joined; when the slow member leaves, nobody waits for its timeout."""
+    """KoP 380: all others have joined; when the slow member leaves, the rebalance completes before its timeout."""
     sim.topic("orders", 2)
     slow = sim.member("slow", on_revoked="50s")
     sim.member("c2")
@@ -153,7 +153,7 @@ async def test_kop_380_the_last_one_missing_leaves_and_the_round_closes(sim: Sim
 
 @caught(bug.ghost_members_accumulate)
 async def test_kafka_7610_a_joiner_that_vanished_is_gone_after_five_minutes(sim: Simulation) -> None:
-    """KAFKA-7610: JoinGroup v3 adds a member at once; if nobody reads the answer it goes, with the open round."""
+    """KAFKA-7610: JoinGroup v3 adds a member at once; if its client is gone, it is removed while it is new."""
     sim.topic("orders", 2)
     sim.member("busy", on_revoked="8m", assignors=["range"], properties={"max.poll.interval.ms": 600_000})
     await sim.settled(members=1)
@@ -239,7 +239,7 @@ async def test_librdkafka_3818_the_members_preference_is_the_vote(sim: Simulatio
 
 @caught(bug.ignore_changed_metadata)
 async def test_kfake_d4d15137_a_follower_with_another_subscription_opens_a_round(sim: Simulation) -> None:
-    """kfake d4d15137: a follower subscribes to a second topic; soon somebody owns its partitions."""
+    """kfake d4d15137: a follower subscribes to a second topic; soon its partitions have owners."""
     sim.topic("orders", 2)
     members = [sim.member("c1"), sim.member("c2")]
     group = await sim.settled(members=2)
@@ -257,7 +257,7 @@ async def test_kfake_d4d15137_a_follower_with_another_subscription_opens_a_round
 @caught(bug.rebalance_timeout_minus_one)
 @pytest.mark.sim(broker=NO_DELAY | {"version": "2.2"})
 async def test_kafka_8653_the_oldest_joins_have_the_session_as_rebalance_timeout(sim: Simulation) -> None:
-    """KAFKA-8653: members of JoinGroup v0 form a group, and nobody is put out of a round that has just begun."""
+    """KAFKA-8653: members of JoinGroup v0 form a group, and none is removed from a rebalance that has just begun."""
     sim.topic("orders", 4)
     for name in ("c1", "c2"):
         sim.member(name, client="java-0.9")
@@ -343,10 +343,10 @@ async def test_kafka_9885_ids_that_were_handed_out_are_no_seats(sim: Simulation)
 SHORT = {"offsets.retention.minutes": 2, "offsets.retention.check.interval.ms": 10_000}
 
 
-async def commit_and_idle(sim: Simulation, client: str = "librdkafka-2.x", **said: Any) -> Any:
+async def commit_and_idle(sim: Simulation, client: str = "librdkafka-2.x", **fields: Any) -> Any:
     """A member that commits once, and then has nothing new to commit."""
     sim.topic("orders", 1, rate=10)
-    member = sim.member("c1", client=client, **said)
+    member = sim.member("c1", client=client, **fields)
     await sim.until(lambda: sim.find("offsets.committed"))
     sim.cluster.set_rate("orders", 0)
     await sim.run_for("10s")
@@ -375,7 +375,7 @@ async def test_kafka_13636_offsets_do_not_expire_in_a_rebalance(sim: Simulation)
 @caught(bug.no_expiry_means_expired)
 @pytest.mark.sim(broker=NO_DELAY | {"offsets.retention.check.interval.ms": 10_000})
 async def test_kafka_8069_an_offset_without_a_time_of_its_own_lasts_for_the_retention(sim: Simulation) -> None:
-    """KAFKA-8069: nobody is there for a minute, with a retention of a week: the offset is still there."""
+    """KAFKA-8069: the group is empty for a minute, with a retention of a week: the offset is still there."""
     member = await commit_and_idle(sim)
     await member.close()
     await sim.run_for("1m")
@@ -414,7 +414,7 @@ async def test_kafka_8662a022_a_coordinator_that_loads_says_so(sim: Simulation) 
 
 @caught(bug.unload_drops_callbacks)
 @pytest.mark.sim(brokers=3)
-async def test_kafka_2841_who_is_parked_is_told_when_the_coordinator_resigns(sim: Simulation) -> None:
+async def test_kafka_2841_parked_requests_are_answered_when_the_coordinator_resigns(sim: Simulation) -> None:
     """KAFKA-2841: a JoinGroup waits in an open round; the partition moves: NOT_COORDINATOR, and not silence."""
     sim.topic("orders", 2)
     sim.member("busy", on_revoked="2m", assignors=["range"])

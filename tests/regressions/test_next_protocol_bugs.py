@@ -43,7 +43,7 @@ pytestmark = pytest.mark.sim(broker=NO_DELAY)
 
 @caught(bug.poll_timeout_keeps_partitions)
 async def test_kafka_16258_who_was_away_for_too_long_delivers_nothing_it_has_lost(sim: Simulation) -> None:
-    """KAFKA-16258: nobody polls for too long; between leaving and the next assignment no record is delivered."""
+    """KAFKA-16258: a member does not poll for too long; between its leave and the next assignment it gets no record."""
     sim.topic("orders", 2, rate=100)
     slow = sim.member("c1", properties={"max.poll.interval.ms": 5_000, "max.poll.records": 5})
     sim.member("c2", on_revoked="10s")
@@ -127,7 +127,7 @@ async def test_kafka_18188_an_administrator_removes_members_by_their_ids(sim: Si
     assert sim.state() == "Empty"
 
 
-# --- partitions that nobody reads --------------------------------------------------------------------------------
+# --- partitions without a reader ---------------------------------------------------------------------------------
 
 
 @caught(bug.regex_not_indexed)
@@ -142,7 +142,7 @@ async def test_kafka_18916_growth_is_seen_through_a_pattern(sim: Simulation) -> 
 
 
 class ToTheLast(Assignor):
-    """All partitions for whoever has the highest id, once their owners have given them up."""
+    """Assigns all partitions to the highest member id, once their owners have given them up."""
 
     name = "to-the-last"
     protocols = frozenset({RebalanceProtocol.COOPERATIVE})
@@ -158,7 +158,7 @@ class ToTheLast(Assignor):
 
 @caught(bug.empty_assignment_ignored)
 async def test_franz_go_0af2689c_an_assignment_of_nothing_gives_all_back(sim: Simulation) -> None:
-    """franz-go 0af2689c: all that two cooperative members have goes to one of them; the other is told so by nothing."""
+    """franz-go 0af2689c: all partitions of two members go to one of them; the other gets an empty assignment."""
     sim.topic("orders", 4)
     for count, name in enumerate(("c1", "c2"), 1):  # ids begin with client.id, so that the second one's is the higher
         last = sim.member(name, assignors=[ToTheLast], properties={"client.id": name})
@@ -203,7 +203,7 @@ async def test_kafka_18060_an_old_producer_says_no_member_id(sim: Simulation) ->
 
 @caught(bug.fetch_timeout_code)
 def test_kafka_17267_offsets_that_cannot_be_read_in_time_are_looked_for_elsewhere() -> None:
-    """KAFKA-17267: no follower is there; a stable fetch behind a commit is told NOT_COORDINATOR after five seconds."""
+    """KAFKA-17267: no follower is up; a stable fetch behind a commit is answered NOT_COORDINATOR after five seconds."""
     bench = Bench(auto_commit=False)
     bench.commit_offset(5)
     fetch = bench.fetch_offsets()
@@ -215,9 +215,9 @@ def test_kafka_17267_offsets_that_cannot_be_read_in_time_are_looked_for_elsewher
 def test_kafka_17306_what_compaction_leaves_can_be_loaded() -> None:
     """KAFKA-17306, KAFKA-20254: of one group only the tombstone is left, of another the offset is before the group."""
     value = OffsetValue(5, -1, "", 0)
-    told = Bench()
-    told.stable("a")
-    group = [record for record in told.log if isinstance(record, GroupRecord)][-1]
+    bench = Bench()
+    bench.stable("a")
+    group = [record for record in bench.log if isinstance(record, GroupRecord)][-1]
     bench = Bench(records=[GroupRecord("gone", None), OffsetRecord(GROUP, FIRST, value), group])
     assert bench.state == "Stable"
     assert offsets_of(bench.fetch_offsets()) == {FIRST: 5}

@@ -271,16 +271,16 @@ def test_a_brokers_port_is_not_the_control_port(served: Served) -> None:
 
 def test_nobody_there_is_told_as_that(tmp_path: Path) -> None:
     """An address without a port behind it, and a ready file that is not there."""
-    with pytest.raises(Unreachable, match="nobody answers at http://127"):
+    with pytest.raises(Unreachable, match="no answer from http://127"):
         Control.connect("http://127.0.0.1:9")
     with pytest.raises(Unreachable, match="is the cluster up"):
         Control.connect(tmp_path / "ready.json")
     (tmp_path / "other.json").write_text("{}", "utf-8")
-    with pytest.raises(Unreachable, match="is no ready file"):
+    with pytest.raises(Unreachable, match="is not a ready file"):
         Control.connect(tmp_path / "other.json")
     with pytest.raises(Unreachable, match="an address is written http://"):
         Control.connect("127.0.0.1:9080")
-    with pytest.raises(ValueError, match="is no address of a control port"):
+    with pytest.raises(ValueError, match="is not an address of a control port"):
         Control.connect("https://127.0.0.1:9080")
 
 

@@ -1,1 +1,1 @@
-"""What continuous integration reads: JUnit, SARIF, annotations of a workflow; several scenarios in one command."""
+"""Output for continuous integration: JUnit, SARIF, workflow annotations; several scenarios in one command."""

@@ -15,7 +15,7 @@ _IN_PROPERTY = (*_IN_TEXT, (":", "%3A"), (",", "%2C"))
 
 
 def workflow_commands(found: Iterable[Remark]) -> Iterator[str]:
-    """A line for each finding."""
+    """Yield a workflow command for each finding."""
     for one in found:
         level = "notice" if one.severity == NOTE else one.severity
         place = f"file={_escaped(one.file, _IN_PROPERTY)}" + (f",line={one.line}" if one.line else "")

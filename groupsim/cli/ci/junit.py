@@ -16,7 +16,7 @@ _NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 @frozen
 class Case:
-    """One case: it holds unless `failure` says why it does not, or `error` why it could not be judged."""
+    """One test case: `failure` is why it does not hold, `error` why it could not be judged; else they are empty."""
 
     name: str
     failure: str = ""
@@ -34,7 +34,7 @@ class Suite:
 
 
 def junit(suites: Sequence[Suite]) -> str:
-    """The XML document."""
+    """Return the suites as an XML document."""
     every = [case for suite in suites for case in suite.cases]
     root = ElementTree.Element("testsuites", {"name": "groupsim", **_counts(every)})
     for suite in suites:
@@ -60,5 +60,5 @@ def _counts(cases: Iterable[Case]) -> dict[str, str]:
 
 
 def _text(text: str) -> str:
-    """Without letters that XML does not have."""
+    """Replace characters that XML does not permit."""
     return _NOT_XML.sub("�", text)

@@ -23,7 +23,7 @@ def _all(done: Judged) -> list[Remark]:
 
 
 def _junit(done: Judged) -> str:
-    """A file without findings is one case that holds; notes hold, too."""
+    """Return JUnit XML: a file without findings is one case that holds; a note is a case that holds."""
     suites = []
     for file, found in done:
         cases = [
@@ -48,7 +48,7 @@ FORMATS: Mapping[str, Callable[[Judged], str]] = {
 
 
 def check_format(name: str) -> str:
-    """The name of a format. Raises Trouble with the nearest for one that there is not."""
+    """Return the name of a format. Raises Trouble with the nearest name for an unknown one."""
     known = (TEXT, JSON, *FORMATS)
     if name not in known:
         raise Trouble(f"--format {name}: no such format", suggest(name, known, "formats"))

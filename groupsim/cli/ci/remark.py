@@ -1,4 +1,4 @@
-"""One finding of the linter as every format has it, and the levels that formats know."""
+"""One finding of the linter, in the form that every output format uses."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from groupsim.scenarios.language.problems import Problem
 from groupsim.scenarios.lint import LintFinding
 
 UNREADABLE = "cannot-be-read"
-"""The rule of what keeps a file from being judged at all."""
+"""The rule of problems that make a file unreadable."""
 
 
 @frozen
 class Remark:
-    """Where, how bad, by which rule, what, and what to do; a line of 0 is the file as a whole."""
+    """One finding with its place, severity, rule, message, reason and remedy; line 0 is the whole file."""
 
     file: str
     line: int
@@ -27,12 +27,12 @@ class Remark:
 
     @property
     def text(self) -> str:
-        """The finding in full."""
+        """Message, reason and remedy, one per line."""
         return "\n".join(part for part in (self.message, self.reason, self.remedy) if part)
 
 
 def remarks(findings: Iterable[LintFinding], problems: Iterable[Problem]) -> Iterator[Remark]:
-    """Findings of a file, and what keeps it from being judged."""
+    """Yield a file's findings, then the problems that make it unreadable."""
     for one in findings:
         reason = f"{one.reason} [{one.source}]"
         yield Remark(one.place.file, one.place.line, one.severity, one.rule, one.message, reason, one.remedy)

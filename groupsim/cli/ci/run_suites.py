@@ -1,4 +1,4 @@
-"""Runs as JUnit suites, and several scenarios in one command: each judged, one line each, one exit code."""
+"""Runs as JUnit suites, and several scenarios in one command: a line for each, one exit code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rich.text import Text
 from groupsim.cli import as_json
 from groupsim.cli.ci.junit import Case, Suite, junit
 from groupsim.cli.commands.run import document
-from groupsim.cli.exits import EXPECTATION_FAILED, WELL, Trouble
+from groupsim.cli.exits import EXPECTATION_FAILED, SUCCESS, Trouble
 from groupsim.cli.running import perform
 from groupsim.cli.scenario_source import load
 from groupsim.cli.sources import check_parent
@@ -22,7 +22,7 @@ SCHEMA = 1
 
 
 def check_junit(path: Path | None) -> None:
-    """Refuse, before anything runs, a file that could not be written afterwards."""
+    """Check before the run that the JUnit file can be written. Raises Trouble."""
     if path is None:
         return
     if path.is_dir():
@@ -31,7 +31,7 @@ def check_junit(path: Path | None) -> None:
 
 
 def suite_of(name: str, done: Run) -> Suite:
-    """The expectations of a run; one that expects nothing is a single case: that it ended."""
+    """Return a run's expectations as a suite; a run without any is the single case that it ended."""
     cases = []
     for judged in done.checks:
         finding, because = judged.finding, judged.expectation.because
@@ -41,25 +41,25 @@ def suite_of(name: str, done: Run) -> Suite:
 
 
 def failed_suite(name: str, trouble: Trouble) -> Suite:
-    """A run that failed."""
+    """Return a failed run as a suite."""
     return Suite(name, (Case("the run ends", error=f"{trouble.message}\n{trouble.remedy}"),))
 
 
 def write_junit(path: Path | None, suites: Sequence[Suite]) -> None:
-    """Write the file, if one is wanted."""
+    """Write the suites to the file, if there is one."""
     if path is not None:
         with naming(path):
             path.write_text(junit(suites), encoding="utf-8")
 
 
 def run_several(sources: Sequence[str], seed: int, settings: list[str], target: Path | None, wants_json: bool) -> int:
-    """Run each scenario and print a line for it, with what failed below; returns the gravest exit code.
+    """Run each scenario and print a line with its failed expectations; return the highest exit code.
 
-    All are read before the first runs. Raises ScenarioError for one that cannot be.
+    All files are read before the first run. Raises ScenarioError for an invalid one.
     """
     check_junit(target)
     scenarios = [(source, load(source, settings)) for source in sources]
-    console, suites, codes, documents = Terminal(soft_wrap=True), [], [WELL], []
+    console, suites, codes, documents = Terminal(soft_wrap=True), [], [SUCCESS], []
     for source, scenario in scenarios:
         try:
             done = perform(scenario, seed, source, settings=settings, keep_events=False)

@@ -17,11 +17,11 @@ SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
 def sarif(found: Iterable[Remark]) -> dict[str, Any]:
-    """One run of the linter: its rules, and a result for each finding."""
+    """Return the SARIF document of one linter run: its rules, and a result for each finding."""
     rules: dict[str, dict[str, Any]] = {}
     for rule in RULES:
         rules.setdefault(rule.id, _rule(rule.id, rule.about, f"{rule.reason} [{rule.source}]", rule.severity))
-    rules[UNREADABLE] = _rule(UNREADABLE, "a file that cannot be judged", "it is no scenario and no settings", "error")
+    rules[UNREADABLE] = _rule(UNREADABLE, "an unreadable file", "it has neither a scenario nor settings", "error")
     numbers = {name: number for number, name in enumerate(rules)}
     driver = {"name": "groupsim", "version": metadata.version("groupsim"), "rules": list(rules.values())}
     results = [_result(one, numbers) for one in found]
@@ -51,7 +51,7 @@ def _result(one: Remark, numbers: dict[str, int]) -> dict[str, Any]:
 
 
 def _uri(file: str) -> str:
-    """Relative to where the command runs, where the file lies below."""
+    """Return the file's path relative to the working directory if it lies below, else its URI."""
     path = Path(file)
     if path.is_absolute() and path.is_relative_to(Path.cwd()):
         path = path.relative_to(Path.cwd())

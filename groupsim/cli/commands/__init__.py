@@ -1,1 +1,1 @@
-"""The work of each command, a module each."""
+"""The commands, one module each."""

@@ -1,4 +1,4 @@
-"""`groupsim answer DIR`: analyse what a sweep has finished, and print the answer."""
+"""`groupsim answer DIR`: analyse the finished runs of a sweep, and print the answer."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from rich.text import Text
 
 from groupsim.cli import as_json
 from groupsim.cli.commands.sweep import check_engine
-from groupsim.cli.exits import RUN_FAILED, WELL, Trouble
+from groupsim.cli.exits import RUN_FAILED, SUCCESS, Trouble
 from groupsim.cli.render import answer as answer_shown
 from groupsim.cli.terminal import Terminal
 
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 
 def nothing_finished(directory: str) -> Trouble:
-    """There is nothing to analyse yet."""
+    """Return the error for a sweep without a finished run."""
     return Trouble(
         f"{directory}: no run of this sweep has finished yet",
-        f"`groupsim sweep … --out {directory}` goes on with it",
+        f"`groupsim sweep … --out {directory}` continues it",
     )
 
 
 def answer(directory: str, options: EngineOptions, wants_json: bool) -> int:
-    """Analyse the directory anew, so that the answer knows the newest runs; returns the exit code.
+    """Analyse all finished runs again, and print the answer; return the exit code.
 
     Raises Trouble and SweepError.
     """
@@ -40,10 +40,10 @@ def answer(directory: str, options: EngineOptions, wants_json: bool) -> int:
     swept = Directory.open(directory, options.conf)
     if not swept.finished:
         raise nothing_finished(directory)
-    said = Terminal(stderr=True, soft_wrap=True)
-    found = analyse(swept, options, note=lambda sentence: said.print(Text(sentence, "dim")))
+    stderr = Terminal(stderr=True, soft_wrap=True)
+    found = analyse(swept, options, note=lambda sentence: stderr.print(Text(sentence, "dim")))
     if wants_json:
         print(as_json.text(answer_shown.document(found)))
     else:
         answer_shown.show(found, Terminal())
-    return RUN_FAILED if found.decision == NO_DATA else WELL
+    return RUN_FAILED if found.decision == NO_DATA else SUCCESS

@@ -1,18 +1,18 @@
-"""`groupsim assign`: one assignor on the group that a document describes, without a simulation around it.
+"""The results of `groupsim assign`: one assignor on the group of a document, without a simulation.
 
-The result mirrors the document: what the first round gave, and under `steps` what each later round gave, on the same
-assignor object:
+The result has the form of the document: the first round, and under `steps` each later round, on the same assignor
+object:
 
     {"id": "...", "assignor": "sticky", "assignment": {"c1": [["t", 0], ["t", 1]]}, "counts": {"c1": 2},
      "before": {"c1": [["t", 0]]}, "moves": 0, "kept": 2, "transferring": [["t", 2, "c2"]],
      "steps": [{"change": "...", "assignment": ...}]}
 
-`before` is what members claim, by member, and is left out where none claims anything;
-`moves` counts partitions that a member gets although another one claims them, `kept` those that their claimant keeps.
-In a later round in which nobody claims anything, as under `range`, what a member had in the round before counts as
-claimed. `transferring` is what a sticky assignor notes of partitions that change hands: [topic, partition, new member].
-A round on which Kafka's class throws (or never returns) has `error` in place of all these. With `explain` a round also
-has `explanation`, its steps in order (`groupsim.cli.render.assign_steps`).
+`before` has the claimed partitions by member; it is absent in a round without claims. `moves` counts partitions that a
+member gets although another one claims them, `kept` those that their claimant keeps. In a later round without claims,
+as under `range`, the partitions of the round before count as claimed. `transferring` lists the partitions that a sticky
+assignor withholds for another member: [topic, partition, new member]. A round on which Kafka's class throws (or never
+returns) has `error` instead of these keys. With `explain` a round also has `explanation`, its steps in order
+(`groupsim.cli.render.assign_steps`).
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ Result = dict[str, Any]
 
 
 def run_file(path: str, assignor: str | None = None, explain: bool = False) -> list[Result]:
-    """The results of all documents of a file (`-`: standard input); nothing comes out unless all can be read.
+    """Return the results of all documents of a file (`-`: standard input). All are read before the first runs.
 
     Raises Trouble: exit code 2 for a bad document or an unknown assignor, 3 for a custom assignor that fails.
     """
@@ -60,7 +60,7 @@ def run_file(path: str, assignor: str | None = None, explain: bool = False) -> l
 def run_document(
     document: Document | Mapping[str, object], assignor: str | None = None, explain: bool = False
 ) -> Result:
-    """All rounds of one document under the assignor named, or else the one that the document names.
+    """Run all rounds of a document under the named assignor, or else under that of the document.
 
     Raises Trouble as `run_file` does.
     """
@@ -68,7 +68,7 @@ def run_document(
         document = parse_document(dict(document))
     name = assignor or document.assignor
     if name is None:
-        raise Trouble(f"{document.place}: no assignor is named", "give --assignor NAME, or an `assignor` key")
+        raise Trouble(f"{document.place}: no assignor is given", "add --assignor NAME, or an `assignor` key")
     worker = _resolve(name)
     rounds: list[Result] = []
     for number, one in enumerate(document.rounds, 1):
@@ -100,12 +100,12 @@ def _run_round(assignor: Assignor, one: Round, before: Mapping[str, Any], place:
     except JavaFailure as failure:
         return {"error": f"{failure.java}: {failure.reason}", **explanation(steps)}
     except AssignorError as problem:
-        raise Trouble(f"{place}: {problem}", "--traceback shows the assignor's own", RUN_FAILED) from problem
+        raise Trouble(f"{place}: {problem}", "--traceback prints the assignor's traceback", RUN_FAILED) from problem
     return {**_account(given, _claims(members, before), assignor), **explanation(steps)}
 
 
 def _claims(members: Sequence[MemberSubscription], before: Mapping[str, Any]) -> dict[TopicPartition, set[str]]:
-    """Who claims which partition: what the members say, or else what those had who are still there."""
+    """Return the claimants of each partition: as the members state, or else the owners in the round before."""
     claimed: dict[TopicPartition, set[str]] = {}
     says = any(member.owned for member in members)
     for member in members:
@@ -116,7 +116,7 @@ def _claims(members: Sequence[MemberSubscription], before: Mapping[str, Any]) ->
 
 
 def _subscription(assignor: Assignor, member: Claimant) -> MemberSubscription:
-    """The member as it would have joined: each sticky assignor looks for the past in a place of its own."""
+    """Return the member's subscription, with its claims where the assignor reads them: in user data or in fields."""
     subscription = member.subscription
     generation = -1 if member.generation is None else member.generation
     if isinstance(assignor, StickyAssignor) and member.claims_anything:
@@ -127,7 +127,7 @@ def _subscription(assignor: Assignor, member: Claimant) -> MemberSubscription:
 
 
 def _account(given: GroupAssignment, claimed: Mapping[TopicPartition, set[str]], assignor: Assignor) -> Result:
-    """The assignment as JSON, and what it does to those who claim something."""
+    """Return the assignment as JSON, with the counts of moved and kept partitions."""
     got = [(partition, member_id) for member_id, held in given.partitions.items() for partition in held]
     kept = sum(member_id in claimed.get(partition, ()) for partition, member_id in got)
     moves = sum(partition in claimed and member_id not in claimed[partition] for partition, member_id in got)
@@ -156,7 +156,7 @@ def _transferring(assignor: Assignor) -> Mapping[TopicPartition, str] | None:
 
 
 def render_table(result: Result, width: int | None = None) -> Group:
-    """Before and after side by side, counts and moves, a picture for each round; uncut without a `width`."""
+    """Render each round: owners before and after side by side, counts and moves; uncut without a `width`."""
     title = " · ".join(str(result[key]) for key in ("assignor", "id") if key in result)
     steps = [
         _round_table(step, f"then {step.get('change', f'round {n}')}", width)

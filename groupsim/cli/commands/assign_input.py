@@ -1,7 +1,7 @@
-"""Reading the documents of `groupsim assign`: JSON or JSON Lines, checked key by key before anything runs.
+"""The documents of `groupsim assign`: JSON or JSON Lines, checked key by key before the first run.
 
-A document describes one group and what its leader knows; tests/data/vectors/README.md shows the format. Every error
-names the file, the line of the document, the path of the value in it, and what belongs there instead.
+A document describes one group as its leader knows it; tests/data/vectors/README.md shows the format. Every error names
+the file, the line of the document, the path of the value in it, and the expected value.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ _MEMBER_KEYS = ("id", "topics", "instance_id", "rack", "owned", "generation", "f
 
 
 class DocumentError(Trouble):
-    """A document that cannot be used: where, what is wrong, and what belongs there."""
+    """An invalid document: the place, the fact, and the expected value."""
 
 
 @frozen
 class Claimant:
-    """One member of a document: `subscription` without user data, and the generation its claims are of."""
+    """One member of a document: `subscription` without user data, and the generation of its claims."""
 
     subscription: MemberSubscription
     claims_anything: bool
@@ -44,7 +44,7 @@ class Claimant:
 
 @frozen
 class Round:
-    """What one round needs."""
+    """The input of one round."""
 
     topics: dict[str, TopicMetadata]
     members: tuple[Claimant, ...]
@@ -53,7 +53,7 @@ class Round:
 
 @frozen
 class Document:
-    """One group over one or more rounds; `place` says where the document stands."""
+    """One group over one or more rounds; `place` is the file and the line of the document."""
 
     place: str
     id: str | None
@@ -62,11 +62,11 @@ class Document:
 
 
 def read_documents(path: str) -> list[Document]:
-    """All documents of a file, or of standard input for `-`. Raises DocumentError."""
+    """Read all documents of a file, or of standard input for `-`. Raises DocumentError."""
     name = "standard input" if path == "-" else path
     documents = [parse_document(value, f"{name}:{line}") for line, value in _values(_text(path, name), name)]
     if not documents:
-        raise DocumentError(f"{name}: there is no document in it", _SHAPE)
+        raise DocumentError(f"{name}: no document", _SHAPE)
     return documents
 
 
@@ -96,11 +96,11 @@ def _text(path: str, name: str) -> str:
     try:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
-        raise DocumentError(f"{name}: byte {problem.start} is no UTF-8", "save the file as UTF-8") from problem
+        raise DocumentError(f"{name}: byte {problem.start} is not UTF-8", "save the file as UTF-8") from problem
 
 
 def _values(text: str, name: str) -> Iterator[tuple[int, object]]:
-    """The JSON values that stand one after the other in a text, each with its line; a list counts as its elements."""
+    """Yield the consecutive JSON values of a text with their lines; of a list, its elements."""
     decoder = json.JSONDecoder()
     at = _skip_blanks(text, 0)
     while at < len(text):
@@ -109,9 +109,9 @@ def _values(text: str, name: str) -> Iterator[tuple[int, object]]:
             value, end = decoder.raw_decode(text, at)
         except json.JSONDecodeError as problem:
             where = f"{name}:{problem.lineno}:{problem.colno}"
-            raise DocumentError(f"{where}: no JSON: {problem.msg}", "a file holds JSON, or one JSON per line") from None
+            raise DocumentError(f"{where}: not JSON: {problem.msg}", "write JSON, or JSON Lines") from None
         except (RecursionError, ValueError) as problem:
-            raise DocumentError(f"{name}:{line}: no usable JSON: {problem}", _SHAPE) from None
+            raise DocumentError(f"{name}:{line}: unusable JSON: {problem}", _SHAPE) from None
         yield from ((line, element) for element in (value if isinstance(value, list) else [value]))
         at = _skip_blanks(text, end)
 
@@ -133,7 +133,7 @@ def _round(at: _At, fields: Mapping[str, object]) -> Round:
     }
     total = sum(topic.partitions for topic in topics.values())
     if total > MOST_PARTITIONS:
-        raise topics_at.error(f"{total} partitions in all", f"at most {MOST_PARTITIONS} are possible here")
+        raise topics_at.error(f"{total} partitions in all", f"at most {MOST_PARTITIONS} are permitted")
     members = tuple(
         _member(at.inside(f"members[{number}]"), member)
         for number, member in enumerate(at.items(at.required(fields, "members"), "members"))
@@ -186,7 +186,7 @@ def _member(at: _At, value: object) -> Claimant:
 
 @frozen
 class _At:
-    """A place in a document, which can say what it expected to find there."""
+    """A place in a document; its methods check the value there."""
 
     place: str
     path: str
@@ -198,7 +198,7 @@ class _At:
         return DocumentError(f"{self.place}: {self.path}{': ' if self.path else ''}{found}", expected)
 
     def fields(self, value: object, keys: tuple[str, ...], expected: str) -> dict[str, object]:
-        """An object; a key that looks like a misspelt one of `keys` is an error, other strange keys are ignored."""
+        """Check an object. A key similar to one of `keys` is an error; other unknown keys are ignored."""
         if not isinstance(value, dict):
             raise self.error(f"found {_show(value)}", expected)
         for key in value:
@@ -247,7 +247,7 @@ class _At:
         return TopicPartition(self.inside("[0]").text(value[0]), self.inside("[1]").number(value[1], _INT32))
 
     def racks(self, value: object) -> tuple[str, ...]:
-        """The racks of one partition's replicas; null stands for unknown, also for a single replica."""
+        """Check the racks of a partition's replicas; null is an unknown rack, of all replicas or of one."""
         if value is None:
             return ()
         if not isinstance(value, list) or not all(rack is None or isinstance(rack, str) for rack in value):

@@ -1,7 +1,7 @@
 """`groupsim coordinator`: the partition of `__consumer_offsets` of a group, its leader, and the groups that share it.
 
-The partition is exact: `abs(hash(group id)) mod partitions`. The leader is that of the textbook's placement, partition
-i on broker i mod n. A real cluster draws the first broker when it creates the topic, so its leaders are shifted.
+The partition is exact: `abs(hash(group id)) mod partitions`. The leader is that of a simple placement, partition i on
+broker i mod n. A real cluster draws the first broker at random when it creates the topic, so its leaders are shifted.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from rich.table import Table
 from rich.text import Text
 
 from groupsim.cli import as_json
-from groupsim.cli.exits import WELL, Trouble
+from groupsim.cli.exits import SUCCESS, Trouble
 from groupsim.cli.terminal import Terminal
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC, partition_for
 
 FEW = 3
-"""Groups named in a cell; the others are counted."""
+"""Maximal number of groups that a cell names; the others are counted."""
 
 
 @frozen
 class Place:
-    """Where a group is coordinated."""
+    """The partition and the broker that coordinate a group."""
 
     group: str
     partition: int
@@ -36,7 +36,7 @@ class Place:
 
 
 def coordinator(groups: Sequence[str], brokers: int, partitions: int, wants_json: bool) -> int:
-    """Print where each group is coordinated; returns the exit code."""
+    """Print the partition and the leader of each group; return the exit code."""
     names = _names(groups)
     places = [Place(name, number := partition_for(name, partitions), number % brokers) for name in names]
     if wants_json:
@@ -49,16 +49,16 @@ def coordinator(groups: Sequence[str], brokers: int, partitions: int, wants_json
         print(as_json.text(document))
     else:
         show(places, brokers, partitions, Terminal())
-    return WELL
+    return SUCCESS
 
 
 def _names(groups: Sequence[str]) -> list[str]:
-    """Return the group ids that were named, each once, with those of standard input in place of `-`."""
+    """Return the given group ids, each once, with those of standard input in place of `-`."""
     found: dict[str, None] = {}
     for group in groups:
         found.update(dict.fromkeys(_of_stdin() if group == "-" else [group]))
     if not found:
-        raise Trouble("no group was named", "write `groupsim coordinator GROUP…`, or `-` for one a line on stdin")
+        raise Trouble("no group is given", "write `groupsim coordinator GROUP…`, or `-` for one id per line on stdin")
     return list(found)
 
 
@@ -67,7 +67,7 @@ def _of_stdin() -> list[str]:
 
 
 def show(places: Sequence[Place], brokers: int, partitions: int, console: Console) -> None:
-    """Print a row for each group, and how the groups are spread."""
+    """Print a row for each group, and the distribution of groups over brokers."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=True, header_style="dim")
     table.add_column("group", overflow="fold")
     table.add_column(f"partition of {OFFSETS_TOPIC}", justify="right")

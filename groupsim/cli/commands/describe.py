@@ -1,4 +1,4 @@
-"""`groupsim describe`: the groups at a moment of a run, with timers and with requests that have no answer yet."""
+"""`groupsim describe`: the groups at an instant of a run, with timers and unanswered requests."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rich.table import Table
 from rich.text import Text
 
 from groupsim.cli import as_json
-from groupsim.cli.exits import WELL, Trouble
+from groupsim.cli.exits import SUCCESS, Trouble
 from groupsim.cli.render import cluster as cluster_view
 from groupsim.cli.render import fleet_states
 from groupsim.cli.render.cluster import ClusterView, Coordinator, look
@@ -35,19 +35,19 @@ from groupsim.scenarios.story.many_groups import fleets
 from groupsim.scenarios.story.words import clock, span
 
 Snapshots = Mapping[str, GroupSnapshot | None]
-SCHEMA = 2  # what was `group_id` is `group`, as in the other documents
-FEW = 8  # partitions of a member: listed one by one, in the order in which the assignor gave them
+SCHEMA = 2  # `group_id` became `group`, as in the other documents
+FEW = 8  # up to so many partitions of a member are listed one by one, in the assignor's order
 ENDS = (Kind.PROCESS_CRASHED, Kind.PROCESS_STOPPED, Kind.PROCESS_FAILED)
 
 
 def describe(
     source: str, at: str, group: str | None, seed: int, settings: list[str], wants_json: bool, cluster: bool = False
 ) -> int:
-    """Run up to the moment and print the groups, with `cluster` the replicas too; returns the exit code."""
+    """Run the scenario, and print the groups at an instant, with `cluster` the replicas too; return the exit code."""
     at_us = _moment(at)
     scenario = load(source, settings)
     if at_us > scenario.run_for:
-        raise Trouble(f"--at {at} is after the end of the run ({span(scenario.run_for)})", "choose an earlier moment")
+        raise Trouble(f"--at {at} is after the end of the run ({span(scenario.run_for)})", "choose an earlier time")
     if group is not None and group not in scenario.groups:
         raise Trouble(f"the scenario has no group {group!r}", suggest(group, scenario.groups, "its groups"))
     wanted = [name for name in scenario.groups if group in (None, name)]
@@ -62,7 +62,7 @@ def describe(
         show(found, at_us, done.events, console, views[0])
         if cluster:
             cluster_view.show(views[0], console)
-    return WELL
+    return SUCCESS
 
 
 def _look(views: list[ClusterView], groups: Sequence[str], stage: Stage) -> None:
@@ -77,24 +77,24 @@ def _moment(text: str) -> int:
 
 
 def _past(events: Sequence[TraceEvent], at_us: int) -> tuple[dict[str, tuple[Generation, ...]], dict[str, TraceEvent]]:
-    """What led to this moment: the generations of every group, and how processes ended, by member id."""
+    """Return the generations of every group up to an instant, and the end of each process by member id."""
     past = [event for event in events if event.t_us <= at_us]
-    told = {group.group: group.generations for group in tell(past).groups}
-    return told, {event.member: event for event in past if event.kind in ENDS and event.member}
+    generations = {group.group: group.generations for group in tell(past).groups}
+    return generations, {event.member: event for event in past if event.kind in ENDS and event.member}
 
 
-def _open_round(told: Sequence[Generation]) -> Generation | None:
-    """The rebalance that is under way."""
-    return told[-1] if told and told[-1].outcome is Outcome.OPEN else None
+def _open_round(generations: Sequence[Generation]) -> Generation | None:
+    """Return the open rebalance, if any."""
+    return generations[-1] if generations and generations[-1].outcome is Outcome.OPEN else None
 
 
 def document(
     found: Snapshots, at_us: int, events: Sequence[TraceEvent], view: ClusterView, *, with_cluster: bool = False
 ) -> dict[str, Any]:
-    """Every group as JSON; a group that nobody joined yet is null."""
-    told, ended = _past(events, at_us)
+    """Return every group as JSON; a group without a first member is null."""
+    generations, ended = _past(events, at_us)
     groups = {
-        name: None if group is None else _group(group, at_us, _open_round(told.get(name, ())), ended)
+        name: None if group is None else _group(group, at_us, _open_round(generations.get(name, ())), ended)
         for name, group in found.items()
     }
     for one in view.coordinators:
@@ -108,7 +108,7 @@ def document(
 def _group(
     group: GroupSnapshot, at_us: int, under_way: Generation | None, ended: Mapping[str, TraceEvent]
 ) -> dict[str, Any]:
-    """A snapshot with what the page says beside it: processes, partitions, the rebalance that is under way."""
+    """Return a snapshot as JSON, with processes, partitions and the open rebalance."""
     called = names(group)
     data: dict[str, Any] = as_json.plain(group)
     data = {"group": data.pop("group_id"), **data}
@@ -135,8 +135,8 @@ def _group(
 
 
 def show(found: Snapshots, at_us: int, events: Sequence[TraceEvent], console: Console, view: ClusterView) -> None:
-    """Print every group; of a fleet how many are alike, and the one that is furthest from rest."""
-    told, ended = _past(events, at_us)
+    """Print every group; of a fleet the number of groups per state, and the group furthest from stable."""
+    generations, ended = _past(events, at_us)
     places = {one.group: one for one in view.coordinators}
     alone = dict(found)
     for fleet, names_of in fleets(found).items():
@@ -149,14 +149,14 @@ def show(found: Snapshots, at_us: int, events: Sequence[TraceEvent], console: Co
         console.print()
     for name, group in alone.items():
         if group is None:
-            console.print(Text.assemble((name, "bold cyan"), f" at {clock(at_us)}: nobody has joined it yet"))
+            console.print(Text.assemble((name, "bold cyan"), f" at {clock(at_us)}: no member has joined yet"))
         else:
-            _Page(group, at_us, ended, console, places.get(name)).show(told.get(name, ()))
+            _Page(group, at_us, ended, console, places.get(name)).show(generations.get(name, ()))
         console.print()
 
 
 class _Page:
-    """One group on the terminal. Members go by their process; ids, which are long, stand once."""
+    """One group on the terminal. Members have the names of their processes; each long id is printed once."""
 
     def __init__(
         self,
@@ -173,14 +173,14 @@ class _Page:
         self.console = console
         self.names = names(group)
 
-    def show(self, told: Sequence[Generation]) -> None:
-        self._head(told)
+    def show(self, generations: Sequence[Generation]) -> None:
+        self._head(generations)
         if self.group.members:
             self._members()
         self._waiting()
         self._timers()
 
-    def _head(self, told: Sequence[Generation]) -> None:
+    def _head(self, generations: Sequence[Generation]) -> None:
         group, at = self.group, clock(self.at_us)
         since = f" since {clock(group.state_us)}" if group.state_us is not None else ""
         protocol = f", {group.protocol}" if group.protocol else ""
@@ -191,9 +191,9 @@ class _Page:
             )
         )
         if self.place is not None:
-            leader = "nobody leads it" if self.place.broker is None else f"led by broker {self.place.broker}"
+            leader = "without a leader" if self.place.broker is None else f"led by broker {self.place.broker}"
             self.console.print(Text(f"  coordinator: {OFFSETS_TOPIC}-{self.place.partition}, {leader}", "dim"))
-        last = _open_round(told)
+        last = _open_round(generations)
         if last is not None:
             who = f"{last.culprit.host} " if last.culprit else ""
             began = f"  rebalance since {clock(last.began_us)} ({last.cause.value}): {who}{last.why}"
@@ -230,7 +230,7 @@ class _Page:
             who = ", ".join(f"{one.what} {self.names.get(one.member_id, one.member_id)}".rstrip() for one in waiting)
             self.console.print(Text(f"    {who}: until {condition}"))
         if group.pending_join:
-            self.console.print("    ids given out and not yet used: " + ", ".join(group.pending_join))
+            self.console.print("    member ids handed out and not used yet: " + ", ".join(group.pending_join))
 
     def _timers(self) -> None:
         if self.group.timers:
@@ -245,7 +245,7 @@ class _Page:
 
 
 def names(group: GroupSnapshot) -> dict[str, str]:
-    """Member id → its process; numbered where two ids belong to one process."""
+    """Map member ids to processes, numbered if two ids belong to one process."""
     hosts = [member.client_host.lstrip("/") or member.client_id for member in group.members]
     found: dict[str, str] = {}
     seen: Counter[str] = Counter()
@@ -276,7 +276,7 @@ def _assigned(member: MemberSnapshot) -> str:
 
 
 def _partitions(member: MemberSnapshot) -> tuple[TopicPartition, ...] | None:
-    """What a member was assigned; None when it is not the consumers' own format."""
+    """Return a member's assigned partitions; None if the bytes are not in the consumers' format."""
     try:
         return embedded.decode_assignment(member.assignment).partitions if member.assignment else ()
     except ValueError:

@@ -1,7 +1,6 @@
-"""`groupsim lint`: settings that do nothing, contradict each other or lie outside the broker's range.
+"""`groupsim lint`: settings without effect, contradictions, and settings outside the broker's range.
 
-Exit codes: 0 when nothing above a note was found, 1 when there is an error or a warning (`--strict`: a note, too),
-2 when something could not be read.
+Exit codes: 0 at most notes, 1 an error or a warning (`--strict`: or a note), 2 an unreadable file.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from groupsim.cli.ci.lint_formats import FORMATS, JSON, TEXT, check_format
 from groupsim.cli.ci.remark import remarks
 from groupsim.cli.commands.lint_input import Options, Report, report_of
 from groupsim.cli.error_report import show_problems
-from groupsim.cli.exits import BAD_INPUT, WELL, Trouble
+from groupsim.cli.exits import BAD_INPUT, SUCCESS, Trouble
 from groupsim.cli.terminal import Terminal
 from groupsim.scenarios.language.printable import visible
 from groupsim.scenarios.language.problems import ERROR, NOTE, WARNING, Problem, ScenarioError
@@ -33,10 +32,10 @@ _COLOURS = {ERROR: "red", WARNING: "yellow", NOTE: "cyan"}
 
 
 def lint(files: list[str], options: Options, strict: bool, wanted: str) -> int:
-    """Judge every file and the broker's settings, print in a format of `ci/lint_formats.py`; returns the exit code."""
+    """Check every file and the broker's settings, print in a format of `ci/lint_formats.py`; return the exit code."""
     check_format(wanted)
     if not files:
-        raise Trouble("no file was named", "write `groupsim lint FILE`, `-` for standard input, or --rules")
+        raise Trouble("no file is given", "write `groupsim lint FILE`, `-` for standard input, or --rules")
     done = [_judged(file, options) for file in files]
     if options.broker_properties is not None or options.settings:
         done.append(_Judged(options.broker_name, report=options.broker_report()))
@@ -54,7 +53,7 @@ def lint(files: list[str], options: Options, strict: bool, wanted: str) -> int:
 
 @frozen
 class _Judged:
-    """A file with what came of it: findings, or why it could not be read."""
+    """A file with its findings, or with the problems that make it unreadable."""
 
     file: str
     report: Report = field(factory=Report)
@@ -72,7 +71,7 @@ def _exit_code(done: list[_Judged], strict: bool) -> int:
     if any(one.problems for one in done):
         return BAD_INPUT
     grave = (ERROR, WARNING, NOTE) if strict else (ERROR, WARNING)
-    return FOUND if any(finding.severity in grave for one in done for finding in one.report.findings) else WELL
+    return FOUND if any(finding.severity in grave for one in done for finding in one.report.findings) else SUCCESS
 
 
 def _document(done: list[_Judged], code: int) -> dict[str, Any]:
@@ -109,11 +108,11 @@ def _print(console: Terminal, one: _Judged) -> None:
     elif one.report.empty:
         console.print(Text(f"{one.file}{as_what}: no setting in it", "yellow"))
     else:
-        console.print(Text(f"{one.file}{as_what}: well{silent}", "green"))
+        console.print(Text(f"{one.file}{as_what}: ok{silent}", "green"))
 
 
 def _not_judged(names: tuple[str, ...]) -> str:
-    """What the linter is silent about, because it knows nothing of it."""
+    """Return the suffix that names the settings without a rule."""
     if not names:
         return ""
     shown = ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
@@ -134,7 +133,7 @@ def _print_finding(console: Terminal, finding: LintFinding, judged_as: str) -> N
         print_width = min(console.width, _WIDTH) if console.is_terminal else _WIDTH
         sentence, *commands = text.split("\n")
         console.print(Text(textwrap.fill(sentence, print_width, initial_indent=begin, subsequent_indent=" " * 9)))
-        for command in commands:  # in one line, to be pasted
+        for command in commands:  # unwrapped, so that it can be pasted into a shell
             console.print(Text(" " * 9 + command))
 
 
@@ -147,22 +146,22 @@ def _concerned(members: tuple[str, ...]) -> str:
 
 
 def _counted(findings: tuple[LintFinding, ...]) -> str:
-    """`1 error, 2 warnings`."""
+    """Count findings by severity: `1 error, 2 warnings`."""
     counts = {level: sum(one.severity == level for one in findings) for level in (ERROR, WARNING, NOTE)}
     return ", ".join(f"{n} {level}{'' if n == 1 else 's'}" for level, n in counts.items() if n)
 
 
 def rules(wants_json: bool) -> int:
-    """Print every rule: id, severity, what it warns of, why, and who says so."""
+    """Print every rule: id, severity, subject, reason and source."""
     if wants_json:
         print(as_json.text({"schema": as_json.SCHEMA, "rules": [_rule(rule) for rule in RULES]}))
-        return WELL
+        return SUCCESS
     console = Terminal(soft_wrap=True)
     for rule in RULES:
         console.print(Text.assemble((rule.id, "bold"), f" ({rule.severity})"))
         for text in (rule.about, f"{rule.reason} [{rule.source}]"):
             console.print(Text(textwrap.fill(text, _WIDTH, initial_indent="    ", subsequent_indent="    ")))
-    return WELL
+    return SUCCESS
 
 
 def _rule(rule: Any) -> Mapping[str, str]:
@@ -177,5 +176,5 @@ def options_of(
     settings: list[str] | None,
     target: str | None = None,
 ) -> Options:
-    """What the command line says about client, broker and target. Raises Trouble for what cannot be."""
+    """Build the options for client, broker and target. Raises Trouble for invalid ones."""
     return Options.of(client, broker, broker_properties, settings or [], target)

@@ -1,4 +1,4 @@
-"""What `groupsim lint` reads: scenarios, experiments, and clients' own configuration; which of them a file is."""
+"""The input of `groupsim lint`: scenarios, experiments and client configurations, and how a file's kind is found."""
 
 from __future__ import annotations
 
@@ -50,36 +50,36 @@ MAX_BYTES = 8_000_000
 
 @frozen
 class Report:
-    """What was found in one file, and what the file was taken for."""
+    """The findings of one file, and its kind."""
 
     findings: tuple[LintFinding, ...] = ()
     kind: str = ""
     judged_as: str = ""
-    #: Settings of a client that no rule knows: somebody else's, or filled in later.
+    #: Settings that no rule knows: those of another program, or with placeholders.
     not_judged: tuple[str, ...] = ()
-    #: Profiles of an application under which it was judged, beside that without any.
+    #: Profiles of an application that were checked, besides the configuration without a profile.
     profiles: tuple[str, ...] = ()
-    #: There was nothing to judge.
+    #: Whether the file has no settings.
     empty: bool = False
 
 
 @frozen
 class Options:
-    """What the command line says about the client and the broker of a configuration."""
+    """The options for the client and the broker of a configuration."""
 
     client: Client
     broker: BrokerView
     broker_properties: Path | None = None
     settings: tuple[str, ...] = ()
     chosen: tuple[str, ...] = field(default=())
-    #: Judge what the configuration meets when the group changes to `migration.TARGET`.
+    #: Whether to report what changes with `migration.TARGET`.
     for_target: bool = False
 
     @classmethod
     def of(
         cls, client: str | None, broker: str | None, properties: Path | None, settings: list[str], target: str | None
     ) -> Options:
-        """Raises Trouble for an unknown client, version, setting or target, OSError for a file that cannot be read."""
+        """Build the options. Raises Trouble for an unknown client, version, setting or target, OSError for a file."""
         if target not in (None, TARGET):
             raise Trouble(f"--target {target}: no such target", f"write --target {TARGET}")
         try:
@@ -90,21 +90,21 @@ class Options:
             message, _, remedy = str(error).partition("; ")
             raise Trouble(message, remedy) from None
         options = {"--client": client, "--broker": broker, "--broker-properties": properties, "--set": settings}
-        chosen = tuple(name for name, said in options.items() if said)
+        chosen = tuple(name for name, value in options.items() if value)
         return cls(named, view, properties, tuple(settings), chosen, target is not None)
 
     @property
     def broker_name(self) -> str:
-        """What the broker's settings are called in a report."""
+        """The name of the broker's settings in a report."""
         return str(self.broker_properties or "--set")
 
     def broker_report(self) -> Report:
-        """What the rules find in the broker's settings alone."""
+        """Check the broker's settings alone."""
         return Report(lint_broker(self.broker), "broker", f"broker {self.broker.version_text}")
 
 
 def _pairs(settings: list[str]) -> dict[str, str]:
-    """`--set KEY=VALUE` as a mapping. Raises Trouble for what is no setting of a broker."""
+    """Parse `--set KEY=VALUE` options. Raises Trouble for an unknown broker setting."""
     found = {}
     for setting in settings:
         key, equals, value = setting.partition("=")
@@ -112,13 +112,13 @@ def _pairs(settings: list[str]) -> dict[str, str]:
         if not equals:
             raise Trouble(f"--set {setting}: no value", "write --set group.max.session.timeout.ms=60000")
         if key not in known:
-            raise Trouble(f"--set {key}: no setting of a broker", suggest(key, known, "known"))
+            raise Trouble(f"--set {key}: not a broker setting", suggest(key, known, "known"))
         found[key] = value
     return found
 
 
 def report_of(file: str, options: Options) -> Report:
-    """What the rules find in a file. Raises ScenarioError when it cannot be read."""
+    """Check one file. Raises ScenarioError if it is unreadable."""
     path, text = text_of(file)
     shown = str(STANDARD_INPUT if file == STDIN else path)
     if not is_yaml(path, text):
@@ -131,18 +131,16 @@ def report_of(file: str, options: Options) -> Report:
     document = parse_document(text, shown)
     if options.chosen:
         remedy = "change the file, or leave the option out"
-        raise one_problem(
-            shown, f"{options.chosen[0]} says nothing here: a scenario names its clients and brokers", remedy
-        )
+        raise one_problem(shown, f"{options.chosen[0]} has no effect: a scenario names its clients and brokers", remedy)
     if isinstance(document.data, dict) and "scenario" in document.data:
         return _of_experiment(file, shown, options.for_target)
     return Report(lint_scenario(document, for_target=options.for_target), "scenario")
 
 
 def _of_documents(documents: list[list[Line]], shown: str, options: Options) -> Report:
-    """What the rules find in configurations, each finding once, with the profiles it holds for if it needs one.
+    """Check configurations. Each finding is reported once, with the profiles it requires.
 
-    Raises ScenarioError when nothing in the file is a client's setting.
+    Raises ScenarioError if the file has no client setting.
     """
     silent = _silent([line for lines in documents for line in lines], shown, options)
     several = variants(documents)
@@ -165,18 +163,18 @@ def _under(finding: LintFinding, profiles: list[str]) -> LintFinding:
 
 
 def _silent(lines: list[Line], shown: str, options: Options) -> tuple[str, ...]:
-    """What no rule can judge. Raises ScenarioError when nothing in it is a client's setting."""
+    """Return the settings that no rule knows. Raises ScenarioError if there is no client setting."""
     silent = not_judged(lines, options.client, options.broker)
     if lines and len(silent) == len(lines) and not any(is_filled_in(value) for _, _, value in lines):
         names = ", ".join(f"`{name}`" for name in silent[:3]) + (" …" if len(silent) > 3 else "")
         remedy = f"is it for another client? name it with --client (it was {_as_what(options)}); `groupsim lint` reads "
         remedy += "scenarios, .properties, Spring Boot's YAML and environment variables"
-        raise one_problem(shown, f"nothing in it is a setting of a consumer: {names}", remedy)
+        raise one_problem(shown, f"no setting of a consumer, only {names}", remedy)
     return tuple(dict.fromkeys(name for name in silent if name not in ON_PROFILE))
 
 
 def _is_configuration(document: Document) -> bool:
-    """Whether a YAML file is neither a scenario nor an experiment: nothing on top of it is theirs."""
+    """Whether a YAML file is neither a scenario nor an experiment: it has none of their top-level keys."""
     data = document.data
     return isinstance(data, dict) and bool(data) and not any(str(name) in _TOP_LEVEL for name in data)
 
@@ -186,9 +184,9 @@ def _as_what(options: Options) -> str:
 
 
 def text_of(file: str) -> tuple[Path, str]:
-    """The path of a file, or of what has this name in the library, and its text; `-` is standard input.
+    """Return the path and the text of a file, or of a scenario of the library; `-` is standard input.
 
-    Raises ScenarioError when it cannot be read.
+    Raises ScenarioError if it is unreadable.
     """
     path = Path("stdin") if file == STDIN else _find(file)
     try:
@@ -196,12 +194,12 @@ def text_of(file: str) -> tuple[Path, str]:
     except OSError as error:
         raise one_problem(path, f"cannot be read: {(error.strerror or '').lower()}", unreadable_remedy(path)) from None
     if len(content) > MAX_BYTES:
-        raise one_problem(path, f"is {len(content):,} bytes long", f"the limit is {MAX_BYTES:,}")
+        raise one_problem(path, f"has {len(content):,} bytes", f"the limit is {MAX_BYTES:,} bytes")
     return path, utf8(content, path)
 
 
 def _find(file: str) -> Path:
-    """A file, or the name of a scenario or experiment of the library."""
+    """Find a file, or a scenario or experiment of the library."""
     if Path(file).exists() or file in catalogue.names() or file in catalogue.ALIASES:
         return catalogue.find(file)
     try:
@@ -212,7 +210,7 @@ def _find(file: str) -> Path:
 
 
 def is_yaml(path: Path, text: str) -> bool:
-    """By the name's ending; without one that says it, by the first line that holds a setting."""
+    """Whether a file is YAML, by its suffix; without a suffix, by the first line with a setting."""
     if path.suffix in _YAML:
         return True
     if path.suffix:
@@ -223,7 +221,7 @@ def is_yaml(path: Path, text: str) -> bool:
 
 
 _TOP_LEVEL = (*fields_of(Scenario), "scenario")
-#: What YAML of applications and deployments begins with.
+#: First keys of the YAML files of applications and deployments.
 _FRAMEWORKS = ("spring", "kafka", "mp", "quarkus", "micronaut", "apiVersion", "services", "version")
 
 
@@ -231,7 +229,7 @@ _FRAMEWORKS = ("spring", "kafka", "mp", "quarkus", "micronaut", "apiVersion", "s
 
 
 def _of_experiment(file: str, shown: str, for_target: bool) -> Report:
-    """What the rules find in the cells of an experiment, each finding once, with the cells it holds for."""
+    """Check the cells of an experiment. Each finding is reported once, with its cells."""
     from groupsim.pipeline.experiment import load_experiment
 
     experiment = load_experiment(file)
@@ -242,11 +240,12 @@ def _of_experiment(file: str, shown: str, for_target: bool) -> Report:
             key = (finding.rule, finding.message)
             found.setdefault(key, evolve(finding, place=Place(shown)))
             where.setdefault(key, []).append(cell.title)
-    return Report(tuple(_said(one, where[key], len(experiment.cells)) for key, one in found.items()), "experiment")
+    findings = (_with_cells(one, where[key], len(experiment.cells)) for key, one in found.items())
+    return Report(tuple(findings), "experiment")
 
 
-def _said(finding: LintFinding, titles: list[str], cells: int) -> LintFinding:
-    """A finding with the cells it holds for."""
+def _with_cells(finding: LintFinding, titles: list[str], cells: int) -> LintFinding:
+    """Add the number of cells to a finding's message, unless it holds in all."""
     if len(titles) == cells:
         return finding
     which = f"in {len(titles)} of {cells} cells, the first {titles[0]}"

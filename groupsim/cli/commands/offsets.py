@@ -1,4 +1,4 @@
-"""`groupsim offsets`: the records of `__consumer_offsets`, decoded, of a run or of files."""
+"""`groupsim offsets`: the decoded records of `__consumer_offsets`, of a run or of files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from groupsim.cli import as_json
-from groupsim.cli.exits import WELL, Trouble, complain
+from groupsim.cli.exits import SUCCESS, Trouble, complain
 from groupsim.cli.offset_rows import (
     COUNTS,
     LIVE,
@@ -49,31 +49,31 @@ _STYLES = {LIVE: "", PENDING: "yellow"}
 
 @frozen
 class RecordFilter:
-    """Which records are wanted."""
+    """The filter of the printed records."""
 
     group: str | None = None
     topic: str | None = None
     live: bool = False
 
     def wants(self, row: OffsetRow) -> bool:
-        """Whether a row is among them; a marker belongs to no group."""
+        """Whether the filter accepts a row; a marker has no group."""
         if self.live and row.state not in COUNTS:
             return False
         return self.group in (None, row.group) and self.topic in (None, row.topic)
 
 
 def offsets(source: str, at: str | None, seed: int, settings: list[str], asked: RecordFilter, wants_json: bool) -> int:
-    """Print the records; returns the exit code."""
+    """Print the records; return the exit code."""
     path, torn = Path(source), list[str]()
     of_files = path.is_dir() or path.suffix == ".log"
     if of_files:
         for option, given in (
-            ("--at is a moment", at is not None),
-            ("--seed is", seed),
-            ("--set is", settings),
+            ("--at", at is not None),
+            ("--seed", seed),
+            ("--set", settings),
         ):
             if given:
-                raise Trouble(f"{option} of a run, and these are files", "leave it out")
+                raise Trouble(f"{option} is valid for a run, and {path} is a log", "leave the option out")
         found = read_files(path, asked, torn)
     else:
         found = of_run(source, at, seed, settings)
@@ -84,19 +84,19 @@ def offsets(source: str, at: str | None, seed: int, settings: list[str], asked: 
     size = sum(batch.size for batches in found.values() for batch in batches)
     summary = summary_of(shown, size)
     for warning in torn:
-        complain(warning, "what is whole is shown; a broker that starts cuts such a tail")
+        complain(warning, "the complete batches are shown; a broker truncates such a tail at its start")
     if wants_json:
         print(as_json.text({**document(shown, summary), "warnings": torn}))
     else:
         show(shown, summary, Terminal(), virtual=not of_files)
-    return WELL
+    return SUCCESS
 
 
 def _check(what: str, asked: str | None, found: Sequence[str | None]) -> None:
-    """A name that no record has is more likely a slip of the pen than a group, or topic, without records."""
+    """Raise Trouble for a name that no record has: a misspelling is likelier than a group or topic without records."""
     known = sorted({name for name in found if name is not None})
     if asked is not None and known and asked not in known:
-        raise Trouble(f"no record is of {what} {asked!r}", suggest(asked, known, f"{what}s with records"))
+        raise Trouble(f"no record of {what} {asked!r}", suggest(asked, known, f"{what}s with records"))
 
 
 def _rows(batches: Sequence[Batch], number: int, path: Path | None) -> list[OffsetRow]:
@@ -108,7 +108,7 @@ def _rows(batches: Sequence[Batch], number: int, path: Path | None) -> list[Offs
             raise Trouble(str(error), remedy) from error
         raise Trouble(
             f"{path}: {error}",
-            f"is this a log of {OFFSETS_TOPIC}? if so, {remedy}; `groupsim segment {path}` lists any other",
+            f"if this is a log of {OFFSETS_TOPIC}, {remedy}; `groupsim segment {path}` lists any other log",
         ) from error
 
 
@@ -116,11 +116,11 @@ def _rows(batches: Sequence[Batch], number: int, path: Path | None) -> list[Offs
 
 
 def of_run(source: str, at: str | None, seed: int, settings: list[str]) -> Batches:
-    """The partitions of a scenario's groups, and others with records, at a moment of its run."""
+    """Run a scenario, and return the batches of every partition with records at an instant."""
     scenario = load(source, settings)
     at_us = scenario.run_for if at is None else _moment(at)
     if at_us > scenario.run_for:
-        raise Trouble(f"--at {at} is after the end of the run ({span(scenario.run_for)})", "choose an earlier moment")
+        raise Trouble(f"--at {at} is after the end of the run ({span(scenario.run_for)})", "choose an earlier time")
     found: Batches = {}
     perform(scenario, seed, source, looks=[(at_us, partial(_take, found))], settings=settings)
     return found
@@ -141,9 +141,9 @@ def _take(found: Batches, stage: Stage) -> None:
 
 
 def read_files(path: Path, asked: RecordFilter, torn: list[str]) -> Batches:
-    """The partitions of `__consumer_offsets` in a data directory, in one of its folders, or one segment.
+    """Read the partitions of `__consumer_offsets` in a data directory, one of its folders, or one segment.
 
-    `torn` gets a sentence for every last segment whose end is half written.
+    `torn` gets a sentence for every last segment with a half-written end.
     """
     if not path.exists():
         raise Trouble(f"{path}: there is no such file", "name an existing segment, or a folder of them")
@@ -153,7 +153,7 @@ def read_files(path: Path, asked: RecordFilter, torn: list[str]) -> Batches:
         number = _number(folder)
         if asked.group is not None and len(folders) > 1 and partition_for(asked.group, len(folders)) != number:
             complete = sorted(map(_number, folders)) == list(range(len(folders)))
-            if complete:  # all partitions are here, so the group's is known and no other needs reading
+            if complete:  # the number of partitions is known, and so the group's partition
                 continue
         *closed, last = _segments(folder)
         found[number] = [batch for segment in closed for batch in _read(segment)]
@@ -162,12 +162,12 @@ def read_files(path: Path, asked: RecordFilter, torn: list[str]) -> Batches:
 
 
 def _segments(folder: Path) -> list[Path]:
-    """The segments of a partition, or the one that was named."""
+    """Return the segments of a partition's folder, or the given segment."""
     if folder.is_file():
         return [folder]
     segments = sorted(one for one in folder.iterdir() if _SEGMENT.match(one.name))
     if not segments:
-        raise Trouble(f"{folder} holds no segment", "a segment's name is its base offset: 20 digits and .log")
+        raise Trouble(f"{folder} has no segment", "a segment is named after its base offset: 20 digits and .log")
     return segments
 
 
@@ -181,14 +181,14 @@ def _folders(path: Path) -> list[Path]:
     if brokers:
         return _fullest([folder for broker in brokers for folder in _folders(broker)])
     raise Trouble(
-        f"{path} holds no partition of {OFFSETS_TOPIC}",
+        f"{path} has no partition of {OFFSETS_TOPIC}",
         f"name a broker's data directory (log.dirs), a folder {OFFSETS_TOPIC}-N in it, or a segment (….log); "
         f"`groupsim segment {path}` lists a topic's log",
     )
 
 
 def _fullest(folders: Sequence[Path]) -> list[Path]:
-    """Of each partition's replicas the one with the longest log, of equal ones the first broker's."""
+    """Return for each partition the replica with the longest log; of equal ones that of the first broker."""
     best: dict[int, Path] = {}
     for folder in folders:
         number = _number(folder)
@@ -198,7 +198,7 @@ def _fullest(folders: Sequence[Path]) -> list[Path]:
 
 
 def _end(folder: Path) -> tuple[str, int]:
-    """Base offset and size of the last segment."""
+    """Return name (its base offset) and size of the last segment."""
     return max(
         ((one.name, one.stat().st_size) for one in folder.iterdir() if _SEGMENT.match(one.name)), default=("", 0)
     )
@@ -210,22 +210,22 @@ def _number(path: Path) -> int:
 
 
 def _read(segment: Path, torn: list[str] | None = None) -> Sequence[Batch]:
-    """The batches of a segment; of one that may be open (`torn` is given) a half-written tail is left out, and said."""
+    """Read the batches of a segment. With `torn`, for a segment that may be open, a half-written tail is left out."""
     try:
         data = segment.read_bytes()
         whole = len(data) if torn is None else _whole(data)
         if torn is not None and whole < len(data):
-            torn.append(f"{segment}: half written from byte {whole} on, {len(data) - whole} bytes are left out")
+            torn.append(f"{segment}: half written from byte {whole} on, {len(data) - whole} bytes are omitted")
         return read_batches(data[:whole])
     except OSError as error:
         raise Trouble(f"{segment}: {error.strerror}") from error
     except ProtocolError as error:
-        remedy = "the end of an open segment may be half written; a broker that starts cuts such a tail"
+        remedy = "the end of an open segment may be half written; a broker truncates such a tail at its start"
         raise Trouble(f"{segment}: {error}", remedy) from error
 
 
 def _whole(data: bytes) -> int:
-    """Where the last batch ends that is all there, going by lengths alone; damage is for the reader to find."""
+    """Return the end of the last complete batch by the length fields alone; the reader detects other damage."""
     at = 0
     while at + LENGTH_END <= len(data):
         length = int.from_bytes(data[at + 8 : at + LENGTH_END], "big", signed=True)
@@ -241,7 +241,7 @@ def _whole(data: bytes) -> int:
 
 
 def show(rows: Sequence[OffsetRow], summary: Summary, console: Console, *, virtual: bool) -> None:
-    """Print a table for each partition, and the counts."""
+    """Print a table for each partition, and the summary."""
     for number in dict.fromkeys(row.partition for row in rows):
         console.print(Text(f"{OFFSETS_TOPIC}-{number}", "bold cyan"))
         console.print(_table([row for row in rows if row.partition == number], virtual=virtual))
@@ -278,7 +278,7 @@ def _summary_words(summary: Summary) -> str:
 
 
 def document(rows: Sequence[OffsetRow], summary: Summary) -> Mapping[str, object]:
-    """The same for programs: records with all their fields."""
+    """Build the JSON document: records with all their fields."""
     return {"schema": as_json.SCHEMA, "summary": as_json.plain(summary), "records": [_plain(row) for row in rows]}
 
 
@@ -287,11 +287,11 @@ _KAFKAS = {
     "expire_us": "expire_timestamp",
     "state_timestamp_us": "current_state_timestamp",
 }
-"""Instants of a record under the names of Kafka's `OffsetCommitValue` and `GroupMetadataValue`, in ms since 1970."""
+"""Times of a record under the names in Kafka's `OffsetCommitValue` and `GroupMetadataValue`, in ms since 1970."""
 
 
 def _record(row: OffsetRow) -> Mapping[str, object]:
-    """A record with its fields; its instants as its bytes have them, whenever the run's virtual time began."""
+    """Return a record's fields as JSON, with times in ms since 1970 as its bytes have them."""
     plain = as_json.plain(row.record)
     if isinstance(plain.get("value"), dict):
         plain["value"] = {

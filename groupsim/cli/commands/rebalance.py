@@ -19,12 +19,12 @@ from groupsim.scenarios.story import Generation, GroupStory, Story
 from groupsim.scenarios.story.words import clock
 
 SCHEMA = 1
-MANY = 12  # rebalances that a message names
+MANY = 12  # maximal number of rebalances that a message names
 
 
 @frozen
 class RebalanceChoice:
-    """Which rebalance, by the generation it led to, and how: of which group, each member's own lines, as Mermaid."""
+    """The chosen rebalance by its generation, its group, and the form: every member's lines, Mermaid."""
 
     number: int
     group: str | None = None
@@ -41,34 +41,34 @@ def asked(
     seeds: int | None,
     of_the_story: Mapping[str, bool],
 ) -> RebalanceChoice | None:
-    """What is asked for, None for nothing. Raises Trouble for options that do not go together.
+    """Return the chosen rebalance, None without `--rebalance`. Raises Trouble for contradicting options.
 
-    `of_the_story`: whether options are given that say what of a run's story is shown, by their names.
+    `of_the_story` has the options that select parts of the run's story, and whether they are given.
     """
     if number is None:
         if group is not None and wants_json and seeds is None:
-            raise Trouble("--group shows one group on the screen, --json has them all", "leave --group out")
+            raise Trouble("--group selects a group of the printed text, --json has all groups", "leave --group out")
         if as_mermaid:
-            raise Trouble("--mermaid says how to show one rebalance", "say which: --rebalance N")
+            raise Trouble("--mermaid prints one rebalance, and none is chosen", "add --rebalance N")
         return None
     for option, given in of_the_story.items():
         if given:
-            words = f"{option} is of the story of a run, and --rebalance shows one rebalance in its place"
+            words = f"{option} prints a part of the story, and --rebalance replaces the story"
             raise Trouble(words, "leave one of them out")
     if seeds is not None:
-        raise Trouble("--rebalance shows one run, --seeds makes many", "leave one of them out")
+        raise Trouble("--rebalance is valid for one run, and --seeds makes several", "leave one of them out")
     if as_mermaid and wants_json:
-        raise Trouble("--mermaid and --json are two forms of one thing", "leave one of them out")
+        raise Trouble("--mermaid and --json are two formats", "leave one of them out")
     return RebalanceChoice(number, group, every, as_mermaid)
 
 
 def courses_of(asked: RebalanceChoice, lists: Lists, story: Story) -> Sequence[Course]:
-    """The rebalances meant, in order. Raises Trouble, with those there are, for one that does not exist."""
+    """Return the chosen rebalances, in order. Raises Trouble, with the existing ones, for an unknown generation."""
     return [sequence_of(lists, story, one) for one in _chosen(asked, story)]
 
 
 def show(asked: RebalanceChoice, courses: Sequence[Course], story: Story, wants_json: bool) -> None:
-    """Print them."""
+    """Print the chosen rebalances."""
     if wants_json:
         print(as_json.text(document(story, courses)))
     elif asked.mermaid:
@@ -82,7 +82,7 @@ def show(asked: RebalanceChoice, courses: Sequence[Course], story: Story, wants_
 
 
 def _chosen(asked: RebalanceChoice, story: Story) -> list[Generation]:
-    """The rebalances meant: as a rule one; a coordinator that forgot a round begins another to the same generation."""
+    """Return the chosen rebalances. A coordinator that lost a group starts another one to the same generation."""
     groups = {group.group: group for group in story.groups}
     if asked.group is not None and asked.group not in groups:
         raise Trouble(f"no group {asked.group!r} formed in this run", suggest(asked.group, groups, "its groups"))
@@ -91,10 +91,10 @@ def _chosen(asked: RebalanceChoice, story: Story) -> list[Generation]:
     if not having:
         there = "; ".join(f"{group.group}: {_listed(group.generations)}" for group in mine) or "no group formed"
         whose = f"{asked.group} has" if asked.group is not None else "there is"
-        raise Trouble(f"{whose} no rebalance to generation {asked.number}", f"there are, {there}" if mine else there)
+        raise Trouble(f"{whose} no rebalance to generation {asked.number}", f"choose one of {there}" if mine else there)
     if len(having) > 1:
         names = ", ".join(group.group for group in having)
-        raise Trouble(f"several groups have a rebalance to generation {asked.number}", f"say which: --group; {names}")
+        raise Trouble(f"several groups have a rebalance to generation {asked.number}", f"add --group: {names}")
     return _of(having[0], asked.number)
 
 
@@ -102,15 +102,15 @@ def _of(group: GroupStory, number: int) -> list[Generation]:
     return [one for one in group.generations if one.number == number]
 
 
-def _listed(told: Sequence[Generation]) -> str:
-    shown = [f"{one.number} ({one.cause.value}, {clock(one.began_us)})" for one in told]
+def _listed(generations: Sequence[Generation]) -> str:
+    shown = [f"{one.number} ({one.cause.value}, {clock(one.began_us)})" for one in generations]
     if len(shown) > MANY:
         shown = [*shown[: MANY - 1], f"… {len(shown) - MANY} more", shown[-1]]
     return ", ".join(shown)
 
 
 def document(story: Story, courses: Sequence[Course]) -> dict[str, Any]:
-    """The rebalances as JSON; `lines` has each member's own, never folded."""
+    """Build the JSON document of the rebalances; `lines` has each member's lines, unfolded."""
     return {
         "schema": SCHEMA,
         "scenario": story.scenario,

@@ -1,4 +1,4 @@
-"""`groupsim report` and `groupsim run … --report`: pages that open in any browser, offline too."""
+"""`groupsim report` and `groupsim run … --report`: HTML pages that open without a network."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rich.text import Text
 
 from groupsim.cli.commands.answer import nothing_finished
 from groupsim.cli.commands.sweep import check_engine
-from groupsim.cli.exits import WELL, Trouble
+from groupsim.cli.exits import SUCCESS, Trouble
 from groupsim.cli.sources import check_parent
 from groupsim.cli.terminal import Terminal
 from groupsim.scenarios.runtime.runner import Run
@@ -27,10 +27,10 @@ INSTALL = 'pip install "groupsim[report]"'
 
 
 def report(source: str, out: Path | None, open_it: bool, options: EngineOptions) -> int:
-    """Make the page of a sweep's directory; print the answer and where the page lies. Returns the exit code.
+    """Write the page of a sweep's directory; print the answer and the path of the page. Return the exit code.
 
-    Raises Trouble for a directory with nothing in it, a page that cannot be written, and missing packages, and
-    SweepError for a directory that is none of a sweep.
+    Raises Trouble for a directory without finished runs, an unwritable page and missing packages, and SweepError for a
+    directory that is not a sweep's.
     """
     check_page(out)
     _need("plotly")
@@ -55,11 +55,11 @@ def report(source: str, out: Path | None, open_it: bool, options: EngineOptions)
     tell_page(target)
     if open_it:
         webbrowser.open(target.resolve().as_uri() if isinstance(target, Path) else target)
-    return WELL
+    return SUCCESS
 
 
 def _answer(directory: Directory, options: EngineOptions) -> Answer:
-    """The answer as it lies there, or a new one when runs or goals have changed since."""
+    """Return the stored answer, or a new one if runs or goals have changed since."""
     from groupsim.pipeline.analysis import analyse, read_answer
     from groupsim.pipeline.analysis.results import ANSWER
 
@@ -68,13 +68,13 @@ def _answer(directory: Directory, options: EngineOptions) -> Answer:
         if made is not None and made > directory.changed_ns:
             return read_answer(directory.place)
     except ValueError:
-        pass  # of another version
+        pass  # the answer of another version
     with Console(stderr=True).status("analysing"):
         return analyse(directory, options)
 
 
 def write_run(done: Run, story: Story, command: str, path: Path) -> None:
-    """Write the page of one run, just ended. `command` repeats it. Raises Trouble when the page cannot be written."""
+    """Write the page of one run; `command` repeats the run. Raises Trouble if the page cannot be written."""
     from groupsim.pipeline.page import assumed, lag_lines, run_page
     from groupsim.pipeline.runs import Label, Lists, rows_of
 
@@ -86,7 +86,7 @@ def write_run(done: Run, story: Story, command: str, path: Path) -> None:
 
 
 def check_page(path: Path | None) -> None:
-    """Refuse, before anything runs, a page that could not be written afterwards."""
+    """Check before the run that the page can be written. Raises Trouble."""
     if path is not None:
         if path.is_dir():
             raise Trouble(f"{path} is a directory", f"write {path / 'report.html'}")
@@ -96,7 +96,7 @@ def check_page(path: Path | None) -> None:
 
 
 def tell_page(path: Path | str) -> None:
-    """Say where the page lies."""
+    """Print the path of the page."""
     Terminal(stderr=True, soft_wrap=True).print(Text(f"page: {path}", "dim"))
 
 

@@ -1,4 +1,4 @@
-"""`groupsim run`: run a scenario, tell its story, judge it."""
+"""`groupsim run`: run a scenario, print its story, check its expectations."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ from groupsim.scenarios.story.words import clock, count
 
 @frozen
 class Shown:
-    """What of a story is printed beside what one screen has: fetches, every assignment, expectation, line.
+    """The parts of a story that are printed in full: fetches, assignments, expectations, every line.
 
-    With a `group` that one alone.
+    With a `group`, that group only.
     """
 
     fetches: bool = False
@@ -65,32 +65,32 @@ def run(
     rebalance: rebalance_command.RebalanceChoice | None = None,
     also: Callable[[Run], None] | None = None,
 ) -> int:
-    """Run the scenario and print what happened; returns the exit code.
+    """Run the scenario and print its story; return the exit code.
 
-    `files` are what to write. `shown` says what of the story is printed; with `rebalance` the course of that one is
-    printed in its place. After ctrl-C the story so far is printed, and no file is written; raises Interrupted then.
+    `files` are the outputs. `shown` selects the parts of the story; with `rebalance` that rebalance is printed instead.
+    After ctrl-C the story so far is printed, and no file is written; raises Interrupted then.
     """
     trace, logs, page, data_dir = files.trace, files.logs, files.page, files.data_dir
     files.check()
     scenario = load(source, settings)
     if is_experiment(source):
-        words = "is an experiment: its scenario runs, once, and the grid is left aside"
+        words = "is an experiment: its scenario runs once, without the grid"
         _say(f"{source} {words} (`groupsim sweep {source}` runs it)", "dim")
     check_data_dir(data_dir, scenario)
     keep_events = logs is not None or page is not None
     lists = Lists()
     try:
-        with ended_as_by_ctrl_c(), naming(trace, data_dir), ExitStack() as whole_or_not_at_all:
-            folder = whole_or_not_at_all.enter_context(kept(data_dir)) if data_dir is not None else None
+        with ended_as_by_ctrl_c(), naming(trace, data_dir), ExitStack() as all_or_nothing:
+            folder = all_or_nothing.enter_context(kept(data_dir)) if data_dir is not None else None
             sinks: list[Sink] = [] if rebalance is None else [lists]
             if trace is not None:
-                sinks.append(whole_or_not_at_all.enter_context(sink_for(trace)))
+                sinks.append(all_or_nothing.enter_context(sink_for(trace)))
             done = perform(scenario, seed, source, sinks, data_dir=folder, settings=settings, keep_events=keep_events)
     except Interrupted as interruption:
         story = interruption.run.story
         _tell(story, interruption.run, shown, wants_json)
         words = f"at {clock(story.end_us)} of {clock(scenario.run_for)}: this is the story so far"
-        interruption.add_note(words + (", no expectation is judged" if scenario.expect else ""))
+        interruption.add_note(words + (", no expectation is checked" if scenario.expect else ""))
         raise
     if logs is not None:
         with naming(logs):
@@ -137,16 +137,16 @@ def _say(words: str, style: str) -> None:
 
 
 def _check_formed(group: str | None, story: Story) -> None:
-    """Raises Trouble for a group asked for that did not form."""
+    """Check that the chosen group formed. Raises Trouble."""
     names = [one.group for one in story.groups]
     if group is not None and group not in names:
         raise Trouble(f"no group {group!r} formed in this run", suggest(group, names, "its groups"))
 
 
 def show(story: Story, done: Run, asked: Shown) -> None:
-    """Headline, timeline, expectations, notes: on one screen, unless all of it is asked for."""
+    """Print headline, timeline, expectations and notes: on one screen, unless everything is requested."""
     console = Terminal()
-    told = groups_in_full(story, asked.group)
+    detailed = groups_in_full(story, asked.group)
     introduction = _introduction(done.scenario)
     parts = list(timeline.parts(story, introduction, owners=asked.owners, group=asked.group))
     if asked.fetches:
@@ -157,7 +157,7 @@ def show(story: Story, done: Run, asked: Shown) -> None:
         limits = WHOLE
     else:
         noted = sum(len(str(note).splitlines()) for note in done.scenario.notes)
-        height = screen.height_for(members_of(told, story)) - noted
+        height = screen.height_for(members_of(detailed, story)) - noted
         limits = screen.fitting(parts, console, height)
     screen.draw(parts, console, limits)
     for note in done.scenario.notes:
@@ -170,13 +170,13 @@ def _show_checks(checks: Sequence[Judged], every: bool, console: Console, limits
 
 
 def _introduction(scenario: Scenario) -> str:
-    """What the scenario shows, and where it comes from."""
+    """Return what the scenario shows, with its source."""
     source = f" ({scenario.source})" if scenario.source else ""
     return " ".join((scenario.shows or scenario.title).split()) + source
 
 
 def document(story: Story, done: Run) -> dict[str, Any]:
-    """The run as JSON."""
+    """Build the JSON document of a run."""
     return {
         **as_json.story(story),
         "title": done.scenario.title,

@@ -1,7 +1,7 @@
 """`groupsim run --seeds N`: one scenario with many seeds, each step shifted by a part of a heartbeat interval.
 
-One run shows what happened; how long it takes depends on where in a heartbeat interval each step falls. So the figures
-of many runs are printed with their median and range, and the command that shows the longest run alone.
+The duration of a rebalance depends on the phase of the heartbeat interval at each step. So the figures of many runs are
+printed with their median and range, and with the command that shows the longest run alone.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 from groupsim.cli import as_json
-from groupsim.cli.exits import EXPECTATION_FAILED, WELL, Trouble, ended_as_by_ctrl_c
+from groupsim.cli.exits import EXPECTATION_FAILED, SUCCESS, Trouble, ended_as_by_ctrl_c
 from groupsim.cli.render.diff_sentence import shown
 from groupsim.cli.render.fleet_figures import Bundle, bundles, figures
 from groupsim.cli.running import command_line, perform
@@ -35,7 +35,7 @@ SHIFT = "shift-steps"
 
 @frozen
 class ShownGroups:
-    """Whose figures are printed: one `group`'s, or `every` group's; else a fleet counts as one."""
+    """The groups whose figures are printed: one `group`, or `every` group; by default a fleet counts as one."""
 
     group: str | None = None
     every: bool = False
@@ -43,9 +43,9 @@ class ShownGroups:
 
 @frozen
 class One:
-    """One run: its seed, headline, figures by name with their units, and the expectations that failed.
+    """One run: its seed, headline, figures by name with their units, and failed expectations.
 
-    `hardest` is the group of each fleet that was hit hardest.
+    `hardest` has the group hit hardest in each fleet.
     """
 
     seed: int
@@ -58,7 +58,7 @@ class One:
 
 @frozen
 class Spread:
-    """A figure over all runs: median (the lower of two), least and most; None where no run has it."""
+    """A figure over all runs: median (the lower of two), least and most; None if no run has it."""
 
     name: str
     unit: str
@@ -71,10 +71,10 @@ class Spread:
 def run_seeds(
     source: str, first: int, number: int, settings: list[str], wants_json: bool, whose: ShownGroups | None = None
 ) -> int:
-    """Run the scenario with `number` seeds from `first` on and print the spread of its figures; the exit code."""
+    """Run the scenario with `number` seeds from `first` on, print the spread of its figures; return the exit code."""
     whose = whose or ShownGroups()
     if number < 1:
-        raise Trouble(f"--seeds {number}: at least one run is needed", "such as --seeds 20")
+        raise Trouble(f"--seeds {number}: at least one run is required", "write --seeds 20")
     shifted = settings if any(text.startswith(f"{SHIFT}=") for text in settings) else [*settings, f"{SHIFT}=true"]
     scenario = load(source, shifted)
     if whose.group is not None and whose.group not in scenario.groups:
@@ -100,29 +100,29 @@ def run_seeds(
     else:
         _show(runs, found, scenario.title or scenario.name, SHIFT in again and f"{SHIFT}=false" not in shifted)
         print(f"the run that stopped longest: {again}", file=sys.stderr)
-    return EXPECTATION_FAILED if any(one.failed for one in runs) else WELL
+    return EXPECTATION_FAILED if any(one.failed for one in runs) else SUCCESS
 
 
 def _hardest(story: Story, fleets: Sequence[Bundle]) -> dict[str, str]:
-    """The group of each fleet that was hit hardest; none of a fleet of which no group formed."""
+    """Return the group hit hardest in each fleet with a group that formed."""
     found = {fleet.name: [one for one in story.groups if one.group in fleet.groups] for fleet in fleets}
     return {name: hit_hardest(story, groups).group for name, groups in found.items() if groups}
 
 
 def refuse_of_one_run(source: str, seed: int, files: Mapping[str, Path | None], shown: Mapping[str, bool]) -> None:
-    """A trace, logs, a page, a picture, a data directory and what is shown of a story are those of one run.
+    """Refuse options that are valid for one run: files, and parts of the story. Raises Trouble.
 
-    `files` by their options; `shown`: whether an option that says what is shown is given, by its name. Raises Trouble.
+    `files` has the outputs by option; `shown` has the options for parts of the story, and whether they are given.
     """
     options: list[tuple[str, ...]] = [(name, str(path)) for name, path in files.items() if path is not None]
     options += [(name,) for name, given in shown.items() if given]
     for option in options:
         again = command_line(source, seed, [f"{SHIFT}=true"], *option)
-        raise Trouble(f"{option[0]} is of one run, and --seeds makes several", f"for one of them: {again}")
+        raise Trouble(f"{option[0]} is valid for one run, and --seeds makes several", f"for one of them: {again}")
 
 
 def spreads(runs: Sequence[One]) -> list[Spread]:
-    """Every figure that a run has, in the order of the comparison's table."""
+    """Compute the spread of every figure, in the order of the comparison's table."""
     found = []
     for name, unit in {name: unit for one in runs for name, (_, unit) in one.figures.items()}.items():
         seen = [one.figures[name][0] for one in runs if name in one.figures]
@@ -159,7 +159,7 @@ def _show(runs: Sequence[One], found: Sequence[Spread], title: str, shifted: boo
 
 
 def document(runs: Sequence[One], found: Sequence[Spread], again: str) -> dict[str, Any]:
-    """The same as JSON."""
+    """Build the JSON document of the runs."""
     each = [
         {"seed": one.seed, "headline": one.headline, "failed": list(one.failed), "hit_hardest": dict(one.hardest)}
         for one in runs

@@ -1,4 +1,4 @@
-"""`groupsim segment`: the batches and index entries of a log segment, and how an offset is found in it."""
+"""`groupsim segment`: the batches and index entries of a log segment, and the look-up of an offset."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from groupsim.cli import as_json
-from groupsim.cli.exits import WELL, Trouble, complain
+from groupsim.cli.exits import SUCCESS, Trouble, complain
 from groupsim.cli.terminal import Terminal
 from groupsim.cluster.log.files.damage import CorruptIndex, DamagedLog
 from groupsim.cluster.log.files.segment import INDEX, LOG, TIME_INDEX
@@ -25,12 +25,12 @@ from groupsim.cluster.log.headers import BatchHeader, Lookup, base_offset_of, fi
 
 _SEGMENT = re.compile(r"\d{20}\.(log|index|timeindex)$")
 HEAD, TAIL = 12, 4
-"""Batches shown of a long segment, at its beginning and at its end."""
+"""Numbers of batches shown of a long segment, at its start and at its end."""
 
 
 @define
 class Listing:
-    """The batches of a segment: all of them counted, the first and the last kept."""
+    """The batches of a segment: all are counted, the first and the last are kept."""
 
     segment: Path
     entries: list[tuple[int, int]]
@@ -56,48 +56,46 @@ class Listing:
 
     @property
     def shown(self) -> tuple[BatchHeader, ...]:
-        """The batches that are kept."""
+        """The kept batches."""
         return (*self.head, *self.tail)
 
     @property
     def left_out(self) -> int:
-        """How many batches stand between the first and the last that are kept."""
+        """The number of batches between the first and the last kept ones."""
         return self.batches - len(self.head) - len(self.tail)
 
 
 def segment(path: Path, offset: int | None, every: bool, wants_json: bool) -> int:
-    """Print a segment, or how an offset is found; returns the exit code. Raises Trouble for what is no segment."""
+    """Print a segment, or the look-up of an offset; return the exit code. Raises Trouble for other files."""
     segments = _segments(path)
     if offset is not None:
         return _find(segments, offset, wants_json)
     listings = [_listing(one, every and len(segments) == 1) for one in segments]
     if wants_json:
         print(as_json.text({"schema": as_json.SCHEMA, "segments": [_document(one) for one in listings]}))
-        return WELL
+        return SUCCESS
     console = Terminal()
     if len(listings) == 1:
         _show(listings[0], console)
     else:
         _show_folder(path, listings, console)
-    return WELL
+    return SUCCESS
 
 
 def _segments(path: Path) -> list[Path]:
-    """Return the segments of a partition's folder, or the one whose log or index was named."""
+    """Return the segments of a partition's folder, or the one of the given log or index."""
     if path.is_dir():
         found = sorted(one for one in path.iterdir() if _SEGMENT.match(one.name) and one.suffix == LOG)
         if not found:
-            raise Trouble(
-                f"{path} holds no segment", "name a partition's folder (orders-0), or a segment in it (….log)"
-            )
+            raise Trouble(f"{path} has no segment", "name a partition's folder (orders-0), or a segment in it (….log)")
         return found
     if not path.exists():
         raise Trouble(f"{path}: there is no such file", "name a segment (….log) or a partition's folder")
     if not _SEGMENT.match(path.name):
-        raise Trouble(f"{path}: no segment", "a segment is named after its base offset: 20 digits and .log")
+        raise Trouble(f"{path}: not a segment", "a segment is named after its base offset: 20 digits and .log")
     log = path.with_suffix(LOG)
     if not log.exists():
-        raise Trouble(f"{path}: the log beside it is missing", f"name a folder that has {log.name}, too")
+        raise Trouble(f"{path}: the log beside it is missing", f"name a folder that has {log.name} too")
     return [log]
 
 
@@ -108,21 +106,21 @@ def _listing(path: Path, every: bool) -> Listing:
             listing.add(batch)
     except DamagedLog as damage:
         if not listing.batches:
-            raise Trouble(str(damage), "is this a segment of a log? compare with kafka-dump-log.sh --files") from None
+            raise Trouble(str(damage), "name a segment of a log; kafka-dump-log.sh --files checks one") from None
         listing.problem = str(damage)
         complain(str(damage), "the batches before it are shown")
     return listing
 
 
 def _entries(path: Path) -> list[tuple[int, int]]:
-    """Return the entries of the offset index; none, with a line, where it is missing or corrupt."""
+    """Return the entries of the offset index; none, with a warning, if it is missing or corrupt."""
     if not path.with_suffix(INDEX).exists():
-        complain(f"{path.with_suffix(INDEX)} is missing", "a broker makes it again from the log when it starts")
+        complain(f"{path.with_suffix(INDEX)} is missing", "a broker rebuilds it from the log at its start")
         return []
     try:
         return index_of(path).entries()
     except CorruptIndex as wrong:
-        complain(str(wrong), "a broker makes it again from the log when it starts")
+        complain(str(wrong), "a broker rebuilds it from the log at its start")
         return []
 
 
@@ -159,7 +157,7 @@ def _table(listing: Listing) -> Table:
         table.add_column(column, justify="right", no_wrap=True)
     for column in ("newest", "codec"):
         table.add_column(column, no_wrap=True)
-    table.add_column("producer\nid/epoch", overflow="fold")  # the one that gives way on a narrow terminal
+    table.add_column("producer\nid/epoch", overflow="fold")  # the column that folds on a narrow terminal
     table.add_column("index entry", no_wrap=True)
     base, at = base_offset_of(listing.segment), {position: offset for offset, position in listing.entries}
     for number, batch in enumerate(listing.shown):
@@ -246,16 +244,16 @@ def _find(segments: list[Path], offset: int, wants_json: bool) -> int:
     path = segment_for(segments, offset)
     if path is None:
         first = base_offset_of(segments[0])
-        raise Trouble(f"offset {offset} is before the log's first segment", f"the log begins with {first}")
+        raise Trouble(f"offset {offset} is before the log's first segment", f"the log starts at offset {first}")
     try:
         found = find(path, offset)
     except (CorruptIndex, DamagedLog) as wrong:
-        raise Trouble(str(wrong), "a broker makes an index again from the log, and cuts a half-written end") from None
+        raise Trouble(str(wrong), "a broker repairs index and log end at its start") from None
     if wants_json:
         print(as_json.text({"schema": as_json.SCHEMA, **_as_document(found)}))
     else:
         _show_lookup(found, len(segments), Terminal())
-    return WELL
+    return SUCCESS
 
 
 def _as_document(found: Lookup) -> dict[str, Any]:
@@ -284,7 +282,7 @@ def _show_lookup(found: Lookup, segments: int, console: Console) -> None:
         return
     batch = found.found
     holds = batch.base_offset <= found.offset
-    what = "holds it" if holds else "is the first behind it (compaction or a marker took it away)"
+    what = "holds it" if holds else "is the first after it (the offset is compacted away, or a marker's)"
     third = f", its record {found.offset - batch.base_offset + 1:,}" if holds and batch.codec == "none" else ""
     number = "offset" if batch.base_offset == batch.last_offset else "offsets"
     where = f"the one with {number} {offsets(batch)} at byte {batch.position:,}"

@@ -13,7 +13,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from groupsim.cli.exits import INTERRUPTED, WELL, Trouble
+from groupsim.cli.exits import INTERRUPTED, SUCCESS, Trouble
 from groupsim.cli.sources import check_target
 from groupsim.eventloop.realtime import RealTimeLoop, origin_of
 from groupsim.eventloop.trace.sinks import sink_for
@@ -27,7 +27,7 @@ MOST_BROKERS = 100
 
 @frozen
 class ServeOptions:
-    """What the command line said."""
+    """The options of the command line."""
 
     source: str | None
     port: int
@@ -49,7 +49,7 @@ class ServeOptions:
 
 
 def serve(options: ServeOptions) -> int:
-    """Serve until told to stop; returns the exit code."""
+    """Serve until a signal stops the cluster; return the exit code."""
     _need_extra()
     from groupsim.serving.log import server_log
     from groupsim.serving.server import CannotServe, Server
@@ -71,7 +71,7 @@ def serve(options: ServeOptions) -> int:
             try:
                 await server.run(lambda about: _banner(about, options, wanted.token, wanted.scenario))
             except Exception as error:
-                failed.append(error)  # the loop itself would report it, and go on
+                failed.append(error)  # the loop would log the error and continue
 
         try:
             loop.run(main)
@@ -80,15 +80,15 @@ def serve(options: ServeOptions) -> int:
         for error in failed:
             raise Trouble(error.message, error.remedy) if isinstance(error, CannotServe) else error
     log.info("stopped")
-    return WELL
+    return SUCCESS
 
 
 def _spare_hypothesis() -> None:
-    """Keep kio from importing hypothesis, which it does wherever that is installed, to offer strategies for its types.
+    """Keep kio from importing hypothesis, if it is installed, for strategies of its types.
 
-    This process makes no property tests, and the import takes as long as that of the whole cluster.
+    The import takes as long as that of the whole cluster, and this process has no property tests.
     """
-    sys.modules.setdefault("hypothesis", None)  # type: ignore[arg-type]  # documented: importing it fails then
+    sys.modules.setdefault("hypothesis", None)  # type: ignore[arg-type]  # documented: the import fails then
 
 
 def _need_extra() -> None:
@@ -105,14 +105,14 @@ def _need_extra() -> None:
 
 
 def _wanted(options: ServeOptions, origin: int) -> Any:
-    """What is to be served. Raises Trouble or ScenarioError."""
+    """Build the configuration of the server. Raises Trouble or ScenarioError."""
     from groupsim.protocol.wire.apis import api_table
     from groupsim.serving.guard import is_loopback, is_wildcard
     from groupsim.serving.server import Serving
 
     _check_numbers(options)
     if options.advertised_host is None and is_wildcard(options.listen):
-        message = f"--listen {options.listen or repr('')} is no address that clients could connect to"
+        message = f"--listen {options.listen or repr('')} is not an address to which clients can connect"
         remedy = "add --advertised-host with the name or address by which they reach this machine, such as localhost"
         raise Trouble(message, remedy)
     scenario = _scenario(options, origin)
@@ -120,7 +120,7 @@ def _wanted(options: ServeOptions, origin: int) -> Any:
         api_table(options.api_profile)
     except ValueError as error:
         raise Trouble(f"--api-profile: {error}") from None
-    token = options.token or None  # an empty one guards nothing
+    token = options.token or None  # an empty token protects nothing
     if token is None and not is_loopback(options.listen):
         token = os.urandom(16).hex()
     return Serving(
@@ -139,10 +139,10 @@ def _wanted(options: ServeOptions, origin: int) -> Any:
 def _check_numbers(options: ServeOptions) -> None:
     brokers = options.brokers
     if brokers is not None and not 1 <= brokers <= MOST_BROKERS:
-        raise Trouble(f"--brokers {brokers}: from 1 to {MOST_BROKERS} brokers can be served")
+        raise Trouble(f"--brokers {brokers} is out of range", f"write a number from 1 to {MOST_BROKERS}")
     for name, port in (("--port", options.port), ("--control-port", options.control_port)):
         if not 0 <= port <= 65535:
-            raise Trouble(f"{name} {port} is no port", f"{name} lies between 0 and 65535; 0 takes any free one")
+            raise Trouble(f"{name} {port} is not a port", "write a number from 0 to 65535; 0 takes any free port")
     where = options.data_dir
     if where is not None and where.exists() and not where.is_dir():
         raise Trouble(f"{where} is a file, and the logs need a directory", f"write {where}-data, or remove the file")
@@ -153,8 +153,8 @@ def _scenario(options: ServeOptions, origin: int) -> Scenario:
 
     if options.source is None:
         if options.settings:
-            remedy = "name one before the options; --broker KEY=VALUE changes a setting of a bare cluster"
-            raise Trouble(f"--set {options.settings[0]} changes a scenario, and there is none", remedy)
+            remedy = "name a scenario before the options; --broker KEY=VALUE changes a setting without one"
+            raise Trouble(f"--set {options.settings[0]} changes a scenario, and none is given", remedy)
         try:
             scenario = bare(options.brokers or 3, _pairs(options.broker))
         except ValueError as error:
@@ -162,8 +162,8 @@ def _scenario(options: ServeOptions, origin: int) -> Scenario:
     else:
         from groupsim.cli.scenario_source import load  # takes its time to import, and a bare cluster needs none of it
 
-        said = [f"broker.properties.{name}={value}" for name, value in _pairs(options.broker).items()]
-        scenario = load(options.source, [*options.settings, *said])
+        properties = [f"broker.properties.{name}={value}" for name, value in _pairs(options.broker).items()]
+        scenario = load(options.source, [*options.settings, *properties])
         if not options.members:
             scenario = evolve(scenario, groups={}, producers={}, timeline=())
     try:
@@ -193,35 +193,35 @@ def _topic(text: str) -> Any:
 
 
 def _heed_signals(loop: RealTimeLoop, server: Any, log: Any) -> None:
-    """The first SIGINT or SIGTERM ends the cluster in good order, the second at once."""
+    """Handle SIGINT and SIGTERM: the first stops the cluster in a controlled way, the second exits at once."""
     from groupsim.eventloop.signals import on_signals
 
     came: list[int] = []
 
-    def told(number: int) -> None:
+    def on_signal(number: int) -> None:
         came.append(number)
         if len(came) == 1:
-            log.info("stopping: what is parked is answered; once more ends at once")
+            log.info("stopping: parked requests are answered; a second signal exits at once")
             server.stop()
         else:
             server.give_up()
             os._exit(128 + number)
 
-    # What holds again when the loop has ended: who asks once more then, of a process that is about to be gone, changes
-    # nothing; by default it would die of it, with the wrong exit code.
+    # The loop restores this handler at its end. With the default handler a second SIGTERM would then end the process
+    # with the wrong exit code.
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    on_signals(loop, told)
+    on_signals(loop, on_signal)
 
 
 def _banner(about: Mapping[str, Any], options: ServeOptions, token: str | None, scenario: Scenario) -> None:
-    """What listens where, on stdout."""
-    what = f"scenario {scenario.name}" if options.source else "a bare cluster, topics are made when they are asked for"
+    """Print the addresses of the listeners on stdout."""
+    what = f"scenario {scenario.name}" if options.source else "a cluster without topics; a request for one creates it"
     lines = [f"groupsim serves {what}", ""]
     lines += [f"  broker {node}      {address}" for node, address in about["listeners"].items()]
     lines += ["", f"  bootstrap     {about['bootstrap']}", f"  control       {about['control']}  (docs: /openapi.json)"]
     if token is not None:
         lines.append(f"  token         {token}")
-    lines += [f"  versions      as Kafka {about['api_profile']} tells them", f"  cluster id    {about['cluster_id']}"]
+    lines += [f"  versions      those of Kafka {about['api_profile']}", f"  cluster id    {about['cluster_id']}"]
     if scenario.groups:
         lines.append(f"  simulated     {_simulated(scenario)}")
     header = f' -H "Authorization: Bearer {token}"' if token is not None else ""
@@ -236,4 +236,4 @@ def _simulated(scenario: Scenario) -> str:
     groups = ", ".join(
         f"{sum(m.count for m in spec.members.values())} in {name}" for name, spec in scenario.groups.items()
     )
-    return f"members: {groups} (leave them out with --without-members)"
+    return f"members: {groups} (--without-members leaves them out)"

@@ -1,4 +1,4 @@
-"""`groupsim sweep`: run an experiment, analyse it, print the answer and where everything lies."""
+"""`groupsim sweep`: run an experiment, analyse it, print the answer and the paths of the results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from rich.text import Text
 
 from groupsim.cli import as_json
-from groupsim.cli.exits import INTERRUPTED, RUN_FAILED, WELL, Trouble, ended_as_by_ctrl_c
+from groupsim.cli.exits import INTERRUPTED, RUN_FAILED, SUCCESS, Trouble, ended_as_by_ctrl_c
 from groupsim.cli.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from groupsim.pipeline.experiment import Experiment
     from groupsim.pipeline.sweep import Directory, EngineOptions, Outcome
 
-FEW = 3  # errors of failed runs that are shown
+FEW = 3  # maximal number of different errors that are printed
 
 
 def sweep(
@@ -32,10 +32,10 @@ def sweep(
     quiet: bool,
     wants_json: bool,
 ) -> int:
-    """Perform what is lacking, analyse, print; returns the exit code.
+    """Run the missing runs, analyse, print; return the exit code.
 
-    `out` is a path or a URL, `wanted` says where it shall run, `asked` has the texts behind `--vary`, `--set`, `--only`
-    and `--goal`. Raises Trouble, ScenarioError and SweepError.
+    `out` is a path or a URL, `wanted` has the engine, `asked` has the texts of `--vary`, `--set`, `--only` and
+    `--goal`. Raises Trouble, ScenarioError and SweepError.
     """
     _check_installed(("pyarrow", "packaging"), 'pip install "groupsim[parquet]", or groupsim[spark]')
     from groupsim.cli.progress.sweep import SweepProgress
@@ -52,20 +52,20 @@ def sweep(
         experiment = experiment_varying(source, varied, seeds, asked=how)
     else:
         experiment = load_experiment(source, seeds, asked=how)
-    said = Terminal(stderr=True, soft_wrap=True)
+    stderr = Terminal(stderr=True, soft_wrap=True)
     for warning in () if quiet else experiment.warnings:
-        said.print(Text(str(warning), "yellow"))
+        stderr.print(Text(str(warning), "yellow"))
     outcome = _perform(experiment, out, wanted, traces, SweepProgress(quiet))
     answer: Answer | None = outcome.result
     if wants_json:
         print(as_json.text(document(outcome, answer)))
     else:
         show(outcome, answer, quiet)
-    return RUN_FAILED if outcome.failed == outcome.total else WELL
+    return RUN_FAILED if outcome.failed == outcome.total else SUCCESS
 
 
 def check_engine(wanted: EngineOptions) -> None:
-    """Refuse options that contradict each other, and an engine that is not installed, before anything is written."""
+    """Check the engine's options and its packages before the first write. Raises Trouble or SweepError."""
     from groupsim.pipeline.sweep.engines import SPARK
 
     if wanted.chosen() == SPARK:
@@ -77,7 +77,7 @@ def check_engine(wanted: EngineOptions) -> None:
 def _check_installed(packages: tuple[str, ...], remedy: str) -> None:
     missing = [name for name in packages if find_spec(name) is None]
     if missing:
-        raise Trouble(f"a sweep needs {' and '.join(missing)}", remedy)
+        raise Trouble(f"a sweep needs {' and '.join(missing)}, which is not installed", remedy)
 
 
 def _perform(
@@ -98,13 +98,13 @@ def _perform(
             )
     except KeyboardInterrupt:
         progress.stop()
-        raise Trouble(_how_far(out, progress), "the same command goes on from there", INTERRUPTED) from None
+        raise Trouble(_how_far(out, progress), "the same command continues from there", INTERRUPTED) from None
     finally:
         progress.stop()
 
 
 def _how_far(out: str, progress: SweepProgress) -> str:
-    """What an interrupted sweep has kept."""
+    """Return a sentence on the finished runs of an interrupted sweep."""
     from groupsim.pipeline.sweep import Directory, SweepError
 
     try:
@@ -116,14 +116,14 @@ def _how_far(out: str, progress: SweepProgress) -> str:
 
 
 def _analyse(directory: Directory, engine: Any, options: EngineOptions) -> Answer | None:
-    """The answer, when there is anything to analyse, on the engine that simulated if it is Spark."""
+    """Analyse the sweep, on its Spark session if there is one; None if every run failed."""
     from groupsim.pipeline.analysis import analyse
 
     return None if directory.failed == directory.experiment.runs else analyse(directory, options, engine)
 
 
 def show(outcome: Outcome, answer: Answer | None, quiet: bool) -> None:
-    """The answer on stdout; what was done, and where it lies, on stderr."""
+    """Print the answer on stdout; the number of runs and the paths on stderr."""
     from groupsim.cli.progress.run import duration
     from groupsim.cli.render import answer as answer_shown
 
@@ -132,7 +132,7 @@ def show(outcome: Outcome, answer: Answer | None, quiet: bool) -> None:
     sys.stdout.flush()
     if quiet and not outcome.failed:
         return
-    said = Terminal(stderr=True, soft_wrap=True)
+    stderr = Terminal(stderr=True, soft_wrap=True)
     if not quiet:
         ran = (
             f"{outcome.performed} runs in {duration(outcome.seconds)}"
@@ -141,19 +141,19 @@ def show(outcome: Outcome, answer: Answer | None, quiet: bool) -> None:
         )
         before = outcome.total - outcome.performed
         kept = f", {before} were finished before" if before and outcome.performed else ""
-        said.print(Text(f"{ran}{kept}", "dim"))
-    _show_failed(outcome, said)
+        stderr.print(Text(f"{ran}{kept}", "dim"))
+    _show_failed(outcome, stderr)
     if not quiet:
         place = outcome.directory.place
-        said.print(Text(f"tables: {place / 'tables'}, results: {place / 'results'}", "dim"))
-        said.print(Text(f"a page with plots and single runs: groupsim report {shlex.quote(place.url)}", "dim"))
+        stderr.print(Text(f"tables: {place / 'tables'}, results: {place / 'results'}", "dim"))
+        stderr.print(Text(f"a page with plots and single runs: groupsim report {shlex.quote(place.url)}", "dim"))
 
 
-def _show_failed(outcome: Outcome, said: Terminal) -> None:
-    """The errors of failed runs, the most frequent first; each once, with the command that repeats its first run."""
+def _show_failed(outcome: Outcome, stderr: Terminal) -> None:
+    """Print each error of failed runs once, the most frequent first, with the command that repeats its first run."""
     if not outcome.failed:
         return
-    said.print(Text(f"{outcome.failed} of {outcome.total} runs failed; the column `error` of `runs` says why", "red"))
+    stderr.print(Text(f"{outcome.failed} of {outcome.total} runs failed; see the column `error` of `runs`", "red"))
     runs = outcome.directory.tables("runs", ["cell", "seed", "status", "error", "repeat"]).to_pylist()
     alike: dict[str, list[dict[str, Any]]] = {}
     for run in runs:
@@ -162,15 +162,15 @@ def _show_failed(outcome: Outcome, said: Terminal) -> None:
     by_number = sorted(alike.values(), key=len, reverse=True)
     for first, *more in by_number[:FEW]:
         others = f" and {len(more):,} more" if more else ""
-        said.print(
+        stderr.print(
             Text(f"  cell {first['cell']}, seed {first['seed']}{others}: {first['error']}\n    {first['repeat']}")
         )
     if len(by_number) > FEW:
-        said.print(Text(f"  … and {len(by_number) - FEW:,} other errors"))
+        stderr.print(Text(f"  … and {len(by_number) - FEW:,} other errors"))
 
 
 def document(outcome: Outcome, answer: Answer | None) -> dict[str, Any]:
-    """The sweep as JSON; all numbers are in results/answer.json."""
+    """Build the JSON document of a sweep; results/answer.json has all figures."""
     place = outcome.directory.place
     recommended = None if answer is None or answer.recommended is None else answer.cell(answer.recommended)
     return {

@@ -1,4 +1,4 @@
-"""`groupsim sql`, `groupsim tables` and `groupsim compact`: ask a sweep's tables, say what they hold, make them few."""
+"""`groupsim sql`, `groupsim tables` and `groupsim compact`: query, describe and rewrite the tables of a sweep."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rich.table import Table as Shown
 from rich.text import Text
 
 from groupsim.cli import as_json
-from groupsim.cli.exits import WELL, Trouble
+from groupsim.cli.exits import SUCCESS, Trouble
 from groupsim.cli.terminal import Terminal, width_of
 from groupsim.pipeline.tables.schemas import CELLS, QUERIED, TABLES_VERSION
 from groupsim.scenarios.language.problems import suggest
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
     from groupsim.pipeline.sweep import EngineOptions
 
-MANY = 1_000  # rows that a terminal is given
+MANY = 1_000  # maximal number of printed rows
 
 
 def sql(directory: str, query: str, engine: str, options: EngineOptions, wants_json: bool, wants_csv: bool) -> int:
-    """Print what a query finds in the tables of a directory; returns the exit code. Raises Trouble and SweepError."""
+    """Print the result of a query; return the exit code. Raises Trouble and SweepError."""
     if wants_json and wants_csv:
         raise Trouble("--json and --csv are two formats", "leave one of them out")
     _need_pyarrow()
@@ -46,13 +46,13 @@ def sql(directory: str, query: str, engine: str, options: EngineOptions, wants_j
         sys.stdout.write(_csv(names, rows))
     else:
         _print(names, rows)
-    return WELL
+    return SUCCESS
 
 
 def tables(directory: str, chosen: Sequence[str], wants_json: bool, wants_csv: bool) -> int:
-    """Print the tables of a directory, or some of them: rows, columns and what they mean; returns the exit code.
+    """Print the tables of a directory: number of rows, columns and their meaning; return the exit code.
 
-    Raises Trouble for a table that there is not, and SweepError for a directory that is none of a sweep.
+    Raises Trouble for an unknown table, and SweepError for a directory that is not a sweep's.
     """
     if wants_json and wants_csv:
         raise Trouble("--json and --csv are two formats", "leave one of them out")
@@ -85,18 +85,18 @@ def tables(directory: str, chosen: Sequence[str], wants_json: bool, wants_csv: b
         sys.stdout.write(_csv(("table", "column", "type", "meaning"), lines))
     else:
         _describe(described)
-    return WELL
+    return SUCCESS
 
 
 def compact(directory: str, settings: Mapping[str, str]) -> int:
-    """Write the tables of a directory in few large files; returns the exit code. Raises Trouble and SweepError."""
+    """Rewrite the tables of a directory in few large files; return the exit code. Raises Trouble and SweepError."""
     _need_pyarrow()
     from groupsim.pipeline.sweep.compact import compact as compacted
 
     done = compacted(directory, settings)
     words = f"{done.before:,} files before, {done.after:,} now" if done.before != done.after else "nothing to do"
     Terminal(soft_wrap=True).print(Text(f"{directory}: {words}"))
-    return WELL
+    return SUCCESS
 
 
 def _need_pyarrow() -> None:
@@ -110,14 +110,14 @@ def _rows(table: pa.Table) -> Iterable[tuple[Any, ...]]:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON and people know it: sums of integers are decimals in some engines."""
+    """Convert a value to JSON data. Some engines return sums of integers as decimals."""
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)
     return as_json.plain(value)
 
 
 def _unique(names: Sequence[str]) -> list[str]:
-    """Names of columns, each once: a query may call two alike."""
+    """Number repeated column names, since a query may use a name twice."""
     found: list[str] = []
     for name in names:
         number = 1
@@ -144,7 +144,7 @@ def _shown(value: Any) -> str:
 
 
 def _print(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> None:
-    """A table: as wide as it is where there is a pipe, folded to the width of a terminal."""
+    """Print a table: unfolded in a pipe, folded to the width of a terminal."""
     console = Terminal()
     texts = [[_shown(value) for value in row] for row in rows[:MANY]]
     numbers = [all(isinstance(row[at], int | float | None) for row in rows) for at in range(len(names))]

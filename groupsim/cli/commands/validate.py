@@ -7,7 +7,7 @@ from typing import Any
 from rich.text import Text
 
 from groupsim.cli import as_json
-from groupsim.cli.exits import BAD_INPUT, WELL, Trouble
+from groupsim.cli.exits import BAD_INPUT, SUCCESS, Trouble
 from groupsim.cli.scenario_source import find
 from groupsim.cli.terminal import Terminal
 from groupsim.pipeline.experiment import catalogue as experiments
@@ -23,10 +23,10 @@ from groupsim.scenarios.loading.schema import scenario_schema
 
 
 def validate(files: list[str], wants_json: bool) -> int:
-    """Check every file; returns 0, or 2 when one has an error."""
+    """Check every file; return 0, or 2 if one has an error."""
     findings = {file: _problems(file) for file in files}
     bad = [file for file, problems in findings.items() if any(problem.severity == ERROR for problem in problems)]
-    code = BAD_INPUT if bad else WELL
+    code = BAD_INPUT if bad else SUCCESS
     if wants_json:
         checked = [_document(file, problems) for file, problems in findings.items()]
         print(as_json.text({"schema": as_json.SINCE_SEVERITY, "files": checked, "exit_code": code}))
@@ -36,7 +36,7 @@ def validate(files: list[str], wants_json: bool) -> int:
         for problem in problems:
             console.print(Text(str(problem), "red" if problem.severity == ERROR else "yellow"))
         if file not in bad:
-            console.print(Text(f"{file}: well", "green"))
+            console.print(Text(f"{file}: ok", "green"))
     return code
 
 
@@ -57,14 +57,14 @@ def _document(file: str, problems: tuple[Problem, ...]) -> dict[str, Any]:
     return {"file": file, "well": well, "problems": as_json.plain(problems)}
 
 
-#: Each schema by its `$id`.
+#: The schemas by `$id`.
 SCHEMAS = {SCENARIO_ID: scenario_schema, EXPERIMENT_ID: experiment_schema}
 
 
 def schema(of_experiments: bool = False, identity: str | None = None) -> int:
-    """Print the JSON Schema of scenario files, of experiment files, or the one that has this `$id`."""
+    """Print the JSON Schema of scenario files, of experiment files, or the one with this `$id`."""
     wanted = identity or (EXPERIMENT_ID if of_experiments else SCENARIO_ID)
     if wanted not in SCHEMAS:
         raise Trouble(f"no schema has the id {wanted}", suggest(wanted, SCHEMAS, "ids"))
     print(as_json.text(SCHEMAS[wanted]()))
-    return WELL
+    return SUCCESS

@@ -1,1 +1,1 @@
-"""Scenarios from what a deployment has: `groupsim init`, and what a change of it costs."""
+"""Scenarios from a deployment's files: `groupsim init` and `groupsim diff --git`."""

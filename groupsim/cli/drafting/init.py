@@ -11,7 +11,7 @@ from rich.text import Text
 
 from groupsim.cli import as_json
 from groupsim.cli.commands.lint_input import STDIN, is_yaml, text_of
-from groupsim.cli.exits import WELL, Trouble
+from groupsim.cli.exits import SUCCESS, Trouble
 from groupsim.cli.sources import check_parent
 from groupsim.cli.terminal import Terminal
 from groupsim.scenarios.drafting import DraftedScenario, File, draft_of
@@ -26,7 +26,7 @@ SCHEMA = 1
 def init(
     files: list[str], out: Path | None, workloads: list[str], profile: str | None, force: bool, wants_json: bool
 ) -> int:
-    """Draft and print or write it; returns the exit code. Nothing is written unless all of it is well."""
+    """Draft a scenario, print it or write it; return the exit code. No file is written after an error."""
     if out is not None:
         _check_target(out, force)
     draft = draft_of(sources(files), workloads, profile)
@@ -39,13 +39,13 @@ def init(
         sys.stdout.flush()
     if not wants_json:
         _report(draft, out)
-    return WELL
+    return SUCCESS
 
 
 def sources(files: list[str]) -> list[File]:
-    """The files to read. Raises ScenarioError with a problem for each that cannot be read, Trouble for none."""
+    """Read the files. Raises ScenarioError with a problem for each unreadable file, Trouble for an empty list."""
     if not files:
-        raise Trouble("no file was named", "write `groupsim init deployment.yaml application.yml`")
+        raise Trouble("no file is given", "write `groupsim init deployment.yaml application.yml`")
     found: list[File] = []
     problems: list[Problem] = []
     for file in files:
@@ -60,8 +60,7 @@ def sources(files: list[str]) -> list[File]:
 
 def _source(file: str) -> File:
     if file != STDIN and not Path(file).exists():
-        # a name of the library is no manifest
-        raise ScenarioError([_absent(file)])
+        raise ScenarioError([_absent(file)])  # `text_of` would look in the library, which has no manifests
     path, text = text_of(file)
     if file == STDIN:
         return File(str(STANDARD_INPUT), text, looks_like_yaml(text))
@@ -82,11 +81,11 @@ def _check_target(out: Path, force: bool) -> None:
         raise Trouble(f"{out}: a scenario is YAML", f"write {out.with_suffix('')}{SUFFIX}")
     check_parent(out)
     if out.exists() and not force:
-        raise Trouble(f"{out} is there already", "name another file, or write over it with --force")
+        raise Trouble(f"{out} exists", "name another file, or overwrite it with --force")
 
 
 def _write(out: Path, text: str) -> None:
-    """All of it, or nothing: the file appears when it is whole."""
+    """Write to a temporary file and rename it, so that the file is complete or absent."""
     beside = out.with_name(f".{out.name}.{os.getpid()}")
     try:
         beside.write_text(text, encoding="utf-8")
@@ -96,9 +95,9 @@ def _write(out: Path, text: str) -> None:
 
 
 def _report(draft: DraftedScenario, out: Path | None) -> None:
-    """On standard error: how many questions there are, and what to do next."""
+    """Print the number of open questions and the next step on standard error."""
     count = len(draft.questions)
-    words = f"{count} question{'' if count == 1 else 's'} to answer (`# ?`)" if count else "no question open"
+    words = f"{count} question{'' if count == 1 else 's'} to answer (`# ?`)" if count else "no open question"
     name = str(out) if out is not None else "FILE"
     again = (
         f"groupsim run {name}" if out is not None else f"add --out my-service{SUFFIX}, then `groupsim run` that file"
@@ -107,7 +106,7 @@ def _report(draft: DraftedScenario, out: Path | None) -> None:
 
 
 def document(draft: DraftedScenario) -> dict[str, Any]:
-    """The draft for programs."""
+    """Build the JSON document of a draft."""
     return {
         "schema": SCHEMA,
         "scenario": draft.text,

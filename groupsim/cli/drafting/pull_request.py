@@ -1,10 +1,10 @@
-"""`groupsim diff --git REV FILE…`: what a change of a deployment's files costs per rollout, as text for a pull request.
+"""`groupsim diff --git REV FILE…`: the cost per rollout of a change of deployment files, as text for a pull request.
 
 `groupsim diff before.yaml after.yaml` does the same with two manifests.
 
-The files are read twice, as they are at the revision and as they are here; each time a scenario is drafted as by
-`groupsim init` (a file that is a scenario is taken as it is), and its rollout runs with the same luck. What no file
-says is the same guess on both sides, and `--set` answers it on both.
+The files are read at the revision and in the working tree. Each version is drafted as by `groupsim init` (a scenario
+file is used as it is), and its rollout runs with the same seed. Values that no file has are the same guess on both
+sides, and `--set` sets them on both.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from groupsim.cli import as_json
 from groupsim.cli.commands.lint_input import is_yaml
 from groupsim.cli.drafting.init import sources
 from groupsim.cli.drafting.revisions import check_revision, text_at
-from groupsim.cli.exits import WELL, Trouble
+from groupsim.cli.exits import SUCCESS, Trouble
 from groupsim.cli.render.diff_sentence import shown
 from groupsim.cli.render.run_diff import DiffRow, change, rows_of
 from groupsim.cli.running import perform
@@ -37,7 +37,7 @@ from groupsim.scenarios.story import Story
 
 SCHEMA = 1
 UNSERVED = "unserved, summed over partitions"
-#: The figures of the table, in order; a figure that neither run has is left out.
+#: The rows of the table, in order; a figure that neither run has is left out.
 FIGURES = (
     UNSERVED,
     "longest unserved partition",
@@ -57,7 +57,7 @@ _ENOUGH = 65_536  # characters in which a manifest names its apiVersion
 
 @frozen
 class Side:
-    """One version of the files: its scenario, as data and ready to run, and what it leaves open."""
+    """One version of the files: its scenario as data and ready to run, and its open questions."""
 
     document: Document
     name: str
@@ -67,7 +67,7 @@ class Side:
 
 @frozen
 class Verdict:
-    """Both versions compared; `names` are those of the columns, `command` is what repeats it."""
+    """The comparison of both versions; `names` are those of the columns, `command` repeats it."""
 
     names: tuple[str, str]
     command: str
@@ -78,9 +78,9 @@ class Verdict:
 
 
 def diff_git(revision: str, files: Sequence[str], seed: int, settings: list[str], wants_json: bool) -> int:
-    """Compare and print Markdown, or JSON; returns the exit code (0: a difference is not a failure)."""
+    """Compare, and print Markdown or JSON; return the exit code (0: a difference is not a failure)."""
     if not files:
-        raise Trouble("no file was named", "write `groupsim diff --git main deployment.yaml application.yml`")
+        raise Trouble("no file is given", "write `groupsim diff --git main deployment.yaml application.yml`")
     for file in files:
         check_revision(revision, Path(file).resolve().parent)
     before, after = _sides(revision, files, settings)
@@ -114,21 +114,21 @@ def _compare(before: Side, after: Side, names: tuple[str, str], command: str, se
     verdict = Verdict(names, command, rows, changes, after.questions, sentences)
     print(as_json.text(_document(verdict, seed)) if wants_json else "\n".join(_markdown(verdict, seed)))
     sys.stdout.flush()
-    return WELL
+    return SUCCESS
 
 
 def _sides(revision: str, files: Sequence[str], settings: list[str]) -> tuple[Side, Side]:
-    """The files at the revision and here. Raises Trouble where the revision has none of them."""
+    """Return the files at the revision and in the working tree. Raises Trouble if the revision has none of them."""
     then = [(file, text_at(revision, Path(file))) for file in files]
     old = [File(file, text, is_yaml(Path(file), text)) for file, text in then if text is not None]
     if not old:
-        raise Trouble(f"{revision} has none of these files: {', '.join(files)}", "name files that it has")
+        raise Trouble(f"{revision} has none of these files: {', '.join(files)}", "name files of that revision")
     here = [file for file in files if Path(file).exists()]
     return _side(old, settings), _side(sources(here), settings)
 
 
 def _side(files: Sequence[File], settings: list[str]) -> Side:
-    """A scenario of these files with what `--set` answers. Raises ScenarioError as `groupsim init` does."""
+    """Build the scenario of these files, with the values of `--set`. Raises ScenarioError as `groupsim init` does."""
     changes = [read_change(text) for text in settings]
     questions: tuple[Question, ...] = ()
     if len(files) == 1 and _is_scenario(files[0]):
@@ -141,7 +141,7 @@ def _side(files: Sequence[File], settings: list[str]) -> Side:
 
 
 def _is_scenario(file: File) -> bool:
-    """Whether a file is a scenario and no manifest or settings."""
+    """Whether a file is a scenario, not a manifest or settings."""
     if not file.is_yaml or "run-for" not in file.text:
         return False
     data = parse_document(file.text, file.name).data
@@ -149,7 +149,7 @@ def _is_scenario(file: File) -> bool:
 
 
 def _story(side: Side, run_for: Duration, seed: int, name: str) -> Story:
-    """The rollout alone: what follows the load would change the number of pods meanwhile."""
+    """Run the rollout without autoscaling, which would change the number of pods meanwhile."""
     steps = tuple(step for step in side.scenario.timeline if step.action.NAME != "autoscale")
     scenario = attrs.evolve(side.scenario, timeline=steps, run_for=run_for, expect=())
     return perform(scenario, seed, f"{side.name} ({name})", keep_events=False).story
@@ -159,9 +159,9 @@ def _story(side: Side, run_for: Duration, seed: int, name: str) -> Story:
 
 
 def _sentences(rows: dict[str, tuple[DiffRow, ...]], changes: Sequence[Difference]) -> Iterator[str]:
-    """What the change costs, for each group."""
+    """Yield a sentence for each group: the cost of the change."""
     if not changes:
-        yield "Nothing that a scenario has is changed: a rollout costs what it did."
+        yield "No value of the scenario changes: a rollout costs the same."
         return
     for group, figures in rows.items():
         row = next((one for one in figures if one.name == UNSERVED), None)
@@ -200,13 +200,13 @@ def _markdown(verdict: Verdict, seed: int) -> Iterator[str]:
             yield f"- {question.text}{f' (`{question.guess}`)' if question.guess else ''}"
         if len(verdict.questions) > _QUESTIONS:
             yield f"- … and {len(verdict.questions) - _QUESTIONS} more"
-    yield from ("", f"One simulated rollout of each version, with the same luck (`{verdict.command}`, seed {seed}).")
+    yield from ("", f"One simulated rollout of each version, with the same seed (`{verdict.command}`, seed {seed}).")
     if verdict.changes:
-        yield "Another `--seed` is another rollout: what differs from seed to seed is chance."
+        yield "Another `--seed` is another rollout: differences between seeds are chance."
 
 
 def _document(verdict: Verdict, seed: int) -> dict[str, Any]:
-    """The comparison for programs; times in microseconds."""
+    """Build the JSON document of the comparison; times are microseconds."""
     return {
         "schema": SCHEMA,
         "revision": verdict.names[0],

@@ -1,4 +1,4 @@
-"""Files as a revision of git has them."""
+"""Files at a revision of git."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from groupsim.scenarios.language.document import utf8
 
 
 def check_revision(revision: str, folder: Path) -> str:
-    """The commit that a name stands for, in short. Raises Trouble where there is no git, repository or revision."""
+    """Return the short commit id of a revision. Raises Trouble without git, a repository or the revision."""
     found = _git(folder, "rev-parse", "--verify", "--short", "--quiet", f"{revision}^{{commit}}")
     if found.returncode == 0:
         return found.stdout.decode().strip()
     if _git(folder, "rev-parse", "--git-dir").returncode != 0:
-        raise Trouble(f"{folder} is in no git repository", "name files of a checkout")
-    raise Trouble(f"--git {revision}: no such revision", "name a branch, tag or commit; `git fetch` brings one here")
+        raise Trouble(f"{folder} is not in a git repository", "name files of a checkout")
+    raise Trouble(f"--git {revision}: no such revision", "name a branch, tag or commit; `git fetch` may be missing")
 
 
 def text_at(revision: str, file: Path) -> str | None:
-    """The text of a file at a revision; None where it was not there. Raises ScenarioError for what is no text."""
+    """Return a file's text at a revision; None if it did not exist. Raises ScenarioError for text that is not UTF-8."""
     folder = file.resolve().parent
     found = _git(folder, "show", f"{revision}:./{file.name}")
     return utf8(found.stdout, file) if found.returncode == 0 else None
@@ -28,7 +28,7 @@ def text_at(revision: str, file: Path) -> str | None:
 
 def _git(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     if not folder.is_dir():
-        raise Trouble(f"{folder} is no directory", "check the path")
+        raise Trouble(f"{folder} is not a directory", "check the path")
     try:
         return subprocess.run(["git", "-C", str(folder), *arguments], capture_output=True, check=False)
     except FileNotFoundError:

@@ -1,1 +1,1 @@
-"""Options of commands, as typer wants them."""
+"""Options and arguments of the commands, as typer annotations."""

@@ -1,4 +1,4 @@
-"""The options that say where a sweep and its analysis run: the same for `sweep`, `answer` and `report`."""
+"""The options for the engine of a sweep and its analysis, shared by `sweep`, `answer` and `report`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Engine = Annotated[
     str,
     typer.Option(
         "--engine",
-        help="pool: processes here; spark; auto: spark, unless it is short.",
+        help="pool: local processes; spark; auto: pool for a short sweep, else spark.",
         metavar="NAME",
     ),
 ]
@@ -23,21 +23,19 @@ Master = Annotated[
     str | None, typer.Option("--master", help="Run on this Spark master: local[N], spark://…, yarn.", metavar="URL")
 ]
 Remote = Annotated[str | None, typer.Option("--remote", help="Run on this Spark Connect server: sc://…", metavar="URL")]
-Conf = Annotated[
-    list[str] | None, typer.Option("--conf", help="A setting of Spark; may be repeated.", metavar="KEY=VALUE")
-]
+Conf = Annotated[list[str] | None, typer.Option("--conf", help="Spark setting; may be repeated.", metavar="KEY=VALUE")]
 
 
 def of(
     engine: str, master: str | None, remote: str | None, workers: int | None, conf: list[str] | None
 ) -> EngineOptions:
-    """The options as the pipeline takes them. Raises Trouble for a setting without a value."""
+    """Build the pipeline's options from those of the command line. Raises Trouble for a setting without a value."""
     from groupsim.pipeline.sweep import EngineOptions
 
     settings: dict[str, str] = {}
     for text in conf or []:
         key, sign, value = text.partition("=")
         if not sign or not key.strip():
-            raise Trouble(f"--conf {text}: no setting", "such as --conf spark.executor.memory=4g")
+            raise Trouble(f"--conf {text}: not a setting", "write --conf spark.executor.memory=4g")
         settings[key.strip()] = value
     return EngineOptions(engine, master, remote, workers, settings)

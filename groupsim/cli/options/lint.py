@@ -1,4 +1,4 @@
-"""The options of `groupsim lint`, as typer wants them."""
+"""The options of `groupsim lint`, as typer annotations."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ Files = Annotated[
 ]
 Client = Annotated[
     str | None,
-    typer.Option("--client", help="Whose properties: java-3.9, librdkafka-2.x, kafkajs …", metavar="CLIENT"),
+    typer.Option("--client", help="Client of the properties: java-3.9, librdkafka-2.x, kafkajs …", metavar="CLIENT"),
 ]
-Broker = Annotated[str | None, typer.Option("--broker", help="The brokers' version.", metavar="VERSION")]
+Broker = Annotated[str | None, typer.Option("--broker", help="Version of the brokers.", metavar="VERSION")]
 BrokerProperties = Annotated[
-    Path | None, typer.Option("--broker-properties", help="The brokers' server.properties.", metavar="FILE")
+    Path | None, typer.Option("--broker-properties", help="File server.properties of the brokers.", metavar="FILE")
 ]
 BrokerSettings = Annotated[
-    list[str] | None, typer.Option("--set", help="A setting of the brokers.", metavar="KEY=VALUE")
+    list[str] | None, typer.Option("--set", help="Broker setting; may be repeated.", metavar="KEY=VALUE")
 ]
 Target = Annotated[
     str | None,
-    typer.Option("--target", help="What changes with group.protocol=consumer (KIP-848).", metavar="KEY=VALUE"),
+    typer.Option("--target", help="Report what changes with group.protocol=consumer (KIP-848).", metavar="KEY=VALUE"),
 ]
-Strict = Annotated[bool, typer.Option("--strict", help="Notes count for the exit code too.", metavar="")]
+Strict = Annotated[bool, typer.Option("--strict", help="Exit with code 1 for notes too.", metavar="")]
 Format = Annotated[
     str,
-    typer.Option("--format", help="text, json, or for CI: annotations, junit, sarif.", metavar="FORMAT"),
+    typer.Option("--format", help="text, json, or for CI annotations, junit or sarif.", metavar="FORMAT"),
 ]
-Rules = Annotated[bool, typer.Option("--rules", help="List the rules, and end.", metavar="")]
+Rules = Annotated[bool, typer.Option("--rules", help="List the rules and exit.", metavar="")]

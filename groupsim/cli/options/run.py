@@ -1,4 +1,4 @@
-"""The options of `groupsim run`, as typer wants them."""
+"""The options of `groupsim run`, as typer annotations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import typer
 
 Seeds = Annotated[
     int | None,
-    typer.Option("--seeds", help="Run N seeds from --seed on, steps out of phase; print the range.", metavar="N"),
+    typer.Option("--seeds", help="Run N seeds from --seed on, each with shifted steps; print ranges.", metavar="N"),
 ]
 TraceFile = Annotated[Path | None, typer.Option("--trace", help="Write the trace: .jsonl or .parquet.", metavar="FILE")]
 Junit = Annotated[
@@ -18,43 +18,37 @@ Junit = Annotated[
 Sources = Annotated[
     list[str],
     typer.Argument(
-        help="A scenario file, a name from `groupsim list`, or - (stdin); several are run one by one.",
+        help="Scenario files, names from `groupsim list`, or - (stdin); several run one after another.",
         metavar="FILE|NAME…",
     ),
 ]
 Logs = Annotated[
-    Path | None, typer.Option("--logs", help="Write broker and client logs in Kafka's words.", metavar="DIR")
+    Path | None, typer.Option("--logs", help="Write broker and client logs with Kafka's messages.", metavar="DIR")
 ]
-Report = Annotated[
-    Path | None, typer.Option("--report", help="Write a page with plots, for a browser.", metavar="FILE.html")
-]
+Report = Annotated[Path | None, typer.Option("--report", help="Write an HTML page with plots.", metavar="FILE.html")]
 Svg = Annotated[
     Path | None,
-    typer.Option(
-        "--svg", help="Draw the lanes and generations; with --rebalance, that one, animated.", metavar="FILE.svg"
-    ),
+    typer.Option("--svg", help="Draw lanes and generations; with --rebalance draw it, animated.", metavar="FILE.svg"),
 ]
 DataDir = Annotated[
-    Path | None, typer.Option("--data-dir", help="Keep the brokers' logs as Kafka's files.", metavar="DIR")
+    Path | None, typer.Option("--data-dir", help="Write the brokers' logs in Kafka's file format.", metavar="DIR")
 ]
 Fetches = Annotated[
-    bool, typer.Option("--fetches", help="Count each member's fetches: sent, empty, waited.", metavar="")
+    bool, typer.Option("--fetches", help="Print each member's fetches: sent, empty, time waited.", metavar="")
 ]
-Owners = Annotated[
-    bool, typer.Option("--owners", help="Who owns what: every member, every assignment, nothing cut.", metavar="")
-]
-Checks = Annotated[bool, typer.Option("--checks", help="Every expectation, those that hold, too.", metavar="")]
+Owners = Annotated[bool, typer.Option("--owners", help="Print every assignment of every member, uncut.", metavar="")]
+Checks = Annotated[bool, typer.Option("--checks", help="Print every expectation, also those that hold.", metavar="")]
 Rebalance = Annotated[
     int | None,
-    typer.Option("--rebalance", help="The requests of one rebalance in order, by its generation.", metavar="N"),
+    typer.Option("--rebalance", help="Print the requests of the rebalance to generation N, in order.", metavar="N"),
 ]
 Group = Annotated[
-    str | None, typer.Option("--group", help="Show this group alone; of --rebalance: the group.", metavar="GROUP")
+    str | None, typer.Option("--group", help="Print this group only, also with --rebalance.", metavar="GROUP")
 ]
 Every = Annotated[
     bool,
     typer.Option(
-        "--all", help="Every line of every part; with --rebalance each member, with --seeds each group.", metavar=""
+        "--all", help="Print every line; with --rebalance every member, with --seeds every group.", metavar=""
     ),
 ]
-Mermaid = Annotated[bool, typer.Option("--mermaid", help="Of --rebalance: as a Mermaid diagram.", metavar="")]
+Mermaid = Annotated[bool, typer.Option("--mermaid", help="Print --rebalance as a Mermaid diagram.", metavar="")]

@@ -1,1 +1,1 @@
-"""Signs of life on stderr while a command takes long."""
+"""The progress of long commands, on stderr."""

@@ -1,6 +1,6 @@
-"""How far a run is, on stderr, once it takes long enough to ask: a bar on a terminal, else a line every so often.
+"""The progress of a long run, on stderr: a bar on a terminal, else a line at intervals.
 
-What is left is judged by the pace so far, of virtual time by wall-clock time.
+The remaining time is estimated from the ratio of virtual time to wall-clock time so far.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ from groupsim.eventloop.trace.events import TraceEvent
 from groupsim.scenarios.story.words import clock
 
 PATIENCE_S = 0.7  # a run that takes longer shows its progress on a terminal
-SILENCE_S = 10.0  # … and where there is none, after this time, and again after it
-RARER = 5  # … and this part of the time that has passed: a run of an hour says no more than some dozen lines
-SURE_S = 3.0  # how long it must have run before its pace says anything
-LONG_S = 60.0  # a run that will take longer is told what would make it shorter
-EVERY = 2_000  # events between two looks at the wall clock
+SILENCE_S = 10.0  # without a terminal, the least time between two lines
+RARER = 5  # and at least 1/5 of the elapsed time: an hour's run prints a few dozen lines
+SURE_S = 3.0  # elapsed time before the remaining time is estimated
+LONG_S = 60.0  # a run with a longer estimate prints the hint
+EVERY = 2_000  # events between two readings of the wall clock
 
 
 class RunProgress:
-    """A sink that shows how far virtual time has come. `hint` is said once, when the run will take long."""
+    """A sink that shows the progress of virtual time. It prints `hint` once, if the run will take long."""
 
     def __init__(
         self, run_for_us: int, console: Console, hint: str = "", now: Callable[[], float] = time.monotonic
@@ -33,7 +33,7 @@ class RunProgress:
         self._console = console
         self._hint = hint
         self._now = now
-        self._begun = self._said = now()
+        self._begun = self._last_line_s = now()
         self._count = 0
         self._bar: Progress | None = None
 
@@ -48,16 +48,16 @@ class RunProgress:
         if self._console.is_terminal:
             if self._bar or passed > PATIENCE_S:
                 self._draw(t_us, left)
-        elif self._now() - self._said >= max(SILENCE_S, passed / RARER):
-            self._said = self._now()
-            self._say(f"virtual time {clock(t_us)} of {clock(self._total)}{_about(left, ', ')}")
+        elif self._now() - self._last_line_s >= max(SILENCE_S, passed / RARER):
+            self._last_line_s = self._now()
+            self._print(f"virtual time {clock(t_us)} of {clock(self._total)}{_about(left, ', ')}")
         else:
             return
         if self._hint and left is not None and passed + left > LONG_S:
-            self._say(self._hint)
+            self._print(self._hint)
             self._hint = ""
 
-    def _say(self, words: str) -> None:
+    def _print(self, words: str) -> None:
         console = self._bar.console if self._bar is not None else self._console
         console.print(Text(words), soft_wrap=True, highlight=False)
 
@@ -71,7 +71,7 @@ class RunProgress:
         self._bar.update(self._bar.task_ids[0], completed=t_us, at=clock(t_us), left=_about(left))
 
     def close(self) -> None:
-        """The run is over."""
+        """Remove the bar at the end of the run."""
         if self._bar is not None:
             self._bar.stop()
 
@@ -83,7 +83,7 @@ def _about(left: float | None, before: str = "") -> str:
 
 
 def duration(seconds: float) -> str:
-    """A wall-clock time such as `8 s`, `3 min 20 s` or `2 h 5 min`."""
+    """Format a wall-clock time as `8 s`, `3 min 20 s` or `2 h 5 min`."""
     whole = max(0, round(seconds))
     if whole < 60:
         return f"{whole} s"

@@ -1,6 +1,6 @@
-"""Name an assignor that computes for long: a run that waits for a user's own code looks like one that hangs.
+"""A message that names an assignor whose call takes long, since a run that waits for a user's code seems to hang.
 
-Source of the place: the frame in which the alarm of the operating system finds the program.
+The named place is the frame that SIGALRM interrupts.
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ from groupsim.assignors.error_location import locate_errors, place_in
 from groupsim.cli.terminal import Terminal
 
 PATIENCE_S = 5.0
-"""Real time that one call of an assignor may take before a line names it, in seconds."""
+"""Wall-clock time in seconds after which a call of an assignor is named."""
 
 
 @contextmanager
 def slow_assignors_named(patience_s: float = PATIENCE_S) -> Iterator[None]:
     """Print a line on stderr for each call of an assignor that takes longer than `patience_s`, while the block runs.
 
-    Does nothing where alarms cannot be had: on Windows, outside the main thread, beside another user of SIGALRM.
+    It has no effect on Windows, outside the main thread, and beside another handler of SIGALRM.
     """
     try:
         alone = signal.getsignal(signal.SIGALRM) is signal.SIG_DFL
@@ -43,7 +43,7 @@ def slow_assignors_named(patience_s: float = PATIENCE_S) -> Iterator[None]:
 
 
 class _Watch:
-    """The handler of the alarm: a call that it finds twice has taken longer than the time between two alarms."""
+    """The handler of SIGALRM: a call that two signals interrupt has taken longer than their interval."""
 
     def __init__(self) -> None:
         self._seen: locate_errors | None = None

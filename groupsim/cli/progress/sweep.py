@@ -1,4 +1,4 @@
-"""How far a sweep is, on stderr: a bar on a terminal, else a line every so often."""
+"""The progress of a sweep, on stderr: a bar on a terminal, else a line at intervals."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from groupsim.pipeline.sweep.driver import Progress as State
 from groupsim.pipeline.sweep.ticking import ticking
 
 T = TypeVar("T")
-EVERY_S = 10.0  # between two lines where there is no terminal, at least
-RARER = 10  # … and this part of the time that has passed: a sweep of hours says no more than some dozen lines
+EVERY_S = 10.0  # without a terminal, the least time between two lines
+RARER = 10  # and at least 1/10 of the elapsed time: a sweep of hours prints a few dozen lines
 
 
 class SweepProgress:
-    """Shows every state it is called with, unless it is quiet, and remembers the last one."""
+    """Shows each state that it is called with, unless it is quiet. `last` is the latest state."""
 
     def __init__(self, quiet: bool = False) -> None:
         self.last: State | None = None
@@ -28,7 +28,7 @@ class SweepProgress:
         self._quiet = quiet
         self._bar: Progress | None = None
         self._begun = time.monotonic()
-        self._said = self._begun - EVERY_S
+        self._last_line_s = self._begun - EVERY_S
         self._doing, self._finished = "", -1
 
     def __call__(self, state: State) -> None:
@@ -38,17 +38,17 @@ class SweepProgress:
         if self._console.is_terminal:
             self._draw(state)
         elif self._due(state):
-            self._said, self._doing, self._finished = time.monotonic(), state.doing, state.finished
+            self._last_line_s, self._doing, self._finished = time.monotonic(), state.doing, state.finished
             self._console.print(Text(line(state)))
 
     def note(self, sentence: str) -> None:
-        """Say something beside the progress."""
+        """Print a sentence beside the progress."""
         if not self._quiet and sentence:
             console = self._console if self._bar is None else self._bar.console
             console.print(Text(sentence, "dim"))
 
     def analysing(self, work: Callable[[Any, Any], T]) -> Callable[[Any, Any], T]:
-        """The work, with signs of life while it lasts."""
+        """Wrap the analysis: show progress while it runs on Spark."""
 
         def analyse(directory: Any, spark: Any) -> T:
             done = self.last or State(0, 0, 0, None)
@@ -61,18 +61,18 @@ class SweepProgress:
         return analyse
 
     def stop(self) -> None:
-        """Leave the terminal as it was."""
+        """Remove the bar from the terminal."""
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
 
     def _due(self, state: State) -> bool:
-        """Whether a line is worth its place: the first of each kind, the last, and one every so often."""
+        """Whether a line is due: the first of each phase, the last one, and one per interval."""
         now = time.monotonic()
         return (
             state.doing != self._doing
             or state.finished == state.total != self._finished
-            or now - self._said >= max(EVERY_S, (now - self._begun) / RARER)
+            or now - self._last_line_s >= max(EVERY_S, (now - self._begun) / RARER)
         )
 
     def _draw(self, state: State) -> None:
@@ -89,7 +89,7 @@ class SweepProgress:
 
 
 def line(state: State) -> str:
-    """A state as a line of a log."""
+    """Format a state as one line."""
     if state.seconds_left is None and state.finished == state.total:
         return f"{state.doing} {state.total} runs"
     parts = [f"{state.doing}: {state.finished} of {state.total} runs finished"]

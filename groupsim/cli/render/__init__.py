@@ -1,1 +1,1 @@
-"""What commands print: stories, generations, owners, rebalances, records as text."""
+"""The printed output of commands: stories, generations, owners, rebalances, records."""

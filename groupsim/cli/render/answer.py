@@ -1,4 +1,4 @@
-"""The answer of a sweep on a terminal: the sentence, its reasons, one line per cell, and what to keep in mind."""
+"""The answer of a sweep on a terminal: the sentence, its reasons, one line per cell, and warnings."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from groupsim.pipeline.analysis.answer import (
 )
 
 MANY_WARNINGS = 8
-NARROW = 110  # columns; on less an interval stands under its value
-GAP = 2  # columns between two of the table
+NARROW = 110  # on narrower terminals an interval is printed below its value
+GAP = 2  # blanks between two columns of the table
 SIGNS = {BETTER: ("better ", "green"), WORSE: ("worse ", "red")}
 
 
 def show(answer: Answer, console: Console) -> None:
-    """Print the answer; of a large grid the cells that matter."""
+    """Print the answer; of a large grid, the most important cells."""
     if answer.question:
         console.print(Text(answer.question, "dim italic"))
     console.print(Text(answer.sentence, "bold"))
@@ -41,13 +41,12 @@ def show(answer: Answer, console: Console) -> None:
 
 
 def document(answer: Answer) -> dict[str, Any]:
-    """The answer as JSON, all its numbers with it."""
+    """Return the answer with all its figures as JSON."""
     return to_document(answer)
 
 
 def _table(answer: Answer, console: Console) -> Table:
-    """One line per cell. On a narrow terminal the axes share a column, and only then words are broken; nothing is cut
-    off."""
+    """Build a table with one line per cell. On a narrow terminal the axes share a column, then words are broken."""
     cells, between = answer.shown_cells, "\n" if console.width < NARROW else " "
     values = [[_value(answer, cell, goal, between) for cell in cells] for goal in answer.goals]
     rest = [[Text(str(cell.done)) for cell in cells], [Text(answer.marks(cell)) for cell in cells]]
@@ -74,7 +73,7 @@ def _table(answer: Answer, console: Console) -> Table:
 
 
 def _joined(axes: Sequence[tuple[str, list[str]]]) -> list[tuple[str, list[str]]]:
-    """All axes in one column; what they say wraps between words."""
+    """Join all axes in one column, which wraps between words."""
     if len(axes) < 2:
         return list(axes)
     rows = zip(*(column for _, column in axes), strict=True)
@@ -82,21 +81,20 @@ def _joined(axes: Sequence[tuple[str, list[str]]]) -> list[tuple[str, list[str]]
 
 
 def _words(columns: Sequence[Sequence[Text]]) -> list[int]:
-    """The longest word of each column."""
+    """Return the length of the longest word of each column."""
     return [max((len(word) for text in column for word in text.plain.split()), default=1) for column in columns]
 
 
 def _needed(columns: Sequence[Sequence[Text]]) -> int:
-    """The least width of a table that breaks no word."""
+    """Return the least width of a table that breaks no word."""
     return sum(_words(columns)) + GAP * (len(columns) - 1)
 
 
 def _widths(columns: Sequence[Sequence[Text]], labels: int, width: int) -> list[int]:
-    """Widths of columns: their longest words, as far as there is room for them; what is left goes to longer lines.
+    """Return the widths of columns: their longest words if there is room; spare room goes to longer lines.
 
-    Values are on one line if all of them can be, then come the axes, and headings wrap before anything else does;
-    but axes whose words have to be broken come first. Said outright, because rich cuts off what does not fit when
-    it is told the least widths only.
+    Values are on one line if all of them fit, then axes; headings wrap first. Axes whose words have to be broken come
+    before values. The widths are explicit, because rich truncates cells if it has least widths only.
     """
     words, room = _words(columns), width - GAP * (len(columns) - 1)
     for given_way in (0, labels, len(words)):
@@ -113,7 +111,7 @@ def _widths(columns: Sequence[Sequence[Text]], labels: int, width: int) -> list[
 
 
 def _parted(column: Sequence[Text]) -> tuple[Sequence[Text], Sequence[Text]]:
-    """The cells of a column, and its heading."""
+    """Split a column into its cells and its heading."""
     return column[1:], column[:1]
 
 
@@ -128,7 +126,7 @@ def _heading(goal: StatedGoal) -> Text:
 
 
 def _value(answer: Answer, cell: CellAnswer, goal: StatedGoal, between: str) -> Text:
-    """The value with its interval, and a word where it differs significantly from the baseline's."""
+    """Format a value with its interval, and a word if it differs significantly from the baseline's."""
     found, of = cell.statistics.get(goal.metric), goal.of
     if found is None or found.value is None:
         return Text("–")
@@ -142,10 +140,10 @@ def _value(answer: Answer, cell: CellAnswer, goal: StatedGoal, between: str) -> 
 
 
 def _above_its_value(text: Text, width: int) -> None:
-    """Where there is no room beside it the sign gets a line of its own, so that no number is parted from its unit."""
+    """Put the sign on a line of its own if there is no room beside it, so that no number is split from its unit."""
     first = text.plain.partition("\n")[0]
     if len(first) > width and first.startswith(tuple(sign for sign, _ in SIGNS.values())):
-        text.plain = text.plain.replace(" ", "\n", 1)  # as long as before, so that styles stay where they are
+        text.plain = text.plain.replace(" ", "\n", 1)  # the length is unchanged, so that styles keep their positions
 
 
 def _legend(answer: Answer) -> str:

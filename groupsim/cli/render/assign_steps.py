@@ -1,12 +1,12 @@
-"""`groupsim assign --explain`: the steps by which an assignor came to its result, as data and as lines.
+"""`groupsim assign --explain`: the steps of an assignor, as data and as lines.
 
-A round of the result has them as `explanation`, a list in the order in which they happened:
+A round of the result has them as `explanation`, a list in order:
 
     [{"stage": "ConstrainedAssignmentBuilder.assignOwnedPartitions", "does": "keep", "partitions": [["t", 0]],
       "member": "c1", "reason": "claimed with generation 4; 1 of at most 2"}, …]
 
-`member`, `giver` and `counts` stand where a step has them (`groupsim.assignors.Step`). An assignor without an
-`explain` method has an empty list, but for who joined and left.
+`member`, `giver` and `counts` are present if a step has them (`groupsim.assignors.Step`). For an assignor without an
+`explain` method the list has only the members that joined and left.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from groupsim.cli.render.partitions import in_ranges
 from groupsim.protocol.embedded.assignment import MemberSubscription
 from groupsim.protocol.messages.group import TopicPartition
 
-#: Lines of one stage, and topics or ranges in one line, unless all are wanted.
+#: Maximal number of lines of one stage, and of topics or ranges in one line, without `--explain-all`.
 _MOST_LINES = 12
 _MOST_RANGES = 8
 
@@ -35,7 +35,7 @@ StepData = Mapping[str, Any]
 
 
 class Explain(Enum):
-    """How much of the steps is shown."""
+    """How many of the steps are printed."""
 
     NO = "no"
     SOME = "some"
@@ -43,12 +43,12 @@ class Explain(Enum):
 
     @classmethod
     def of(cls, some: bool, every: bool) -> Explain:
-        """What the two options ask for."""
+        """Combine the two options."""
         return cls.ALL if every else cls.SOME if some else cls.NO
 
 
 def note_changes(members: Sequence[MemberSubscription], before: Mapping[str, Any], steps: Steps) -> None:
-    """Report who left since the round before, with what it had, and who joined."""
+    """Report the members that left since the round before, with their partitions, and those that joined."""
     if not before or not steps:
         return
     steps.stage(_GROUP)
@@ -66,7 +66,7 @@ def note_changes(members: Sequence[MemberSubscription], before: Mapping[str, Any
 
 
 def explanation(steps: Steps) -> dict[str, Any]:
-    """The steps as data under `explanation`; nothing when none were wanted."""
+    """Return the steps as data under `explanation`; an empty dict if none were requested."""
     if not steps:
         return {}
     found: list[dict[str, Any]] = []
@@ -82,7 +82,7 @@ def explanation(steps: Steps) -> dict[str, Any]:
 
 
 def render_steps(result: Mapping[str, Any], explain: Explain) -> Group:
-    """The steps of all rounds of a result, a line each under the name of their stage."""
+    """Render the steps of all rounds of a result, a line each, under the name of their stage."""
     name = result["assignor"]
     blocks: list[Text | Table] = []
     for number, one in enumerate([result, *result.get("steps", ())], 1):
@@ -118,7 +118,7 @@ def _add(table: Table, numbered: Iterable[tuple[int, StepData]], explain: Explai
 
 
 def sentence(step: StepData, explain: Explain = Explain.ALL) -> str:
-    """A step in one line."""
+    """Format a step as one line."""
     partitions, reason, member = step.get("partitions", ()), step["reason"], step.get("member")
     which = listed(partitions, None if explain is Explain.ALL else _MOST_RANGES)
     it = "it" if len(partitions) == 1 else "them"
@@ -141,7 +141,7 @@ def sentence(step: StepData, explain: Explain = Explain.ALL) -> str:
 
 
 def listed(partitions: Sequence[Sequence[Any]], most: int | None = None) -> str:
-    """Partitions in their order, e.g. `t-3` or `t 0-2, t-5, u-1`, at most so many of these."""
+    """Format partitions in order, such as `t-3` or `t 0-2, t-5, u-1`, with at most `most` ranges."""
     ranges = [
         f"{topic}{' ' if '-' in numbers[1:] else '-'}{numbers}"
         for topic, run in groupby(partitions, key=lambda one: one[0])

@@ -1,4 +1,4 @@
-"""Expectations as a reader wants them: what was expected, what was found, and where to look."""
+"""Expectations on a terminal: the expected value, the found one, and its place."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ ALL = "--checks"
 
 
 def show(checks: Sequence[Judged], console: Console, most: int | None) -> None:
-    """Print the expectations: all that failed, and of those that hold the first, at most so many (None: all)."""
+    """Print the failed expectations, and at most `most` of those that hold (None: all)."""
     failed = sum(not check.holds for check in checks)
     holding = len(checks) - failed
-    # No line says that a single one is left out.
+    # A line that reports a single omitted expectation would be as long as the expectation.
     room = holding if most is None or (most and holding <= most + 1) else most
     left = holding - room
     summary = f"{failed} of {len(checks)} failed" if failed else "all hold" if room else f"all {holding} hold"

@@ -1,8 +1,7 @@
-"""The cluster at a moment of a run: who coordinates each group, and where the replicas of each partition stand.
+"""The cluster at an instant of a run: the coordinator of each group, and the replicas of each partition.
 
-It is taken while the run stands still at that moment, from the controller's image and from the brokers' logs. The log
-of a broker that is down is not open, so its end is not known; the controller takes its replica out of the in-sync set
-when it notices.
+It is read from the controller's image and from the brokers' logs while the run is paused. The log of a broker that is
+down is closed, so its end is unknown; its replica is in the in-sync set until the controller fences the broker.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from groupsim.scenarios.runtime.stage import Stage
 
 @frozen
 class Coordinator:
-    """Where a group is coordinated: its partition of `__consumer_offsets`, and the broker that leads it, if any."""
+    """The coordinator of a group: its partition of `__consumer_offsets`, and the leader of that, if any."""
 
     group: str
     partition: int
@@ -34,7 +33,7 @@ class Coordinator:
 
 @frozen
 class Replica:
-    """One replica of a partition; `end` is its log end offset, None while no broker has its log."""
+    """One replica of a partition; `end` is its log end offset, None while its log is closed."""
 
     broker: int
     up: bool
@@ -56,14 +55,14 @@ class PartitionView:
 
 @frozen
 class ClusterView:
-    """The coordinators of groups; with replicated logs the partitions, those of groups among the internal ones."""
+    """The coordinators of groups; with replicated logs also the partitions, internal ones only if a group uses them."""
 
     coordinators: tuple[Coordinator, ...]
     partitions: tuple[PartitionView, ...] = ()
 
 
 def look(stage: Stage, groups: Iterable[str]) -> ClusterView:
-    """Take the view of a stage that stands still."""
+    """Read the view from a paused stage."""
     cluster = stage.cluster
     coordinators = tuple(_coordinator(stage, group) for group in groups)
     if cluster.is_counted:
@@ -103,12 +102,12 @@ def _partition(cluster: Cluster, where: TopicPartition, groups: tuple[str, ...])
 
 
 def document(view: ClusterView) -> list[dict[str, Any]]:
-    """Return the partitions as JSON data."""
+    """Return the partitions as JSON."""
     return [dict(as_json.plain(one)) for one in view.partitions]
 
 
 def show(view: ClusterView, console: Console) -> None:
-    """Print a row for each partition; the coordinators' partitions last."""
+    """Print a row for each partition, those of coordinators last."""
     if not view.partitions:
         console.print(Text("counted logs have no replicas; --set cluster.logs=replicated shows them", "yellow"))
         return

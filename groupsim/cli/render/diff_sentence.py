@@ -1,4 +1,4 @@
-"""The sentence of a comparison: what whoever reads its partitions notices, and how to find out how sure it is."""
+"""The sentence of a comparison: the differences that a user notices, and the command that measures their certainty."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Protocol
 
 from groupsim.scenarios.story.words import span
 
-#: Rows of the comparison that tell what is noticed, in order, with the words of the sentence.
+#: The rows of the comparison in the sentence, in order, with their words.
 NOTICED = (
     ("unserved, summed over partitions", "partitions are unserved for {} in all"),
     ("longest unserved partition", "the one that waits longest for {}"),
@@ -32,17 +32,17 @@ class Row(Protocol):
 
 
 def sentence(rows: Sequence[Row]) -> str:
-    """B against A in what differs of standstill, records and lag, group by group; empty where nothing of it does.
+    """Compare B with A in unserved time, records and lag, group by group; empty if none of them differs.
 
-    A figure that one of the two does not have is left out: nothing can be said of it.
+    A figure that one of the two lacks is left out.
     """
     groups = dict.fromkeys(_group(row.name) for row in rows)
-    told = [words for group in groups if (words := _of_group(group, rows))]
-    return f"With B {'. With B '.join(told)}" if told else ""
+    sentences = [words for group in groups if (words := _of_group(group, rows))]
+    return f"With B {'. With B '.join(sentences)}" if sentences else ""
 
 
 def _group(name: str) -> str:
-    """What stands before the figure's name, where there are several groups."""
+    """Return the prefix of the figure's name, which names the group if there are several."""
     return next((name.removesuffix(figure) for figure, _ in NOTICED if name.endswith(figure)), "")
 
 
@@ -57,16 +57,16 @@ def _of_group(group: str, rows: Sequence[Row]) -> str:
 
 
 def shown(value: int | None, unit: str) -> str:
-    """A figure as it stands in the table."""
+    """Format a figure as in the table."""
     if value is None:
         return "–"
     return span(value) if unit == "us" and value else f"{value:,}"
 
 
 def how_sure(source: str, settings: Sequence[str]) -> str:
-    """That it is one run of each, and the sweep that tells luck from difference; for `--set` alone."""
+    """Return the note that each side is one run, with the sweep that compares many seeds, for `--set` only."""
     if len(settings) != 1:
-        return "one run of each, with the same luck; many seeds tell how sure it is: groupsim sweep --help"
+        return "one run of each, with the same seed; to compare many seeds: groupsim sweep --help"
     path, _, value = settings[0].partition("=")
     again = shlex.join(["groupsim", "sweep", source, "--vary", f"{path}=as-is,{value}", "--out", "results/"])
-    return f"one run of each, with the same luck; how sure it is: {again}"
+    return f"one run of each, with the same seed; to compare many seeds: {again}"

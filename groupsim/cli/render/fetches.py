@@ -1,4 +1,4 @@
-"""The fetches of each member on a terminal (`run --fetches`): sent, empty, how long they waited at brokers."""
+"""The fetches of each member on a terminal (`run --fetches`): sent, empty, and their time at brokers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MINUTE_US = 60_000_000
 
 
 def show_fetches(story: Story, console: Console) -> None:
-    """A table with a line for each member that fetched; `each` is the mean time that a fetch waited."""
+    """Print a table with a line for each member that fetched; `each` is the mean time of a fetch at the broker."""
     lanes = [lane for lane in story.lanes if lane.fetches is not None]
     if not lanes:
         console.print(Text("  fetches: none are counted (counted logs have no brokers to ask)", "dim"))

@@ -1,8 +1,8 @@
-"""What runs are compared by: figures of a group, and of a fleet, which counts as one.
+"""The figures that compare runs: those of a group, and those of a fleet as a whole.
 
-A figure of a fleet is the sum over its groups, or of what one asks the worst of them for (the time to form, the largest
-lag, whatever is the longest) the largest. It also has what only many groups have: how many rebalanced or stood still,
-how long they had no coordinator, and how many of them at the same time.
+A figure of a fleet is the sum over its groups, or the largest for times to form, lags and longest durations. A fleet
+also has figures of its own: how many groups rebalanced or stood still, how long groups had no coordinator, and how many
+at the same time.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Known = tuple[int | None, str]  # a value and its unit
 
 @frozen
 class Bundle:
-    """One group, or the groups of a fleet, under the name that stands before its figures."""
+    """One group, or the groups of a fleet, with the prefix of its figures."""
 
     name: str
     groups: tuple[str, ...]
@@ -27,7 +27,7 @@ class Bundle:
 
 
 def bundles(names: Iterable[str], group: str | None = None, *, each: bool = False) -> tuple[Bundle, ...]:
-    """What is shown of these groups: a fleet as one, others alone; or one `group`; or with `each` every one alone."""
+    """Return the bundles of these groups: fleets and single groups; or one `group`; or with `each` every group."""
     known = tuple(dict.fromkeys(names))
     if group is not None:
         return (Bundle(group, (group,)),)
@@ -36,7 +36,7 @@ def bundles(names: Iterable[str], group: str | None = None, *, each: bool = Fals
 
 
 def _longest_rollout(group: GroupStory) -> int | None:
-    """Nothing where there was none, or one of them was not over."""
+    """Return the longest rollout of a group; None without one, or if one is not over."""
     took = [one.took_us for one in group.rollouts]
     return max(one for one in took if one is not None) if took and None not in took else None
 
@@ -84,7 +84,7 @@ TITLES = (*OF_FLEETS, *(title for title, *_ in FIGURES), *(title for title, *_ i
 
 
 def figures_of(story: Story, bundle: Bundle) -> dict[str, Known]:
-    """The figures of a group or a fleet by title; groups that the story does not have are left out."""
+    """Compute the figures of a group or a fleet by title, without groups that the story lacks."""
     groups = [group for group in story.groups if group.group in bundle.groups]
     if not groups:
         return {}
@@ -114,7 +114,7 @@ def _of_many(story: Story, groups: Sequence[GroupStory]) -> dict[str, Known]:
 
 
 def figures(story: Story, shown: Sequence[Bundle]) -> Mapping[str, Known]:
-    """The figures of all that is shown; their names begin with the group or fleet where there are several."""
+    """Compute the figures of all bundles; with several bundles the names begin with the group or fleet."""
     several = len(shown) > 1 or any(bundle.fleet for bundle in shown)
     return {
         (f"{bundle.name}: " if several else "") + title: known

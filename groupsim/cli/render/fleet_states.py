@@ -1,4 +1,4 @@
-"""A fleet at a moment of a run: how many of its groups are in which state, and the one that is furthest from rest."""
+"""A fleet at an instant of a run: its groups by state, and the group furthest from stable."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from groupsim.scenarios.story.words import clock, count, listed, span
 Groups = Mapping[str, GroupSnapshot | None]
 Alike = tuple[str, int, int, int]  # state, generation, members, requests without an answer
 UNDER_WAY = ("PreparingRebalance", "CompletingRebalance")
-_NAMED = 2  # groups of a row that are named
-_NONE: Alike = ("nobody has joined", 0, 0, 0)
+_NAMED = 2  # maximal number of groups that a row names
+_NONE: Alike = ("no member yet", 0, 0, 0)
 
 
 def show(name: str, groups: Groups, places: Mapping[str, Coordinator], at_us: int, console: Console) -> None:
-    """Print the fleet: a row for the groups that are alike, the most of them first."""
+    """Print the fleet: a row for equal groups, the largest number first."""
     console.print(Text.assemble((name, "bold cyan"), f" at {clock(at_us)}: {count(len(groups), 'group')}"))
     alike: dict[Alike, list[str]] = {}
     for group, found in groups.items():
@@ -38,13 +38,13 @@ def show(name: str, groups: Groups, places: Mapping[str, Coordinator], at_us: in
     words = [
         f"broker-{broker} {number}" for broker, number in sorted((b, n) for b, n in leaders.items() if b is not None)
     ]
-    words += [f"nobody {leaders[None]}"] if leaders[None] else []
+    words += [f"no broker {leaders[None]}"] if leaders[None] else []
     if words:
         console.print(Text(f"  groups coordinated: {', '.join(words)}", "dim"))
 
 
 def furthest(groups: Groups, at_us: int) -> tuple[str, str] | None:
-    """The group furthest from rest, and why: its rebalance is open longest, else one of its sessions ends first."""
+    """Return the group furthest from stable, and why: its rebalance is open longest, else its session ends first."""
     rebalancing = {
         name: group.state_us
         for name, group in groups.items()
@@ -52,7 +52,7 @@ def furthest(groups: Groups, at_us: int) -> tuple[str, str] | None:
     }
     if rebalancing:
         name = min(rebalancing, key=rebalancing.__getitem__)
-        return name, f"a rebalance of it is open longest, {span(at_us - rebalancing[name])} in this state"
+        return name, f"its rebalance is open longest, {span(at_us - rebalancing[name])} in this state"
     due = {
         name: min((one.session_due_us for one in group.members if one.session_due_us is not None), default=None)
         for name, group in groups.items()
@@ -62,7 +62,7 @@ def furthest(groups: Groups, at_us: int) -> tuple[str, str] | None:
     if not ends:
         return None
     name = min(ends, key=ends.__getitem__)
-    return name, f"a session of it ends before all others, in {span(ends[name] - at_us)}"
+    return name, f"one of its sessions ends first, in {span(ends[name] - at_us)}"
 
 
 def _alike(group: GroupSnapshot | None) -> Alike:

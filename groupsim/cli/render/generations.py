@@ -1,7 +1,7 @@
-"""The generations of a group on a terminal: a row of facts for each, who began it, whom it waited for, what went wrong.
+"""The generations of a group on a terminal: a row for each, with lines for its cause, late members and problems.
 
-Where there is no room for all of that, the longest generations keep their lines, and the others name in their row who
-began them. Many generations of one cause in a row are cut in the middle.
+If there is no room for all lines, the longest generations keep theirs, and the rows of the others name the member that
+caused them. Of many consecutive generations with one cause those in the middle are left out.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ from groupsim.scenarios.story import Cause, Generation, LateMember, Outcome
 from groupsim.scenarios.story.headline import REMOVALS
 from groupsim.scenarios.story.words import clock, count, span
 
-BACK = "↩"  # beside the number of partitions that moved: so many of them back
-TOGETHER_US = 50_000  # removals within this are one event
+BACK = "↩"  # after the number of partitions that moved back
+TOGETHER_US = 50_000  # removals within this time are one event
 
 HEADS = ("gen", "began", "cause", "ready in", "members", "moved", "stood still")
-LEAST = (5, 9, 14, 10, 9, 9, 13)  # columns of a table whose cells are short: tables of several runs look alike
-CAUSE = 2  # the column that is cut where a terminal is too narrow
+LEAST = (5, 9, 14, 10, 9, 9, 13)  # least widths of the columns, so that tables of several runs are aligned
+CAUSE = 2  # the column that is truncated on a narrow terminal
 SHORTEST_CAUSE = 12
 
 
-def lines(told: Sequence[Generation], width: int | None, limits: Limits) -> Iterator[Text]:
-    """The table's head, the generations, and what is left out; without a `width` nothing is cut to one."""
-    table = _Table.of(told, limits)
+def lines(generations: Sequence[Generation], width: int | None, limits: Limits) -> Iterator[Text]:
+    """Yield the table's head, the generations, and a note on omitted ones; without a `width` no cell is truncated."""
+    table = _Table.of(generations, limits)
     columns = table.columns(width)
     yield Text(_line(HEADS, columns), "dim")
     yield from table.rows(columns)
@@ -41,39 +41,38 @@ def lines(told: Sequence[Generation], width: int | None, limits: Limits) -> Iter
 
 @frozen
 class _Table:
-    """The generations, and which of them have lines below their row; for the others the cause names the culprit."""
+    """The generations, and which of them have lines below their rows; the rows of the others name the culprit."""
 
-    told: Sequence[Generation]
+    generations: Sequence[Generation]
     limits: Limits
     explained: frozenset[int]
     waiting: frozenset[int]
 
     @classmethod
-    def of(cls, told: Sequence[Generation], limits: Limits) -> _Table:
-        """The longest keep their lines; of those that waited for the last to join, first those with a reason."""
-        longest = sorted(range(len(told)), key=lambda at: (-told[at].stopped_us, -told[at].duration_us, at))
-        caused = [at for at in longest if _has_cause(told[at])]
-        late = [at for at in longest if _last_to_join(told[at])]
-        late.sort(key=lambda at: told[at].delayed_by is None)
-        return cls(told, limits, frozenset(caused[: limits.causes]), frozenset(late[: limits.last_to_join]))
+    def of(cls, generations: Sequence[Generation], limits: Limits) -> _Table:
+        """Choose the longest generations for lines; for "last to join" lines, first those with a reason."""
+        longest = sorted(
+            range(len(generations)), key=lambda at: (-generations[at].stopped_us, -generations[at].duration_us, at)
+        )
+        caused = [at for at in longest if _has_cause(generations[at])]
+        late = [at for at in longest if _last_to_join(generations[at])]
+        late.sort(key=lambda at: generations[at].delayed_by is None)
+        return cls(generations, limits, frozenset(caused[: limits.causes]), frozenset(late[: limits.last_to_join]))
 
     @property
     def back(self) -> bool:
-        return any(move.back for generation in self.told for move in generation.moves)
+        return any(move.back for generation in self.generations for move in generation.moves)
 
     @property
     def unexplained(self) -> bool:
-        """Whether a line is missing below a row that is shown."""
+        """Whether a printed row lacks a line."""
         shown = [at for run in self._runs() for at in run.shown]
-        causes = any(_has_cause(self.told[at]) and at not in self.explained for at in shown)
-        return causes or any(_last_to_join(self.told[at]) and at not in self.waiting for at in shown)
+        causes = any(_has_cause(self.generations[at]) and at not in self.explained for at in shown)
+        return causes or any(_last_to_join(self.generations[at]) and at not in self.waiting for at in shown)
 
     def columns(self, width: int | None) -> tuple[int, ...]:
-        """The width of each column, the blanks before its cells included.
-
-        A column is as wide as its longest cell needs: times of more than an hour, counts with an aside.
-        """
-        rows = [HEADS, *(self._cells(at) for at in range(len(self.told)))]
+        """Return the width of each column: that of its longest cell, with the blanks before it."""
+        rows = [HEADS, *(self._cells(at) for at in range(len(self.generations)))]
         gaps = (0, 1, 2, 2, 2, 2, 2)
         needed = [max(len(row[at]) for row in rows) + gaps[at] for at in range(len(HEADS))]
         columns = [max(one, least) for one, least in zip(needed, LEAST, strict=True)]
@@ -83,18 +82,20 @@ class _Table:
         return tuple(columns)
 
     def rows(self, columns: Sequence[int]) -> Iterator[Text]:
-        """Every generation, but of many of one cause in a row only the first and the last."""
+        """Yield the rows; of many consecutive generations with one cause, the first ones and the last."""
         for run in self._runs():
             for at in run.shown[:-1] if run.between else run.shown:
                 yield from self._generation(at, columns)
             if run.between:
-                told = [self.told[at] for at in run.between]
-                yield _alike(told) if run.alike else _left_out(told)
+                generations = [self.generations[at] for at in run.between]
+                yield _alike(generations) if run.alike else _left_out(generations)
                 for at in run.shown[-1:]:
                     yield from self._generation(at, columns)
 
     def _runs(self) -> Iterator[_Run]:
-        found = [list(run) for _, run in groupby(range(len(self.told)), key=lambda at: self.told[at].cause)]
+        found = [
+            list(run) for _, run in groupby(range(len(self.generations)), key=lambda at: self.generations[at].cause)
+        ]
         many = len(found) if self.limits.runs is None else self.limits.runs
         first, last = many // 2, len(found) - many // 2
         for index, run in enumerate(found):
@@ -109,7 +110,7 @@ class _Table:
                 yield _Run((*run[:alike], run[-1]), tuple(run[alike:-1]))
 
     def _generation(self, at: int, columns: Sequence[int]) -> Iterator[Text]:
-        generation = self.told[at]
+        generation = self.generations[at]
         indent = _indent(columns)
         stable = generation.outcome is Outcome.STABLE
         row = Text(_line(self._cells(at), columns))
@@ -126,7 +127,7 @@ class _Table:
             yield Text(indent + hindrance.words, "yellow")
 
     def _cells(self, at: int) -> tuple[str, ...]:
-        generation = self.told[at]
+        generation = self.generations[at]
         stable = generation.outcome is Outcome.STABLE
         return (
             str(generation.number),
@@ -141,7 +142,7 @@ class _Table:
 
 @frozen
 class _Run:
-    """Generations in a row by their places: those shown, and those left out before the last of them."""
+    """Consecutive generations by index: the printed ones, and those left out before the last of them."""
 
     shown: tuple[int, ...]
     between: tuple[int, ...] = ()
@@ -149,7 +150,7 @@ class _Run:
 
 
 def _line(cells: Sequence[str], columns: Sequence[int]) -> str:
-    """The cells in their columns: the cause begins at the left, all others end at the right."""
+    """Align the cells in their columns: the cause to the left, all others to the right."""
     cause = columns[CAUSE] - 2
     shown = [f"{cell:>{width}}" for cell, width in zip(cells, columns, strict=True)]
     shown[CAUSE] = f"  {_cut(cells[CAUSE], cause):<{cause}}"
@@ -161,27 +162,27 @@ def _cut(text: str, width: int) -> str:
 
 
 def _indent(columns: Sequence[int]) -> str:
-    """What stands before a line about a generation: it begins under the cause."""
+    """Return the indent of a line about a generation, which begins below the cause."""
     return " " * (columns[0] + columns[1] + 2)
 
 
-def _alike(told: Sequence[Generation]) -> Text:
-    """Generations of one cause in a row: how many, whose, how often."""
-    names = Counter(g.culprit.host for g in told if g.culprit)
+def _alike(generations: Sequence[Generation]) -> Text:
+    """Summarize consecutive generations with one cause: number, culprits, period."""
+    names = Counter(g.culprit.host for g in generations if g.culprit)
     whose = ", ".join(name for name, _ in names.most_common(3)) + (", …" if len(names) > 3 else "")
-    period = span((told[-1].began_us - told[0].began_us) // max(1, len(told) - 1))
-    longest = span(max(g.duration_us for g in told))
-    words = f"{len(told):,} more alike ({whose}), one every {period}, open for up to {longest}"
+    period = span((generations[-1].began_us - generations[0].began_us) // max(1, len(generations) - 1))
+    longest = span(max(g.duration_us for g in generations))
+    words = f"{len(generations):,} more alike ({whose}), one every {period}, open for up to {longest}"
     return Text(f"    …  {words}; {EVERYTHING} lists them", "dim")
 
 
-def _left_out(told: Sequence[Generation]) -> Text:
-    causes = ", ".join(f"{n} × {cause.value}" for cause, n in Counter(g.cause for g in told).most_common(3))
-    return Text(f"    …  {count(len(told), 'generation')} more: {causes}; {EVERYTHING} lists them", "dim")
+def _left_out(generations: Sequence[Generation]) -> Text:
+    causes = ", ".join(f"{n} × {cause.value}" for cause, n in Counter(g.cause for g in generations).most_common(3))
+    return Text(f"    …  {count(len(generations), 'generation')} more: {causes}; {EVERYTHING} lists them", "dim")
 
 
 def _has_cause(generation: Generation) -> bool:
-    """Whether there is something to say of who began it."""
+    """Whether a generation has a line for its cause."""
     return generation.cause is not Cause.FIRST_START or bool(generation.absent)
 
 
@@ -192,7 +193,7 @@ def _who(generation: Generation) -> str:
 
 
 def _culprit(generation: Generation) -> str:
-    """Behind the cause: who, and whether it is a second round."""
+    """Return the suffix of the cause: the culprit, and whether it is a second round."""
     if not _has_cause(generation):
         return ""
     who = f": {generation.culprit.host}" if generation.culprit else ""
@@ -207,7 +208,7 @@ def _moved(generation: Generation) -> str:
 
 
 def _never_there(generation: Generation, most: int | None) -> Iterable[str]:
-    """Those who never came; of those removed in the same moment the first names."""
+    """Yield lines for members that did not join; of those removed together, the first names."""
     together = [late for late in generation.absent if late.after_us < TOGETHER_US]
     if together:
         names = ", ".join(late.name.host for late in together[:most])
@@ -221,12 +222,12 @@ def _never_there(generation: Generation, most: int | None) -> Iterable[str]:
 
 
 def _missed(generation: Generation) -> list[LateMember]:
-    """Those whom it waited for in vain, the longest first."""
+    """Return the members that were removed after a wait, the longest wait first."""
     return sorted((late for late in generation.absent if late.after_us >= TOGETHER_US), key=lambda one: -one.after_us)
 
 
 def _last_to_join(generation: Generation) -> str:
-    """The last to join, where nobody was waited for in vain."""
+    """Return the line for the last member to join; empty if a member was removed after a wait."""
     late = generation.late
     if late is None or _missed(generation):
         return ""

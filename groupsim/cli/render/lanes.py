@@ -1,7 +1,7 @@
 """Lanes drawn with characters over time: one row per member, one column per slice of virtual time.
 
-A column shows the phase that a reader must not miss: trouble wins over work, however short it was. Every phase has a
-character of its own, so that nothing depends on colour; `ASCII` serves terminals that cannot print the others.
+A column shows the most important phase of its slice: problems before work, however short. Every phase has its own
+character, so that no information depends on colour; `ascii` characters serve terminals that cannot print the others.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rich.text import Text
 from groupsim.scenarios.pictures.scale import nice_step
 from groupsim.scenarios.story import Generation, Lane, Phase, PhaseSpan
 
-# Strongest first: what wins a column.
+# The phases by importance, the most important first.
 STRENGTH = (
     Phase.PAUSED,
     Phase.DEAD,
@@ -30,7 +30,7 @@ STRENGTH = (
 
 @frozen
 class Pen:
-    """How a phase is drawn."""
+    """The characters and the style of a phase."""
 
     sign: str
     ascii: str
@@ -52,24 +52,24 @@ LEGEND = {Phase.EVICTED: "evicted, unaware"}
 
 @frozen
 class Scale:
-    """`width` columns for the time up to `end_us`."""
+    """The mapping of the time from 0 to `end_us` to `width` columns."""
 
     end_us: int
     width: int
     ascii: bool = False
 
     def column(self, us: int) -> int:
-        """The column a moment falls into."""
+        """Return the column of an instant."""
         return min(self.width - 1, us * self.width // max(1, self.end_us))
 
     def columns(self, begin_us: int, end_us: int) -> range:
-        """The columns a stretch touches; at least one."""
+        """Return the columns of an interval; at least one."""
         last = self.column(max(begin_us, end_us - 1))
         return range(self.column(begin_us), last + 1)
 
 
 def can_print(console: Console, signs: str = "━░▒╌·") -> bool:
-    """Whether the terminal's encoding knows these characters."""
+    """Whether the terminal's encoding has these characters."""
     try:
         signs.encode(console.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
@@ -78,7 +78,7 @@ def can_print(console: Console, signs: str = "━░▒╌·") -> bool:
 
 
 def lane(lane: Lane, scale: Scale) -> Text:
-    """The row of one member, without its name."""
+    """Draw the row of one member, without its name."""
     return _painted(_strongest(lane.phases, scale), scale)
 
 
@@ -99,19 +99,19 @@ def _painted(phases: Sequence[Phase], scale: Scale) -> Text:
     return row
 
 
-def generations(told: Sequence[Generation], scale: Scale) -> Text:
-    """The row above the lanes: each rebalance from begin to end, its number after it where there is room."""
+def generations(rebalances: Sequence[Generation], scale: Scale) -> Text:
+    """Draw the row above the lanes: each rebalance from start to end, followed by its number if there is room."""
     signs = [" "] * scale.width
-    for generation in told:
+    for generation in rebalances:
         for column in scale.columns(generation.began_us, generation.ended_us):
             signs[column] = "-" if scale.ascii else "╌"
-    for generation in told:
+    for generation in rebalances:
         _write(signs, scale.column(generation.ended_us) + 1, str(generation.number))
     return Text("".join(signs), "cyan")
 
 
 def axis(scale: Scale, labels: int = 5) -> Text:
-    """The row of times: a tick and its label, as often as there is room."""
+    """Draw the row of times: ticks with labels."""
     signs = [" "] * scale.width
     step = nice_step(scale.end_us, min(labels, max(1, scale.width // 12)))
     for us in range(0, scale.end_us + 1, step):
@@ -129,7 +129,7 @@ def _label(us: int) -> str:
 
 
 def _write(signs: list[str], at: int, text: str) -> None:
-    """Put text in, unless it would run over the end or into other text."""
+    """Write text at a column, unless it would overwrite other text or exceed the row."""
     if at + len(text) > len(signs) or any(
         sign.isdigit() or sign == "|" for sign in signs[max(0, at - 1) : at + len(text)]
     ):
@@ -138,7 +138,7 @@ def _write(signs: list[str], at: int, text: str) -> None:
 
 
 def legend(lanes: Sequence[Lane], scale: Scale) -> Text:
-    """What the characters mean, for the phases that occur."""
+    """Explain the characters of the phases that occur."""
     used = {span.phase for one in lanes for span in one.phases}
     row = Text()
     for phase in (Phase.WORKING, *(p for p in reversed(STRENGTH) if p is not Phase.WORKING)):

@@ -1,4 +1,4 @@
-"""Many groups of a run on a terminal: one line for all, a table of what hit them, and the one that was hit hardest."""
+"""The summary of a run with many groups: totals, and a table of the figures over groups."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MOST_CAUSES = 4
 
 
 def show(found: ManyGroups, console: Console) -> None:
-    """Print the groups together."""
+    """Print the summary of the groups."""
     console.print(Text(f"{found.groups} groups", "bold cyan"), Text(_totals(found), "dim"))
     for line in _lines(found):
         console.print(Padding(line, (0, 0, 0, 2), expand=False))
@@ -62,7 +62,7 @@ def _table(found: ManyGroups) -> Table:
 
 
 def _ends(hit: GroupFigure) -> tuple[str, str]:
-    """The sum of what can be added up, and how many groups had it at the same time."""
+    """Return the sum over groups, if it has a meaning, and how many groups had the figure at the same time."""
     total = "" if hit.title == "largest lag" else _shown(hit, hit.total)
     together = "" if hit.together is None or hit.together_us is None else f"{hit.together} at {clock(hit.together_us)}"
     return total, together

@@ -1,8 +1,8 @@
-"""Who owns what, side by side: a row for each member, a column for each assignment, `+` before what has moved.
+"""The owners of partitions: a row for each member, a column for each assignment, `+` before moved partitions.
 
-The picture of `run`, `assign` and `diff`; `owners_columns.py` makes the columns. What has moved is marked by a sign, so
-that a pipe and a terminal without colours show it, too. Unless all is asked for, the picture is kept to ten lines: many
-members are summed up in a line for each assignment, and of many assignments only some are shown, the last among them.
+`run`, `assign` and `diff` print this picture; `owners_columns.py` makes the columns. A sign marks moved partitions, so
+that a pipe and a terminal without colours show them too. By default the picture has at most ten lines: many members are
+summarized in a line for each assignment, and of many assignments some are left out, but not the last.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from groupsim.scenarios.story import PartitionSet
 from groupsim.scenarios.story.words import count
 
 MOST_LINES = 10
-MANY_MEMBERS = 8  # more are summed up
+MANY_MEMBERS = 8  # more members are summarized
 LONGEST_NAME = 24
-WIDEST = 160  # of a picture in a pipe, where nothing is cut
-NARROWEST = 14  # of a column
+WIDEST = 160  # width of a picture in a pipe, where no cell is truncated
+NARROWEST = 14  # least width of a column
 MARK = "+"
 ABSENT = "–"
 NO_OWNER = "(no owner)"
@@ -31,7 +31,7 @@ _NOTHING = PartitionSet()
 
 @frozen
 class Cell:
-    """What a member has; `moved` are those of the partitions that are marked."""
+    """The partitions of a member; those in `moved` are marked."""
 
     partitions: PartitionSet = _NOTHING
     moved: PartitionSet = _NOTHING
@@ -40,7 +40,7 @@ class Cell:
 
 @frozen
 class Column:
-    """One assignment: each member's cell by its name, and what no member has."""
+    """One assignment: each member's cell by its name, and the partitions without an owner."""
 
     title: str
     cells: Mapping[str, Cell]
@@ -48,7 +48,7 @@ class Column:
 
     @property
     def moved(self) -> int:
-        """How many partitions are marked."""
+        """The number of marked partitions."""
         return sum(len(cell.moved) for cell in self.cells.values())
 
 
@@ -62,15 +62,15 @@ def picture(
     hint: str = EVERYTHING,
     margin: int = 2,
 ) -> list[Text]:
-    """The lines of the picture, `margin` blanks before each; without a `width` (a pipe) no cell is cut.
+    """Return the lines of the picture, with `margin` blanks before each; without a `width` (a pipe) no cell is cut.
 
-    `title` heads the members' names, `mark` says what the sign stands for and `hint` how everything is shown, which is
-    without `most` lines, and with what is too wide continued below.
+    `title` is the heading of the members' names, `mark` explains the sign, and `hint` is the option that prints
+    everything. With `most` None there is no limit of lines, and wide cells continue below.
     """
     names = list(dict.fromkeys(name for column in columns for name in column.cells))
     within = None if width is None else width - margin
     if len(names) > MANY_MEMBERS and most is not None:
-        lines = _summed_up(columns, title, mark, hint, within, most)
+        lines = _summary(columns, title, mark, hint, within, most)
     else:
         lines = _side_by_side(columns, names, title, mark, within, most)
     return [Text(" " * margin).append_text(line) for line in lines]
@@ -107,7 +107,7 @@ def _lines(
     room: int,
     most: int | None,
 ) -> list[Text]:
-    """The blocks below each other, in `most` lines where there is such a limit."""
+    """Return the blocks of columns one below the other, in at most `most` lines."""
     rows = list(table[0]) if table else []
     blocks, dropped = _blocks(widths, room), 0
     if most is not None:
@@ -123,7 +123,7 @@ def _lines(
 
 
 def _on_a_head(lines: Sequence[Text], legend: str, width: int | None) -> bool:
-    """Put what the sign means beside the first head or remark that has room for it; whether one has."""
+    """Append the legend to the first head or remark with room for it; return whether there is one."""
     for line in lines:
         if line.style == "dim" and (width is None or len(line) + len(legend) + 3 <= width):
             line.append(f"   {legend}")
@@ -136,7 +136,7 @@ def _left_out(number: int) -> Text:
 
 
 def _widths(columns: Sequence[Column], table: Sequence[Mapping[str, Text]], room: int, *, cut: bool) -> list[int]:
-    """The width of each column; where columns are cut, any two in a row fit beside each other."""
+    """Return the width of each column. With `cut`, any two neighbouring columns fit side by side."""
     widths = [max([len(column.title), *map(len, cells.values())]) for column, cells in zip(columns, table, strict=True)]
     if not cut:
         return widths
@@ -150,7 +150,7 @@ def _widths(columns: Sequence[Column], table: Sequence[Mapping[str, Text]], room
 
 
 def _blocks(widths: Sequence[int], room: int) -> list[list[int]]:
-    """Columns that fit beside each other; each block begins with the last of the block before."""
+    """Split the columns into blocks that fit; each block begins with the last column of the block before."""
     blocks: list[list[int]] = [[]]
     used = 0
     for at, wide in enumerate(widths):
@@ -166,7 +166,7 @@ def _blocks(widths: Sequence[int], room: int) -> list[list[int]]:
 def _few(
     blocks: list[list[int]], widths: Sequence[int], room: int, lines: int, most: int
 ) -> tuple[list[list[int]], int]:
-    """As many blocks as there are lines for, the last columns among them; and how many columns are left out."""
+    """Return the blocks that fit in `most` lines, with the last columns, and the number of omitted columns."""
     if len(blocks) * lines <= most:
         return blocks, 0
     many = max(1, (most - 1) // lines)
@@ -185,7 +185,7 @@ def _head(title: str, wide: int, titles: Sequence[tuple[str, int]]) -> Text:
 
 
 def _row(name: str, wide: int, cells: Sequence[tuple[Text, int]], *, everything: bool) -> Iterator[Text]:
-    """The line of one member; with `everything` as many as its longest cell needs."""
+    """Yield the line of one member; with `everything`, as many lines as its longest cell needs."""
     folded = [(_folded(cell, space) if everything else [_shortened(cell, space)], space) for cell, space in cells]
     for number in range(max(len(lines) for lines, _ in folded)):
         row = Text(f"{_cut(name, wide) if number == 0 else '':<{wide}}")
@@ -197,7 +197,7 @@ def _row(name: str, wide: int, cells: Sequence[tuple[Text, int]], *, everything:
 
 
 def _cells(column: Column, rows: Iterable[str]) -> dict[str, Text]:
-    """Each row's number of partitions and their ranges; a dash for one that is no member."""
+    """Return each row's number of partitions and their ranges; a dash for a row that is not a member."""
     digits = len(str(max((len(one.partitions) for one in column.cells.values()), default=0)))
     return {row: _cell(column, row, digits) for row in rows}
 
@@ -213,7 +213,7 @@ def _cell(column: Column, row: str, digits: int) -> Text:
 
 
 def ranges(partitions: PartitionSet, moved: PartitionSet = _NOTHING) -> Text:
-    """Partitions as `orders 0-3, +7  payments 0`: by topic, neighbours as a range, `+` before what has moved."""
+    """Format partitions as `orders 0-3, +7  payments 0`: by topic, neighbours as a range, `+` before moved ones."""
     marked = {topic: {n for first, last in runs for n in range(first, last + 1)} for topic, runs in moved.topics}
     text = Text()
     for topic, runs in partitions.topics:
@@ -225,7 +225,7 @@ def ranges(partitions: PartitionSet, moved: PartitionSet = _NOTHING) -> Text:
 
 
 def _pieces(runs: Iterable[tuple[int, int]], marked: set[int]) -> Iterator[tuple[int, int, str]]:
-    """Ranges, cut where marked numbers begin and end."""
+    """Split ranges at the borders of marked numbers."""
     for first, last in runs:
         begin = first
         for number in range(first + 1, last + 1):
@@ -240,7 +240,7 @@ def _shortened(cell: Text, width: int) -> Text:
 
 
 def _folded(cell: Text, width: int) -> list[Text]:
-    """A cell in lines that fit; the later ones begin under its ranges."""
+    """Wrap a cell; its later lines begin below its ranges."""
     lines, indent = [], Text()
     while len(indent) + len(cell) > width:
         room = width - len(indent)
@@ -257,13 +257,11 @@ def _cut(text: str, width: int) -> str:
     return text if len(text) <= width else text[: width - 1] + "…"
 
 
-# --- summed up -------------------------------------------------------------------------------------------------------
+# --- summary ---------------------------------------------------------------------------------------------------------
 
 
-def _summed_up(
-    columns: Sequence[Column], title: str, mark: str, hint: str, width: int | None, limit: int
-) -> list[Text]:
-    """A line for each assignment: how many members with how many partitions, and whose number has changed."""
+def _summary(columns: Sequence[Column], title: str, mark: str, hint: str, width: int | None, limit: int) -> list[Text]:
+    """Return a line for each assignment: members by number of partitions, and the members whose number changed."""
     wide = max(len(column.title) for column in columns)
     words = [
         f"{column.title:<{wide}}  {'; '.join(_sums(column, before, mark))}"
@@ -289,7 +287,7 @@ def _sums(column: Column, before: Column | None, mark: str) -> Iterator[str]:
 
 
 def loads(counts: Sequence[int]) -> str:
-    """Members by the number of partitions they have: `20 members × 5`, `7 to 8 each: 8 members × 7, 4 × 8`."""
+    """Format members by number of partitions: `20 members × 5`, `7 to 8 each: 8 members × 7, 4 × 8`."""
     by_count = sorted(Counter(counts).items())
     if not by_count:
         return "no member"
@@ -301,7 +299,7 @@ def loads(counts: Sequence[int]) -> str:
 
 
 def _changes(column: Column, before: Column) -> Iterator[str]:
-    """Whose number of partitions has changed: by name, or how many where several changed alike."""
+    """Yield the members whose number of partitions changed: by name, or counted if several changed alike."""
     alike: dict[tuple[str, str], list[str]] = {}
     for name in dict.fromkeys((*before.cells, *column.cells)):
         was, now = (_number(one, name) for one in (before, column))

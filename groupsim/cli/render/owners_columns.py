@@ -1,6 +1,6 @@
 """Assignments as columns of the picture (`owners.py`): those of a story, and those of `groupsim assign`.
 
-Several generations that differ in nothing are one column.
+Consecutive generations with equal assignments are one column.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from groupsim.scenarios.story import Assignment, Generation, GroupStory, MemberS
 
 
 def columns_of(generations: Sequence[Generation]) -> list[Column]:
-    """A column for each assignment, those that follow each other and are the same in one."""
-    told = [(one.number, one.assignment) for one in generations if one.assignment is not None]
+    """Return a column for each assignment, and one for consecutive equal assignments."""
+    numbered = [(one.number, one.assignment) for one in generations if one.assignment is not None]
     found = []
-    for _, run in groupby(told, key=lambda one: _essence(one[1])):
+    for _, run in groupby(numbered, key=lambda one: _essence(one[1])):
         same = list(run)
         first, last = same[0][0], same[-1][0]
         found.append(column(same[0][1], f"gen {first}" if first == last else f"gen {first}-{last}"))
@@ -30,7 +30,7 @@ def columns_of(generations: Sequence[Generation]) -> list[Column]:
 
 
 def column(assignment: Assignment, title: str) -> Column:
-    """One assignment, its members in the order of their names."""
+    """Make a column of one assignment, its members sorted by name."""
     shares = sorted(assignment.shares, key=lambda share: natural(share.host))
     hosts = Counter(share.host for share in shares)
     cells = {
@@ -41,7 +41,7 @@ def column(assignment: Assignment, title: str) -> Column:
 
 
 def columns_of_round(one: Mapping[str, Any]) -> list[Column]:
-    """What members claimed and what they got, of a result of `groupsim assign`; the second alone where none claimed."""
+    """Return the columns "before" (claims) and "after" of a result of `groupsim assign`; without claims the latter."""
     given = {member: [TopicPartition(*at) for at in held] for member, held in one["assignment"].items()}
     claimed = {member: {TopicPartition(*at) for at in held} for member, held in one.get("before", {}).items()}
     had = {partition for held in claimed.values() for partition in held}
@@ -59,20 +59,20 @@ def columns_of_round(one: Mapping[str, Any]) -> list[Column]:
 
 @frozen
 class Ended:
-    """The assignment with which a group ended: the number of its generation, and who owned what."""
+    """The last assignment of a group, with the number of its generation."""
 
     number: int
     assignment: Assignment
 
 
 def ended(group: GroupStory | None) -> Ended | None:
-    """The last assignment that the story tells; None for none."""
-    told = [(one.number, one.assignment) for one in (group.generations if group else ()) if one.assignment]
-    return Ended(*told[-1]) if told else None
+    """Return the last assignment of a group, if any."""
+    numbered = [(one.number, one.assignment) for one in (group.generations if group else ()) if one.assignment]
+    return Ended(*numbered[-1]) if numbered else None
 
 
 def columns_compared(left: Ended | None, right: Ended | None) -> list[Column]:
-    """The last assignment of run A and that of run B; marked is what a member has in B and another process in A."""
+    """Return the last assignments of runs A and B; marked are partitions that another process owns in A."""
     sides = [(letter, one) for letter, one in (("A", left), ("B", right)) if one is not None]
     plain = [_unmarked(column(one.assignment, f"{letter}: gen {one.number}")) for letter, one in sides]
     if left is None or right is None:
@@ -98,17 +98,17 @@ def _unowned(assignment: Assignment) -> Cell | None:
 
 
 def _with_id(share: MemberShare) -> str:
-    """A process that is a member under several ids: with the end of the id."""
+    """Return the name of a process with several member ids, with the end of the id."""
     return f"{share.host} …{share.member[-6:]}" if share.member else share.host
 
 
 def natural(name: str) -> list[tuple[int, int, str]]:
-    """The key by which `c2` comes before `c10`."""
+    """Return a sort key by which `c2` comes before `c10`."""
     return [(0, int(part), "") if part.isdecimal() else (1, 0, part) for part in re.split(r"(\d+)", name) if part]
 
 
 def same(left: Ended | None, right: Ended | None) -> bool:
-    """Whether processes of the same names own the same."""
+    """Whether processes of equal names own equal partitions."""
     if left is None or right is None:
         return left is right
     return _essence(left.assignment) == _essence(right.assignment)

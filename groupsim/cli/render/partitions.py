@@ -1,4 +1,4 @@
-"""Partitions for a reader: by topic, neighbours as a range."""
+"""The text form of partitions: by topic, neighbours as a range."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 
 def by_topic(partitions: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
-    """The numbers of each topic's partitions; topics and numbers in order."""
+    """Return the sorted numbers of each topic's partitions, sorted by topic."""
     found: dict[str, list[int]] = {}
     for topic, number in sorted(partitions):
         found.setdefault(topic, []).append(number)
@@ -14,7 +14,7 @@ def by_topic(partitions: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
 
 
 def in_ranges(numbers: Sequence[int]) -> str:
-    """Numbers in order as `0-3, 7`."""
+    """Format sorted numbers as `0-3, 7`."""
     runs: list[list[int]] = []
     for number in numbers:
         if runs and number == runs[-1][-1] + 1:

@@ -1,8 +1,8 @@
-"""What became of a group's records, on a terminal: a sentence, and a table where not everything is plain.
+"""The fates of a group's records on a terminal: a sentence, and a table of unusual partitions.
 
-Plain is what was delivered once, what waits at the end, and what lies before the group's first position. Anything else
-(delivered again, skipped, expired, cut off) is somebody's question, so it is shown partition by partition, the columns
-that are not empty, the worst partitions first.
+Usual records are delivered once, waiting at the end, or older than the group's first position. A partition with other
+records (delivered again, skipped, expired, truncated) has a row; the worst partitions come first, empty columns are
+left out.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from groupsim.protocol.messages.group import TopicPartition
 from groupsim.scenarios.story import Account, FailedProduce, GroupAccount, Records, Story, partition_set
 from groupsim.scenarios.story.words import clock, span
 
-NOTABLE_US = 1_000_000  # a partition changes hands in less
+NOTABLE_US = 1_000_000  # a normal change of owner takes less
 
 COLUMNS: tuple[tuple[str, Callable[[Records], int]], ...] = (
     ("records", lambda found: found.written),
@@ -35,9 +35,9 @@ COLUMNS: tuple[tuple[str, Callable[[Records], int]], ...] = (
 
 
 def parts(group: str, story: Story) -> Iterator[Callable[[Console, Limits], None]]:
-    """What prints what became of the records of one group, and what its topics should have held besides.
+    """Yield the functions that print the fates of a group's records, and the records not produced to its topics.
 
-    Nothing of the former when its logs have none, or the trace does not tell.
+    The first is absent if the logs have no records, or if the trace does not list them.
     """
     total = next((one for one in story.totals if one.group == group), None)
     if total is not None and total.records is not None and total.records.written:
@@ -48,7 +48,7 @@ def parts(group: str, story: Story) -> Iterator[Callable[[Console, Limits], None
 
 
 def show_given_up(found: Sequence[FailedProduce], console: Console, limits: Limits) -> None:
-    """Print what producers could not get into any log; a line for each of them, and error."""
+    """Print the records that producers failed to write, a line for each producer and error."""
     most = sorted(found, key=lambda one: -one.records)
     for one in most[: limits.producers]:
         _print_given_up(f"{one.producer} gave up {_given_up(one)}", console)
@@ -75,12 +75,12 @@ def _show_fates(group: str, total: GroupAccount, story: Story, console: Console,
 
 
 def trouble(found: Records) -> int:
-    """How many records did not go the plain way."""
+    """Count the unusual records."""
     return found.again + found.skipped + found.expired + found.truncated
 
 
 def sentence(total: GroupAccount, story: Story) -> str:
-    """One sentence on a group's records, its lag and its longest gap."""
+    """Describe a group's records, its lag and its longest gap in one sentence."""
     assert total.records is not None
     return "; ".join([_fates(total.records), *_behind(total), *_unserved(total, story)])
 
@@ -131,7 +131,7 @@ def _unserved(total: GroupAccount, story: Story) -> Iterator[str]:
 
 
 def _table(odd: Sequence[Account], limits: Limits) -> Iterator[str]:
-    """The worst partitions first; those of the same figures in one line."""
+    """Yield the table, the worst partitions first; partitions with equal figures share a line."""
     worst = sorted(odd, key=lambda one: (-trouble(one.records or Records()), one.partition))
     columns = [(name, of) for name, of in COLUMNS if any(of(one.records or Records()) for one in odd)]
     alike: dict[tuple[str, ...], list[TopicPartition]] = {}
@@ -152,7 +152,7 @@ def _table(odd: Sequence[Account], limits: Limits) -> Iterator[str]:
 
 
 def _named(partitions: Sequence[TopicPartition], longest: int | None) -> str:
-    """One partition by its name, several as ranges; the figures are those of each."""
+    """Format one partition by its name, several as ranges with ", each"."""
     if len(partitions) == 1:
         return str(partitions[0])
     ranged = ranges(partition_set(partitions)).plain
@@ -160,7 +160,7 @@ def _named(partitions: Sequence[TopicPartition], longest: int | None) -> str:
 
 
 def _others(total: GroupAccount, odd: Sequence[Account]) -> Iterator[str]:
-    """The partitions that the table leaves out."""
+    """Yield a line on the partitions that are not in the table."""
     number = total.partitions - len(odd)
     waiting = (total.records or Records()).waiting - sum((one.records or Records()).waiting for one in odd)
     if number:

@@ -1,8 +1,7 @@
-"""Two runs side by side: where they first part, and what it changed.
+"""Two runs side by side: the first divergence, and the figures that differ.
 
-Both runs see the same luck (same seed), so that what differs is the doing of what was changed. The first divergence is
-the first event of behaviour that is not the same; settings written down at the start, timers that were merely set and
-numbering do not count.
+Both runs have the same seed, so that the changed settings cause every difference. The first divergence is the first
+event of behaviour that differs; recorded settings, the setting of timers and numbers of events do not count.
 """
 
 from __future__ import annotations
@@ -32,14 +31,14 @@ from groupsim.scenarios.story import Story, tell
 from groupsim.scenarios.story.words import clock, listed
 
 ONLY = "(earlier assignments are not compared)"
-MANY_SETTINGS = 10  # more of what two files say differently is cut off
+MANY_SETTINGS = 10  # maximal number of printed differences between two files
 NONE: Known = (None, "")
 QUIET = {Kind.RUN_STARTED, Kind.LOG_ENDS, Kind.RUN_ENDED, Kind.TIMER_SET, Kind.TIMER_CANCELLED}
 
 
 @frozen
 class Divergence:
-    """The first events that differ; None where that run has ended."""
+    """The first events that differ; None if that run has ended."""
 
     left: TraceEvent | None
     right: TraceEvent | None
@@ -47,24 +46,24 @@ class Divergence:
 
 @frozen
 class DiffRow:
-    """One figure of both runs; `change` is right minus left, None where that says nothing."""
+    """One figure of both runs; `change` is right minus left, None if one is missing."""
 
     name: str
     left: int | None
     right: int | None
     unit: str = ""
-    groups_changed: int | None = None  # of a fleet: in how many of its groups it is not the same
-    most_changed: str = ""  # and the one of them in which it has changed most
+    groups_changed: int | None = None  # of a fleet: the number of groups in which the figure differs
+    most_changed: str = ""  # of a fleet: the group with the largest change
 
     @property
     def change(self) -> int | None:
-        """How much more the right run has."""
+        """The value of the right run minus that of the left one."""
         return None if self.left is None or self.right is None else self.right - self.left
 
 
 @frozen
 class Owners:
-    """The last assignments of one group in both runs; None where a run has none."""
+    """The last assignments of one group in both runs; None if a run has none."""
 
     group: str
     left: Ended | None
@@ -74,7 +73,7 @@ class Owners:
 
 @frozen
 class Comparison:
-    """Two runs compared."""
+    """The comparison of two runs."""
 
     names: tuple[str, str]
     headlines: tuple[str, str]
@@ -96,9 +95,9 @@ def compare(
     settings: Iterable[Difference] = (),
     group: str | None = None,
 ) -> Comparison:
-    """Compare two traces; `changed` and `settings` are what is known of how their scenarios differ.
+    """Compare two traces; `changed` and `settings` are the known differences of their scenarios.
 
-    A fleet is compared as one; with a `group` that one alone is. Raises Trouble for a group that neither run has.
+    A fleet is compared as one; with a `group` only that group. Raises Trouble for a group that neither run has.
     """
     stories = tell(left), tell(right)
     formed = list(dict.fromkeys(one.group for story in stories for one in story.groups))
@@ -130,7 +129,7 @@ def _owners(left: Story, right: Story, names: Iterable[str]) -> Iterable[Owners]
 
 
 def divergence(left: Iterable[TraceEvent], right: Iterable[TraceEvent]) -> Divergence | None:
-    """The first events of behaviour that differ; None when both runs went the same way."""
+    """Return the first events of behaviour that differ; None if the runs are equal."""
     for one, other in zip_longest(_behaviour(left), _behaviour(right)):
         if one is None or other is None or _essence(one) != _essence(other):
             return Divergence(one, other)
@@ -147,7 +146,7 @@ def _essence(event: TraceEvent) -> tuple[Any, ...]:
 
 
 def rows_of(left: Story, right: Story) -> dict[str, tuple[DiffRow, ...]]:
-    """The figures of both runs by group, each group alone."""
+    """Compare the figures of both runs, group by group."""
     formed = list(dict.fromkeys(one.group for story in (left, right) for one in story.groups))
     return {name: tuple(_rows(left, right, bundles((name,), name))) for name in formed}
 
@@ -166,12 +165,12 @@ def _rows(left: Story, right: Story, shown: Sequence[Bundle]) -> Iterable[DiffRo
 
 
 def _each(bundle: Bundle) -> tuple[Bundle, ...]:
-    """The groups of a fleet, each alone."""
+    """Return the single groups of a fleet."""
     return bundles(bundle.groups, each=True) if bundle.fleet else ()
 
 
 def _differing(title: str, parts: Sequence[tuple[Mapping[str, Known], Mapping[str, Known], str]]) -> dict[str, Any]:
-    """In how many groups of a fleet a figure is not the same, and in which one it has changed most."""
+    """Return the number of a fleet's groups in which a figure differs, and the group with the largest change."""
     pairs = [(one.get(title, NONE)[0], other.get(title, NONE)[0], name) for one, other, name in parts]
     changed = [(abs((other or 0) - (one or 0)), name) for one, other, name in pairs if one != other]
     most = max(changed, key=lambda item: item[0], default=(0, ""))[1]
@@ -179,7 +178,7 @@ def _differing(title: str, parts: Sequence[tuple[Mapping[str, Known], Mapping[st
 
 
 def show(found: Comparison, console: Console) -> None:
-    """Print a comparison: headlines, first divergence, the table."""
+    """Print a comparison: headlines, first divergence, table, owners."""
     for letter, name, headline in zip("AB", found.names, found.headlines, strict=True):
         console.print(Text.assemble((f"{letter}  ", "bold cyan"), (name, "bold")))
         console.print(Padding(headline, (0, 0, 0, 3), expand=False))
@@ -203,7 +202,7 @@ def show(found: Comparison, console: Console) -> None:
 
 
 def _table(title: str, rows: Sequence[tuple[DiffRow, str, Sequence[str]]], more: Sequence[str] = ()) -> Table:
-    """Rows with the names they have here, and what stands in further columns."""
+    """Build a table of rows with their names and further cells."""
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="dim")
     table.add_column(title)
     for heading in ("A", "B", "change"):
@@ -217,24 +216,24 @@ def _table(title: str, rows: Sequence[tuple[DiffRow, str, Sequence[str]]], more:
 
 
 def _show_fleet(fleet: Bundle, found: Comparison, console: Console) -> None:
-    """A fleet: its figures together, the group in which each has changed most, and whose owners are others."""
+    """Print a fleet: its figures, the group with the largest change of each, and groups with different owners."""
     rows = [row for row in found.rows if row.name.startswith(f"{fleet.name}: ")]
     cells = [(row, row.name.removeprefix(f"{fleet.name}: "), _groups(row)) for row in rows]
     console.print(_table(f"{fleet.name}, {len(fleet.groups)} groups", cells, ("groups", "most in")))
     owners = [one for one in found.owners if one.group in fleet.groups]
     others = [one.group for one in owners if not one.same]
     words = f"the same in {len(owners) - len(others)} of {len(owners)} groups of {fleet.name}"
-    words += f", others in {listed(others, 3)}" if others else ""
+    words += f", different in {listed(others, 3)}" if others else ""
     console.print(Text(f"owners at the end: {words}; --group NAME compares one group", "dim"))
 
 
 def _groups(row: DiffRow) -> tuple[str, str]:
-    """In how many groups a figure is another one, and in which most."""
+    """Return the cells of a figure: the number of groups in which it differs, and the group with the largest change."""
     return ("", "") if not row.groups_changed else (str(row.groups_changed), row.most_changed)
 
 
 def _show_owners(found: Owners, console: Console, *, named: bool) -> None:
-    """Who owns what at the end of both runs, side by side where it is not the same."""
+    """Print the owners at the end of both runs, side by side if they differ."""
     whose = f" of {found.group}" if named else ""
     if found.same:
         console.print(Text(f"owners{whose} at the end: the same in A and B {ONLY}", "dim"))
@@ -246,12 +245,12 @@ def _show_owners(found: Owners, console: Console, *, named: bool) -> None:
 
 
 def _show_settings(found: Comparison, console: Console) -> None:
-    """How the scenarios differ: what `--set` changed, or what two files say differently."""
+    """Print the differences of the scenarios: the changes of `--set`, or those between two files."""
     if found.changed:
         console.print(Text("B is A with " + ", ".join(found.changed), "dim"))
         return
     if found.settings:
-        console.print(Text("they differ in", "dim"))
+        console.print(Text("the scenarios differ in", "dim"))
     for one in found.settings[:MANY_SETTINGS]:
         values = " → ".join("(not written)" if value is None else value for value in (one.left, one.right))
         console.print(Padding(Text(f"{one.path}: {values}"), (0, 0, 0, 3), expand=False))
@@ -261,7 +260,7 @@ def _show_settings(found: Comparison, console: Console) -> None:
 
 def _show_divergence(found: Divergence | None, console: Console) -> None:
     if found is None:
-        console.print("both runs went the same way, event for event")
+        console.print("both runs have the same events")
         return
     moment = min(event.t_us for event in (found.left, found.right) if event is not None)
     console.print(f"first divergence at {clock(moment)}")
@@ -273,23 +272,23 @@ def _show_divergence(found: Divergence | None, console: Console) -> None:
 
 
 def sentence(event: TraceEvent | None) -> str:
-    """One event in a line."""
+    """Format one event as a line."""
     if event is None:
         return "(has ended)"
     parts = [clock(event.t_us), event.kind.value]
-    said = event.reason or ""
-    parts += [str(x) for x in (event.host, event.group, event.member, event.api, event.error) if x and x not in said]
+    reason = event.reason or ""
+    parts += [str(x) for x in (event.host, event.group, event.member, event.api, event.error) if x and x not in reason]
     if event.topic is not None:
         parts.append(event.topic if event.partition is None else f"{event.topic}-{event.partition}")
     if event.to:
         parts.append(f"{event.from_ or '?'} → {event.to}")
-    if said:
-        parts.append(f"({said})")
+    if reason:
+        parts.append(f"({reason})")
     return "  ".join(parts)
 
 
 def change(row: DiffRow) -> str:
-    """The difference with its sign."""
+    """Format the difference with its sign."""
     if not row.change:
         return "" if row.change is None else "="
     sign = "+" if row.change > 0 else "−"

@@ -1,9 +1,9 @@
-"""The height of what `run` prints: its parts, how many lines each may take, and what is cut for a screen.
+"""The height of the output of `run`: its parts, the lines of each, and the order of cuts.
 
-A run of at most three members fits on a screen of 50 lines; a further member adds its lane and its row of owners. Where
-all parts at their usual length are longer, they are cut in the order of `CUTS`: first what a reader can spare. Never
-cut are the headline, failed expectations, and what hindered a generation. The height of the terminal is not asked: a
-document, a pipe and a terminal of the same width show the same lines. `--all` prints every line of every part.
+A run of at most three members fits on a screen of 50 lines; a further member adds its lane and its row of owners. If
+all parts at their usual length are longer, they are shortened in the order of `CUTS`, the least important lines first.
+The headline, failed expectations and the hindrances of a generation are never cut. The height of the terminal has no
+effect: a document, a pipe and a terminal of equal width show the same lines. `--all` prints every line of every part.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from rich.console import Console
 
 SCREEN = 50
 FEW_MEMBERS = 3
-FOR_A_MEMBER = 2  # lines: its lane, and its row in the table of owners
+FOR_A_MEMBER = 2  # lines of a further member: its lane, and its row in the table of owners
 EVERYTHING = "--all"
 
 
 @frozen
 class Limits:
-    """How much of each part is printed; None is all of it.
+    """The maximal length of each part; None is no limit.
 
-    introduction    lines of what the scenario says of itself
-    runs, alike     runs of generations of one cause; generations of such a run, and the last
-    causes, last_to_join    generations with the line that says who began them; with the one of the last to join
-    absent          of the members a generation waited for in vain
+    introduction    lines of the scenario's description
+    runs, alike     runs of generations with one cause; generations of such a run before the last
+    causes, last_to_join    generations with a line for their cause; with a line for the last member to join
+    absent          members that a generation waited for and removed
     owners          lines of the table of owners
     lanes           members in the picture
-    axes            whether the picture of every group has the axis, the legend and the producers, or the first alone
+    axes            whether the picture of every group has the axis, the legend and the producers, or only the first
     standstills, brief    lines of partitions that stood still; whether those much shorter than the longest have lines
-    records, producers    lines of partitions whose records did not go the plain way; of producers that gave up
-    doings          lines of what was done and noted
+    records, producers    lines of partitions with unusual records; of producers that gave up
+    doings          lines of actions, faults and notes
     checks          expectations that hold
     longest         characters of the names of partitions in a line
-    blank_lines     whether parts of a group stand apart
+    blank_lines     whether blank lines separate the parts of a group
     """
 
     introduction: int | None = None
@@ -75,7 +75,7 @@ WHOLE = Limits(
     longest=None,
 )
 
-# One after the other, until all fits.
+# The cuts, applied one after the other until everything fits.
 CUTS: tuple[Mapping[str, Any], ...] = (
     {"last_to_join": 3},
     {"standstills": 5},
@@ -102,10 +102,10 @@ CUTS: tuple[Mapping[str, Any], ...] = (
 
 @frozen
 class Part:
-    """A part of what is printed: `draw` prints it within the limits.
+    """A part of the output: `draw` prints it within the limits.
 
-    `apart`: a blank line before it; `first` of a group: also where other blank lines are cut. `asked`: the reader asked
-    for all of it by an option of its own, so its lines do not count.
+    `apart`: a blank line precedes it; `first` of a group: also if other blank lines are cut. `asked`: an option of its
+    own requests all of it, so that its lines do not count.
     """
 
     draw: Callable[[Console, Limits], None]
@@ -115,7 +115,7 @@ class Part:
 
 
 def draw(parts: Sequence[Part], console: Console, limits: Limits) -> None:
-    """Print the parts, one below the other."""
+    """Print the parts one below the other."""
     for number, part in enumerate(parts):
         if number and _stands_apart(part, limits):
             console.print()
@@ -127,9 +127,9 @@ def _stands_apart(part: Part, limits: Limits) -> bool:
 
 
 def fitting(parts: Sequence[Part], console: Console, height: int, limits: Limits = USUAL) -> Limits:
-    """The limits with as few cuts as it takes for the height; with all of them where that is not enough.
+    """Return the limits with the fewest cuts that fit the height; with all cuts if none fits.
 
-    What the last cuts leave free is given back: a part that turned out too long to be worth its cut gets its lines.
+    The last cut may free more lines than necessary, so that earlier cuts are reverted while everything fits.
     """
     counted = [_Height(part, console) for part in parts if not part.asked]
 
@@ -150,14 +150,14 @@ def fitting(parts: Sequence[Part], console: Console, height: int, limits: Limits
 
 @define
 class _Height:
-    """The lines of a part; it is drawn once for all limits that are equal in what it asks for."""
+    """The height of a part; it is drawn once for all limits with equal values of the fields that it reads."""
 
     part: Part
     console: Console
     known: list[tuple[Mapping[str, Any], int]] = field(factory=list)
 
     def within(self, limits: Limits) -> int:
-        """How many lines it takes within these limits."""
+        """Return the number of lines within these limits."""
         for read, height in self.known:
             if all(getattr(limits, name) == value for name, value in read.items()):
                 return height
@@ -169,7 +169,7 @@ class _Height:
 
 
 class _Watched:
-    """Limits that note which of them are read, and the value."""
+    """Limits that record which fields are read, with their values."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -181,6 +181,6 @@ class _Watched:
 
 
 def height_for(members: int) -> int:
-    """The lines there are for a story of so many members: a screen, and more for further members."""
+    """Return the maximal number of lines of a story with this number of members."""
     drawn = min(members, USUAL.lanes or members)
     return SCREEN + FOR_A_MEMBER * max(0, drawn - FEW_MEMBERS)

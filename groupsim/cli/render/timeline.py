@@ -1,6 +1,6 @@
 """A story on a terminal: headline, generations, lanes, partitions that stood still, notes.
 
-Nothing is computed here but what fits the screen: the story in parts, each as long as its limits let it be.
+The story has all facts; this module formats its parts within their limits.
 """
 
 from __future__ import annotations
@@ -26,42 +26,42 @@ from groupsim.scenarios.story.model import TimelineEntry
 from groupsim.scenarios.story.rebalances.rollouts import rollout_line
 from groupsim.scenarios.story.words import clock, count, processes, span
 
-SHORT_BESIDE = 100  # what is so many times shorter than the longest is counted
+SHORT_BESIDE = 100  # standstills shorter than the longest by this factor are counted, not listed
 NARROW = 40
 
 
 def show(
     story: Story, console: Console, introduction: str = "", limits: Limits = USUAL, *, group: str | None = None
 ) -> None:
-    """Print the whole story, or that of one group; `introduction` is what the scenario says of itself."""
+    """Print the story of all groups, or of one; `introduction` is the scenario's description."""
     screen.draw(list(parts(story, introduction, group=group)), console, limits)
 
 
 def parts(story: Story, introduction: str = "", *, owners: bool = False, group: str | None = None) -> Iterator[Part]:
-    """The story in its parts; with `owners` every assignment whole, whatever the limits are.
+    """Yield the parts of the story; with `owners` every assignment in full, without limits.
 
-    Many groups are summed up, and the one that was hit hardest is told; with a `group` that one is, and no other.
+    Of many groups there is a summary, and the group hit hardest in detail; with a `group`, that group only.
     """
     yield Part(partial(_show_head, story, introduction))
     many = many_groups(story) if group is None else None
     if many is not None:
         yield Part(partial(_show_many_groups, many), first=True)
-    told = groups_in_full(story, group)
-    for one in told:
-        yield from _group_parts(one, told, story, owners=owners)
+    detailed = groups_in_full(story, group)
+    for one in detailed:
+        yield from _group_parts(one, detailed, story, owners=owners)
     if unread := _unread(story):
         yield Part(partial(records.show_given_up, unread))
     if story.actions or story.faults or story.notes:
         yield Part(partial(_show_doings, story))
 
 
-def _group_parts(group: GroupStory, told: Sequence[GroupStory], story: Story, *, owners: bool) -> Iterator[Part]:
-    """One group: its generations, who owns what, its members' lanes, its partitions, its records."""
+def _group_parts(group: GroupStory, detailed: Sequence[GroupStory], story: Story, *, owners: bool) -> Iterator[Part]:
+    """Yield the parts of one group: generations, owners, lanes, partitions, records."""
     yield Part(partial(_show_generations, group), first=True)
     if columns := columns_of(group.generations):
         yield Part(partial(_show_owners, columns, everything=owners), asked=owners)
     if lanes_of(group, story):
-        yield Part(partial(_show_lanes, group, told, story))
+        yield Part(partial(_show_lanes, group, detailed, story))
     if group.standstills:
         yield Part(partial(_show_standstills, group))
     for draw in records.parts(group.group, story):
@@ -71,7 +71,7 @@ def _group_parts(group: GroupStory, told: Sequence[GroupStory], story: Story, *,
 def _show_many_groups(many: ManyGroups, console: Console, limits: Limits) -> None:
     many_groups_shown.show(many, console)
     console.print()
-    words = f"the one that was hit hardest is {many.worst.group}; --group NAME shows another one, --json has all"
+    words = f"the group hit hardest is {many.worst.group}; --group NAME shows another one, --json has all"
     console.print(Text(words, "dim"))
 
 
@@ -84,7 +84,7 @@ def _show_head(story: Story, introduction: str, console: Console, limits: Limits
 
 
 def _first_lines(text: Text, most: int | None, console: Console) -> Sequence[Text]:
-    """The text in so many lines; the last ends with how to see the rest."""
+    """Return the text in at most `most` lines; the last one ends with the option that prints the rest."""
     wrapped = text.wrap(console, console.width)
     if most is None or len(wrapped) <= most:
         return [text]
@@ -98,14 +98,14 @@ def _first_lines(text: Text, most: int | None, console: Console) -> Sequence[Tex
 
 
 def _unread(story: Story) -> list[FailedProduce]:
-    """What producers gave up of topics that none of the groups shown reads."""
+    """Return the failed produces to topics that no printed group reads."""
     shown = {group.group for group in story.groups}
     read = {one.partition.topic for one in story.accounts if one.group in shown}
     return [one for one in story.given_up if one.topic not in read]
 
 
 def _into_a_pipe(console: Console) -> bool:
-    """Whether nobody asked for a width: then the line people quote stays one line, for `| head -1`."""
+    """Whether the output is a pipe without a width: then the headline stays one line, for `| head -1`."""
     return width_of(console) is None
 
 
@@ -124,13 +124,13 @@ def _show_generations(group: GroupStory, console: Console, limits: Limits) -> No
 
 
 def _show_owners(columns: Sequence[Column], console: Console, limits: Limits, *, everything: bool) -> None:
-    """Who owns what after each generation, in the lines there are for it, or all."""
+    """Print the owners after each generation, within the limits or in full."""
     for line in picture(columns, width_of(console), most=None if everything else limits.owners):
         console.print(line, soft_wrap=True)
 
 
 def _print_line(console: Console, row: Text) -> None:
-    """A line whose continuation, when the terminal is narrow, is indented under its text; one line in a pipe."""
+    """Print a line; on a narrow terminal its continuation is indented below its text, in a pipe it is one line."""
     indent = len(row.plain) - len(row.plain.lstrip())
     if _into_a_pipe(console):
         console.print(row, soft_wrap=True)
@@ -159,8 +159,10 @@ def _totals(group: GroupStory) -> str:
 # --- lanes and partitions ------------------------------------------------------------------------------------------
 
 
-def _show_lanes(group: GroupStory, told: Sequence[GroupStory], story: Story, console: Console, limits: Limits) -> None:
-    drawn = {group.group: lanes for group in told if (lanes := lanes_of(group, story))}
+def _show_lanes(
+    group: GroupStory, detailed: Sequence[GroupStory], story: Story, console: Console, limits: Limits
+) -> None:
+    drawn = {group.group: lanes for group in detailed if (lanes := lanes_of(group, story))}
     first = limits.axes or group.group == next(iter(drawn))
     lanes = drawn[group.group] if first else members_in(group, story)
     shown = troubled_first(lanes, limits.lanes)
@@ -199,9 +201,9 @@ def _show_standstills(group: GroupStory, console: Console, limits: Limits) -> No
         rows.setdefault((span(still.length_us), _owners(still), _when(still)), []).append(still.partition)
     shown = list(rows.items())[: limits.standstills]
     console.print(Text("  partitions that stood still, longest first", "dim"))
-    told = [(length, _short(_together(them), limits.longest), *more) for (length, *more), them in shown]
-    wide, names, owners = (max(len(row[at]) for row in told) for at in range(3))
-    for length, partitions, whose, when in told:
+    cells = [(length, _short(_together(them), limits.longest), *more) for (length, *more), them in shown]
+    wide, names, owners = (max(len(row[at]) for row in cells) for at in range(3))
+    for length, partitions, whose, when in cells:
         _print_line(console, Text(f"{length:>{max(12, wide + 4)}}  {partitions:<{names}}  {whose:<{owners}}  {when}"))
     number = len(longest) - sum(len(partitions) for _, partitions in shown)
     if number:
@@ -210,14 +212,14 @@ def _show_standstills(group: GroupStory, console: Console, limits: Limits) -> No
 
 
 def _together(partitions: Sequence[TopicPartition]) -> str:
-    """One partition by its name, several as ranges."""
+    """Format one partition by its name, several as ranges."""
     return str(partitions[0]) if len(partitions) == 1 else ranges(partition_set(partitions)).plain
 
 
 def _owners(still: Standstill) -> str:
     if still.target == still.origin:
         return f"{still.origin} kept it"
-    return f"{still.origin} → {still.target or 'nobody'}"
+    return f"{still.origin} → {still.target or 'none'}"
 
 
 def _when(still: Standstill) -> str:
@@ -229,7 +231,7 @@ def _when(still: Standstill) -> str:
 
 
 def _show_doings(story: Story, console: Console, limits: Limits) -> None:
-    """What was done, and what was noted as far as there is room besides; in the order of time."""
+    """Print the actions and faults, and the notes that have room beside them, in order of time."""
     done = [*story.actions, *story.faults]
     chosen = sorted(done, key=_when_done)[: limits.doings]
     room = None if limits.doings is None else limits.doings - len(chosen)

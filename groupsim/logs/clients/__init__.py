@@ -1,1 +1,1 @@
-"""Logs of client libraries, a module or more for each."""
+"""Logs of client libraries, one or more modules for each."""

@@ -1,6 +1,6 @@
-"""brod's log, in records of several lines, at info; Erlang's logger shows notice and above unless it is told to.
+"""brod's log: records of several lines, at level info. Erlang's logger shows notice and above by default.
 
-Words: the source of brod 4.6.2; it was not run. The offset that an assignment begins with stays a question mark.
+Messages: the source of brod 4.6.2; it was not run. The first offset of an assignment is a question mark.
 """
 
 from __future__ import annotations
@@ -8,13 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from groupsim.logs.clients.libraries import Library, Said, Values, Words, by_topic
+from groupsim.logs.clients.libraries import Library, Line, Values, Words, by_topic
 from groupsim.logs.layout import millis
 
 
-def _layout(at: datetime, said: Said, text: str, values: Values) -> str:
+def _layout(at: datetime, template: Line, text: str, values: Values) -> str:
     head = f"Group member ({values['group']},coor=<0.1.0>,cb=<0.2.0>,generation={values['generation']}):"
-    return f"{at:%Y-%m-%d %H:%M:%S}.{millis(at)} [{said.level.lower()}] {head}\n{text}"
+    return f"{at:%Y-%m-%d %H:%M:%S}.{millis(at)} [{template.level.lower()}] {head}\n{text}"
 
 
 def _printed(values: Values) -> Mapping[str, object]:
@@ -26,14 +26,14 @@ def _printed(values: Values) -> Mapping[str, object]:
     return {"atom": values["error"].lower(), "assigned": "".join(blocks) or "[]"}
 
 
-FAILED = Said("failed to join group\nreason: {atom}")
+FAILED = Line("failed to join group\nreason: {atom}")
 WORDS: Words = {
-    "heartbeat": (Said("re-joining group, reason:{atom}"),),
+    "heartbeat": (Line("re-joining group, reason:{atom}"),),
     "join": (FAILED,),
     "sync": (FAILED,),
-    "leads": (Said("elected=true"),),
-    "follows": (Said("elected=false"),),
-    "synced": (Said("assignments received:{assigned}"),),
-    "leaving": (Said("Leaving group, reason: shutdown"),),
+    "leads": (Line("elected=true"),),
+    "follows": (Line("elected=false"),),
+    "synced": (Line("assignments received:{assigned}"),),
+    "leaving": (Line("Leaving group, reason: shutdown"),),
 }
 BROD = Library(_layout, WORDS, _printed)

@@ -1,8 +1,8 @@
-"""The logs of franz-go and sarama, as their loggers write them; without one that is set, both say nothing.
+"""The logs of franz-go and sarama. By default neither has a logger.
 
-franz-go: `kgo.BasicLogger` at INFO with the time for a prefix, `[LEVEL] message; key: value, key: value`. sarama:
-`sarama.Logger` on `log.New(…, "[sarama] ", log.LstdFlags)`; its rebalances show by the sessions and the subscriptions
-that end and begin. Words: what franz-go 1.22.2 and sarama 1.61.1 wrote of the same story, and their sources.
+franz-go: `kgo.BasicLogger` at INFO with the time as a prefix, `[LEVEL] message; key: value, key: value`. sarama:
+`sarama.Logger` on `log.New(…, "[sarama] ", log.LstdFlags)`; the start and end of sessions and subscriptions show its
+rebalances. Messages: logs of franz-go 1.22.2 and sarama 1.61.1 from equal scenes, and their sources.
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from groupsim.logs.clients.libraries import Library, Said, Values, Words, by_topic
+from groupsim.logs.clients.libraries import Library, Line, Values, Words, by_topic
 from groupsim.logs.layout import millis
 from groupsim.members.profiles import PROFILES
 
 
-def _franz_layout(at: datetime, said: Said, text: str, values: Values) -> str:
-    return f"{at:%Y-%m-%dT%H:%M:%S}.{millis(at)}Z [{said.level}] {text}"
+def _franz_layout(at: datetime, template: Line, text: str, values: Values) -> str:
+    return f"{at:%Y-%m-%dT%H:%M:%S}.{millis(at)}Z [{template.level}] {text}"
 
 
 def _mapped(partitions: Iterable[str]) -> str:
-    """Partitions as Go prints a map of topics to slices: `orders[0 1], payments[2]`."""
+    """Format partitions as Go prints a map of topics to slices: `orders[0 1], payments[2]`."""
     return ", ".join(f"{topic}[{' '.join(map(str, numbers))}]" for topic, numbers in by_topic(partitions).items())
 
 
 def _duration(us: int) -> str:
-    """A wait of a quarter of a second or more, as Go prints a duration."""
+    """Format a wait of 250 ms or more as Go prints a duration."""
     return f"{us // 1000}ms" if us < 1_000_000 else f"{us / 1_000_000:g}s"
 
 
@@ -45,66 +45,66 @@ def _franz_printed(values: Values) -> Mapping[str, object]:
 
 MEMBER = "group: {group}, member_id: {member}"
 GENERATION = MEMBER + ", instance_id: {instance}, generation: {generation}"
-ERRORED = Said("heartbeat errored; group: {group}, err: {err}")
-REJOINS = Said(
+ERRORED = Line("heartbeat errored; group: {group}, err: {err}")
+REJOINS = Line(
     "heartbeat errored; group: {group}, err: REBALANCE_IN_PROGRESS: The group is rebalancing, so a rejoin is needed."
 )
-CHANGED_NOTHING = Said(
+CHANGED_NOTHING = Line(
     "consumer calling onRevoke at the end of a session; consumer did not change any client-side subscription; "
     "group: {group}"
 )
-# The second line of the pair that a session ends with: after the heartbeat's or the join's own.
-GAVE_UP = Said(
+# The second line at the end of a session, after that of the heartbeat or of the join.
+GAVE_UP = Line(
     "group manage loop errored; group: {group}, err: {err}, consecutive_errors: {errors}, backoff: {backoff}", "ERROR"
 )
 FRANZ_GO_WORDS: Words = {
-    "started": (Said("beginning to manage the group lifecycle; group: {group}"),),
+    "started": (Line("beginning to manage the group lifecycle; group: {group}"),),
     "started auto": (
-        Said("beginning to manage the group lifecycle; group: {group}"),
-        Said("beginning autocommit loop; group: {group}"),
+        Line("beginning to manage the group lifecycle; group: {group}"),
+        Line("beginning autocommit loop; group: {group}"),
     ),
-    "joining": (Said("joining group; group: {group}"),),
+    "joining": (Line("joining group; group: {group}"),),
     "joining after-MEMBER_ID_REQUIRED": (
-        Said(f"join returned MemberIDRequired, rejoining with response's MemberID; {MEMBER}"),
+        Line(f"join returned MemberIDRequired, rejoining with response's MemberID; {MEMBER}"),
     ),
     "joining after-UNKNOWN_MEMBER_ID": (
-        Said("join returned UnknownMemberID, rejoining without a member id; group: {group}"),
+        Line("join returned UnknownMemberID, rejoining without a member id; group: {group}"),
     ),
     "join MEMBER_ID_REQUIRED": (),
     "join UNKNOWN_MEMBER_ID": (),
-    "join failed": (Said("join group failed; group: {group}, err: {err}", "WARN"), GAVE_UP),
+    "join failed": (Line("join group failed; group: {group}, err: {err}", "WARN"), GAVE_UP),
     "leads": (
-        Said(f"joined, balancing group; {GENERATION}, balance_protocol: {{protocol}}, leader: true"),
-        Said("balancing group as leader"),
+        Line(f"joined, balancing group; {GENERATION}, balance_protocol: {{protocol}}, leader: true"),
+        Line("balancing group as leader"),
     ),
-    "follows": (Said(f"joined; {GENERATION}, leader: false"),),
-    "computed": (Said("balanced; plan: {plan}"),),
-    "syncing": (Said("syncing; group: {group}, protocol_type: consumer, protocol: {protocol}"),),
-    "sync REBALANCE_IN_PROGRESS": (Said("sync failed with RebalanceInProgress, rejoining; group: {group}"),),
-    "sync failed": (Said("sync group failed; group: {group}, err: {err}", "WARN"), GAVE_UP),
+    "follows": (Line(f"joined; {GENERATION}, leader: false"),),
+    "computed": (Line("balanced; plan: {plan}"),),
+    "syncing": (Line("syncing; group: {group}, protocol_type: consumer, protocol: {protocol}"),),
+    "sync REBALANCE_IN_PROGRESS": (Line("sync failed with RebalanceInProgress, rejoining; group: {group}"),),
+    "sync failed": (Line("sync group failed; group: {group}, err: {err}", "WARN"), GAVE_UP),
     "synced": (
-        Said("synced; group: {group}, assigned: {assigned}"),
-        Said("new group session begun; group: {group}, added: {added}, lost: {lost}"),
-        Said("beginning heartbeat loop; group: {group}"),
+        Line("synced; group: {group}, assigned: {assigned}"),
+        Line("new group session begun; group: {group}, added: {added}, lost: {lost}"),
+        Line("beginning heartbeat loop; group: {group}"),
     ),
     "heartbeat REBALANCE_IN_PROGRESS": (ERRORED,),
     "heartbeat failed": (ERRORED, GAVE_UP),
     "keeps": (CHANGED_NOTHING,),
-    "revoked": (Said("eager consumer revoking prior assigned partitions; group: {group}, revoking: {revoking}"),),
+    "revoked": (Line("eager consumer revoking prior assigned partitions; group: {group}, revoking: {revoking}"),),
     "revoked in-part": (
-        Said("calling onRevoke at the end of a session; group: {group}, lost: {revoking}, stage: 0"),
-        Said("forced rejoin quitting heartbeat loop; why: after revoking what we lost from a rebalance, is848: false"),
+        Line("calling onRevoke at the end of a session; group: {group}, lost: {revoking}, stage: 0"),
+        Line("forced rejoin quitting heartbeat loop; why: after revoking what we lost from a rebalance, is848: false"),
         REJOINS,
         CHANGED_NOTHING,
     ),
     "revoked at-end": (),
-    "leaving": (Said("heartbeat errored; group: {group}, err: context canceled"), Said(f"leaving group; {MEMBER}")),
-    "failed": (Said("group manage loop errored; group: {group}, err: {message}", "ERROR"),),
+    "leaving": (Line("heartbeat errored; group: {group}, err: context canceled"), Line(f"leaving group; {MEMBER}")),
+    "failed": (Line("group manage loop errored; group: {group}, err: {message}", "ERROR"),),
 }
 FRANZ_GO = Library(_franz_layout, FRANZ_GO_WORDS, _franz_printed)
 
 
-def _sarama_layout(at: datetime, said: Said, text: str, values: Values) -> str:
+def _sarama_layout(at: datetime, template: Line, text: str, values: Values) -> str:
     return f"[sarama] {at:%Y/%m/%d %H:%M:%S} {text}"
 
 
@@ -113,21 +113,21 @@ def _sarama_printed(values: Values) -> Mapping[str, object]:
 
 
 SESSION = "consumergroup/session/{member}/{generation}"
-DEAD = Said("consumer/broker/{leads} closed dead subscription to {topic}/{number}", each=True)
-FENCED = Said("JoinGroup failed: group instance id {instance} has been fenced")
+DEAD = Line("consumer/broker/{leads} closed dead subscription to {topic}/{number}", each=True)
+FENCED = Line("JoinGroup failed: group instance id {instance} has been fenced")
 SARAMA_WORDS: Words = {
-    "looks-up": (Said("client/coordinator requesting coordinator for {group} from broker-{to}:9092"),),
-    "found": (Said("client/coordinator coordinator for {group} is #{node} (broker-{node}:9092)"),),
+    "looks-up": (Line("client/coordinator requesting coordinator for {group} from broker-{to}:9092"),),
+    "found": (Line("client/coordinator coordinator for {group} is #{node} (broker-{node}:9092)"),),
     "join FENCED_INSTANCE_ID": (FENCED,),
     "sync FENCED_INSTANCE_ID": (FENCED,),
-    "assigned": (Said("consumer/broker/{leads} added subscription to {topic}/{number}", each=True),),
+    "assigned": (Line("consumer/broker/{leads} added subscription to {topic}/{number}", each=True),),
     "revoked": (DEAD,),
     "lost": (DEAD,),
     "session-over": (
-        Said("consumergroup/{group} loop check partition number goroutine will exit, topics {subscribed}"),
-        Said(SESSION + " heartbeat loop stopped"),
-        Said(SESSION + " released"),
+        Line("consumergroup/{group} loop check partition number goroutine will exit, topics {subscribed}"),
+        Line(SESSION + " heartbeat loop stopped"),
+        Line(SESSION + " released"),
     ),
-    "stopped": (Said("Closing Client"),),
+    "stopped": (Line("Closing Client"),),
 }
 SARAMA = Library(_sarama_layout, SARAMA_WORDS, _sarama_printed)

@@ -1,4 +1,4 @@
-"""The Java consumer's log, from its own events."""
+"""The Java consumer's log, from the events of its process."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from groupsim.logs.wording import Blanks, Version, wording
 from groupsim.members.profiles.exceptions import exception_name
 from groupsim.protocol.errors import ErrorCode
 
-COORDINATOR_IDS = 2_147_483_647  # Java clients show a coordinator as this minus its node id
+COORDINATOR_IDS = 2_147_483_647  # Java clients print a coordinator's id as Integer.MAX_VALUE minus its node id
 INTERNALS = "org.apache.kafka.clients.consumer.internals"
 FRONT = "org.apache.kafka.clients.consumer.KafkaConsumer"
 CALLBACKS = ("C_REVOKE", "C_ASSIGN", "C_LOST")
@@ -40,11 +40,11 @@ class JavaLog:
     failed: bool = False
     owned: dict[str, None] = field(factory=dict)
     revoked: str = ""  # the partitions of the last callback for revoked ones
-    refused: tuple[str, str] = ("", "")  # the last JoinGroup or SyncGroup answered with an error, and the error
-    broken_us: int = -1  # when a request last failed with its connection
+    refused: tuple[str, str] = ("", "")  # API and error of the last JoinGroup or SyncGroup answered with an error
+    broken_us: int = -1  # time of the last request that failed with its connection
 
     def lines(self, event: TraceEvent) -> Iterator[str]:
-        """The lines one event of this process makes."""
+        """Yield the lines of one event of this process."""
         worder = JAVA_WORDERS.get(event.kind)
         for code, values in worder(self, event) if worder else ():
             words = wording(JAVA_CLIENT, code, self.version)
@@ -55,7 +55,7 @@ class JavaLog:
         self._note(event)
 
     def _note(self, event: TraceEvent) -> None:
-        """What later lines need to know."""
+        """Store the facts that later lines contain."""
         if event.kind is Kind.PARTITION_OWNED:
             self.owned[f"{event.topic}-{event.partition}"] = None
         elif event.kind is Kind.PARTITION_RELEASED:
@@ -75,7 +75,7 @@ class JavaLog:
         return f"{INTERNALS}.{_speaker(code, self.version)}".replace(f"{INTERNALS}.KafkaConsumer", FRONT)
 
     def assignment(self, event: TraceEvent) -> list[str] | None:
-        """What this member was given, in the leader's order; None when nobody said."""
+        """Return this member's assignment in the leader's order; None if it is unknown."""
         return self.known.given.get(self.group, {}).get(event.member or "")
 
     def _prefix(self) -> str:
@@ -102,7 +102,7 @@ class JavaLog:
         }
 
     def coordinator(self, node: object) -> str:
-        """A coordinator as the Java client prints it: a node with an id of its own, for a connection of its own."""
+        """Format a coordinator as the Java client prints it: a node with a different id, for a separate connection."""
         number = int(str(node)) if str(node).isdigit() else 0
         return self._shown(number, f"+{number}" if self.version >= (4, 4) else str(COORDINATOR_IDS - number))
 
@@ -111,7 +111,7 @@ class JavaLog:
         return f"broker-{number}:9092 (id: {identity} rack: null{fenced})"
 
     def position(self, partition: str, offset: object) -> str:
-        """A position as the Java client prints it."""
+        """Format a position as the Java client prints it."""
         if self.version < (2, 4):
             return str(offset)
         node, epoch = self.known.leaders.get(partition, (None, "absent"))
@@ -121,7 +121,7 @@ class JavaLog:
 
 
 def _speaker(code: str, version: Version) -> str:
-    """The class in whose name a line is logged: each release moved some of them."""
+    """Return the class that logs a line; releases moved some lines to other classes."""
     if code.startswith("C_SUBSCRIBED"):
         kind = "Classic" if version >= (3, 9) else "Legacy"
         return f"{kind}KafkaConsumer" if version >= (3, 7) else "KafkaConsumer"
@@ -131,12 +131,12 @@ def _speaker(code: str, version: Version) -> str:
         return "ConsumerRebalanceListenerInvoker"
     if version >= (3, 7) and code == "C_OFFSET_SET":
         return "ConsumerUtils"
-    # Since 3.0 the one that both are an object of.
+    # Since 3.0 AbstractCoordinator logs under the class of the object.
     return "ConsumerCoordinator" if code in COORDINATING or version >= (3, 0) else "AbstractCoordinator"
 
 
 def _exception(error: str | None) -> str:
-    """The exception of an error code; what ended a process is the name of an exception already."""
+    """Return the exception of an error code; the error of a failed process is an exception's name already."""
     code = error or "UNKNOWN"
     if code in ErrorCode.__members__:
         return exception_name(ErrorCode[code])
@@ -147,7 +147,7 @@ Words = Iterator[tuple[str, Mapping[str, object]]]
 
 
 def partitions_of(payload: Mapping[str, Any] | None) -> str:
-    """The partitions of a callback, as Java prints a list."""
+    """Format the partitions of a callback as Java prints a list."""
     listed = (payload or {}).get("partitions") or ()
     return ", ".join(str(one) if isinstance(one, str) else f"{one[0]}-{one[1]}" for one in listed)
 
@@ -166,7 +166,7 @@ def _started(log: JavaLog, event: TraceEvent) -> Words:
 
 
 def _lost(log: JavaLog, event: TraceEvent) -> Words:
-    """A request that failed with its connection gives no cause; Java hangs up on whom it gives up for another one."""
+    """A lost coordinator. A request that failed with its connection has no cause in the line; else Java disconnects."""
     broke = event.reason == "coordinator unavailable"
     in_flight = broke and log.broken_us == event.t_us
     yield "C_COORD_LOST", {"broke": str(broke).lower(), **({"r": "null"} if in_flight else {})}
@@ -185,7 +185,7 @@ def _answered(log: JavaLog, event: TraceEvent) -> Words:
     code = ANSWERS.get((event.api or "", event.error is None))
     if event.api == "Heartbeat" and event.error == "REBALANCE_IN_PROGRESS":
         code = "C_HB_REBALANCING"
-    if event.error == "MEMBER_ID_REQUIRED":  # a step of every first join, told at DEBUG
+    if event.error == "MEMBER_ID_REQUIRED":  # a step of every first join (KIP-394), logged at DEBUG
         return
     if code is not None:
         yield code, {}
@@ -194,7 +194,7 @@ def _answered(log: JavaLog, event: TraceEvent) -> Words:
 
 
 def _updating(log: JavaLog, event: TraceEvent) -> Words:
-    """What a cooperative member compares: its new assignment with what it has."""
+    """The comparison of a cooperative member's new assignment with its owned partitions."""
     now = log.assignment(event)
     if now is not None:
         parts = {
@@ -229,7 +229,7 @@ def _callback(log: JavaLog, event: TraceEvent) -> Words:
     if code == "C_ASSIGN":
         given = log.assignment(event)
         yield "C_ASSIGNOR_NOTIFIED", {"tps": partitions_of(event.payload) if given is None else ", ".join(given)}
-    elif code == "C_LOST" and not log.failed:  # who closes does not prepare for a rebalance
+    elif code == "C_LOST" and not log.failed:  # a failed consumer closes and does not prepare a rebalance
         yield "C_GIVING_AWAY", {}
     if code is not None:
         yield code, {"tps": partitions_of(event.payload)}

@@ -1,7 +1,8 @@
 """The full reason in the Java consumer's line "Request joining group due to: …".
 
-The next JoinGroup carries a short reason (KIP-800); the log says more. Sources: the constants of `AbstractCoordinator`,
-`ConsumerCoordinator` and its `MetadataSnapshot` and `PartitionRackInfo` in the jars of 3.3.1, 3.5.2 and 4.4.0.
+The next JoinGroup has a short reason (KIP-800); the log has the full one. Sources: the constants of
+`AbstractCoordinator`, `ConsumerCoordinator` and its `MetadataSnapshot` and `PartitionRackInfo` in the jars of 3.3.1,
+3.5.2 and 4.4.0.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _RACKS_SINCE = (3, 5)
 def full_reason(
     reason: str, payload: Mapping[str, Any], version: Version, given: Sequence[str] | None, revoked: str
 ) -> str:
-    """Return what the log says for a short reason.
+    """Return the full reason for a short one.
 
     `given` is the assignment, `revoked` the partitions of the last callback, `payload` that of `rejoin.requested`.
     """
@@ -45,7 +46,7 @@ def full_reason(
 
 
 def _message(exception: str, payload: Mapping[str, Any]) -> str:
-    """The message of an exception; those without one print as null."""
+    """Return the message of an exception; an exception without one prints null."""
     if exception == "KafkaException":
         api, error = payload.get("refused") or ("", "")
         text = MESSAGES.get(error, error)
@@ -57,7 +58,7 @@ _UNEXPECTED = "Unexpected error in join group response: "
 
 
 def _shown(value: Any, version: Version) -> str:
-    """A subscription as a set, or a snapshot of metadata: partitions by topic, with their racks since 3.5."""
+    """Format a subscription as a set, or a snapshot of metadata: partitions by topic, with racks since 3.5."""
     if not isinstance(value, Mapping):
         return f"[{', '.join(java_set_order(value))}]"
     topics = value["topics"]

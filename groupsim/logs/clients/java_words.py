@@ -1,7 +1,7 @@
-"""The Java consumer's words, by version.
+"""The log messages of the Java consumer, by version.
 
-Sources: log-formats reference, section 4; the constants in the classes of the releases' jars; what consumers of 4.4.0
-wrote.
+Sources: log-formats reference, section 4; the constants in the classes of the releases' jars; logs of consumers of
+4.4.0.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""kafka-python's log and aiokafka's, as `logging` writes them: `time - logger - LEVEL - message`.
+"""The logs of kafka-python and aiokafka, in the layout of `logging`: `time - logger - LEVEL - message`.
 
-Words: the sources of kafka-python 1.3.5, 2.0.2, 2.3.3 and aiokafka 0.14.0; what all but the first wrote of the same
-story. A record's stack trace is left out.
+Messages: the sources of kafka-python 1.3.5, 2.0.2, 2.3.3 and aiokafka 0.14.0; logs of all but the first from equal
+scenes. Stack traces are left out.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from groupsim.logs.clients.libraries import Library, Said, Values, Words, in_order
+from groupsim.logs.clients.libraries import Library, Line, Values, Words, in_order
 from groupsim.logs.layout import millis
 from groupsim.protocol.errors import ErrorCode
 
@@ -23,12 +23,12 @@ OLDER_NAMES = {
 }
 
 
-def _layout(at: datetime, said: Said, text: str, values: Values) -> str:
-    return f"{at:%Y-%m-%d %H:%M:%S},{millis(at)} - {said.logger} - {said.level} - {text}"
+def _layout(at: datetime, template: Line, text: str, values: Values) -> str:
+    return f"{at:%Y-%m-%d %H:%M:%S},{millis(at)} - {template.logger} - {template.level} - {text}"
 
 
 def _error(code: str, older: bool) -> str:
-    """An error code as the exception of its own: `[Error 25] UnknownMemberIdError`."""
+    """Format an error code as its exception: `[Error 25] UnknownMemberIdError`."""
     name = "".join(part.capitalize() for part in code.split("_")) + "Error"
     if older:
         name = OLDER_NAMES.get(code, name)
@@ -59,12 +59,12 @@ def _newer(values: Values) -> Mapping[str, object]:
     return _printed(values, older=False)
 
 
-def _info(text: str, logger: str = COORDINATOR) -> Said:
-    return Said(text, "INFO", logger)
+def _info(text: str, logger: str = COORDINATOR) -> Line:
+    return Line(text, "INFO", logger)
 
 
-def _warning(text: str, logger: str = COORDINATOR) -> Said:
-    return Said(text, "WARNING", logger)
+def _warning(text: str, logger: str = COORDINATOR) -> Line:
+    return Line(text, "WARNING", logger)
 
 
 JOINING = _info("(Re-)joining group {group}")
@@ -75,13 +75,13 @@ DEAD = "Marking the coordinator dead (node coordinator-{node}) for group {group}
 NOT_VALID = (
     "Heartbeat failed for group {group}: coordinator (node coordinator-{node}) is either not started or not valid"
 )
-FATAL = Said("Attempt to join group {group} failed due to fatal error: {error}", "ERROR", COORDINATOR)
+FATAL = Line("Attempt to join group {group} failed due to fatal error: {error}", "ERROR", COORDINATOR)
 AUTO_COMMIT = "Auto offset commit failed for group {group}: "
-KICKED_OUT = "CommitFailedError: Commit cannot be completed since the group has already"  # the first of several lines
-COMMIT_ENDED = Said("Offset commit failed: This is likely to cause duplicate message delivery", "ERROR", CONSUMER)
+KICKED_OUT = "CommitFailedError: Commit cannot be completed since the group has already"  # the first line of several
+COMMIT_ENDED = Line("Offset commit failed: This is likely to cause duplicate message delivery", "ERROR", CONSUMER)
 
 
-def _heartbeats(logger: str) -> dict[str, tuple[Said, ...]]:
+def _heartbeats(logger: str) -> dict[str, tuple[Line, ...]]:
     unknown = "Heartbeat: local member_id was not recognized; this consumer needs to re-join"
     return {
         "heartbeat REBALANCE_IN_PROGRESS": (
@@ -124,11 +124,11 @@ WORDS_2: Words = {
     "commit-auto ILLEGAL_GENERATION": (_warning(AUTO_COMMIT + KICKED_OUT, CONSUMER),),
     "commit-auto CommitFailedException": (COMMIT_ENDED,),
     "join INCONSISTENT_GROUP_PROTOCOL": (FATAL,),
-    "failed": (Said("{message}", "ERROR", COORDINATOR),),
+    "failed": (Line("{message}", "ERROR", COORDINATOR),),
     **_heartbeats(COORDINATOR),
 }
 WORDS_1: Words = {
-    **{code: said for code, said in WORDS_2.items() if code not in ("session", "poll-limit")},
+    **{code: templates for code, templates in WORDS_2.items() if code not in ("session", "poll-limit")},
     "found": (
         _info("Group coordinator for {group} is " + BROKER.replace("{shown}", "{node}"), CLUSTER),
         _info("Discovered coordinator {node} for group {group}"),
@@ -139,7 +139,7 @@ WORDS_1: Words = {
     "heartbeat NOT_COORDINATOR": (_warning(NOT_VALID.replace("coordinator-{", "{")),),
     "leads": (_info("Joined group '{group}' (generation {generation}) with member_id {member}"),),
     "follows": (_info("Joined group '{group}' (generation {generation}) with member_id {member}"),),
-    "session": (Said("Heartbeat session expired - marking coordinator dead", "ERROR", COORDINATOR),),
+    "session": (Line("Heartbeat session expired - marking coordinator dead", "ERROR", COORDINATOR),),
     "left": (_info("LeaveGroup request succeeded"),),
 }
 JOINED = _info(
@@ -149,7 +149,7 @@ OBSOLETE = _info("Attempt to join group {group} failed due to obsolete coordinat
 HELD = " due to fenced id error: {instance}"
 FENCED = " failed" + HELD
 WORDS_2_3: Words = {
-    **{code: said for code, said in WORDS_2.items() if code != "synced"},
+    **{code: templates for code, templates in WORDS_2.items() if code != "synced"},
     **_heartbeats(HEARTBEAT),
     "found": (
         _info("Coordinator for group/{group} is " + APART, CLUSTER),
@@ -172,9 +172,9 @@ WORDS_2_3: Words = {
     "join NOT_COORDINATOR": (OBSOLETE,),
     "join COORDINATOR_NOT_AVAILABLE": (OBSOLETE,),
     "sync REBALANCE_IN_PROGRESS": (_info("SyncGroup for group {group} failed due to coordinator rebalance"),),
-    "sync FENCED_INSTANCE_ID": (Said("SyncGroup for group {group}" + FENCED, "ERROR", COORDINATOR),),
+    "sync FENCED_INSTANCE_ID": (Line("SyncGroup for group {group}" + FENCED, "ERROR", COORDINATOR),),
     "sync failed": (_info("SyncGroup for group {group} failed due to {error}"),),
-    "heartbeat FENCED_INSTANCE_ID": (Said("Heartbeat failed for group {group}" + HELD, "ERROR", HEARTBEAT),),
+    "heartbeat FENCED_INSTANCE_ID": (Line("Heartbeat failed for group {group}" + HELD, "ERROR", HEARTBEAT),),
     "leads": (JOINED,),
     "follows": (JOINED,),
     "poll-limit": (
@@ -205,7 +205,7 @@ AIO_WORDS: Words = {
     "prepares": (AIO_REVOKING,),
     "revoked": (AIO_REVOKING,),
     "joining": (_info("(Re-)joining group {group}", AIO),),
-    "joining after-MEMBER_ID_REQUIRED": (),  # it asks again in the same breath
+    "joining after-MEMBER_ID_REQUIRED": (),  # aiokafka sends the second JoinGroup without a line
     "joining after-UNKNOWN_MEMBER_ID": (),
     "leads": (AIO_JOINED,),
     "follows": (AIO_JOINED,),
@@ -224,13 +224,13 @@ AIO_WORDS: Words = {
             "Heartbeat failed for group {group}: coordinator (node {node}) is either not started or not valid", AIO
         ),
     ),
-    "session": (Said("Heartbeat session expired - marking coordinator dead", "ERROR", AIO),),
+    "session": (Line("Heartbeat session expired - marking coordinator dead", "ERROR", AIO),),
     "left": (_info("LeaveGroup request succeeded", AIO),),
     "commit-auto UNKNOWN_MEMBER_ID": (
-        Said("OffsetCommit failed for group {group} due to group error ({error}: {group}), will rejoin", "ERROR", AIO),
+        Line("OffsetCommit failed for group {group} due to group error ({error}: {group}), will rejoin", "ERROR", AIO),
         _warning("Auto offset commit failed: {error}: {group}", AIO),
     ),
-    "failed": (Said("Unexpected error in coordinator routine", "ERROR", AIO),),
+    "failed": (Line("Unexpected error in coordinator routine", "ERROR", AIO),),
 }
 KAFKA_PYTHON_1 = Library(_layout, WORDS_1, _older)
 KAFKA_PYTHON_2 = Library(_layout, WORDS_2, _older)

@@ -1,6 +1,7 @@
-"""kafkajs' log: one JSON object a line, at INFO, which is its default.
+"""kafkajs' log: one JSON object per line, at INFO, its default level.
 
-Words: what kafkajs 2.2.4 wrote of the same story, and its source. An answer's correlation id and size are left out.
+Messages: logs of kafkajs 2.2.4 from equal scenes, and its source. The correlation id and the size of an answer are left
+out.
 """
 
 from __future__ import annotations
@@ -9,12 +10,12 @@ import json
 from collections.abc import Mapping
 from datetime import datetime
 
-from groupsim.logs.clients.libraries import Library, Said, Values, Words, by_topic
+from groupsim.logs.clients.libraries import Library, Line, Values, Words, by_topic
 from groupsim.logs.layout import millis
 
 KEYS = {"JoinGroup": "11, version: 5", "Heartbeat": "12, version: 3", "SyncGroup": "14, version: 3"}
 ASSIGNERS = {"roundrobin": "RoundRobinAssigner"}
-# Its own table of messages: without Kafka's full stops, and for some in other words.
+# kafkajs has its own messages: Kafka's without full stops, and these.
 MESSAGES = {
     "NOT_COORDINATOR": "This is not the correct coordinator for this group",
     "COORDINATOR_LOAD_IN_PROGRESS": "The coordinator is loading and hence can't process requests for this group",
@@ -22,10 +23,10 @@ MESSAGES = {
 }
 
 
-def _layout(at: datetime, said: Said, text: str, values: Values) -> str:
+def _layout(at: datetime, template: Line, text: str, values: Values) -> str:
     time = f"{at:%Y-%m-%dT%H:%M:%S}.{millis(at)}Z"
-    record = {"level": said.level, "timestamp": time, "logger": "kafkajs", "message": text}
-    return json.dumps({**record, **{name: values[name] for name in said.extra}}, separators=(",", ":"))
+    record = {"level": template.level, "timestamp": time, "logger": "kafkajs", "message": text}
+    return json.dumps({**record, **{name: values[name] for name in template.extra}}, separators=(",", ":"))
 
 
 def _printed(values: Values) -> Mapping[str, object]:
@@ -46,25 +47,25 @@ def _printed(values: Values) -> Mapping[str, object]:
 
 
 WHO = ("groupId", "memberId", "error")
-REJOINS = Said("[Runner] The group is rebalancing, re-joining", "WARN", extra=WHO)
-UNKNOWN = Said("[Runner] The coordinator is not aware of this member, re-joining the group", "ERROR", extra=WHO)
+REJOINS = Line("[Runner] The group is rebalancing, re-joining", "WARN", extra=WHO)
+UNKNOWN = Line("[Runner] The coordinator is not aware of this member, re-joining the group", "ERROR", extra=WHO)
 ANSWER = ("broker", "clientId", "error")
 JOINED = ("groupId", "memberId", "leaderId", "isLeader", "memberAssignment", "groupProtocol", "duration")
 WORDS: Words = {
-    "started": (Said("[Consumer] Starting", extra=("groupId",)),),
-    "answer": (Said("[Connection] Response {api}(key: {key})", "ERROR", extra=ANSWER),),
+    "started": (Line("[Consumer] Starting", extra=("groupId",)),),
+    "answer": (Line("[Connection] Response {api}(key: {key})", "ERROR", extra=ANSWER),),
     "answer MEMBER_ID_REQUIRED": (),
-    "synced": (Said("[ConsumerGroup] Consumer has joined the group", extra=JOINED),),
+    "synced": (Line("[ConsumerGroup] Consumer has joined the group", extra=JOINED),),
     "heartbeat REBALANCE_IN_PROGRESS": (REJOINS,),
     "heartbeat ILLEGAL_GENERATION": (REJOINS,),
     "heartbeat NOT_COORDINATOR": (REJOINS,),
     "heartbeat UNKNOWN_MEMBER_ID": (UNKNOWN,),
     "join UNKNOWN_MEMBER_ID": (UNKNOWN,),
     "sync UNKNOWN_MEMBER_ID": (UNKNOWN,),
-    "failed": (Said("[Consumer] Crash: {message}", "ERROR", extra=("groupId",)),),
+    "failed": (Line("[Consumer] Crash: {message}", "ERROR", extra=("groupId",)),),
     "stopped": (
-        Said("[Runner] consumer not running, exiting", extra=("groupId", "memberId")),
-        Said("[Consumer] Stopped", extra=("groupId",)),
+        Line("[Runner] consumer not running, exiting", extra=("groupId", "memberId")),
+        Line("[Consumer] Stopped", extra=("groupId",)),
     ),
 }
 KAFKAJS = Library(_layout, WORDS, _printed)

@@ -1,4 +1,4 @@
-"""What a client knows of its group and its topics that is in events of others."""
+"""The facts about a client's group and topics that are in events of other processes."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ COOPERATIVE = "cooperative-sticky"
 
 @define
 class Known:
-    """What a client knows of its group and its topics that is in events of others."""
+    """The facts about groups and topics that clients learn from answers, collected from events of other processes."""
 
     rounds: dict[str, tuple[int, str]] = field(factory=dict)  # group → its generation and protocol
-    given: dict[str, Mapping[str, list[str]]] = field(factory=dict)  # group → what its leader gave to whom
-    leaders: dict[str, tuple[int, int]] = field(factory=dict)  # partition → the node that leads it, and the epoch
-    chosen: dict[str, tuple[str, int]] = field(factory=dict)  # group → its leader, and how many members it has
+    given: dict[str, Mapping[str, list[str]]] = field(factory=dict)  # group → the leader's assignment by member
+    leaders: dict[str, tuple[int, int]] = field(factory=dict)  # partition → its leader's node id, and the epoch
+    chosen: dict[str, tuple[str, int]] = field(factory=dict)  # group → its leader, and its number of members
 
     def note(self, event: TraceEvent) -> None:
-        """Learn from an event."""
+        """Store the facts of an event."""
         payload = event.payload or {}
         if event.kind is Kind.GROUP_STATE and event.group and payload.get("protocol"):
             self.rounds[event.group] = (event.generation or 0, str(payload["protocol"]))

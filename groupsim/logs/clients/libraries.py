@@ -1,8 +1,8 @@
-"""Client libraries other than Java's and librdkafka: a library is its layout, how it prints things, and its words.
+"""Client libraries other than Java's and librdkafka: a library is a layout, a format of values, and line templates.
 
-What a process's events are to any library are its moments: `joining`, `leads`, `synced`, `heartbeat UNKNOWN_MEMBER_ID`.
-A library has lines for some of them, as data; for a moment that it has no words for it says nothing. Of a moment of
-several words the whole is looked up first, then the first word with `failed` or alone.
+The events of a process become moments: `joining`, `leads`, `synced`, `heartbeat UNKNOWN_MEMBER_ID`. A library has
+templates for some of them, as data, and no line for the others. For a moment of several words the look-up tries the
+whole, then its first word with `failed`, then its first word.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ Values = Mapping[str, Any]
 
 
 @frozen
-class Said:
-    """One line. `extra` names the values beside the text; `each` says it once for every partition of the moment."""
+class Line:
+    """The template of a line. `extra` names values beside the text; `each` makes a line for every partition."""
 
     text: str
     level: str = "INFO"
@@ -34,22 +34,22 @@ class Said:
     each: bool = False
 
 
-Words = Mapping[str, tuple[Said, ...]]
-Layout = Callable[[datetime, Said, str, Values], str]  # when, the line, its text with the values in it, the values
+Words = Mapping[str, tuple[Line, ...]]
+Layout = Callable[[datetime, Line, str, Values], str]  # time, template, formatted text, values
 
 
 @frozen
 class Library:
-    """What is particular to one library, of one age."""
+    """The log format of one library, for some of its releases."""
 
     layout: Layout
     words: Words
-    printed: Callable[[Values], Mapping[str, object]]  # values as this library prints them, under names of its own
+    printed: Callable[[Values], Mapping[str, object]]  # values as this library prints them, under its own names
 
 
 @define
 class LibraryLog:
-    """The log of one process with such a library."""
+    """The log of one process with this library."""
 
     library: Library
     group: str
@@ -59,39 +59,39 @@ class LibraryLog:
     node: object = 0
     member: str = ""
     generation: int = -1
-    prepared: bool = False  # what it had is revoked, for the round it is about to join
-    called: bool = False  # a rebalance wants it back
+    prepared: bool = False  # its partitions are revoked for the next rebalance
+    called: bool = False  # it has to rejoin
     trying: bool = False  # it has sent a JoinGroup that was not answered with a generation
-    refused: str = ""  # how its last JoinGroup was answered
-    began_us: int = 0  # when it began to join
-    expired_us: int = -1  # when its own session timer ran out
+    refused: str = ""  # the error of its last JoinGroup
+    began_us: int = 0  # time of the first JoinGroup of this rebalance
+    expired_us: int = -1  # time at which its own session timer expired
     owned: dict[str, None] = field(factory=dict)
-    gone: list[str] = field(factory=list)  # what its last assignment takes from it
+    gone: list[str] = field(factory=list)  # partitions that its last assignment revokes
     topics: tuple[str, ...] = ()
-    errors: int = 0  # sessions in a row that ended with an error other than a rebalance
+    errors: int = 0  # consecutive sessions that ended with an error other than a rebalance
 
     def lines(self, event: TraceEvent) -> Iterator[str]:
-        """The physical lines one event of this process makes."""
+        """Yield the physical lines of one event of this process."""
         self._note(event)
-        teller = MOMENTS.get(event.kind)
-        for name, more in teller(self, event) if teller else ():
+        moments_of = MOMENTS.get(event.kind)
+        for name, more in moments_of(self, event) if moments_of else ():
             values = {**self._values(event), **more}
-            for said in self._said(name):
-                for one in _each(values) if said.each else (values,):
-                    yield from self._line(event.t_us, said, one)
+            for template in self._templates(name):
+                for one in _each(values) if template.each else (values,):
+                    yield from self._line(event.t_us, template, one)
         self._forget(event)
 
-    def _said(self, name: str) -> tuple[Said, ...]:
+    def _templates(self, name: str) -> tuple[Line, ...]:
         first = name.split(" ")[0]
         for key in (name, f"{first} failed", first):
             if key in self.library.words:
                 return self.library.words[key]
         return ()
 
-    def _line(self, t_us: int, said: Said, values: Values) -> Iterable[str]:
+    def _line(self, t_us: int, template: Line, values: Values) -> Iterable[str]:
         blanks = Blanks(values, self.library.printed(values))
-        text = said.text.format_map(blanks)
-        return self.library.layout(moment(t_us), said, text, blanks).split("\n")
+        text = template.text.format_map(blanks)
+        return self.library.layout(moment(t_us), template, text, blanks).split("\n")
 
     def _note(self, event: TraceEvent) -> None:
         payload = event.payload or {}
@@ -108,7 +108,7 @@ class LibraryLog:
             self.generation = event.generation
 
     def _forget(self, event: TraceEvent) -> None:
-        """What is over once it has been said."""
+        """Remove released partitions after the line of their release."""
         if event.kind is Kind.PARTITION_RELEASED:
             self.owned.pop(f"{event.topic}-{event.partition}", None)
 
@@ -137,12 +137,12 @@ class LibraryLog:
 
 
 def in_order(partitions: Iterable[str]) -> list[str]:
-    """Partitions by topic and number."""
+    """Sort partitions by topic and number."""
     return sorted(partitions, key=lambda one: (one.rpartition("-")[0], int(one.rpartition("-")[2])))
 
 
 def by_topic(partitions: Iterable[str]) -> dict[str, list[int]]:
-    """Numbers by topic, both in order."""
+    """Return sorted numbers by topic, sorted by topic."""
     found: dict[str, list[int]] = {}
     for topic, _, number in (one.rpartition("-") for one in in_order(partitions)):
         found.setdefault(topic, []).append(int(number))
@@ -239,7 +239,7 @@ def _callback(log: LibraryLog, event: TraceEvent) -> Moments:
 
 
 def _lost(log: LibraryLog, event: TraceEvent) -> Moments:
-    """Because of an answer, of the session's end, or of a connection that is no more."""
+    """A lost coordinator, because of an answer, an expired session, or a broken connection."""
     _, _, error = (event.reason or "").partition("error response ")
     why = error or ("session" if log.expired_us == event.t_us else "connection")
     yield f"coordinator-lost {why}", {"error": error}
@@ -263,7 +263,7 @@ def _session(log: LibraryLog, event: TraceEvent) -> Moments:
 
 
 def _started(log: LibraryLog, event: TraceEvent) -> Moments:
-    """With auto-commit, unless the configuration or the application turned it off."""
+    """The start of a process, with auto-commit unless it is turned off."""
     log.errors = 0
     auto = ((event.payload or {}).get("config") or {}).get("enable.auto.commit", True)
     yield ("started auto" if auto else "started"), {}
@@ -277,7 +277,7 @@ def _plain(name: str) -> Callable[[LibraryLog, TraceEvent], Moments]:
 
 
 def _commit(log: LibraryLog, event: TraceEvent) -> Moments:
-    """Refused by the coordinator, or by the client for want of a membership; what else fails has no name here."""
+    """A commit refused by the coordinator, or by a client without membership; other failures have no line."""
     if event.error in ErrorCode.__members__ or event.error == "CommitFailedException":
         yield f"commit-{'auto' if (event.payload or {}).get('auto') else 'manual'} {event.error}", {}
 

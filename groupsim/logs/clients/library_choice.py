@@ -1,4 +1,4 @@
-"""Which log a client profile has. To add a library is to write its table and to name it here."""
+"""The choice of the log format for a client profile. A new library needs its table, and a row here."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from groupsim.logs.clients.libraries import Library, LibraryLog
 from groupsim.logs.clients.librdkafka import LibrdkafkaLog
 from groupsim.logs.wording import version
 
-# How a profile's name begins → its library; the first that fits.
+# Prefix of a profile's name → its library; the first match counts.
 LIBRARIES: tuple[tuple[str, Library], ...] = (
     ("kafka-python-1", KAFKA_PYTHON_1),
     ("kafka-python-2.3", KAFKA_PYTHON_2_3),
-    ("kafka-python-3", KAFKA_PYTHON_2_3),  # its nearest: nobody has looked at those of 3.x
+    ("kafka-python-3", KAFKA_PYTHON_2_3),  # the nearest known one: the logs of 3.x were not compared
     ("kafka-python", KAFKA_PYTHON_2),
     ("aiokafka", AIOKAFKA),
     ("franz-go", FRANZ_GO),
@@ -31,22 +31,22 @@ LIBRARIES: tuple[tuple[str, Library], ...] = (
 
 
 class ClientLog(Protocol):
-    """What one process logs."""
+    """The log of one process."""
 
     def lines(self, event: TraceEvent) -> Iterable[str]:
         """The physical lines one event of this process makes."""
 
 
 class Silent:
-    """The log of a producer, and of a library that has no logger by default and whose words nobody compared."""
+    """The empty log of a producer, and of a library whose messages were not compared."""
 
     def lines(self, event: TraceEvent) -> Iterable[str]:
-        """None."""
+        """Return no line."""
         return ()
 
 
 def client_log(event: TraceEvent, known: Known) -> ClientLog:
-    """The log of the process that this event starts."""
+    """Make the log of the process that an event starts."""
     payload = event.payload or {}
     if event.group is None:
         return Silent()

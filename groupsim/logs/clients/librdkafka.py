@@ -1,6 +1,6 @@
-"""A librdkafka client's log with `debug=cgrp`: the facility is the key, and the join state tells the story.
+"""A librdkafka client's log with `debug=cgrp`. The facility identifies a line; the join state shows the rebalance.
 
-Of its lines those are here that say what the group does, not how queues are emptied and offsets are fetched.
+The log has the lines about the group, without those about queues and fetched offsets.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ class LibrdkafkaLog:
 
     @classmethod
     def of(cls, group: str, client_id: str, known: Known) -> LibrdkafkaLog:
-        """The log of a consumer that is about to start."""
+        """Make the log of a consumer before its start."""
         return cls(client_id, Member(group, known))
 
     def lines(self, event: TraceEvent) -> Iterator[str]:
-        """The lines one event of this process makes."""
+        """Yield the lines of one event of this process."""
         worder = WORDERS.get(event.kind)
         for code, more in worder(self.member, event) if worder else ():
             level, facility, text = LINES[code]
-            said = text.format_map(Blanks(self.member.values(event), more))
+            message = text.format_map(Blanks(self.member.values(event), more))
             seconds = epoch_ms(event.t_us) / 1000
-            yield f"%{level}|{seconds:.3f}|{facility}|{self.client_id}#consumer-1| [thrd:main]: {said}"
+            yield f"%{level}|{seconds:.3f}|{facility}|{self.client_id}#consumer-1| [thrd:main]: {message}"
 
 
 def _started(member: Member, event: TraceEvent) -> Words:
@@ -127,7 +127,7 @@ RESET = {"UNKNOWN_MEMBER_ID": "resetting member-id", "ILLEGAL_GENERATION": "ille
 
 
 def _join_answer(member: Member, event: TraceEvent, error: str) -> Mapping[str, object]:
-    """What a JoinGroup that made nobody a member was answered."""
+    """Return the values of a JoinGroup answer with an error."""
     nothing = {"generation": -1, "protocol": "", "leader": "", "count": 0}
     return {**nothing, "member": event.member or "", "error": error}
 
@@ -200,7 +200,7 @@ def _session(member: Member, event: TraceEvent) -> Words:
 
 
 def _commit_failed(member: Member, event: TraceEvent) -> Words:
-    """Of what was sent; of a commit that it fails by itself it says nothing."""
+    """A failed commit. librdkafka logs only failures of commits that it sent."""
     payload, error = event.payload or {}, ERRORS.get(event.error or "")
     if error is not None:
         split = ((*one.rpartition("-"), offset) for one, offset in (payload.get("offsets") or {}).items())

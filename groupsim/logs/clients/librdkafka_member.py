@@ -1,4 +1,4 @@
-"""What a librdkafka consumer is in while it logs: its coordinator, its join state, its partitions."""
+"""The state of a librdkafka consumer for its log: coordinator, join state, partitions."""
 
 from __future__ import annotations
 
@@ -16,30 +16,30 @@ WITHOUT = "without an assignment"
 
 @define
 class Member:
-    """One consumer, as its log knows it; what changes its states yields the lines of that."""
+    """The state of one consumer; methods that change it yield the lines of the change."""
 
     group: str
     known: Known = field(factory=Known)
-    state: str = "query-coord"  # what it does about its coordinator
+    state: str = "query-coord"  # the state of its coordinator
     join: str = "init"
-    held: dict[str, None] = field(factory=dict)  # the partitions that are assigned to it
-    gone: int = 0  # so many of them its last assignment takes away
+    held: dict[str, None] = field(factory=dict)  # assigned partitions
+    gone: int = 0  # number of partitions that its last assignment revokes
     topics: int = 1
     node: int = -1
-    asks: str = ""  # why it asks for the coordinator, if not by habit
+    asks: str = ""  # why it sends FindCoordinator, unless by its timer
     asking: bool = False
-    id: str = ""  # as the coordinator gave it
-    called: bool = False  # what is revoked is revoked for a rebalance
+    id: str = ""  # the member id from the coordinator
+    called: bool = False  # partitions are revoked for a rebalance
     assigned: bool = False  # it has had an assignment, and knows the protocol
-    given_id: bool = False  # it was told to join again with a member id
-    left: bool = False  # it gave its member id back, for good
-    why: str = ""  # how its assignment was lost
+    given_id: bool = False  # its JoinGroup was answered MEMBER_ID_REQUIRED
+    left: bool = False  # it leaves the group for good
+    why: str = ""  # why its assignment was lost
 
     def values(self, event: TraceEvent) -> dict[str, object]:
-        """What every template may need of an event."""
+        """Return the values of an event for the templates."""
         return {
-            "told": f'Group "{self.group}":',
-            "said": f'Group "{self.group}"',
+            "head": f'Group "{self.group}":',
+            "name": f'Group "{self.group}"',
             "group": self.group,
             "broker": f"broker-{self.node}:9092/{self.node}",
             "node": self.node,
@@ -53,29 +53,29 @@ class Member:
 
     @property
     def cooperative(self) -> bool:
-        """Whether the assignor that was chosen moves partitions by parts."""
+        """Whether the chosen assignor is cooperative."""
         return self.known.rounds.get(self.group, (-1, ""))[1] == COOPERATIVE
 
     def joins(self, new: str) -> Words:
-        """A line for another join state."""
+        """Change the join state, with its line."""
         old, self.join = self.join, new
         if new != old:
             yield "join-state", {"old": old, "new": new}
 
     def turns(self, new: str) -> Words:
-        """A line for another state of the coordinator."""
+        """Change the state of the coordinator, with its line."""
         old, self.state = self.state, new
         if new != old:
             yield "state", {"old": old, "new": new}
 
     def named(self, new: str) -> Words:
-        """A line for another member id."""
+        """Change the member id, with its line."""
         old, self.id = self.id, new
         if new != old:
             yield "member-id", {"old": old, "new": new}
 
     def rejoins(self, why: str) -> Words:
-        """It begins to join again."""
+        """Start to rejoin, with its lines."""
         some = self.held or (self.cooperative and self.join == "steady")
         yield "rejoin", {"with_owned": f"with {len(self.held)} owned partition(s)" if some else WITHOUT, "why": why}
         yield from self.joins("init")

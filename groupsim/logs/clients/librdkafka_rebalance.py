@@ -1,4 +1,4 @@
-"""What a librdkafka consumer says as partitions come and go, all at once or by parts."""
+"""The lines of a librdkafka consumer for assigned, revoked and lost partitions, eager or cooperative."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from groupsim.logs.clients.librdkafka_words import CLOSING_QUEUE, COOPERATIVE_RE
 
 
 def callback(member: Member, event: TraceEvent) -> Words:
-    """The application is told what is assigned, revoked or lost."""
+    """Yield the lines before the application's callback for assigned, revoked or lost partitions."""
     partitions = [str(one) for one in (event.payload or {}).get("partitions") or ()]
     if event.reason == "assigned":
         yield from _assigned(member, partitions)
@@ -34,7 +34,7 @@ def _assigned(member: Member, partitions: list[str]) -> Words:
 
 
 def _revoked(member: Member, partitions: list[str]) -> Words:
-    """For the others in the group, or because it ends."""
+    """A revocation for a rebalance, or at the end of the consumer."""
     in_part = member.cooperative and member.gone > 0
     why, queue = "unsubscribe", CLOSING_QUEUE
     if in_part:
@@ -70,7 +70,7 @@ def _delegated(member: Member, partitions: list[str], why: str, queue: str) -> W
 
 
 def called(member: Member, event: TraceEvent) -> Words:
-    """The application has done what it was asked."""
+    """Yield the lines after the application's callback."""
     if event.reason == "assigned":
         if not member.cooperative:
             yield "new", {}
@@ -98,7 +98,7 @@ def called(member: Member, event: TraceEvent) -> Words:
 
 
 def given_to(member: Member, given: list[str]) -> Words:
-    """What a SyncGroup answer gives it, compared with what it has when the assignor moves partitions by parts."""
+    """Yield the lines of a SyncGroup answer: the assignment, and for a cooperative assignor the changes."""
     yield "list", {"count": len(given)}
     for topic, _, number in (one.rpartition("-") for one in given):
         yield "listed", {"topic": topic, "number": number}

@@ -1,6 +1,6 @@
-"""librdkafka's words with `debug=cgrp`: syslog level, facility, text, by what happens.
+"""The log messages of librdkafka with `debug=cgrp`: syslog level, facility and text.
 
-Source: what 2.16 wrote, eager and cooperative. `{told}` begins most sentences: `Group "g":`, `{said}` has no colon.
+Source: logs of 2.16, eager and cooperative. `{head}` is `Group "g":`; `{name}` has no colon.
 """
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ QUEUE = "rd_kafka_cgrp_new"
 CLOSING_QUEUE = "rd_kafka_consumer_close0"
 
 LINES: Mapping[str, tuple[int, str, str]] = {
-    "subscribe": (7, "SUBSCRIBE", "{told} subscribe to new subscription of {topics} topics (join-state init)"),
-    "state": (7, "CGRPSTATE", "{said} changed state {old} -> {new} (join-state {join})"),
-    "join-state": (7, "CGRPJOINSTATE", "{said} changed join state {old} -> {new} (state {state})"),
-    "query": (7, "CGRPQUERY", "{asked}: {told} querying for coordinator: {why}"),
-    "found": (7, "CGRPCOORD", "{said} coordinator is broker-{new}:9092 id {new}"),
-    "changing": (7, "CGRPCOORD", "{said} changing coordinator {old} -> {new}"),
-    "clear": (7, "COORDCLEAR", "{said} broker broker-{old}:9092/{old} is no longer coordinator"),
-    "set": (7, "COORDSET", "{said} coordinator set to broker broker-{new}:9092/{new}"),
-    "join": (7, "JOIN", "{told} join with {topics} subscribed topic(s)"),
+    "subscribe": (7, "SUBSCRIBE", "{head} subscribe to new subscription of {topics} topics (join-state init)"),
+    "state": (7, "CGRPSTATE", "{name} changed state {old} -> {new} (join-state {join})"),
+    "join-state": (7, "CGRPJOINSTATE", "{name} changed join state {old} -> {new} (state {state})"),
+    "query": (7, "CGRPQUERY", "{asked}: {head} querying for coordinator: {why}"),
+    "found": (7, "CGRPCOORD", "{name} coordinator is broker-{new}:9092 id {new}"),
+    "changing": (7, "CGRPCOORD", "{name} changing coordinator {old} -> {new}"),
+    "clear": (7, "COORDCLEAR", "{name} broker broker-{old}:9092/{old} is no longer coordinator"),
+    "set": (7, "COORDSET", "{name} coordinator set to broker broker-{new}:9092/{new}"),
+    "join": (7, "JOIN", "{head} join with {topics} subscribed topic(s)"),
     "joining": (
         7,
         "JOIN",
@@ -36,57 +36,57 @@ LINES: Mapping[str, tuple[int, str, str]] = {
         "JoinGroup response: GenerationId {generation}, Protocol {protocol}, LeaderId {leader}, my MemberId {member}, "
         "member metadata count {count}: {error}",
     ),
-    "member-id": (7, "MEMBERID", '{told} updating member id "{old}" -> "{new}"'),
+    "member-id": (7, "MEMBERID", '{head} updating member id "{old}" -> "{new}"'),
     "elected": (7, "JOINGROUP", 'I am elected leader for group "{group}" with {count} member(s)'),
-    "assignor": (7, "ASSIGNOR", '{told} "{assignor}" assignor run for {count} member(s)'),
+    "assignor": (7, "ASSIGNOR", '{head} "{assignor}" assignor run for {count} member(s)'),
     "synced": (7, "SYNCGROUP", "SyncGroup response: {error}"),
     "list": (7, "ASSIGNMENT", "List with {count} partition(s):"),
     "listed": (7, "ASSIGNMENT", " {topic} [{number}] offset INVALID"),
     "compared": (
         7,
         "COOPASSIGN",
-        "{told} incremental assignment: {added} newly added, {gone} revoked partitions based on assignment of {count} "
+        "{head} incremental assignment: {added} newly added, {gone} revoked partitions based on assignment of {count} "
         "partitions",
     ),
     "heartbeat": (
         7,
         "HEARTBEAT",
-        "{said} heartbeat error response in state {state} (join-state {join}, {owned} partition(s) assigned): {error}",
+        "{name} heartbeat error response in state {state} (join-state {join}, {owned} partition(s) assigned): {error}",
     ),
-    "rejoin": (7, "REJOIN", "{told} Rejoining group {with_owned}: {why}"),
+    "rejoin": (7, "REJOIN", "{head} Rejoining group {with_owned}: {why}"),
     "no-rejoin": (
         7,
         "NOREJOIN",
-        "{told} Not rejoining group without an assignment: Unassignment done: no subscribed topics",
+        "{head} Not rejoining group without an assignment: Unassignment done: no subscribed topics",
     ),
     "rebalance": (
         7,
         "REBALANCE",
-        "{said} initiating rebalance ({kind}) in state {state} (join-state {join}) with {owned} assigned "
+        "{name} initiating rebalance ({kind}) in state {state} (join-state {join}) with {owned} assigned "
         "partition(s){lost}: {why}",
     ),
     "rebalancing": (
         7,
         "REBALANCE",
-        "{said} is rebalancing ({kind}) in state {state} (join-state {join}) with {owned} assigned partition(s): {why}",
+        "{name} is rebalancing ({kind}) in state {state} (join-state {join}) with {owned} assigned partition(s): {why}",
     ),
-    "revoking": (7, "REBALANCE", "{told} revoking all {owned} partition(s) ({how})"),
-    "lost": (7, "LOST", "{told} current assignment of {owned} partition(s) lost: {why}"),
-    "no-longer-lost": (7, "LOST", "{told} current assignment no longer considered lost: {what} done"),
+    "revoking": (7, "REBALANCE", "{head} revoking all {owned} partition(s) ({how})"),
+    "lost": (7, "LOST", "{head} current assignment of {owned} partition(s) lost: {why}"),
+    "no-longer-lost": (7, "LOST", "{head} current assignment no longer considered lost: {what} done"),
     "delegating": (
         7,
         "ASSIGN",
-        "{told} delegating {what} of {count} partition(s) to application on queue {queue}: {why}",
+        "{head} delegating {what} of {count} partition(s) to application on queue {queue}: {why}",
     ),
-    "new": (7, "ASSIGN", "{told} new assignment of {owned} partition(s) in join-state {join}"),
-    "adding": (7, "ASSIGNMENT", "{told} {count} partition(s) being added to group assignment of {owned} partition(s)"),
+    "new": (7, "ASSIGN", "{head} new assignment of {owned} partition(s) in join-state {join}"),
+    "adding": (7, "ASSIGNMENT", "{head} {count} partition(s) being added to group assignment of {owned} partition(s)"),
     "removing": (
         7,
         "ASSIGNMENT",
-        "{told} {count} partition(s) being removed from group assignment of {owned} partition(s)",
+        "{head} {count} partition(s) being removed from group assignment of {owned} partition(s)",
     ),
-    "unassigned": (7, "UNASSIGN", "{told} unassign done in state {state} (join-state {join})"),
-    "leave": (7, "LEAVE", "{told} leave (in state {state})"),
+    "unassigned": (7, "UNASSIGN", "{head} unassign done in state {state} (join-state {join})"),
+    "leave": (7, "LEAVE", "{head} leave (in state {state})"),
     "left": (7, "LEAVEGROUP", "LeaveGroup response received in state {state}"),
     "terminated": (7, "CGRPTERM", "Consumer group sub-system terminated (will enqueue reply)"),
     "max-poll": (

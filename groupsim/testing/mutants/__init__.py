@@ -1,11 +1,11 @@
-"""Bugs that brokers, clients and assignors once had: each is a function that puts one back with a few changed lines.
+"""Historical bugs of brokers, clients and assignors: each function restores one with a few changed lines.
 
     from groupsim.testing import mutants
 
     mutants.no_sync_deadline(monkeypatch)  # KAFKA-12890, until the test ends
 
-A function's docstring begins with the issues it is known by; `groupsim.testing.mutant` takes one of them, or the
-function's name. docs/regressions.md lists all of them, each with what a test holds that fails with it.
+A function's docstring begins with the ids of its issues; `groupsim.testing.mutant` takes one of them, or the function's
+name. docs/regressions.md lists all mutants, each with the test that catches it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ MODULES = ("coordinator", "offsets", "consumer", "answers", "commits", "assignor
 
 @cache
 def by_name() -> Mapping[str, Mutant]:
-    """All mutants by their names."""
+    """Return all mutants by name."""
     return {
         name: value
         for module in (importlib.import_module(f"{__name__}.{name}") for name in MODULES)
@@ -34,12 +34,12 @@ def by_name() -> Mapping[str, Mutant]:
 
 @cache
 def by_issue() -> Mapping[str, Mutant]:
-    """All mutants by the issues they are known by: `KAFKA-12890`, `sarama 1608`."""
+    """Return all mutants by issue id: `KAFKA-12890`, `sarama 1608`."""
     return {issue: mutant for mutant in by_name().values() for issue in issues(mutant)}
 
 
 def issues(mutant: Mutant) -> list[str]:
-    """The issues that a mutant is known by: what its docstring begins with."""
+    """Return the issue ids at the start of a mutant's docstring."""
     return (mutant.__doc__ or "").partition(": ")[0].split(", ")
 
 

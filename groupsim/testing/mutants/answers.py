@@ -1,4 +1,4 @@
-"""Historical bugs of consumers at answers of a coordinator that moves or loads, each as the smallest change."""
+"""Historical bugs of consumers when a coordinator moves or loads, each as the smallest change that restores it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Historical bugs of assignors, each as the smallest change that puts it back."""
+"""Historical bugs of assignors, each as the smallest change that restores it."""
 
 from __future__ import annotations
 

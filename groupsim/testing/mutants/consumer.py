@@ -1,4 +1,4 @@
-"""Historical bugs of consumers, each as the smallest change that puts it back: a row of a profile, or one function."""
+"""Historical bugs of consumers, each as the smallest change that restores it: a row of a profile, or one function."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from groupsim.testing.patcher import Patcher
 
 
 def _step(patch: Patcher, stage: Stage, mutant: Callable[[MemberRebalance], bool]) -> None:
-    """What a rebalance does at one of its stages, changed."""
+    """Replace the step of a rebalance at one of its stages."""
     patch.setitem(joining._STEPS, stage, mutant)
 
 
@@ -96,7 +96,7 @@ def heartbeat_not_owed(patch: Patcher) -> None:
         self.owed = False
 
     patch.setattr(Heartbeat, "due", mutant)
-    patch.setattr(heartbeat, "_due", mutant)  # what the timer calls
+    patch.setattr(heartbeat, "_due", mutant)  # the function that the timer calls
 
 
 def any_error_loses_coordinator(patch: Patcher) -> None:
@@ -184,7 +184,7 @@ def leader_topics_omit_own_change(patch: Patcher) -> None:
 
     def watching(self: MetadataView, topics: Iterable[str]) -> bool:
         if self._group_topics:
-            return False  # what it watches is thought to be all
+            return False  # the watched topics count as all topics
         return watch_group(self, topics)
 
     patch.setattr(MetadataView, "watch_group", watching)

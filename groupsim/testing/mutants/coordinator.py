@@ -1,4 +1,4 @@
-"""Historical bugs of group coordinators, each as the smallest change that puts it back."""
+"""Historical bugs of group coordinators, each as the smallest change that restores it."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def static_rejoin_not_persisted(patch: Patcher) -> None:
     patch.setattr(Operation, "append", mutant)
 
 
-# --- who is stuck ------------------------------------------------------------------------------------------------
+# --- stuck members -----------------------------------------------------------------------------------------------
 
 
 def no_sync_deadline(patch: Patcher) -> None:
@@ -195,7 +195,7 @@ def new_member_timer_not_cleared(patch: Patcher) -> None:
 def member_timeouts_not_updated(patch: Patcher) -> None:
     """KAFKA-14009: a static member comes back with other timeouts, and the old ones stay in force."""
     patch.setattr(
-        static_replacement, "_take", lambda op, group, member, said: group.change_protocols(member, said.protocols)
+        static_replacement, "_take", lambda op, group, member, join: group.change_protocols(member, join.protocols)
     )
 
 
@@ -208,7 +208,7 @@ def initial_delay_skipped(patch: Patcher) -> None:
     patch.setattr(rebalance, "_set_initial_timer", mutant)
 
 
-# --- how many ----------------------------------------------------------------------------------------------------
+# --- group sizes -------------------------------------------------------------------------------------------------
 
 
 def size_check_race(patch: Patcher) -> None:

@@ -1,6 +1,4 @@
-"""Historical bugs of the code for KIP-848 that the classic protocol's could have had as well, each put back in a few
-lines.
-"""
+"""Historical bugs of the code for KIP-848 that the classic protocol can have too, each restored in a few lines."""
 
 from __future__ import annotations
 
@@ -165,8 +163,8 @@ def wrong_static_conflict_error(patch: Patcher) -> None:
     for room in (commit, heartbeat, join, leave, sync):
         member_error = room.member_error
 
-        def mutant(*said: Any, judge: Any = member_error) -> ErrorCode | None:
-            error: ErrorCode | None = judge(*said)
+        def mutant(*args: Any, judge: Any = member_error) -> ErrorCode | None:
+            error: ErrorCode | None = judge(*args)
             return ErrorCode.UNKNOWN_MEMBER_ID if error is ErrorCode.FENCED_INSTANCE_ID else error
 
         patch.setattr(room, "member_error", mutant)

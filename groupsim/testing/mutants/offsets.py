@@ -1,4 +1,4 @@
-"""Historical bugs of what a coordinator stores and takes over, each as the smallest change that puts it back."""
+"""Historical bugs of stored offsets and of fail-over, each as the smallest change that restores it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from groupsim.coordinator.service import GroupCoordinator
 from groupsim.protocol.errors import ErrorCode
 from groupsim.testing.patcher import Patcher, Patches
 
-# --- what is stored ----------------------------------------------------------------------------------------------
+# --- stored offsets ----------------------------------------------------------------------------------------------
 
 
 def pending_commit_leak(patch: Patcher) -> None:

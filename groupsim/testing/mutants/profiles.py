@@ -1,4 +1,4 @@
-"""Changes to the profile of a client, which is where a release's habits are."""
+"""Changes to a client's profile, which describes the behaviour of a release."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from groupsim.testing.patcher import Patcher
 
 
 def change_profile(patch: Patcher, **changes: Any) -> None:
-    """Change the client that a member has when it names none (`ClientProfile.but`)."""
+    """Change the default client of members (`ClientProfile.but`)."""
     patch.setitem(CLIENTS, "java", CLIENTS["java"].but(**changes))
 
 
 def change_reaction(patch: Patcher, api: Api, error: ErrorCode, reaction: Reaction) -> None:
-    """Change what that client does about an error."""
+    """Change the default client's reaction to an error."""
     change_profile(patch, reactions={api: {error: reaction}})
 
 
 def release_defect(patch: Patcher, name: str, client: str = "java") -> None:
-    """Give a client, by default that one, a defect that releases had (docs/defects.md)."""
+    """Give a client, by default the default client, a defect of its releases (docs/defects.md)."""
     patch.setitem(CLIENTS, client, CLIENTS[client].with_defects((name,)))

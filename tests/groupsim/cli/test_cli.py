@@ -40,11 +40,11 @@ def test_producers_stand_apart(bounce: Path) -> None:
 
 def test_an_expectation_that_fails_is_exit_code_1(bounce: Path) -> None:
     """What was expected, what was found and where it stands in the file."""
-    bounce.write_text(BOUNCE + "expect:\n  - {rebalances: 5, because: somebody hoped so}\n")
+    bounce.write_text(BOUNCE + "expect:\n  - {rebalances: 5, because: a test needs it}\n")
     result = call("run", bounce)
     assert result.exit_code == 1
     assert "1 of 1 failed" in result.stdout
-    assert "bounce.yaml:14, because somebody hoped so" in " ".join(result.stdout.split())
+    assert "bounce.yaml:14, because a test needs it" in " ".join(result.stdout.split())
 
 
 def test_json_has_the_story_and_the_verdicts(bounce: Path) -> None:
@@ -131,7 +131,7 @@ def test_a_terminal_without_unicode_gets_plain_characters(bounce: Path) -> None:
         (["run", "{bounce}", "--set", "timeline.7.at=1s"], "'7' is no item", "items count from 0"),
         (["run", "{bounce}", "--set", "run-for=yesterday"], "run-for", "write a number with a unit"),
         (["describe", "{bounce}", "--at", "40"], "--at 40", "write a number with a unit"),
-        (["describe", "{bounce}", "--at", "3m"], "after the end of the run", "an earlier moment"),
+        (["describe", "{bounce}", "--at", "3m"], "after the end of the run", "an earlier time"),
         (["describe", "{bounce}", "--at", "1m", "--group", "g2"], "no group 'g2'", "its groups: g1"),
         (["diff", "{bounce}"], "nothing to compare with", "--set PATH=VALUE"),
         (["diff", "{bounce}", "{bounce}.jsonl"], "there is no such file", "check the path"),
@@ -203,12 +203,12 @@ def test_traceback_shows_the_users_own(broken: Path) -> None:
 
 
 def test_the_command_that_repeats_a_failed_run_says_what_was_set(broken: Path) -> None:
-    """Without `--set` it would be another run, so it is in the command, and no other command is told."""
+    """Without `--set` it would be another run, so it is in the command, and no other command is printed."""
     setting = "groups.g1.properties.session.timeout.ms=9s"
     for command in ("run", "diff"):
-        told = call(command, broken, "--set", setting, "--traceback").stderr
+        printed = call(command, broken, "--set", setting, "--traceback").stderr
         wanted = "" if command == "diff" else f" --set {setting}"  # diff runs the file as it is first
-        assert re.findall(r"groupsim run .*", told) == [f"groupsim run {broken}{wanted} --seed 0 --traceback"]
+        assert re.findall(r"groupsim run .*", printed) == [f"groupsim run {broken}{wanted} --seed 0 --traceback"]
 
 
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
@@ -253,23 +253,23 @@ def test_paths_in_standard_input_start_here(bounce: Path, monkeypatch: pytest.Mo
 
 @pytest.mark.parametrize("command", ["run", "lint"])
 def test_a_closed_standard_input_is_no_defect(command: str) -> None:
-    """Whoever is started without one is told to name a file."""
+    """A command without a file asks for one."""
     done = shell(f"groupsim {command} - <&-")
     assert (done.returncode, b"<stdin>: error: standard input is closed" in done.stderr) == (2, True)
 
 
-def test_a_file_without_its_ending_is_told_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_without_its_suffix_is_an_error_with_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What lies beside is nearer than any name of the library; a name with an ending is a file."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "mine.yaml").write_text("run-for: 1s\n")
     assert "did you mean the file `mine.yaml`?" in call("run", "mine").stderr
     for command in ("run", "lint", "validate"):
-        told = call(command, "mien.yaml")
-        assert "did you mean `mine.yaml`?" in " ".join((told.stdout + told.stderr).split())
+        printed = call(command, "mien.yaml")
+        assert "did you mean `mine.yaml`?" in " ".join((printed.stdout + printed.stderr).split())
 
 
 @pytest.mark.parametrize("name", ["nowhere.jsonl", "nowhere.parquet"])
-def test_a_trace_that_is_not_there_is_told_with_the_way_to_one(bounce: Path, name: str) -> None:
+def test_a_missing_trace_is_an_error_with_the_command_for_one(bounce: Path, name: str) -> None:
     """Neither a traceback nor a bare system error."""
     result = call("diff", bounce, name)
     assert result.exit_code == 2
@@ -285,7 +285,7 @@ def test_list_finds_what_speaks_of_a_word() -> None:
     both = json.loads(call("list", "instance-id", "statefulset", "--json").stdout)["scenarios"]
     assert 0 < len(both) < len(names)
     nowhere = call("list", "no-such-word")
-    assert (nowhere.exit_code, "no scenario of the library speaks of no-such-word" in nowhere.stderr) == (2, True)
+    assert (nowhere.exit_code, "no scenario of the library contains no-such-word" in nowhere.stderr) == (2, True)
     assert "`groupsim list --experiments 'kind of rollout'` finds " in call("list", "kind of rollout").stderr
     assert "rolling-deploy" in call("list", "--experiments", "kind of rollout").stdout
     assert "(also: demo)" in call("list", "demo").stdout  # the other name of a scenario is a name
@@ -326,11 +326,11 @@ def test_list_names_every_scenario() -> None:
 
 
 def test_validate_judges_each_file(bounce: Path, tmp_path: Path) -> None:
-    """Good files are said to be well; one bad file makes exit code 2."""
+    """Good files are ok; one bad file makes exit code 2."""
     (tmp_path / "empty.yaml").write_text("")
     result = call("validate", bounce, tmp_path / "empty.yaml")
     assert result.exit_code == 2
-    assert "bounce.yaml: well" in result.stdout
+    assert "bounce.yaml: ok" in result.stdout
     assert "the file is empty" in result.stdout
     assert call("validate", bounce).exit_code == 0
 
@@ -419,21 +419,21 @@ class Texts(Mine):
 
 
 @pytest.mark.parametrize(
-    ("name", "code", "said"),
+    ("name", "code", "words_expected"),
     [
         ("Mine", 0, b""),
         ("Exits", 3, b"mine_beside.py:16): raised SystemExit: 7"),
         ("Texts", 3, b"user_data returned a str; return bytes, or None"),
     ],
 )
-def test_an_assignor_beside_the_scenario(tmp_path: Path, name: str, code: int, said: bytes) -> None:
+def test_an_assignor_beside_the_scenario(tmp_path: Path, name: str, code: int, words_expected: bytes) -> None:
     """It is found wherever the command is called; that it ends the process or returns nonsense is its own defect."""
     (tmp_path / "mine_beside.py").write_text(MINE)
     scenario = tmp_path / "mine.yaml"
     scenario.write_text(BOUNCE.replace("client: java-3.9", f"assignor: mine_beside:{name}"))
     done = shell(f"groupsim run {scenario}", cwd=tmp_path.parent)
     assert done.returncode == code
-    assert said in done.stderr
+    assert words_expected in done.stderr
 
 
 @pytest.mark.parametrize(
@@ -446,7 +446,7 @@ def test_an_assignor_beside_the_scenario(tmp_path: Path, name: str, code: int, s
         (["run", "demo", "--json", "--seed", "x"], "Invalid value for '--seed'"),
     ],
 )
-def test_a_mistyped_line_is_told_as_json_too(arguments: list[str], message: str) -> None:
+def test_a_mistyped_line_is_printed_as_json_too(arguments: list[str], message: str) -> None:
     """Who reads standard output as JSON gets a document, though the parser never came to a command."""
     result = call(*arguments)
     error = json.loads(result.stdout)["error"]

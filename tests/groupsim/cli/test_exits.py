@@ -17,7 +17,7 @@ def test_sigterm_between_two_events_unwinds_the_run(monkeypatch: pytest.MonkeyPa
     seen: list[str] = []
     turn = VirtualLoop._turn
 
-    def told(loop: VirtualLoop) -> None:
+    def shown(loop: VirtualLoop) -> None:
         if loop.now_us == seconds(1):
             signal.raise_signal(signal.SIGTERM)
         turn(loop)
@@ -29,14 +29,14 @@ def test_sigterm_between_two_events_unwinds_the_run(monkeypatch: pytest.MonkeyPa
         finally:
             seen.append("main")
 
-    monkeypatch.setattr(VirtualLoop, "_turn", told)
+    monkeypatch.setattr(VirtualLoop, "_turn", shown)
     with pytest.raises(KeyboardInterrupt), ended_as_by_ctrl_c():
         run_virtual(main)
     assert seen == ["main"]
 
 
 def test_sigterm_where_ctrl_c_is_ignored_is_as_ctrl_c() -> None:
-    """Under nohup, or in the background of a shell, nobody takes SIGINT, and the command ends all the same."""
+    """Under nohup, or in the background of a shell, SIGINT has no handler, and the command ends all the same."""
     before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         with pytest.raises(KeyboardInterrupt), ended_as_by_ctrl_c():

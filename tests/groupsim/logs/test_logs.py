@@ -147,9 +147,9 @@ def test_the_java_coordinator_speaks_as_a_real_4_4_0_does() -> None:
 
 def test_the_scala_coordinator_prints_sets_and_operations_its_own_way() -> None:
     """Until 3.9: Set(…), and an offset commit is one."""
-    told = "\n".join(troubled("3.9"))
-    assert "haven't joined: Set(c2-1, c3-1)" in told
-    assert "during operation offset-commit" in told
+    printed = "\n".join(troubled("3.9"))
+    assert "haven't joined: Set(c2-1, c3-1)" in printed
+    assert "during operation offset-commit" in printed
 
 
 def test_the_clients_own_reason_is_quoted_from_3_2_on() -> None:
@@ -213,10 +213,10 @@ def test_a_fenced_heartbeat_is_caught_aloud_and_nothing_is_given_away_by_who_end
     reason = "heartbeat answered FENCED_INSTANCE_ID"
     tape.client(Kind.PROCESS_FAILED, "c1", error="FencedInstanceIdException", reason=reason)
     tape.client(Kind.CALLBACK_BEGUN, "c1", reason="lost", payload={"partitions": ["a-1"]})
-    told = "\n".join(logs.render(tape.end())["c1.log"])
+    printed = "\n".join(logs.render(tape.end())["c1.log"])
     caught = "] Caught fenced group.instance.id Optional[i1] error in heartbeat thread (org.apache.kafka.clients"
-    assert ("ERROR [Consumer instanceId=i1, clientId=app, groupId=g1" + caught) in told
-    assert ("Lost previously assigned partitions [a-1]" in told, "Giving away" in told) == (True, False)
+    assert ("ERROR [Consumer instanceId=i1, clientId=app, groupId=g1" + caught) in printed
+    assert ("Lost previously assigned partitions [a-1]" in printed, "Giving away" in printed) == (True, False)
 
 
 def synced(profile: str, protocol: str = "cooperative-sticky") -> str:
@@ -236,15 +236,15 @@ def synced(profile: str, protocol: str = "cooperative-sticky") -> str:
 
 def test_a_cooperative_java_client_logs_what_it_compares() -> None:
     """In several lines, as people grep for them; with tabs since 2.6, in other words before, not at all when eager."""
-    told = synced("java-3.9")
+    printed = synced("java-3.9")
     assert (
         "INFO [Consumer clientId=app, groupId=g1] Updating assignment with\n"
         "\tAssigned partitions:                       [orders-0, orders-2]\n"
         "\tCurrent owned partitions:                  [orders-2, orders-10]\n"
         "\tAdded partitions (assigned - owned):       [orders-0]\n"
         "\tRevoked partitions (owned - assigned):     [orders-10]\n (org.apache.kafka"
-    ) in told
-    assert "about the new Assignment(partitions=[orders-2, orders-0])" in told
+    ) in printed
+    assert "about the new Assignment(partitions=[orders-2, orders-0])" in printed
     assert "\nnewly added partitions: [orders-0]\n" in synced("java-2.4")
     assert "Updating" not in synced("java-3.9", "range") + synced("java-2.3")
 
@@ -263,11 +263,11 @@ def test_java_says_what_it_subscribes_to_and_what_it_gives_away(
     profile: str, logger: str | None, given_away: str | None
 ) -> None:
     """The class that says the former has had three names; both lines are younger than the protocol."""
-    told = synced(profile)
+    printed = synced(profile)
     line = f"Subscribed to topic(s): a, orders (org.apache.kafka.clients.{logger})"
-    assert (line in told, "Subscribed to" in told) == (logger is not None, logger is not None)
-    assert ("Giving away all assigned partitions as lost" in told) == (given_away is not None)
-    assert (given_away or "") in told
+    assert (line in printed, "Subscribed to" in printed) == (logger is not None, logger is not None)
+    assert ("Giving away all assigned partitions as lost" in printed) == (given_away is not None)
+    assert (given_away or "") in printed
 
 
 def test_java_says_whether_its_coordinator_was_disconnected() -> None:
@@ -279,10 +279,10 @@ def test_java_says_whether_its_coordinator_was_disconnected() -> None:
     tape.at(2).client(Kind.COORDINATOR_LOST, "c1", reason="coordinator unavailable")
     tape.at(3).client(Kind.REQUEST_FAILED, "c1", api="Heartbeat", error="DISCONNECTED")
     tape.client(Kind.COORDINATOR_LOST, "c1", reason="coordinator unavailable")
-    told = [re.sub(r".*groupId=g1] | \([\w.]+\)$", "", line) for line in logs.render(tape.end())["c1.log"]]
+    printed = [re.sub(r".*groupId=g1] | \([\w.]+\)$", "", line) for line in logs.render(tape.end())["c1.log"]]
     node = "broker-1:9092 (id: 2147483646 rack: null)"
     lost = f"Group coordinator {node} is unavailable or invalid due to cause: "
-    assert told[1:] == [
+    assert printed[1:] == [
         f"{lost}error response NOT_COORDINATOR. isDisconnected: false. Rediscovery will be attempted.",
         f"Requesting disconnect from last known coordinator {node}",
         f"{lost}coordinator unavailable. isDisconnected: true. Rediscovery will be attempted.",

@@ -48,7 +48,7 @@ def test_who_takes_a_coordinators_partition_over_says_so(version: str, lines: li
     moved = {"host": "controller", "topic": "__consumer_offsets", "partition": 9, "payload": {"epoch": 3}}
     tape.add(Kind.PARTITION_LEADER, from_="1", to="2", **moved)
     files = logs.render(tape.end())
-    assert {name: [re.sub(r"^\[[^]]*\] ", "", line) for line in told] for name, told in files.items()} == {
+    assert {name: [re.sub(r"^\[[^]]*\] ", "", line) for line in shown] for name, shown in files.items()} == {
         "broker-2.log": lines
     }
 
@@ -94,19 +94,19 @@ def test_a_broker_that_starts_again_says_what_it_loads(version: str, lines: list
     place = {"topic": "__consumer_offsets", "partition": 42, "generation": 4}
     for epoch in (3, 3):
         tape.coordinator(Kind.GROUP_LOADED, payload={"members": 2, "generation": 4, "epoch": epoch}, **place)
-    told = [re.sub(r"^\[[^]]*\] INFO ", "", line) for line in logs.render(tape.end())["broker-1.log"]]
-    assert told == [*lines, lines[-1]]
+    shown = [re.sub(r"^\[[^]]*\] INFO ", "", line) for line in logs.render(tape.end())["broker-1.log"]]
+    assert shown == [*lines, lines[-1]]
     moved = {"host": "controller", "topic": "__consumer_offsets", "partition": 42, "payload": {"epoch": 5}}
     tape.add(Kind.PARTITION_LEADER, from_="2", to="1", **moved)
     tape.coordinator(Kind.GROUP_LOADED, payload={"members": 2, "generation": 4, "epoch": 5}, **place)
-    again = logs.render(tape.end())["broker-1.log"][len(told) :]
+    again = logs.render(tape.end())["broker-1.log"][len(shown) :]
     assert len(again) == len(lines)
 
 
 def test_a_clean_up_has_lines_of_its_own() -> None:
-    """One for all that a look has found: Scala counts expired offsets, Java tombstones; nobody asked for a deletion."""
+    """An expiry check has one line: Scala counts expired offsets, Java tombstones; no client requested a deletion."""
 
-    def told(version: str) -> list[str]:
+    def shown(version: str) -> list[str]:
         tape = Tape(broker="broker-1")
         tape.add(Kind.RUN_STARTED, payload={"broker": version})
         for number in range(3):
@@ -119,21 +119,21 @@ def test_a_clean_up_has_lines_of_its_own() -> None:
 
     shard = "(org.apache.kafka.coordinator.group.GroupCoordinatorShard)"
     java = "[GroupCoordinator id=1 topic=__consumer_offsets partition=42]"
-    assert told("4.4") == [
+    assert shown("4.4") == [
         f"{java} Generated 4 tombstone records while cleaning up group metadata in 0 milliseconds. {shard}",
         f"{java} Generated 1 tombstone records while cleaning up group metadata in 0 milliseconds. {shard}",
         f"{java} The following groups were deleted: g1. A total of 2 offsets were removed. {shard}",
     ]
     manager = "[GroupMetadataManager brokerId=1]"
     by = "(kafka.coordinator.group.GroupMetadataManager)"
-    assert told("3.9") == [
+    assert shown("3.9") == [
         f"{manager} Group g1 transitioned to Dead in generation 7 {by}",
         f"{manager} Removed 3 expired offsets in 0 milliseconds. {by}",
         f"{manager} Group g1 transitioned to Dead in generation 7 {by}",
         "[GroupCoordinator 1]: The following groups were deleted: g1. A total of 2 offsets were removed. "
         "(kafka.coordinator.group.GroupCoordinator)",
     ]
-    assert told("1.1")[-1] == "[GroupCoordinator 1]: The following groups were deleted: g1 " + (
+    assert shown("1.1")[-1] == "[GroupCoordinator 1]: The following groups were deleted: g1 " + (
         "(kafka.coordinator.group.GroupCoordinator)"
     )
 
@@ -154,11 +154,11 @@ def moving(version: str) -> dict[str, list[str]]:
     tape.broker = "broker-1"
     tape.coordinator(Kind.GROUP_UNLOADED, generation=1)
     files = logs.render(tape.end())
-    return {name: [re.sub(r"^\[[^]]*\] INFO ", "", line) for line in told] for name, told in files.items()}
+    return {name: [re.sub(r"^\[[^]]*\] INFO ", "", line) for line in shown] for name, shown in files.items()}
 
 
 def test_brokers_of_4_4_0_say_that_they_start_and_who_leads() -> None:
-    """All replicas are told of a new leader; of its own shutdown a broker says nothing: log4j2 ends before."""
+    """All replicas log a new leader; a broker does not log its own shutdown: log4j2 stops before."""
     service = "(org.apache.kafka.coordinator.group.GroupCoordinatorService)"
     runtime = "(org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime)"
     where = "metadata for __consumer_offsets-42"
@@ -185,12 +185,12 @@ def test_brokers_of_4_4_0_say_that_they_start_and_who_leads() -> None:
 
 def test_brokers_with_the_scala_coordinator_say_that_they_stop_too() -> None:
     """By the coordinator's own logger; its manager says what it loads and unloads, but not of which groups."""
-    told = moving("3.9")
+    shown = moving("3.9")
     coordinator, manager = (
         "(kafka.coordinator.group.GroupCoordinator)",
         "(kafka.coordinator.group.GroupMetadataManager)",
     )
-    assert told["broker-0.log"] == [
+    assert shown["broker-0.log"] == [
         f"[GroupCoordinator 0]: Unloading group metadata for g1 with generation 1 {coordinator}",
         *(f"[GroupCoordinator 0]: {text} {coordinator}" for text in ("Shutting down.", "Shutdown complete.")),
         *(f"[GroupCoordinator 0]: {text} {coordinator}" for text in ("Starting up.", "Startup complete.")),

@@ -13,7 +13,7 @@ import pytest
 from groupsim.eventloop.trace.events import Kind
 from groupsim.logs import files as logs
 from groupsim.members.profiles import PROFILES
-from tests.helpers.logged_member import ORDERS, begun, callback, called, eager, join, told
+from tests.helpers.logged_member import ORDERS, begun, callback, called, eager, join, shown
 
 REBALANCES = "REBALANCE_IN_PROGRESS: The group is rebalancing, so a rejoin is needed."
 BOTH = "TopicPartition(topic='orders', partition=0), TopicPartition(topic='orders', partition=1)"
@@ -27,7 +27,7 @@ def test_kafka_python_2_3_tells_a_rebalance_in_its_own_words() -> None:
     generation = (
         "kafka.coordinator - INFO - Successfully joined group g1 <Generation {} (member_id: c-1, protocol: range)>"
     )
-    assert told(eager("kafka-python-2.3"), " - ") == [
+    assert shown(eager("kafka-python-2.3"), " - ") == [
         "kafka.consumer.subscription_state - INFO - Updating subscribed topics to: ['orders']",
         "kafka.cluster - INFO - Coordinator for group/g1 is "
         "BrokerMetadata(nodeId='coordinator-1', host='broker-1', port=9092, rack=None)",
@@ -56,7 +56,7 @@ def test_kafka_python_2_3_tells_a_rebalance_in_its_own_words() -> None:
 def test_older_kafka_python_has_joined_when_it_is_synced() -> None:
     """2.0.2 says who leads before it says that it joined; 1.3.5 says that it joined twice, in two ways."""
     joined = "kafka.coordinator - INFO - Successfully joined group g1 with generation 1"
-    newer, oldest = (told(eager(profile), " - ") for profile in ("kafka-python-2.x", "kafka-python-1.3"))
+    newer, oldest = (shown(eager(profile), " - ") for profile in ("kafka-python-2.x", "kafka-python-1.3"))
     assert newer[newer.index(LEADS) + 1] == oldest[oldest.index(LEADS) + 1] == joined
     once = "kafka.coordinator - INFO - Joined group 'g1' (generation 1) with member_id c-1"
     assert (once in newer, oldest[oldest.index(LEADS) - 1]) == (False, once)
@@ -67,7 +67,7 @@ def test_older_kafka_python_has_joined_when_it_is_synced() -> None:
 
 def test_aiokafka_has_one_logger_and_asks_for_its_member_id_in_silence() -> None:
     """It prints what it revokes as the frozen set it is, and says nothing before it leaves."""
-    found = [line for line in told(eager("aiokafka"), " - aiokafka.consumer.group_coordinator - ") if line]
+    found = [line for line in shown(eager("aiokafka"), " - aiokafka.consumer.group_coordinator - ") if line]
     assert found[:7] == [
         "INFO - Discovered coordinator 1 for group g1",
         "INFO - Revoking previously assigned partitions set() for group g1",
@@ -102,7 +102,7 @@ def test_the_python_clients_mark_a_coordinator_dead(profile: str, answered: str,
     tape = begun(profile)
     tape.at(2).client(Kind.COORDINATOR_LOST, "c1", reason="error response NOT_COORDINATOR")
     tape.at(3).client(Kind.COORDINATOR_LOST, "c1", reason="coordinator unavailable")
-    *_, first, second = told(tape.end(), " - WARNING - Marking the coordinator dead ")
+    *_, first, second = shown(tape.end(), " - WARNING - Marking the coordinator dead ")
     assert first == answered
     assert second.endswith(broken)
 
@@ -134,7 +134,7 @@ def test_kafka_python_says_what_it_was_refused(api: str, error: str, line: str) 
     for profile, aloud in (("kafka-python-2.3", True), ("kafka-python-2.x", line.startswith("ERROR"))):
         tape = begun(profile)
         tape.client(Kind.RESPONSE_RECEIVED, "c1", api=api, error=error)
-        assert (f"kafka.coordinator - {line}" in told(tape.end(), " - ")) == aloud, profile
+        assert (f"kafka.coordinator - {line}" in shown(tape.end(), " - ")) == aloud, profile
 
 
 def test_kafka_python_leaves_aloud_when_it_was_not_polled() -> None:
@@ -146,7 +146,7 @@ def test_kafka_python_leaves_aloud_when_it_was_not_polled() -> None:
         tape = begun(profile)
         tape.client(Kind.POLL_EXPIRED, "c1", payload={"limit_us": 1})
         tape.client(Kind.REQUEST_SENT, "c1", api="LeaveGroup")
-        expired, leaving = told(tape.end(), " - ")[-2:]
+        expired, leaving = shown(tape.end(), " - ")[-2:]
         assert f"WARNING - {words}" in expired
         assert "Leaving consumer group" in leaving
 
@@ -185,17 +185,17 @@ def test_kafka_python_leaves_aloud_when_it_was_not_polled() -> None:
 def test_the_python_clients_tell_of_failed_commits(profile: str, lines: list[str]) -> None:
     """Of a member that is none any more, of a client that knows it, of the wrong coordinator; of a timeout no line."""
     tape = begun(profile)
-    before = len(told(tape.end(), " - "))
+    before = len(shown(tape.end(), " - "))
     for error in ("UNKNOWN_MEMBER_ID", "CommitFailedException", "NOT_COORDINATOR", "TimeoutException"):
         tape.client(Kind.COMMIT_FAILED, "c1", error=error, payload={"auto": True, "offsets": {"orders-0": 1}})
-    assert [line.partition(" - ")[2] for line in told(tape.end(), " - ")[before:]] == lines
+    assert [line.partition(" - ")[2] for line in shown(tape.end(), " - ")[before:]] == lines
 
 
 def test_franz_go_tells_an_eager_rebalance_in_its_own_words() -> None:
     """As its basic logger writes them: level, message, keys and values."""
     joined = "group: g1, member_id: c-1, instance_id: <nil>, generation: {}, balance_protocol: range, leader: true"
     syncing = "[INFO] syncing; group: g1, protocol_type: consumer, protocol: range"
-    assert told(eager("franz-go"), "Z ") == [
+    assert shown(eager("franz-go"), "Z ") == [
         "[INFO] beginning to manage the group lifecycle; group: g1",
         "[INFO] beginning autocommit loop; group: g1",
         "[INFO] joining group; group: g1",
@@ -230,7 +230,7 @@ def test_franz_go_rebalances_by_parts() -> None:
     called(tape)
     join(tape, "cooperative-sticky", ORDERS[:1])
     callback(tape, "revoked", ORDERS[1:])
-    lines = told(tape.end(), "[INFO] ")
+    lines = shown(tape.end(), "[INFO] ")
     errored = f"heartbeat errored; group: g1, err: {REBALANCES}"
     kept = "consumer calling onRevoke at the end of a session; consumer did not change any client-side subscription; "
     kept += "group: g1"
@@ -251,7 +251,7 @@ def test_franz_go_gives_a_session_up_with_an_error() -> None:
     tape = begun("franz-go")
     called(tape, "UNKNOWN_MEMBER_ID")
     unknown = "group: g1, err: UNKNOWN_MEMBER_ID: The coordinator is not aware of this member."
-    assert told(tape.end(), "Z ")[-2:] == [
+    assert shown(tape.end(), "Z ")[-2:] == [
         f"[INFO] heartbeat errored; {unknown}",
         f"[ERROR] group manage loop errored; {unknown}, consecutive_errors: 1, backoff: 250ms",
     ]
@@ -286,7 +286,7 @@ def test_sarama_says_that_its_instance_is_fenced() -> None:
     tape.client(Kind.PROCESS_STARTED, "c1", payload=payload)
     for api in ("JoinGroup", "SyncGroup"):
         tape.client(Kind.RESPONSE_RECEIVED, "c1", api=api, error="FENCED_INSTANCE_ID")
-    assert told(tape.end(), "00:00:01 ")[-2:] == ["JoinGroup failed: group instance id i1 has been fenced"] * 2
+    assert shown(tape.end(), "00:00:01 ")[-2:] == ["JoinGroup failed: group instance id i1 has been fenced"] * 2
 
 
 def test_kafkajs_logs_json() -> None:
@@ -331,7 +331,7 @@ def test_brod_writes_records_of_several_lines() -> None:
     assert found.endswith(head.format(2) + "Leaving group, reason: shutdown")
 
 
-def test_whose_words_nobody_compared_says_nothing() -> None:
+def test_a_library_without_compared_messages_has_no_log() -> None:
     """ruby-kafka has no logger unless it is given one: it has no file, and does not speak as Java does."""
     assert "c1.log" not in logs.render(eager("ruby-kafka"))
 

@@ -19,7 +19,7 @@ TIMED_OUT = (
 AND = ": revoking assignment and rejoining group"
 
 
-def said(tape: Tape) -> list[tuple[str, str]]:
+def message(tape: Tape) -> list[tuple[str, str]]:
     """Facility and words of every line; all have the layout, and what begins with the group is cut there."""
     found = [LINE.fullmatch(line) for line in logs.render(tape.end())["c1.log"]]
     assert all(found)
@@ -35,8 +35,8 @@ def joined(protocol: str) -> Tape:
 
 
 def since(tape: Tape, before: int) -> list[tuple[str, str]]:
-    """What it said after its first lines, without the facility of a join state's change and the list of partitions."""
-    lines = said(tape)[before:]
+    """Return the lines from `before` on, without the facility of a join state's change and the list of partitions."""
+    lines = message(tape)[before:]
     return [line for line in lines if not line[1].startswith(("List with", " orders"))]
 
 
@@ -53,7 +53,7 @@ def test_librdkafka_joins_through_its_states() -> None:
     response = (
         "JoinGroup response: GenerationId {}, Protocol {}, LeaderId {}, my MemberId c-1, member metadata count {}: {}"
     )
-    assert [line for line in said(joined("range")) if line[0] != "CGRPSTATE"] == [
+    assert [line for line in message(joined("range")) if line[0] != "CGRPSTATE"] == [
         ("SUBSCRIBE", "subscribe to new subscription of 1 topics (join-state init)"),
         ("CGRPQUERY", 'broker-0:9092/0: Group "g1": querying for coordinator: intervaled in state query-coord'),
         ("CGRPCOORD", "coordinator is broker-1:9092 id 1"),
@@ -92,7 +92,7 @@ HEARTBEAT = (
 def test_an_eager_librdkafka_gives_all_back_and_closes() -> None:
     """For a rebalance it rejoins; when it closes it goes through the same states, leaves, and does not."""
     tape = joined("range")
-    before = len(said(tape))
+    before = len(message(tape))
     called(tape)
     callback(tape, "revoked", ORDERS)
     assert since(tape, before) == [
@@ -114,7 +114,7 @@ def test_an_eager_librdkafka_gives_all_back_and_closes() -> None:
     ]
     join(tape, "range", ORDERS[:1])
     callback(tape, "assigned", ORDERS[:1])
-    before = len(said(tape))
+    before = len(message(tape))
     callback(tape, "revoked", ORDERS[:1])
     tape.client(Kind.REQUEST_SENT, "c1", api="LeaveGroup")
     tape.client(Kind.RESPONSE_RECEIVED, "c1", api="LeaveGroup")
@@ -138,7 +138,7 @@ def test_an_eager_librdkafka_gives_all_back_and_closes() -> None:
 def test_a_cooperative_librdkafka_keeps_what_it_has_while_it_rejoins() -> None:
     """It compares, gives back what others are to have, is assigned nothing more, and joins once more for them."""
     tape = joined("cooperative-sticky")
-    before = len(said(tape))
+    before = len(message(tape))
     called(tape)
     join(tape, "cooperative-sticky", ORDERS[:1])
     callback(tape, "revoked", ORDERS[1:])
@@ -195,7 +195,7 @@ def test_a_cooperative_librdkafka_keeps_what_it_has_while_it_rejoins() -> None:
 def test_librdkafka_warns_that_its_session_timed_out(protocol: str, kind: str, how: str, middle: str) -> None:
     """Without any `debug`, too; what follows at debug quotes the warning each time."""
     tape = joined(protocol)
-    before = len(said(tape))
+    before = len(message(tape))
     silent = {"silent_us": 6_002_400, "coordinator": -1, "last_error": None}
     tape.client(Kind.SESSION_EXPIRED, "c1", payload=silent)
     callback(tape, "lost", ORDERS)
@@ -216,7 +216,7 @@ def test_librdkafka_warns_that_its_session_timed_out(protocol: str, kind: str, h
 def test_librdkafka_warns_that_it_was_not_polled() -> None:
     """And leaves before the application gives anything back."""
     tape = joined("range")
-    before = len(said(tape))
+    before = len(message(tape))
     tape.client(Kind.POLL_EXPIRED, "c1", payload={"limit_us": 10_000_000})
     tape.client(Kind.REQUEST_SENT, "c1", api="LeaveGroup")
     callback(tape, "lost", ORDERS)
@@ -230,7 +230,7 @@ def test_librdkafka_warns_that_it_was_not_polled() -> None:
 def test_librdkafka_looks_for_its_coordinator() -> None:
     """One that says it is none is asked who is, in state up; one that is gone is looked for through other states."""
     tape = joined("range")
-    before = len(said(tape))
+    before = len(message(tape))
     tape.client(Kind.RESPONSE_RECEIVED, "c1", api="Heartbeat", error="NOT_COORDINATOR")
     tape.client(Kind.REQUEST_SENT, "c1", api="FindCoordinator", payload={"to": 1})
     tape.client(Kind.COORDINATOR_LOST, "c1", reason="another coordinator")
@@ -272,7 +272,7 @@ def test_librdkafka_looks_for_its_coordinator() -> None:
 
 @pytest.mark.parametrize("api", ["Heartbeat", "JoinGroup"])
 def test_a_fenced_librdkafka_says_that_its_error_is_fatal(api: str) -> None:
-    """At the highest level, when it is told, with the error's words twice; nothing when the process ends."""
+    """A fatal error is logged at the highest level with its text twice; the end of the process has no line."""
     tape = joined("range")
     tape.client(Kind.RESPONSE_RECEIVED, "c1", api=api, error="FENCED_INSTANCE_ID")
     tape.client(Kind.PROCESS_FAILED, "c1", error="FencedInstanceIdException")

@@ -15,7 +15,7 @@ RACKS = {"version": 5, "topics": {"orders": [["a", "b"]]}}
 
 
 @pytest.mark.parametrize(
-    ("version", "reason", "payload", "said"),
+    ("version", "reason", "payload", "message"),
     [
         (
             (4, 4),
@@ -74,8 +74,8 @@ RACKS = {"version": 5, "topics": {"orders": [["a", "b"]]}}
     ],
 )
 def test_the_log_says_the_full_reason(
-    version: tuple[int, int], reason: str, payload: Mapping[str, Any], said: str
+    version: tuple[int, int], reason: str, payload: Mapping[str, Any], message: str
 ) -> None:
     """JoinGroup carries the short reason, the log the full one, in the words of the release."""
     given: Sequence[str] = ("orders-0", "orders-1")
-    assert full_reason(reason, payload, version, given, "orders-1") == said
+    assert full_reason(reason, payload, version, given, "orders-1") == message

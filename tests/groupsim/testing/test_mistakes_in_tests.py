@@ -1,4 +1,4 @@
-"""What a test author gets wrong is told at once, by name, with the nearest right one; and a test that ran can fail."""
+"""A mistake in a test is reported at once, with the nearest right name; and a test that ran can fail."""
 
 from __future__ import annotations
 
@@ -47,15 +47,15 @@ class LastGetsAll(Assignor):
         return GroupAssignment({member.member_id: whole.get(member.member_id, ()) for member in members})
 
 
-@pytest.mark.parametrize(("arguments", "told"), MARKER_MISTAKES)
+@pytest.mark.parametrize(("arguments", "shown"), MARKER_MISTAKES)
 def test_a_mistake_in_the_marker_is_an_error_even_if_the_cluster_is_never_used(
-    pytester: pytest.Pytester, arguments: str, told: str
+    pytester: pytest.Pytester, arguments: str, shown: str
 ) -> None:
     """Misspelt, nameless and impossible arguments end the test before it runs, in a line without a traceback."""
     pytester.makepyfile(MARKED.format(arguments=arguments))
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider")
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines([told])
+    result.stdout.fnmatch_lines([shown])
     assert "Traceback" not in result.stdout.str()
 
 
@@ -89,7 +89,7 @@ def test_one_test_meets_several_brokers(pytester: pytest.Pytester) -> None:
     pytester.runpytest_inprocess("-p", "no:cacheprovider").assert_outcomes(passed=2)
 
 
-def test_a_misspelt_argument_of_a_lab_is_told_before_anything_starts(pytester: pytest.Pytester) -> None:
+def test_a_misspelt_argument_of_a_lab_is_an_error_before_its_start(pytester: pytest.Pytester) -> None:
     """The marker of served clusters is checked as that of simulated ones."""
     pytester.makepyfile(
         """
@@ -121,7 +121,7 @@ def test_a_step_without_await_fails_the_test_that_forgot_it(pytester: pytest.Pyt
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-W", "error")
     result.assert_outcomes(failed=1, passed=1, errors=1)
     result.stdout.fnmatch_lines(
-        ["*never awaited*sim.run_for('10s') at test_forgetful.py:7*", "*sim.stable('g1') at test_forgetful.py:4*"],
+        ["*not awaited*sim.run_for('10s') at test_forgetful.py:7*", "*sim.stable('g1') at test_forgetful.py:4*"],
         consecutive=False,
     )
 
@@ -141,8 +141,8 @@ async def test_a_fault_for_a_host_that_is_not_there_is_refused(sim: Simulation) 
 
 
 async def test_a_member_that_cannot_be_is_refused(sim: Simulation) -> None:
-    """No topic yet, a name twice, misspelt settings and behaviour, partitions that are none: each is told, unmade."""
-    with pytest.raises(ValueError, match="c1 would subscribe to nothing: make a topic first"):
+    """No topic yet, an existing name, misspelt settings and behaviour, invalid partitions: each is an error."""
+    with pytest.raises(ValueError, match="c1 would subscribe to no topic: make a topic first"):
         sim.member("c1")
     sim.topic("orders", 2)
     with pytest.raises(ValueError, match=r"topics='orders': write a list, \['orders'\]"):
@@ -159,14 +159,14 @@ async def test_a_member_that_cannot_be_is_refused(sim: Simulation) -> None:
         sim.member("c1", assigner="range")
     with pytest.raises(ValueError, match="commit='nevver'; did you mean `never`"):
         sim.member("c1", commit="nevver")
-    with pytest.raises(ValueError, match="on_revoked=5: how long"):
+    with pytest.raises(ValueError, match="on_revoked=5 has no unit"):
         sim.member("c1", on_revoked=5)
     with pytest.raises(ValueError, match="'orders' is no partition"):
         sim.member("c1", assign=["orders"])
     with pytest.raises(AssignorError, match="no assignor"):
         sim.member("c1", assignors=[dict])  # type: ignore[list-item]
     member = sim.member("c1")
-    with pytest.raises(ValueError, match="there is a member 'c1'"):
+    with pytest.raises(ValueError, match="the member 'c1' exists"):
         sim.member("c1")
     with pytest.raises(ValueError, match=r"topics='orders': write a list, \['orders'\]"):
         member.subscribe("orders")
@@ -200,7 +200,7 @@ async def test_settled_waits_for_callbacks_and_the_second_cooperative_round(sim:
 
 
 async def test_expectations_of_scenario_files_are_assertions(sim: Simulation) -> None:
-    """What holds passes silently; what does not is told with what was found; a misspelt one is no expectation."""
+    """An expectation that holds passes; a failed one raises with the found value; a misspelt one is an error."""
     sim.topic("orders", 4, rate=10)
     sim.member("c1")
     await sim.settled(members=1)
@@ -258,7 +258,7 @@ async def test_faults_take_names_and_durations_as_text(sim: Simulation) -> None:
 
 
 @pytest.mark.parametrize(
-    ("make", "told"),
+    ("make", "shown"),
     [
         (lambda: Match(api="SynGroup"), "no request 'SynGroup'; did you mean 'SyncGroup'"),
         (lambda: Match(api=14), "no request 14; see groupsim.requests.Api"),
@@ -268,14 +268,14 @@ async def test_faults_take_names_and_durations_as_text(sim: Simulation) -> None:
         (lambda: Isolate(Match(), for_us="60"), "'60' is not a duration"),
     ],
 )
-def test_a_misspelt_word_of_a_fault_is_told(make: Callable[[], object], told: str) -> None:
-    """A request, an error, a direction that there is not: the nearest one is told where it is written."""
-    with pytest.raises(ValueError, match=told):
+def test_a_misspelt_word_of_a_fault_is_an_error(make: Callable[[], object], shown: str) -> None:
+    """An unknown request, error or direction is an error with the nearest one."""
+    with pytest.raises(ValueError, match=shown):
         make()
 
 
 async def test_a_member_takes_durations_and_behaviour_as_text(sim: Simulation) -> None:
-    """A pause, a callback that takes longer, another behaviour: as text; a callback that there is not is told."""
+    """A pause, a callback that takes longer, another behaviour: as text; an unknown callback is an error."""
     sim.topic("orders", 2, rate=10)
     member = sim.member("c1")
     await sim.settled(members=1)
@@ -287,25 +287,25 @@ async def test_a_member_takes_durations_and_behaviour_as_text(sim: Simulation) -
         member.block_callback("revokd", "5s")
 
 
-async def test_a_close_that_is_not_awaited_is_told(sim: Simulation) -> None:
+async def test_a_close_that_is_not_awaited_is_an_error(sim: Simulation) -> None:
     """`member.close()` without `await` does nothing, and the test fails."""
     sim.topic("orders", 1)
     member = sim.member("c1")
     member.close()
-    with pytest.raises(AssertionError, match=r"never awaited, .*: c1\.close\(\) at test_mistakes_in_tests\.py:\d+"):
+    with pytest.raises(AssertionError, match=r"not awaited, .*: c1\.close\(\) at test_mistakes_in_tests\.py:\d+"):
         sim.complain()
 
 
-async def test_an_answer_that_is_not_there_is_told(sim: Simulation) -> None:
-    """`.answer` of a request by hand is the answer; before it comes it says so."""
-    sent = sim.send(HeartbeatRequest("g1", 1, "nobody"))
+async def test_a_missing_answer_is_an_error(sim: Simulation) -> None:
+    """`.answer` of a raw request is the answer; before its arrival it raises."""
+    sent = sim.send(HeartbeatRequest("g1", 1, "unknown"))
     with pytest.raises(AssertionError, match="no answer yet to HeartbeatRequest"):
         assert sent.answer
     await sim.until(lambda: sent.answered)
     assert sent.answer.error is ErrorCode.UNKNOWN_MEMBER_ID
 
 
-def test_a_fault_that_struck_nothing_is_told(pytester: pytest.Pytester) -> None:
+def test_a_fault_without_a_hit_is_a_warning(pytester: pytest.Pytester) -> None:
     """A test that holds with a fault that never struck holds without it as well: a warning says so."""
     pytester.makepyfile(
         """
@@ -320,13 +320,13 @@ def test_a_fault_that_struck_nothing_is_told(pytester: pytest.Pytester) -> None:
     )
     result = pytester.runpytest_inprocess("-p", "no:cacheprovider", "-W", "error")
     result.assert_outcomes(passed=1, errors=1)
-    told = "*FaultStruckNothing: a fault struck nothing: lose the response to SyncGroup number 9 of*1 that matched*"
-    result.stdout.fnmatch_lines([told])
+    shown = "*FaultStruckNothing: a fault had no hit: lose the response to SyncGroup number 9 of*1 that matched*"
+    result.stdout.fnmatch_lines([shown])
 
 
-async def test_what_is_no_function_or_no_rate_is_told(sim: Simulation) -> None:
-    """`sim.until` of a value, a topic whose rate is no number: told with the remedy."""
-    with pytest.raises(ValueError, match=r"sim\.until\(False\): what to look at after every event"):
+async def test_an_invalid_predicate_or_rate_is_an_error(sim: Simulation) -> None:
+    """`sim.until` of a value, and a topic with an invalid rate, are errors with the remedy."""
+    with pytest.raises(ValueError, match=r"sim\.until\(False\): not a function"):
         sim.until(sim.state() == "Stable")  # type: ignore[arg-type]
     with pytest.raises(ValueError, match=r"no state of a group 'AwaitingSync'; .*CompletingRebalance"):
         sim.in_state("AwaitingSync")
@@ -344,7 +344,7 @@ async def test_a_rate_can_be_written_as_in_a_scenario(sim: Simulation, rate: int
     assert sim.story().groups[0].delivered == pytest.approx(per_second * 60, abs=1 + per_second)
 
 
-def test_sleeps_of_other_loops_are_told_what_to_do_instead(pytester: pytest.Pytester) -> None:
+def test_sleeps_of_other_loops_are_errors_with_the_remedy(pytester: pytest.Pytester) -> None:
     """asyncio.sleep and trio.sleep end the test with the call that lets virtual time pass; so does a test without."""
     pytester.makepyfile(
         """
@@ -366,9 +366,9 @@ def test_sleeps_of_other_loops_are_told_what_to_do_instead(pytester: pytest.Pyte
     result.stdout.fnmatch_lines(
         [
             "*no running event loop",
-            "*a story runs in virtual time: what lets time pass is `await sim.run_for(*",
+            "*a test with `sim` runs in virtual time: `await sim.run_for(*",
             "*timeout (in a test: sim.run_for*",
-            "no time has passed: only what is awaited lets it*",
+            "no time has passed: await a method that lets time pass*",
         ]
     )
 
@@ -407,7 +407,7 @@ async def test_an_assignor_that_fails_may_be_met_as_kafka_would(sim: Simulation)
         sim.member("c3", assignors=[Fails], plugin_errors="kafka")  # type: ignore[arg-type]
 
 
-def test_a_failed_assignor_is_told_without_the_way_to_it() -> None:
+def test_a_failed_assignor_is_shown_without_our_frames() -> None:
     """What ends a run because of a plugin shows the plugin's frames, as its cause, and none between."""
 
     async def story(sim: Simulation) -> None:
@@ -430,7 +430,7 @@ def test_a_behaviour_has_a_type_for_each_of_its_fields() -> None:
     assert list(Application.__annotations__) == [one.name for one in fields(Behaviour)]
 
 
-async def test_an_id_that_was_handed_out_is_told_as_its_process(sim: Simulation) -> None:
+async def test_an_id_that_was_handed_out_is_shown_as_its_process(sim: Simulation) -> None:
     """A client dies before it hears of its member id: the report names the client all the same."""
     sim.topic("orders", 2)
     sim.member("c1").crash()

@@ -119,12 +119,12 @@ def test_the_command_line_sweeps_seeds(pytester: pytest.Pytester) -> None:
 
 
 @pytest.mark.parametrize("seeds", ['"x"', "0", "[]", "None"])
-def test_seeds_that_are_none_are_told(pytester: pytest.Pytester, seeds: str) -> None:
+def test_invalid_seeds_are_an_error(pytester: pytest.Pytester, seeds: str) -> None:
     """What is neither a number nor numbers is an error before anything runs."""
     pytester.makepyfile(SEEDS.format(seeds=seeds))
     result = pytester.runpytest_inprocess()
     result.assert_outcomes(errors=1)
-    result.stdout.fnmatch_lines(["*seeds=*: write how many, or which: seeds=20, seeds=[[]3, 7[]]*"])
+    result.stdout.fnmatch_lines(["*seeds=*: write a number or a list: seeds=20, seeds=[[]3, 7[]]*"])
 
 
 WRAPPING = """
@@ -174,16 +174,16 @@ def test_anyios_marker_is_not_in_the_way(pytester: pytest.Pytester) -> None:
 ASYNC_FIXTURES = """
     import pytest
 
-    told = []
+    order = []
 
     @pytest.fixture
     async def group(sim):
         sim.topic("orders", 4)
         sim.member("c1")
-        told.append("formed")
+        order.append("formed")
         yield await sim.settled(members=1)
         await sim.run_for("1s")
-        told.append(f"over at {sim.now_us > 1_000_000}")
+        order.append(f"over at {sim.now_us > 1_000_000}")
 
     @pytest.fixture
     async def larger(sim, group, request):
@@ -196,7 +196,7 @@ ASYNC_FIXTURES = """
     class TestInAClass:
         @pytest.fixture(autouse=True)
         async def always(self, sim):
-            told.append("always")
+            order.append("always")
 
         @pytest.fixture
         async def own(self, group):
@@ -206,8 +206,8 @@ ASYNC_FIXTURES = """
         async def test_own(self, own, sim):
             assert own == 1 and self.seen
 
-    def test_told():
-        assert told == ["formed", "over at True", "always", "formed", "over at True"]
+    def test_order():
+        assert order == ["formed", "over at True", "always", "formed", "over at True"]
 """
 
 
@@ -252,25 +252,25 @@ def test_every_async_fixture_comes_to_its_end(pytester: pytest.Pytester) -> None
         """
         import pytest
 
-        told = []
+        order = []
 
         @pytest.fixture
         async def first(sim):
             yield
             await sim.run_for("1s")
-            told.append("first")
+            order.append("first")
 
         @pytest.fixture
         async def second(first):
             yield
-            told.append("second")
+            order.append("second")
             raise ValueError("at its end")
 
         async def test_ends(sim, second):
             pass
 
-        def test_told():
-            assert told == ["second", "first"]
+        def test_order():
+            assert order == ["second", "first"]
         """
     )
     result = pytester.runpytest_inprocess("-p", "no:randomly")

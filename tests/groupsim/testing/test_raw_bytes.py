@@ -40,7 +40,7 @@ def test_an_assignment_names_its_partitions() -> None:
     made = assignment_bytes("orders-0", TopicPartition("orders", 1), user_data=b"x")
     expected = (TopicPartition("orders", 0), TopicPartition("orders", 1))
     assert decode_assignment(made) == Assignment(expected, b"x")
-    with pytest.raises(ValueError, match="'orders' is no partition; write topic and number, as in 'orders-0'"):
+    with pytest.raises(ValueError, match="'orders' is not a partition; write topic and number, as in 'orders-0'"):
         assignment_bytes("orders")
 
 

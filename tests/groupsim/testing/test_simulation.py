@@ -29,7 +29,7 @@ async def test_a_group_forms_and_owns_every_partition(sim: Simulation) -> None:
 
 
 async def test_a_commit_of_an_old_generation_is_refused(sim: Simulation) -> None:
-    """A request made by hand meets the same coordinator as the members do."""
+    """A raw request reaches the coordinator of the members."""
     sim.topic("orders", 1)
     member = sim.member("c1")
     await sim.stable("g1", members=1)
@@ -56,7 +56,7 @@ async def test_a_parked_join_is_not_answered_and_shows_in_the_purgatory(sim: Sim
 
 
 @pytest.mark.sim(brokers=1, broker={"group.initial.rebalance.delay.ms": 0})
-async def test_an_isolated_member_is_told_by_its_story(sim: Simulation) -> None:
+async def test_an_isolated_member_is_in_the_story(sim: Simulation) -> None:
     """A fault of the network ends the session; the story names the fault as the cause."""
     sim.topic("orders", 2)
     sim.member("c1")
@@ -87,12 +87,12 @@ async def test_what_does_not_come_true_is_an_assertion(sim: Simulation) -> None:
         await sim.until(lambda: False, within="10s")
 
 
-async def test_heartbeats_by_hand_find_a_stranger_out(sim: Simulation) -> None:
+async def test_a_raw_heartbeat_of_an_unknown_member_is_refused(sim: Simulation) -> None:
     """A heartbeat of an unknown member is refused."""
     sim.topic("orders", 1)
     sim.member("c1")
     await sim.stable("g1")
-    assert await sim.request(HeartbeatRequest("g1", 1, "nobody")) == HeartbeatResponse(ErrorCode.UNKNOWN_MEMBER_ID)
+    assert await sim.request(HeartbeatRequest("g1", 1, "unknown")) == HeartbeatResponse(ErrorCode.UNKNOWN_MEMBER_ID)
 
 
 def test_a_simulation_runs_without_pytest() -> None:
@@ -133,7 +133,7 @@ async def test_a_group_that_never_gets_so_many_members_says_what_it_has(sim: Sim
         await sim.stable("g1", members=2, within="10s")
 
 
-def test_a_misspelt_name_is_told_with_the_nearest(sim: Simulation) -> None:
+def test_a_misspelt_name_is_an_error_with_the_nearest(sim: Simulation) -> None:
     """Clients, kinds of events and their columns: an error that helps, instead of nothing found."""
     with pytest.raises(ValueError, match=r"no client profile `librdkaffa`; did you mean `librdkafka"):
         sim.member("c1", client="librdkaffa")
@@ -143,8 +143,8 @@ def test_a_misspelt_name_is_told_with_the_nearest(sim: Simulation) -> None:
         sim.find("member.removed", resaon="left")
 
 
-async def test_a_transaction_by_hand_meets_its_coordinator(sim: Simulation) -> None:
-    """The first request about transactions has their topic made, and waits until somebody coordinates its id."""
+async def test_a_raw_transaction_reaches_its_coordinator(sim: Simulation) -> None:
+    """The first request with a transactional id creates the topic, and waits for a coordinator of the id."""
     sim.topic("orders", 1)
     given = await sim.request(InitProducerIdRequest("t"))
     added = await sim.request(AddOffsetsToTxnRequest("t", given.producer_id, given.producer_epoch, "g1"))
@@ -171,5 +171,5 @@ def test_a_simulation_tells_one_story() -> None:
 
     sim = Simulation()
     sim.run(story)
-    with pytest.raises(RuntimeError, match="a simulation tells one story"):
+    with pytest.raises(RuntimeError, match="a simulation runs once"):
         sim.run(story)

@@ -55,8 +55,8 @@ def test_list_shows_the_experiments() -> None:
 def test_validate_knows_an_experiment(tmp_path: Path) -> None:
     """By its keys, not by its name; a good one is well, a bad one is exit code 2 with line and remedy."""
     assert call("validate", "rolling-deploy-small", "demo").stdout.splitlines() == [
-        "rolling-deploy-small: well",
-        "demo: well",
+        "rolling-deploy-small: ok",
+        "demo: ok",
     ]
     bad = tmp_path / "e.yaml"
     bad.write_text("scenario: demo\nvary:\n  a: {path: groups.g1.asignor, values: [range]}\n")

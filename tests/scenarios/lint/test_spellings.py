@@ -123,7 +123,7 @@ def test_what_was_not_judged_is_told(tmp_path: Path) -> None:
     assert "not judged: spring.kafka.listener.concurrency" in lint(tmp_path, "app.yaml", SPRING).stdout
     nothing = lint(tmp_path, "other.properties", "threads=4\n")
     assert nothing.exit_code == 2
-    assert "nothing in it is a setting of a consumer: `threads`" in nothing.stderr
+    assert "no setting of a consumer, only `threads`" in nothing.stderr
 
 
 PROFILES = """\

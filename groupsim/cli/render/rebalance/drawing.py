@@ -1,7 +1,8 @@
-"""One rebalance on a terminal: a lane for each member where there is room, else a list.
+"""One rebalance on a terminal: a lane for each member if there is room, else a list.
 
-Lanes: the coordinator at the left, members to its right. An arrow to the left is a request, one to the right an answer;
-while a member's request is parked its lane is shaded. The axis of time is not to scale: gaps say how long they are.
+The coordinator's lane is at the left, those of members are to its right. An arrow to the left is a request, one to the
+right an answer; a lane is shaded while a request of its member is parked. Time is not to scale: each gap names its
+length.
 """
 
 from __future__ import annotations
@@ -19,16 +20,16 @@ from groupsim.scenarios.story import Outcome
 from groupsim.scenarios.story.words import clock, span
 
 GAP_US = 200_000
-LEAST_TEXT = 34  # columns that the words of a line need beside lanes
+LEAST_TEXT = 34  # columns that the text of a line needs beside lanes
 WIDEST_LANE = 14
 TIME = 11  # columns of an instant: hours, minutes, seconds
-NOTICES = {"REBALANCE_IN_PROGRESS", "MEMBER_ID_REQUIRED"}  # errors that are how the protocol works
+NOTICES = {"REBALANCE_IN_PROGRESS", "MEMBER_ID_REQUIRED"}  # errors of the normal protocol (KIP-394), not failures
 COORDINATOR = "coordinator"
 
 
 @frozen
 class Signs:
-    """What is drawn with."""
+    """The characters of the drawing."""
 
     life: str
     parked: str
@@ -48,7 +49,7 @@ def draw(course: Course, console: Console, *, every: bool = False) -> None:
     _heading(course, console)
     folds = folded(course, every=every)
     if not any(line.api for line in course.lines):
-        console.print(Text("  no request of this rebalance is known: its members asked no coordinator", "dim"))
+        console.print(Text("  no request of this rebalance is known: its members have no coordinator", "dim"))
     lanes = _Lanes(course, console)
     whole = len(folds) == len(course.lines)
     if whole and lanes.fit:
@@ -84,7 +85,7 @@ def heading(course: Course) -> tuple[str, str, str]:
 
 
 def _reasons(lines: Iterable[Line], console: Console) -> None:
-    """Once for each API: what its parked requests wait for."""
+    """Print for each API the condition of its parked requests."""
     found = {line.api: line.reason for line in lines if line.parked_us is not None and line.reason}
     console.print()
     for api, reason in found.items():
@@ -94,7 +95,7 @@ def _reasons(lines: Iterable[Line], console: Console) -> None:
 
 
 def style(line: Line) -> str:
-    """How a line stands out."""
+    """Return the style of a line."""
     if line.what is What.STATE:
         return "bold"
     if line.what is What.LOST or (line.error and line.error not in NOTICES):
@@ -103,7 +104,7 @@ def style(line: Line) -> str:
 
 
 def with_reason(text: str, line: Line) -> str:
-    """What a line says with what else is known, unless that is said once for all lines like it."""
+    """Return the text of a line with its reason, unless the reason is printed once for all such lines."""
     if line.parked_us is not None or not line.reason or (line.what is What.REQUEST and line.api == "JoinGroup"):
         return text
     return f"{text}: {line.reason}" if line.what is What.STATE else f"{text} ({line.reason})"
@@ -133,7 +134,7 @@ def _list(folds: Sequence[Fold], console: Console) -> None:
 
 
 class _Lanes:
-    """The drawing; `fit` says whether it has room."""
+    """The drawing with lanes; `fit` is whether it has room."""
 
     def __init__(self, course: Course, console: Console) -> None:
         self.console = console
@@ -149,7 +150,7 @@ class _Lanes:
         self.parked: dict[str, int] = {}
 
     def draw(self, lines: Sequence[Line]) -> None:
-        """Print every line, with gaps."""
+        """Print every line, and the gaps between them."""
         self._names()
         last = None
         for line in lines:

@@ -1,6 +1,6 @@
-"""The lines of a rebalance of many members, folded: what many do alike between two changes is one line.
+"""The folded lines of a rebalance of many members: equal lines of several members between two changes are one line.
 
-Whom the story names (the leader, whose doing it was, who held it open) keeps lines of its own.
+The members that the story names (the leader, the culprit, the one that held the rebalance open) keep their own lines.
 """
 
 from __future__ import annotations
@@ -12,39 +12,39 @@ from attrs import frozen
 from groupsim.cli.render.rebalance.lines import Course, Line, What
 from groupsim.scenarios.story.words import clock, count, listed, span
 
-MANY = 8  # up to so many members each has its own lines
+MANY = 8  # up to this number of members, lines are not folded
 LANDMARKS = (What.STATE, What.NOTE)
 
 
 @frozen
 class Fold:
-    """Lines that say the same of different members, in order; of one line it is the line alone."""
+    """Equal lines of different members, in order; or a single line."""
 
     lines: tuple[Line, ...]
 
     @property
     def first(self) -> Line:
-        """The one it stands for."""
+        """The first of the lines."""
         return self.lines[0]
 
     @property
     def until_us(self) -> int:
-        """When the last of them was."""
+        """The time of the last line."""
         return self.lines[-1].at_us
 
     @property
     def who(self) -> str:
-        """The process, or how many there are."""
+        """The process, or the number of processes."""
         return self.first.host or "" if self.members == 1 else count(self.members, "member")
 
     @property
     def members(self) -> int:
-        """How many processes it is about."""
+        """The number of processes."""
         return len({line.host for line in self.lines})
 
     @property
     def text(self) -> str:
-        """What they say; of parked requests when they were answered, and how long they waited."""
+        """The text of the lines; for parked requests with the time of the last answer and the range of waits."""
         if len(self.lines) == 1:
             return self.first.text
         names = f" ({listed(list(dict.fromkeys(line.host or '?' for line in self.lines)), 2)})"
@@ -62,7 +62,7 @@ class Fold:
 
 
 def folded(course: Course, *, every: bool) -> tuple[Fold, ...]:
-    """The lines one by one, or of a large group, unless `every` is wanted, those alike as one."""
+    """Fold the lines of a large group, unless `every` is set; else return them one by one."""
     if every or len(course.hosts) <= MANY:
         return tuple(Fold((line,)) for line in course.lines)
     generation = course.generation
@@ -75,14 +75,14 @@ def _folds(lines: Iterable[Line], named: set[str]) -> Iterator[Fold]:
     alike: dict[tuple[object, ...], list[Line]] = {}
     for line in lines:
         if line.what in LANDMARKS:
-            yield from _told(alike)
+            yield from _as_folds(alike)
             alike = {}
             yield Fold((line,))
             continue
         whose = line.host if line.host in named else None
         alike.setdefault((whose, line.what, line.api, line.words, line.parked_us is None), []).append(line)
-    yield from _told(alike)
+    yield from _as_folds(alike)
 
 
-def _told(alike: dict[tuple[object, ...], list[Line]]) -> Iterator[Fold]:
+def _as_folds(alike: dict[tuple[object, ...], list[Line]]) -> Iterator[Fold]:
     return (Fold(tuple(lines)) for lines in alike.values())

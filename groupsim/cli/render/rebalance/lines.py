@@ -1,8 +1,8 @@
-"""One rebalance as lines in order: requests and answers, states, callbacks, and what was done meanwhile.
+"""One rebalance as lines in order: requests and answers, states, callbacks, actions and faults.
 
 The requests are those of the table `messages` (`pipeline/runs/messages.py`), from which the page draws the same
-sequence. A request stands at the instant at which the coordinator received it, an answer at the one at which it was
-sent; a request that never arrived, at the one at which it was sent.
+sequence. The time of a request is that of its arrival at the coordinator; that of an answer, or of a request that never
+arrived, is the time of sending.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ CALLBACKS = {"assigned": "onPartitionsAssigned", "revoked": "onPartitionsRevoked
 
 
 class What(StrEnum):
-    """What a line is."""
+    """The kind of a line."""
 
     REQUEST = "request"  # from a member to the coordinator
     ANSWER = "answer"  # from the coordinator to a member
@@ -37,13 +37,13 @@ class What(StrEnum):
 
 @frozen
 class Line:
-    """One line. `words` are what it says, but for times, which differ between members that do the same.
+    """One line. `words` is its text without times, which differ between members with equal lines.
 
     host, broker    the member's process, and the coordinator's
-    parked_us       of a request that was parked: when it was answered, -1 for never
-    number          of a request, which its answer has, too
-    again, last_us  how many more of the same follow, and when the last of them was
-    reason          why it was parked; of other lines, what else is known
+    parked_us       of a parked request: the time of its answer, -1 for none
+    number          the number of a request and of its answer
+    again, last_us  the number of equal lines that follow, and the time of the last one
+    reason          why a request is parked; of other lines, further details
     """
 
     at_us: int
@@ -61,7 +61,7 @@ class Line:
 
     @property
     def text(self) -> str:
-        """What it says, with the time at which a parked request was answered."""
+        """The text with the time of a parked request's answer."""
         if self.last_us is not None:
             return f"{self.words}, and {self.again} times more until {clock(self.last_us)}"
         if self.parked_us is None:
@@ -73,32 +73,32 @@ class Line:
 
 @frozen
 class Course:
-    """The lines of one rebalance; `hosts` are the members that appear, `brokers` who coordinated."""
+    """The lines of one rebalance; `hosts` are the members in them, `brokers` the coordinators."""
 
     generation: Generation
     lines: tuple[Line, ...]
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """The processes that appear, the leader first."""
+        """The processes in the lines, the leader first."""
         leader = self.generation.leader.host if self.generation.leader else None
         found = dict.fromkeys(line.host for line in self.lines if line.host is not None)
         return tuple(sorted(found, key=lambda host: (host != leader, _by_number(host))))
 
     @property
     def brokers(self) -> tuple[str, ...]:
-        """Those that coordinated, in order."""
+        """The coordinators, in order."""
         return tuple(dict.fromkeys(line.broker for line in self.lines if line.broker is not None))
 
 
 def _by_number(host: str) -> tuple[object, ...]:
-    """`c-10` comes after `c-9`."""
+    """Return a sort key by which `c-9` comes before `c-10`."""
     name, _, number = host.rpartition("-")
     return (name, int(number), "") if number.isdigit() else (host, -1, "")
 
 
 def sequence_of(lists: Lists, story: Story, generation: Generation) -> Course:
-    """The lines of a rebalance of a run, from what its trace lists and its story."""
+    """Build the lines of a rebalance from a run's lists of events and its story."""
     hosts = {lane.host for lane in story.lanes if lane.group == generation.group}
     chosen = _of_the_rebalance(messages(lists), generation, hosts)
     first = min([generation.began_us, *(one.began_us for one in chosen)])
@@ -114,7 +114,7 @@ def sequence_of(lists: Lists, story: Story, generation: Generation) -> Course:
 
 
 def _of_the_rebalance(found: Iterable[Message], generation: Generation, hosts: set[str]) -> list[Message]:
-    """Requests of the group that were under way while it went on, and the handshakes by which they began (KIP-394)."""
+    """Return the group's requests in flight during the rebalance, and the JoinGroups that got a member id (KIP-394)."""
     mine = [one for one in found if one.group == generation.group or (one.group is None and one.host in hosts)]
     began, ended = generation.began_us, generation.ended_us
     chosen = {id(one) for one in mine if one.began_us <= ended and one.over_us >= began}
@@ -129,10 +129,10 @@ def _of_the_rebalance(found: Iterable[Message], generation: Generation, hosts: s
 
 
 def _names(messages: Sequence[Message], generation: Generation) -> dict[str, str]:
-    """Member id → process, for what the coordinator says in ids."""
+    """Map member ids to processes, for the reasons of the coordinator, which have member ids."""
     names = {one.member: one.host for one in messages if one.member}
-    everybody = [*generation.members, *(late.name for late in generation.absent)]
-    for who in (*everybody, generation.culprit, generation.leader):
+    involved = [*generation.members, *(late.name for late in generation.absent)]
+    for who in (*involved, generation.culprit, generation.leader):
         if who is not None and who.member:
             names[who.member] = who.host
     return names
@@ -142,7 +142,7 @@ def _names(messages: Sequence[Message], generation: Generation) -> dict[str, str
 
 
 def _of_message(message: Message, number: int, generation: Generation) -> Iterator[tuple[int, int, Line]]:
-    """Its request, its answer, and that it was given up."""
+    """Yield the lines of a message: its request, its answer, and its failure."""
     arrived, answered = message.order
     who = (message.host, message.broker, message.api)
     given_up = message.error if message.error in GIVEN_UP else None
@@ -186,13 +186,13 @@ def _answered(message: Message, generation: Generation) -> str:
 
 
 def _once(lines: Iterable[Line]) -> Iterator[Line]:
-    """Of answers to a member's heartbeats, and of requests that never arrive, those alike: the first, and how many."""
-    told = list(lines)
+    """Merge equal answers to a member's heartbeats, and equal requests that never arrive, into the first one."""
+    every = list(lines)
     again: dict[tuple[str | None, str], list[Line]] = {}
-    for line in told:
+    for line in every:
         if line.api == "Heartbeat" or line.what is What.LOST:
             again.setdefault((line.host, line.words), []).append(line)
-    for line in told:
+    for line in every:
         alike = again.get((line.host, line.words), [line])
         if line is not alike[0]:
             continue
@@ -228,7 +228,7 @@ def _notes(story: Story, generation: Generation, hosts: set[str], first: int) ->
 
 
 def _local(lists: Lists, generation: Generation, hosts: set[str], first: int) -> Iterator[tuple[int, int, Line]]:
-    """Callbacks with something to call back about, and the leader's assignor."""
+    """Yield the lines of callbacks with partitions or a duration, and of the leader's assignor."""
     ends = {event.span: event for event in lists.of(Kind.CALLBACK_ENDED)}
     for event in lists.of(Kind.CALLBACK_BEGUN):
         end, partitions = ends.get(event.span), len((event.payload or {}).get("partitions", ()))

@@ -1,6 +1,7 @@
-"""One rebalance as a Mermaid `sequenceDiagram`, for pages and documents that draw these.
+"""One rebalance as a Mermaid `sequenceDiagram`.
 
-Text is kept to what Mermaid's grammar takes anywhere: no `;`, which ends a statement, no `#`, which begins an entity.
+Texts have only characters that Mermaid's grammar accepts everywhere: no `;`, which ends a statement, and no `#`, which
+begins an entity.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _PLAIN = str.maketrans({";": ",", "#": "no. ", "\n": " ", "\r": " ", "%": " perc
 
 
 def mermaid(course: Course, *, every: bool = False) -> str:
-    """The diagram as text, with a line break at its end."""
+    """Return the diagram as text, with a newline at its end."""
     return "\n".join(_statements(course, folded(course, every=every))) + "\n"
 
 
@@ -56,12 +57,12 @@ def _statement(fold: Fold, names: dict[str, str]) -> str:
     line = fold.first
     who = OTHERS if fold.members > 1 else names.get(line.host or "", COORDINATOR)
     many = f"{fold.who}, " if fold.members > 1 else ""
-    said = _plain(f"{clock(line.at_us)} {many}{fold.text}{_reason(line)}")
+    text = _plain(f"{clock(line.at_us)} {many}{fold.text}{_reason(line)}")
     arrow = ARROWS.get(line.what)
     if arrow is None or who == COORDINATOR:
-        return f"Note over {who}: {said}"
+        return f"Note over {who}: {text}"
     ends = (COORDINATOR, who) if line.what is What.ANSWER else (who, COORDINATOR)
-    return f"{ends[0]}{arrow}{ends[1]}: {said}"
+    return f"{ends[0]}{arrow}{ends[1]}: {text}"
 
 
 def _reason(line: Line) -> str:

@@ -78,7 +78,7 @@ def test_the_assignor_asked_for_wins_over_the_documents() -> None:
     assert (result["steps"][0]["moves"], result["steps"][0]["kept"]) == (2, 2)
 
 
-def test_where_nobody_claims_anything_the_round_before_counts() -> None:
+def test_without_claims_the_round_before_counts() -> None:
     """Moves of an eager assignor are seen, too: from those who are still there, not from one that left."""
     ids = ("c1", "c2", "c3"), ("c1", "c3", "c4")
     first, second = ([{"id": name, "topics": ["t"]} for name in names] for names in ids)
@@ -118,12 +118,12 @@ def test_standard_input_is_a_dash(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 UNREADABLE = [
-    (b"", "there is no document in it"),
-    (b"  \n ", "there is no document in it"),
-    (b"{", r"group.json:1:2: no JSON"),
+    (b"", ": no document"),
+    (b"  \n ", ": no document"),
+    (b"{", r"group.json:1:2: not JSON"),
     (b'{"topics": {}}\n{"topics": }', r"group.json:1: the key 'members' is missing|group.json:2:12: no JSON"),
-    (b"\xff\xfe", "byte 0 is no UTF-8"),
-    (b"[" * 100_000, "no usable JSON|no JSON"),
+    (b"\xff\xfe", "byte 0 is not UTF-8"),
+    (b"[" * 100_000, "unusable JSON|not JSON"),
     (b"3", r"group.json:1: found 3"),
 ]
 
@@ -184,7 +184,7 @@ def test_a_wrong_value_is_named_with_its_path(path: str, value: object, text: st
 
 def test_no_assignor_and_an_unknown_one_are_bad_input() -> None:
     """Neither the document nor the caller names one, or the name is not known: exit code 2, with the remedy."""
-    with pytest.raises(Trouble, match="no assignor is named"):
+    with pytest.raises(Trouble, match="no assignor is given"):
         run_document(changed("assignor", None))
     with pytest.raises(Trouble, match="did you mean 'sticky'") as failure:
         run_document(GOOD, "stickky")

@@ -70,7 +70,7 @@ def test_what_cannot_be_is_refused_before_anything_runs(source: Path, tmp_path: 
     (tmp_path / "used").mkdir()
     (tmp_path / "used" / "something").touch()
     (tmp_path / "killed.unfinished").mkdir()
-    for name, said in (
+    for name, message in (
         ("used", "name another directory, or empty this one"),
         ("s.yaml", "is a file"),
         ("none/data", "mkdir -p"),
@@ -78,7 +78,7 @@ def test_what_cannot_be_is_refused_before_anything_runs(source: Path, tmp_path: 
     ):
         refused = groupsim("run", source, "--data-dir", tmp_path / name)
         assert refused.exit_code == 2, name
-        assert said in " ".join(refused.output.split()), name
+        assert message in " ".join(refused.output.split()), name
     counted = groupsim("run", source, *COUNTED, "--data-dir", tmp_path / "data")
     assert counted.exit_code == 2
     assert "leave `logs: counted` out of `cluster`" in " ".join(counted.output.split())

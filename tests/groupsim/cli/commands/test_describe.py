@@ -32,8 +32,8 @@ def test_describe_counts_what_a_member_with_many_partitions_has_of_each_topic(bo
 def test_describe_shows_the_run_with_what_was_set(bounce: Path) -> None:
     """`--set` as for `run`: a session that is shorter is over by then, and the group is without the dead member."""
     setting = "groups.g1.properties.session.timeout.ms=6s"
-    told = call("describe", bounce, "--at", "40s", "--set", setting)
-    assert (told.exit_code, "Stable" in told.stdout, "its process crashed" in told.stdout) == (0, True, False)
+    printed = call("describe", bounce, "--at", "40s", "--set", setting)
+    assert (printed.exit_code, "Stable" in printed.stdout, "its process crashed" in printed.stdout) == (0, True, False)
     wrong = call("describe", bounce, "--at", "40s", "--set", "groups.g1.properties.session.timeout=6s")
     assert (wrong.exit_code, "did you mean" in wrong.stderr) == (2, True)
 
@@ -50,7 +50,7 @@ def test_describe_as_json(bounce: Path) -> None:
     assert leader["partitions"][0] == "orders-0"
 
 
-def test_a_newcomers_wait_is_told_against_its_own_limit(bounce: Path) -> None:
+def test_a_new_members_wait_is_shown_with_its_own_limit(bounce: Path) -> None:
     """A member that has never been in a generation is waited for five minutes, not for its session timeout."""
     lines = call("describe", bounce, "--at", "40s").stdout.splitlines()
     assert any("min" in line and "of 5 min" in line for line in lines)

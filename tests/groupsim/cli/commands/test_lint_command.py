@@ -57,9 +57,9 @@ def test_the_exit_code_says_what_was_found(properties: Path, tmp_path: Path) -> 
 
 @pytest.mark.parametrize(
     ("content", "words"),
-    [(b"\xff\xfe", "not text"), (b"=5\n", "has no key"), (b"x" * 8_000_001, "bytes long")],
+    [(b"\xff\xfe", "not text"), (b"=5\n", "has no key"), (b"x" * 8_000_001, "has 8,000,001 bytes")],
 )
-def test_what_cannot_be_read_is_said(tmp_path: Path, content: bytes, words: str) -> None:
+def test_an_unreadable_file_is_an_error(tmp_path: Path, content: bytes, words: str) -> None:
     """No traceback: the file, what is wrong with it, exit code 2."""
     path = tmp_path / "broken.properties"
     path.write_bytes(content)
@@ -97,7 +97,7 @@ def test_client_and_broker_are_given_on_the_command_line(tmp_path: Path) -> None
         (("--set", "group.max.size"), "no value"),
     ],
 )
-def test_a_wrong_option_is_told_the_nearest(properties: Path, option: tuple[str, str], words: str) -> None:
+def test_a_wrong_option_is_an_error_with_the_nearest_one(properties: Path, option: tuple[str, str], words: str) -> None:
     """Bad input is exit code 2 and says what to write."""
     result = call(properties, *option)
     assert result.exit_code == 2
@@ -105,7 +105,7 @@ def test_a_wrong_option_is_told_the_nearest(properties: Path, option: tuple[str,
 
 
 def test_an_option_that_says_nothing_is_refused() -> None:
-    """A scenario names its own clients: `--client` beside it does nothing, and is told so."""
+    """A scenario names its own clients: `--client` beside it is an error."""
     result = call("demo", "--client", "kafkajs")
     assert result.exit_code == 2
     assert "a scenario names its" in result.stderr
@@ -171,7 +171,7 @@ def test_a_finding_of_a_scenario_has_the_setting_names_of_the_client(tmp_path: P
     file = tmp_path / "sarama.yaml"
     group = "{client: sarama, members: {a: {processing: 1ms}, b: {processing: 2ms}}}"
     file.write_text(f"run-for: 60s\ntopics: {{t: 1}}\ngroups: {{g: {group}}}\n", "utf-8")
-    told = " ".join(call(file).stdout.split())
-    assert "Net.ReadTimeout = 30s (default) ends a JoinGroup" in told
-    assert "(members a, b)" in told
-    assert "set Net.ReadTimeout = 65s" in told
+    shown = " ".join(call(file).stdout.split())
+    assert "Net.ReadTimeout = 30s (default) ends a JoinGroup" in shown
+    assert "(members a, b)" in shown
+    assert "set Net.ReadTimeout = 65s" in shown

@@ -83,7 +83,7 @@ COMMIT, ABORT = TransactionEnd(Producer(7, 0), True), TransactionEnd(Producer(7,
 
 
 @pytest.mark.parametrize(
-    ("appends", "told"),
+    ("appends", "shown"),
     [
         ((offset(1), offset(2), offset(2, partition=1)), ["superseded 1", "live", "live"]),
         ((offset(1), offset(None)), ["superseded 1", "tombstone"]),
@@ -96,9 +96,9 @@ COMMIT, ABORT = TransactionEnd(Producer(7, 0), True), TransactionEnd(Producer(7,
         ((offset(1), offset(2, group="h")), ["live", "live"]),
     ],
 )
-def test_what_counts_and_what_superseded_it(appends: tuple[Any, ...], told: list[str]) -> None:
+def test_what_counts_and_what_superseded_it(appends: tuple[Any, ...], shown: list[str]) -> None:
     """The last word on a key is live; a transaction counts from its place once it is committed."""
-    assert states(*appends) == told
+    assert states(*appends) == shown
 
 
 def test_groups_and_foreign_records() -> None:
@@ -176,15 +176,15 @@ def test_files_of_a_data_directory(tmp_path: Path) -> None:
     segment = write(tmp_path / "__consumer_offsets-12", batches)
     (tmp_path / "orders-0").mkdir()
     before = segment.read_bytes()
-    told = [document(path) for path in (tmp_path, segment.parent, segment)]
-    assert told[0] == told[1] == told[2]
-    records = told[0]["records"]
+    shown = [document(path) for path in (tmp_path, segment.parent, segment)]
+    assert shown[0] == shown[1] == shown[2]
+    records = shown[0]["records"]
     assert [(one["partition"], one["offset"], one["state"]) for one in records] == [
         (12, 0, "superseded"),
         (12, 1, "live"),
         (12, 2, "pending"),
     ]
-    assert told[0]["summary"]["bytes"] == len(before)
+    assert shown[0]["summary"]["bytes"] == len(before)
     assert "2026-01-01 00:00:01" in " ".join(call(segment).stdout.split())
     assert segment.read_bytes() == before
     assert sorted(path.name for path in segment.parent.iterdir()) == [SEGMENT]
@@ -199,39 +199,39 @@ def test_segments_follow_each_other(tmp_path: Path) -> None:
     assert [one["superseded_by"] for one in document(folder)["records"]] == [1, None]
 
 
-def test_a_half_written_tail_is_left_out_and_said(tmp_path: Path) -> None:
+def test_a_half_written_tail_is_left_out_with_a_warning(tmp_path: Path) -> None:
     """What is whole is printed; stderr, or `warnings`, has the file and the byte; the exit code is 0."""
     segment = write(tmp_path / "__consumer_offsets-0", log(offset(1), offset(2)))
     first = log(offset(1))[0].size
     whole = segment.read_bytes()
     for end in (len(whole) - 3, first + 5):
         segment.write_bytes(whole[:end])
-        told = document(segment)
-        assert len(told["records"]) == 1
-        assert told["warnings"] == [f"{segment}: half written from byte {first} on, {end - first} bytes are left out"]
+        shown = document(segment)
+        assert len(shown["records"]) == 1
+        assert shown["warnings"] == [f"{segment}: half written from byte {first} on, {end - first} bytes are omitted"]
         assert f"half written from byte {first} on" in " ".join(call(segment).stderr.split())
 
 
 @pytest.mark.parametrize(
-    ("args", "said", "remedy"),
+    ("args", "message", "remedy"),
     [
-        (["{run}", "--at", "1h"], "after the end of the run", "an earlier moment"),
+        (["{run}", "--at", "1h"], "after the end of the run", "an earlier time"),
         (["{run}", "--at", "soon"], "--at soon", "unit"),
-        (["{run}", "--group", "g2"], "no record is of group 'g2'", "g1"),
-        (["{run}", "--topic", "t2"], "no record is of topic 't2'", "topics with records"),
+        (["{run}", "--group", "g2"], "no record of group 'g2'", "g1"),
+        (["{run}", "--topic", "t2"], "no record of topic 't2'", "topics with records"),
         (["{dir}/none.log"], "there is no such file", "existing segment"),
-        (["{dir}"], "holds no partition of __consumer_offsets", "log.dirs"),
-        (["{dir}/hurt/" + SEGMENT], "hurt/" + SEGMENT + ": record batch at byte 17", "cuts such a tail"),
-        (["{dir}/torn", "--at", "3s"], "--at is a moment of a run", "leave it out"),
-        (["{dir}/torn", "--seed", "3"], "--seed is of a run", "leave it out"),
-        (["{dir}/torn", "--set", "run-for=3s"], "--set is of a run", "leave it out"),
+        (["{dir}"], "has no partition of __consumer_offsets", "log.dirs"),
+        (["{dir}/hurt/" + SEGMENT], "hurt/" + SEGMENT + ": record batch at byte 17", "truncates such a tail"),
+        (["{dir}/torn", "--at", "3s"], "--at is valid for a run", "leave the option out"),
+        (["{dir}/torn", "--seed", "3"], "--seed is valid for a run", "leave the option out"),
+        (["{dir}/torn", "--set", "run-for=3s"], "--set is valid for a run", "leave the option out"),
         (["{dir}/strange/" + SEGMENT], "offset 0: a key of __consumer_offsets at byte 0", "kafka-dump-log"),
-        (["{dir}/strange"], "strange: __consumer_offsets-0, offset 0", "is this a log of __consumer_offsets?"),
-        (["{dir}/bare"], "__consumer_offsets-4 holds no segment", "20 digits"),
+        (["{dir}/strange"], "strange: __consumer_offsets-0, offset 0", "if this is a log of __consumer_offsets"),
+        (["{dir}/bare"], "__consumer_offsets-4 has no segment", "20 digits"),
     ],
 )
 def test_bad_input_is_named_with_the_remedy(
-    scenario: Path, tmp_path: Path, args: list[str], said: str, remedy: str
+    scenario: Path, tmp_path: Path, args: list[str], message: str, remedy: str
 ) -> None:
     """Exit code 2, one sentence with the place, one with the remedy."""
     torn = write(tmp_path / "torn", log(offset(1), offset(2)))
@@ -242,6 +242,6 @@ def test_bad_input_is_named_with_the_remedy(
     write(tmp_path / "strange", [batch_of((LogRecord(0, b"?", b""),), 0)])
     result = call(*(arg.format(run=scenario, dir=tmp_path) for arg in args))
     assert result.exit_code == 2
-    told = " ".join(result.stderr.split())
-    assert said in told
-    assert remedy in told
+    shown = " ".join(result.stderr.split())
+    assert message in shown
+    assert remedy in shown

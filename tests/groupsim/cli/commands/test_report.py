@@ -52,7 +52,7 @@ def test_without_plotly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
 
 
 def test_a_sweeps_page(tmp_path: Path) -> None:
-    """The answer is printed and on the page; the analysis is made anew when runs were added since."""
+    """The answer is printed and on the page; the analysis runs again if runs were added since."""
     directory, answer = page_samples.sweep(tmp_path, seeds=2)
     code, out, err = call("report", str(directory.path))
     assert (code, out.strip()) == (0, answer.sentence)
@@ -70,7 +70,7 @@ def test_a_sweeps_page(tmp_path: Path) -> None:
 
 
 def test_no_sweep(tmp_path: Path) -> None:
-    """A directory of something else, and one that is not there, are told so."""
+    """A directory that is not a sweep's, and one that does not exist, are errors."""
     code, _, err = call("report", str(tmp_path))
     assert code == 2
     assert "no directory of a sweep" in err

@@ -52,12 +52,12 @@ def test_the_command_for_the_longest_run_repeats_it(join: str) -> None:
 
 def test_steps_can_stay_at_their_times(join: str) -> None:
     """With `--set shift-steps=false` every seed has the same phase, and the table says so."""
-    told = call("run", join, "--seeds", "3", "--set", "shift-steps=false").stdout
-    assert "each step at its time" in told
-    assert re.search(r"longest rebalance +2.0 s +2.0 s +2.0 s", told)
+    shown = call("run", join, "--seeds", "3", "--set", "shift-steps=false").stdout
+    assert "each step at its time" in shown
+    assert re.search(r"longest rebalance +2.0 s +2.0 s +2.0 s", shown)
 
 
-def test_an_expectation_that_fails_with_some_seed_is_told(tmp_path: Path) -> None:
+def test_an_expectation_that_fails_with_some_seed_is_printed(tmp_path: Path) -> None:
     """How many runs failed it, and the exit code of `run` for a failed expectation."""
     path = tmp_path / "late.yaml"
     path.write_text(JOIN + "expect: [{generations: 1}]\n")
@@ -75,4 +75,4 @@ def test_a_trace_is_of_one_run(join: str, tmp_path: Path) -> None:
     assert owners.exit_code == 2
     assert f"groupsim run {join} --set shift-steps=true --seed 0 --owners" in owners.stderr
     none = call("run", join, "--seeds", "0")
-    assert (none.exit_code, "--seeds 0: at least one run is needed" in none.stderr) == (2, True)
+    assert (none.exit_code, "--seeds 0: at least one run is required" in none.stderr) == (2, True)

@@ -46,18 +46,21 @@ def test_an_offset_is_found_by_the_last_entry_before_it_and_a_short_scan(offset:
 
 def test_the_textbooks_two_steps_are_printed() -> None:
     """Step 1 names the index entry, step 2 the batch and the record in it."""
-    told = " ".join(call("segment", KAFKAS, "--offset", 28).stdout.split())
-    assert "step 1 bisection in 23 index entries: no entry at or before it" in told
-    assert "step 2 10 batches read from there: the one with offsets 25–29 at byte 1,114 holds it, its record 4" in told
+    lines_shown = " ".join(call("segment", KAFKAS, "--offset", 28).stdout.split())
+    assert "step 1 bisection in 23 index entries: no entry at or before it" in lines_shown
+    assert (
+        "step 2 10 batches read from there: the one with offsets 25–29 at byte 1,114 holds it, its record 4"
+        in lines_shown
+    )
     assert "ends with offset 283" in call("segment", LOG, "--offset", 3000).stdout
 
 
 def test_a_segment_is_listed_with_its_index_entries() -> None:
     """A row for each batch has its byte, its offsets and its index entry; the middle of many is left out."""
-    told = call("segment", LOG).stdout
-    assert "100 batches, 284 records, 29,430 bytes" in " ".join(told.split())
-    assert any(line.split()[:2] == ["1,114", "25–29"] and "(29, 1,114)" in line for line in told.splitlines())
-    assert "84 batches in between are left out" in told
+    lines_shown = call("segment", LOG).stdout
+    assert "100 batches, 284 records, 29,430 bytes" in " ".join(lines_shown.split())
+    assert any(line.split()[:2] == ["1,114", "25–29"] and "(29, 1,114)" in line for line in lines_shown.splitlines())
+    assert "84 batches in between are left out" in lines_shown
     assert "left out" not in call("segment", LOG, "--all").stdout
 
 
@@ -82,7 +85,7 @@ def test_a_torn_tail_is_named_and_the_rest_is_shown(tmp_path: Path) -> None:
     ("name", "content", "words"),
     [
         ("notes.txt", b"x", "20 digits"),
-        (LOG.name, b"no log at all" * 10, "is this a segment"),
+        (LOG.name, b"no log at all" * 10, "name a segment of a log"),
         ("00000000000000000000.index", b"", "the log beside it is missing"),
     ],
 )
@@ -100,7 +103,7 @@ def test_an_offset_before_the_log_begins_is_refused(tmp_path: Path) -> None:
     shutil.copy(LOG, tmp_path / f"{500:020d}.log")
     done = call("segment", tmp_path, "--offset", 3)
     assert done.exit_code == 2
-    assert "the log begins with 500" in done.output
+    assert "the log starts at offset 500" in done.output
 
 
 def test_offsets_points_to_segment_for_a_topics_log(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def test_ctrl_c_tells_the_story_so_far(tmp_path: Path, files: tuple[str, ...]) -
     assert "records: of " in out
     assert "expectations" not in out
     assert "groupsim: interrupted at " in err
-    assert "of 1000:00:00.000: this is the story so far, no expectation is judged" in err
+    assert "of 1000:00:00.000: this is the story so far, no expectation is checked" in err
     assert sorted(path.name for path in tmp_path.glob("*out*")) == []
 
 

@@ -71,7 +71,7 @@ def test_comments_change_nothing(manifest: Path) -> None:
     """Where the versions differ in nothing that a scenario has, one sentence says so, without a table."""
     manifest.write_text(f"# a remark\n{MANIFEST}", "utf-8")
     result = diff("--git", "HEAD", manifest, *CHEAP)
-    assert result.stdout.startswith("**Nothing that a scenario has is changed")
+    assert result.stdout.startswith("**No value of the scenario changes")
     assert "|---" not in result.stdout
 
 

@@ -77,7 +77,7 @@ def test_out_writes_a_file_once(tmp_path: Path) -> None:
     first = out.read_text("utf-8")
     again = init(source, "--out", out)
     assert (again.exit_code, out.read_text("utf-8")) == (2, first)
-    assert "is there already" in again.stderr
+    assert "s.groupsim.yaml exists" in again.stderr
     assert init(source, "--out", out, "--force").exit_code == 0
 
 

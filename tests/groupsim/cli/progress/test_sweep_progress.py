@@ -24,11 +24,11 @@ def test_a_log_gets_a_line_now_and_then_with_an_estimate(
     """Three hours of a task every second are some dozen lines: the first, the last, and ever rarer ones between."""
     clock = SimpleNamespace(now=1_000.0)
     monkeypatch.setattr(sweep_progress.time, "monotonic", lambda: clock.now)
-    told = SweepProgress()
+    shown = SweepProgress()
     total = 10_800
     for finished in range(total + 1):
         clock.now += 1
-        told(Progress(finished, total, 0, float(total - finished)))
+        shown(Progress(finished, total, 0, float(total - finished)))
     lines = capsys.readouterr().err.splitlines()
     assert 20 < len(lines) < 80
     assert lines[0] == "simulating: 0 of 10800 runs finished, about 3 h 0 min left"
@@ -37,7 +37,7 @@ def test_a_log_gets_a_line_now_and_then_with_an_estimate(
     assert min(after - before for before, after in pairwise(at[:-1])) >= 10
 
 
-def test_runs_that_failed_alike_are_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+def test_runs_with_equal_errors_are_printed_once(capsys: pytest.CaptureFixture[str]) -> None:
     """The error, how many runs had it, and the command that repeats the first of them; the most frequent one first."""
     rows: list[dict[str, Any]] = [
         {"cell": 0, "seed": seed, "status": "failed", "error": "StepError: no", "repeat": f"again --seed {seed}"}
@@ -49,7 +49,7 @@ def test_runs_that_failed_alike_are_told_once(capsys: pytest.CaptureFixture[str]
     outcome: Any = SimpleNamespace(failed=6, total=7, directory=directory)
     sweep._show_failed(outcome, Console(stderr=True, soft_wrap=True))
     assert capsys.readouterr().err.splitlines() == [
-        "6 of 7 runs failed; the column `error` of `runs` says why",
+        "6 of 7 runs failed; see the column `error` of `runs`",
         "  cell 0, seed 0 and 4 more: StepError: no",
         "    again --seed 0",
         "  cell 1, seed 9: KeyError: x",

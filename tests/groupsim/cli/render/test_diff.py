@@ -1,4 +1,4 @@
-"""What `groupsim diff` says of two runs, as whoever types it sees it."""
+"""The output of `groupsim diff`, as a user sees it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_diff_of_one_setting(bounce: Path) -> None:
     assert re.search(r"records never delivered +0 +0 +=", result.stdout)
 
 
-def test_the_first_divergence_is_told_as_events(bounce: Path) -> None:
+def test_the_first_divergence_is_shown_as_events(bounce: Path) -> None:
     """With `--json` both events of the first divergence have the columns of the trace."""
     result = call("diff", bounce, "--set", "groups.g1.properties.session.timeout.ms=10000", "--json")
     left, right = (json.loads(result.stdout)["divergence"][side] for side in ("left", "right"))
@@ -37,12 +37,12 @@ def test_diff_of_a_run_with_itself(bounce: Path, tmp_path: Path) -> None:
     assert {row["change"] for row in document["rows"]} == {0}
 
 
-def test_what_a_table_leaves_out_is_said() -> None:
+def test_a_table_names_what_it_leaves_out() -> None:
     """Partitions without trouble are counted below those with; the sign of moves that went back is explained."""
-    told = call("run", "three-ages-java-0.9").stdout
-    assert re.search(r"\(\d↩\)", told)
-    assert "↩: so many of them back to where they had come from" in told
-    assert re.search(r"^ +the other \d+: none again, skipped or lost", told, re.MULTILINE)
+    shown = call("run", "three-ages-java-0.9").stdout
+    assert re.search(r"\(\d↩\)", shown)
+    assert "↩: so many of them back to where they had come from" in shown
+    assert re.search(r"^ +the other \d+: none again, skipped or lost", shown, re.MULTILINE)
 
 
 def test_diff_of_two_files_says_what_they_say_differently(bounce: Path, tmp_path: Path) -> None:
@@ -50,12 +50,12 @@ def test_diff_of_two_files_says_what_they_say_differently(bounce: Path, tmp_path
     other = tmp_path / "other.yaml"
     text = bounce.read_text().replace("run-for:", "# longer\nplugin-errors: as-kafka\nrun-for:")
     other.write_text(text.replace("partitions: 4", "partitions: 6"))
-    told = call("diff", bounce, other).stdout
+    shown = call("diff", bounce, other).stdout
     settings = json.loads(call("diff", bounce, other, "--json").stdout)["settings"]
     assert {"path": "plugin-errors", "left": None, "right": "as-kafka"} in settings
-    assert "plugin-errors: (not written) → as-kafka" in told
+    assert "plugin-errors: (not written) → as-kafka" in shown
     for one in settings:
-        assert f"{one['path']}: {one['left'] or '(not written)'} → {one['right']}" in told
+        assert f"{one['path']}: {one['left'] or '(not written)'} → {one['right']}" in shown
     assert json.loads(call("diff", bounce, bounce, "--json").stdout)["settings"] == []
 
 
@@ -68,11 +68,11 @@ def test_a_setting_is_no_change_of_a_trace(tmp_path: Path) -> None:
         assert (refused.exit_code, "is a trace: --set changes scenarios" in refused.stderr) == (2, True)
 
 
-def test_the_events_of_a_divergence_are_told_whole() -> None:
+def test_the_events_of_a_divergence_are_shown_in_full() -> None:
     """A topic without a partition is no partition None, and a long line goes on below its beginning."""
-    told = call("diff", "four-scenes", "demo").stdout
-    assert "None" not in told
-    lines = told[told.index("first divergence") :].split("\n\n")[0].splitlines()[1:]
+    shown = call("diff", "four-scenes", "demo").stdout
+    assert "None" not in shown
+    lines = shown[shown.index("first divergence") :].split("\n\n")[0].splitlines()[1:]
     assert all(line.startswith(("  A  ", "  B  ", "     ")) for line in lines)
 
 
@@ -91,7 +91,7 @@ def test_what_a_rollout_took_is_compared(bounce: Path, tmp_path: Path) -> None:
 
 
 def test_what_is_no_scenario_is_compared_with_nothing(bounce: Path, tmp_path: Path) -> None:
-    """On either side, and wherever its mistake stands: told as `run` tells it, before anything runs."""
+    """An invalid scenario on either side is reported as by `run`, before any run."""
     for text in (
         "- a\n- b\n",
         "run-for: 10s\ngroups: [g1]\ntopics: {t: 1}\n",
@@ -108,19 +108,19 @@ def test_what_is_no_scenario_is_compared_with_nothing(bounce: Path, tmp_path: Pa
 def test_the_sentence_is_about_partitions_and_says_how_to_be_sure(bounce: Path) -> None:
     """What is noticed is how long partitions were unserved; the command below it runs, and compares over seeds."""
     setting = "groups.g1.properties.session.timeout.ms=10000"
-    told = call("diff", bounce, "--set", setting)
+    shown = call("diff", bounce, "--set", setting)
     rows = {row["name"]: row for row in json.loads(call("diff", bounce, "--set", setting, "--json").stdout)["rows"]}
-    words = " ".join(told.stdout.split())
+    words = " ".join(shown.stdout.split())
     assert rows["unserved, summed over partitions"]["change"] < 0
     assert re.search(r"With B partitions are unserved for [^,]+ instead of [^,]+ in all", words)
     assert "the one that waits longest for" in words
     assert f"groupsim sweep {bounce} --vary groups.g1.properties.session.timeout.ms=as-is,10000 --out results/" in (
-        told.stderr
+        shown.stderr
     )
 
 
 def test_figures_that_are_equal_or_unknown_are_not_in_the_sentence() -> None:
-    """Nothing is said of what does not differ; each group has its own words."""
+    """Equal figures have no words; each group has its own words."""
     rows = [
         DiffRow("a: unserved, summed over partitions", 9_000_000, 2_000_000, "us"),
         DiffRow("a: largest lag", None, 3),

@@ -56,11 +56,11 @@ def test_a_fleet_is_one_bundle_unless_each_group_is_asked_for() -> None:
 
 def test_seeds_add_the_figures_of_a_fleet_up(fleet: str) -> None:
     """Counts are summed, times to form are those of the slowest group, and the group that was hit hardest is named."""
-    told = call("run", fleet, "--seeds", "2").stdout
-    assert re.search(r"fleet: groups that rebalanced +1 +1 +1", told)
-    assert re.search(r"fleet: hit hardest fleet-5 \(2 runs\)", told)
-    assert "audit: rebalances" in told
-    assert "fleet-5: rebalances" not in told
+    printed = call("run", fleet, "--seeds", "2").stdout
+    assert re.search(r"fleet: groups that rebalanced +1 +1 +1", printed)
+    assert re.search(r"fleet: hit hardest fleet-5 \(2 runs\)", printed)
+    assert "audit: rebalances" in printed
+    assert "fleet-5: rebalances" not in printed
     figures = {one["name"]: one for one in json.loads(call("run", fleet, "--seeds", "2", "--json").stdout)["figures"]}
     formed = [figures[f"fleet-{n}: time to form"]["most"] for n in range(1, 11)]
     delivered = [figures[f"fleet-{n}: records delivered"]["most"] for n in range(1, 11)]
@@ -79,11 +79,11 @@ def test_seeds_show_one_group_or_every_group(fleet: str) -> None:
 
 def test_a_comparison_names_the_group_that_changed_most(fleet: str) -> None:
     """A table for the fleet with the number of groups in which a figure changed; the owners in one line."""
-    told = call("diff", fleet, "--set", SHORTER).stdout
-    assert "fleet, 10 groups" in told
-    assert re.search(r"^ rebalances +1 +2 +\+1 +1 +fleet-5", told, re.MULTILINE)
-    assert re.search(r"owners at the end: the same in \d+ of 10 groups of fleet", told)
-    assert "owners of fleet-1 at the end" not in told
+    printed = call("diff", fleet, "--set", SHORTER).stdout
+    assert "fleet, 10 groups" in printed
+    assert re.search(r"^ rebalances +1 +2 +\+1 +1 +fleet-5", printed, re.MULTILINE)
+    assert re.search(r"owners at the end: the same in \d+ of 10 groups of fleet", printed)
+    assert "owners of fleet-1 at the end" not in printed
     alone = call("diff", fleet, "--set", SHORTER, "--group", "fleet-5").stdout
     assert re.search(r"^ rebalances +0 +1 +\+1", alone, re.MULTILINE)
     rows = {row["name"]: row for row in json.loads(call("diff", fleet, "--set", SHORTER, "--json").stdout)["rows"]}
@@ -95,13 +95,13 @@ def test_a_comparison_names_the_group_that_changed_most(fleet: str) -> None:
 
 def test_describe_counts_the_groups_of_a_fleet_that_are_alike(fleet: str) -> None:
     """A row for each state; the group whose rebalance is open longest is shown in full, and so is a group beside."""
-    told = call("describe", fleet, "--at", "21s").stdout
-    assert "fleet at 0:21.000: 10 groups" in told
-    assert re.search(r"^ +9 +Stable +1 +2 +– +fleet-1, fleet-2 and 7 more", told, re.MULTILINE)
-    assert re.search(r"^ +1 +PreparingRebalance .* fleet-3$", told, re.MULTILINE)
-    assert "fleet-3: a rebalance of it is open longest" in told
-    assert told.count("Rebalance since") == 1
-    assert "audit at 0:21.000" in told
+    printed = call("describe", fleet, "--at", "21s").stdout
+    assert "fleet at 0:21.000: 10 groups" in printed
+    assert re.search(r"^ +9 +Stable +1 +2 +– +fleet-1, fleet-2 and 7 more", printed, re.MULTILINE)
+    assert re.search(r"^ +1 +PreparingRebalance .* fleet-3$", printed, re.MULTILINE)
+    assert "fleet-3: its rebalance is open longest" in printed
+    assert printed.count("Rebalance since") == 1
+    assert "audit at 0:21.000" in printed
     later = call("describe", fleet, "--at", "29s").stdout
-    assert re.search(r"fleet-\d+: a session of it ends before all others, in \d+\.\d s", later)
+    assert re.search(r"fleet-\d+: one of its sessions ends first, in \d+\.\d s", later)
     assert "fleet-3 at 0:21.000" in call("describe", fleet, "--at", "21s", "--group", "fleet-3").stdout

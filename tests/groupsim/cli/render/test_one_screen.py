@@ -111,8 +111,8 @@ def test_failed_expectations_are_never_cut() -> None:
     """Thirty failed ones stand there, each with what was found."""
     checks = ", ".join(["rebalances: 7"] * 30)
     text = f"run-for: 10s\ntopics: {{t: {{partitions: 1}}}}\ngroups: {{g: {{members: {{c: 1}}}}}}\nexpect: [{checks}]\n"
-    told = CliRunner(env={"COLUMNS": "100"}).invoke(app, ["run", "-"], input=text).stdout
-    assert told.count("found:") == 30
+    shown = CliRunner(env={"COLUMNS": "100"}).invoke(app, ["run", "-"], input=text).stdout
+    assert shown.count("found:") == 30
 
 
 def test_json_has_everything_at_any_length() -> None:

@@ -73,7 +73,7 @@ def test_before_and_after_stand_side_by_side_within_the_width(width: int | None)
 @pytest.mark.parametrize("width", WIDTHS)
 @pytest.mark.parametrize(("members", "each", "generations"), [(3, 4, 9), (8, 12, 40), (20, 5, 30), (300, 3, 2)])
 def test_the_picture_is_at_most_ten_lines(members: int, each: int, generations: int, width: int | None) -> None:
-    """Many members, many generations: what is left out is said, and the last assignment is there."""
+    """With many members and generations the picture names what it leaves out, and has the last assignment."""
     lines = shown(leaving(members, each, generations), width)
     assert len(lines) <= MOST_LINES
     assert any(f"gen {generations}" in line for line in lines)
@@ -135,20 +135,20 @@ def test_run_shows_the_textbooks_figures() -> None:
 
 def test_run_shows_what_a_cooperative_member_has_revoked() -> None:
     """Between the two generations of a move the partitions have no owner."""
-    told = call("run", "cooperative-members-join-one-by-one").stdout
-    assert re.search(r"\(no owner\) .*5  t1 0-4 \(revoked\)", told)
+    printed = call("run", "cooperative-members-join-one-by-one").stdout
+    assert re.search(r"\(no owner\) .*5  t1 0-4 \(revoked\)", printed)
 
 
 @pytest.mark.parametrize("columns", [60, 80, 160])
 def test_run_stays_within_the_terminal(columns: int) -> None:
     """The lines of the picture that `run` prints fit, and carry no colours where there are none."""
-    told = CliRunner(env={"COLUMNS": str(columns)}).invoke(app, ["run", "four-scenes"]).stdout
-    lines = told[told.index("  owners") :].splitlines()
+    printed = CliRunner(env={"COLUMNS": str(columns)}).invoke(app, ["run", "four-scenes"]).stdout
+    lines = printed[printed.index("  owners") :].splitlines()
     block = list(takewhile(lambda line: "|" in line or "…" in line, lines))
     assert block
     assert len(block) <= MOST_LINES
     assert max(map(len, block)) <= columns
-    assert "\x1b" not in told
+    assert "\x1b" not in printed
 
 
 def test_run_gives_the_assignment_as_json() -> None:
@@ -165,9 +165,9 @@ def test_assign_shows_claims_beside_the_result(tmp_path: Path) -> None:
     path = tmp_path / "group.json"
     members = [{"id": "c1", "topics": ["t"], "owned": [["t", n] for n in range(4)]}, {"id": "c2", "topics": ["t"]}]
     path.write_text(json.dumps({"topics": {"t": {"partitions": 4}}, "members": members}))
-    told = call("assign", path, "--assignor", "sticky").stdout
-    assert re.search(r"member \| before +\| after +\(\+ moved\)", told)
-    assert re.search(r"c2 +\| 0 +\| 2  t \+\d", told)
+    printed = call("assign", path, "--assignor", "sticky").stdout
+    assert re.search(r"member \| before +\| after +\(\+ moved\)", printed)
+    assert re.search(r"c2 +\| 0 +\| 2  t \+\d", printed)
     cooperative = call("assign", path, "--assignor", "cooperative-sticky").stdout
     assert re.search(r"\(no owner\) \| +\| 2  t \S+ \(revoked\)", cooperative)
     for member in members:
@@ -178,11 +178,11 @@ def test_assign_shows_claims_beside_the_result(tmp_path: Path) -> None:
 
 def test_diff_shows_the_last_assignments_where_they_differ() -> None:
     """Side by side, with what another process has in A marked; the same ones are a line."""
-    told = call("diff", "textbook-sticky-leave", "textbook-roundrobin-leave").stdout
-    block = told[told.index("owners at the end") :]
+    printed = call("diff", "textbook-sticky-leave", "textbook-roundrobin-leave").stdout
+    block = printed[printed.index("owners at the end") :]
     assert re.search(r"\| A: gen 2 +\| B: gen 2", block)
     assert len(re.findall(r"\+\d", block)) == 4
-    told = call("diff", "four-scenes", "four-scenes").stdout
-    assert "owners at the end: the same in A and B (earlier assignments are not compared)" in told
+    printed = call("diff", "four-scenes", "four-scenes").stdout
+    assert "owners at the end: the same in A and B (earlier assignments are not compared)" in printed
     owners = json.loads(call("diff", "four-scenes", "demo", "--json").stdout)["owners"]
     assert (owners[0]["left"]["number"], owners[0]["same"]) == (3, False)

@@ -28,18 +28,18 @@ def story(later_us: int = 0, moved: int = 1140, back: int = 136) -> Story:
     """Three generations; the second has a long cause and moved many partitions, some of them back."""
     tape = formed("c1", "c2").at(20).start("c3").join("c3").prepare("c3", "ADD_MEMBER").complete("c1", "c2", "c3")
     tape.stable().at(40).remove("c3", "left").prepare("c3", "LEAVE_GROUP").complete("c1", "c2").stable()
-    told = tell(tape.at(60).end())
-    group = told.groups[0]
+    lines_shown = tell(tape.at(60).end())
+    group = lines_shown.groups[0]
     moves = tuple(Move(PARTITION, "c1", "c2", back=at < back) for at in range(moved))
     first, second, third = (
         evolve(one, began_us=one.began_us + later_us, ended_us=one.ended_us + later_us) for one in group.generations
     )
     second = evolve(second, cause=Cause.SESSION_STALL, moves=moves)
     doings = (TimelineEntry(5_000_000, "crash c1"), TimelineEntry(5_000_000 + later_us, "start c1"))
-    return evolve(told, groups=(evolve(group, generations=(first, second, third)),), actions=doings)
+    return evolve(lines_shown, groups=(evolve(group, generations=(first, second, third)),), actions=doings)
 
 
-def printed(told: Story, monkeypatch: pytest.MonkeyPatch, width: int | None) -> list[str]:
+def printed(lines_shown: Story, monkeypatch: pytest.MonkeyPatch, width: int | None) -> list[str]:
     """The lines that a terminal of this width shows; None: a pipe."""
     if width is None:
         monkeypatch.delenv("COLUMNS", raising=False)
@@ -47,7 +47,7 @@ def printed(told: Story, monkeypatch: pytest.MonkeyPatch, width: int | None) -> 
         monkeypatch.setenv("COLUMNS", str(width))
     output = io.StringIO()
     monkeypatch.setattr(sys, "stdout", output)
-    timeline.show(told, Terminal())
+    timeline.show(lines_shown, Terminal())
     return output.getvalue().splitlines()
 
 
@@ -57,9 +57,9 @@ def rows(lines: list[str]) -> list[str]:
     return [line for line in lines[at : at + 12] if line == lines[at] or line.lstrip()[:2] in ("1 ", "2 ", "3 ")]
 
 
-def print_records(told: Story, console: Terminal) -> None:
+def print_records(lines_shown: Story, console: Terminal) -> None:
     """What became of the records of the group."""
-    for draw in records_shown.parts("g1", told):
+    for draw in records_shown.parts("g1", lines_shown):
         draw(console, USUAL)
 
 
@@ -95,13 +95,15 @@ def test_a_cause_is_cut_on_a_narrow_terminal_only(
 
 
 def test_lines_about_a_generation_are_one_line_in_a_pipe(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is said of a generation is not wrapped where no terminal has a width."""
-    told = story()
-    group = told.groups[0]
+    """The lines about a generation are not wrapped in a pipe without a width."""
+    lines_shown = story()
+    group = lines_shown.groups[0]
     long = evolve(group.generations[1], why="was hit by a fault " * 12)
-    told = evolve(told, groups=(evolve(group, generations=(group.generations[0], long, group.generations[2])),))
-    assert any(line.count("was hit by a fault") == 12 for line in printed(told, monkeypatch, None)[1:])
-    assert all(len(line) <= 80 for line in printed(told, monkeypatch, 80))
+    lines_shown = evolve(
+        lines_shown, groups=(evolve(group, generations=(group.generations[0], long, group.generations[2])),)
+    )
+    assert any(line.count("was hit by a fault") == 12 for line in printed(lines_shown, monkeypatch, None)[1:])
+    assert all(len(line) <= 80 for line in printed(lines_shown, monkeypatch, 80))
 
 
 def test_what_was_done_stays_in_line_after_an_hour(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -116,18 +118,18 @@ def test_millions_of_records_do_not_run_together() -> None:
     records = Records(written=123_456_789, once=1, again=123_456_788, waiting=123_456_789)
     account = Account("g1", PARTITION, 1, 1, 0, records=records)
     total = GroupAccount("g1", 2, 1, 1, 0, records, None, None)
-    told = evolve(story(), accounts=(account,), totals=(total,))
+    lines_shown = evolve(story(), accounts=(account,), totals=(total,))
     output = io.StringIO()
     console = Terminal()
     console.file = output
-    print_records(told, console)
+    print_records(lines_shown, console)
     assert "123,456,789  123,456,788  123,456,789" in output.getvalue()
 
 
 def test_events_of_a_failure_stay_in_line_after_an_hour() -> None:
     """The kinds of events begin in one column, with hours and without."""
     events = [TraceEvent(1, 1, Kind.ACTION, "c1"), TraceEvent(2, 30 * HOUR_US, Kind.ACTION, "c1")]
-    assert len({line.index("action") for line in failure_report.told(events, {})}) == 1
+    assert len({line.index("action") for line in failure_report.event_lines(events, {})}) == 1
 
 
 def test_partitions_that_fared_alike_share_a_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -150,7 +150,7 @@ def test_a_full_disk_ends_a_sweep_and_what_is_finished_counts(
     with storages.small_disk(tmp_path / "disk", 300) as disk:
         said = swept(many, disk / "out", engine, code=3)
         assert "the disk is full" in said
-        assert "the same command goes on from there" in said
+        assert "the same command continues from there" in said
         if (disk / "out/experiment.json").exists():
             directory = Directory.open(disk / "out")
             counted = sum(chunk.count for chunk in directory.manifest.chunks)

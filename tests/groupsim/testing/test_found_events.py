@@ -1,4 +1,4 @@
-"""A test author looks for something that is not there: what there is, or why it cannot be, is told."""
+"""A search without a result shows the existing events, or why no event can match."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ async def test_a_look_for_heartbeats_that_are_not_listed_is_refused(sim: Simulat
     sim.member("c1")
     await sim.settled(members=1)
     for kind, columns in (("request.sent", {"host": "c1"}), ("response.received", {"error": None})):
-        with pytest.raises(ValueError, match=r'look at `member.heartbeats`, or list them all.*level="full"'):
+        with pytest.raises(ValueError, match=r'use `member.heartbeats`, or list all of them.*level="full"'):
             sim.find(kind, api="Heartbeat", **columns)
-    answer = await sim.request(HeartbeatRequest("g1", 1, "nobody"))
+    answer = await sim.request(HeartbeatRequest("g1", 1, "unknown"))
     assert [event.error for event in sim.find("response.sent", api="Heartbeat", error=answer.error.name)]
 
 
 async def test_a_look_for_what_cannot_be_is_refused(sim: Simulation) -> None:
-    """`assert not sim.find(…)` holds with a misspelt name whatever happens: such a name is told."""
+    """`assert not sim.find(…)` would pass with a misspelt name: such a name is an error."""
     sim.topic("orders", 2)
     sim.member("c1")
     await sim.settled(members=1)
-    for columns, told in (
+    for columns, printed in (
         ({"api": "SyncGroups"}, "no API 'SyncGroups'; did you mean `SyncGroup`"),
         ({"error": "UNKNOWN_MEMBER"}, "no error code 'UNKNOWN_MEMBER'; did you mean `UNKNOWN_MEMBER_ID`"),
         ({"host": "c2"}, "no host 'c2'"),
     ):
-        with pytest.raises(ValueError, match=told):
+        with pytest.raises(ValueError, match=printed):
             sim.find("response.received", **columns)
     assert sim.find("response.received", host="c1", api=Api.JOIN_GROUP, error=ErrorCode.MEMBER_ID_REQUIRED)
     assert not sim.find("response.received", host="producer-orders", error="DISCONNECTED")

@@ -8,7 +8,7 @@ pytest_plugins = ["pytester"]
 
 
 def test_a_failed_test_tells_members_faults_and_events_without_polls(pytester: pytest.Pytester) -> None:
-    """A topic that does not exist, a fault that struck nothing and the processes behind member ids are all told."""
+    """The report has missing topics, faults without a hit, and the processes of member ids."""
     pytester.makepyfile(
         """
         from groupsim import ErrorCode
@@ -34,7 +34,7 @@ def test_a_failed_test_tells_members_faults_and_events_without_polls(pytester: p
             "    subscribes to 'order', which does not exist; did you mean `orders`?",
             "faults:",
             "  answer UNKNOWN_MEMBER_ID to the next Heartbeat of every host of g2: struck nothing",
-            "the last 25 events, without polls, records, timers and commits that went well*",
+            "the last 25 events, without polls, records, timers and successful commits*",
             "*member.added *broker-0  c1*",
         ]
     )
@@ -42,7 +42,7 @@ def test_a_failed_test_tells_members_faults_and_events_without_polls(pytester: p
 
 
 def test_the_last_events_of_a_busy_group_are_not_all_records_and_commits(pytester: pytest.Pytester) -> None:
-    """What has become of the group is still there after minutes of quiet work; a commit that is refused is told."""
+    """The last rebalance is listed after minutes of commits; a refused commit is listed."""
     pytester.makepyfile(
         """
         from groupsim.cluster.network.faults import AnswerError, Match
@@ -65,7 +65,7 @@ def test_the_last_events_of_a_busy_group_are_not_all_records_and_commits(pyteste
     assert last.count("offsets.committed") == 2  # before the refusal, and after it
 
 
-def test_a_failure_is_told_as_things_stood_then(pytester: pytest.Pytester) -> None:
+def test_a_failure_report_shows_the_state_at_the_failure(pytester: pytest.Pytester) -> None:
     """What members give up when the run unwinds is no part of the report: it tells what they had when it failed."""
     pytester.makepyfile(
         """
