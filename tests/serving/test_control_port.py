@@ -264,16 +264,16 @@ def test_the_trace_is_streamed_as_it_happens(control: Control) -> None:
 def test_a_brokers_port_is_not_the_control_port(served: Served) -> None:
     """Who mixes them up hears so, and the log says that HTTP came."""
     up = next(one for one in served.control.cluster()["brokers"] if one["state"] == "up")
-    with pytest.raises(Unreachable, match="is it a broker's port"):
+    with pytest.raises(Unreachable, match="it may be a broker's port"):
         Control.connect(f"http://{up['host']}:{up['port']}")
     assert "it begins as HTTP does" in served.log
 
 
-def test_nobody_there_is_told_as_that(tmp_path: Path) -> None:
+def test_a_missing_server_is_reported_as_such(tmp_path: Path) -> None:
     """An address without a port behind it, and a ready file that is not there."""
     with pytest.raises(Unreachable, match="no answer from http://127"):
         Control.connect("http://127.0.0.1:9")
-    with pytest.raises(Unreachable, match="is the cluster up"):
+    with pytest.raises(Unreachable, match="the cluster writes this file when it is ready"):
         Control.connect(tmp_path / "ready.json")
     (tmp_path / "other.json").write_text("{}", "utf-8")
     with pytest.raises(Unreachable, match="is not a ready file"):
