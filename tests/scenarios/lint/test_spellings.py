@@ -119,7 +119,7 @@ def test_yaml_of_an_application_is_judged_line_by_line(tmp_path: Path, text: str
 
 
 def test_what_was_not_judged_is_told(tmp_path: Path) -> None:
-    """`well` never means that no setting was recognized."""
+    """`ok` never means that no setting was recognized."""
     assert "not judged: spring.kafka.listener.concurrency" in lint(tmp_path, "app.yaml", SPRING).stdout
     nothing = lint(tmp_path, "other.properties", "threads=4\n")
     assert nothing.exit_code == 2
