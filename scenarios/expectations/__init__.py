@@ -1,1 +1,1 @@
-"""What a scenario says must hold, judged from the trace alone."""
+"""The expectations of a scenario, judged from the trace alone."""

@@ -1,4 +1,4 @@
-"""Expectations about single events: that they happen, how often, and how much time lies between them."""
+"""Expectations about events: how often they happen, and the time between them."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ class EventHappens(Check, Matcher):
     count: CountIs = key("How often; at least once when left out.", factory=lambda: read_count_is(">= 1"))
 
     def watch(self, evidence: Evidence) -> Watch:
-        """Keep the events meant."""
+        """Keep the matching events."""
         return MatchedEvents(evidence, self)
 
     def judge(self, evidence: Evidence) -> Finding:
-        """Count the events meant."""
+        """Count the matching events."""
         found = list(self.all_in(evidence.watched(self).events, evidence))
         seqs = tuple(event.seq for event in found[:5])
         return Finding(
@@ -42,18 +42,18 @@ class EventHappens(Check, Matcher):
 @check("time-between")
 @frozen(kw_only=True)
 class TimeBetween(Check):
-    """How much time passes from one event to the next of another kind."""
+    """The time from one event to the next of another kind."""
 
     from_: Matcher = key("The event it begins with (the first that fits).")
     to: Matcher = key("The event it ends with (the first that fits, not before the other).")
     is_: SpanIs = key("How long: 10s ± 5ms, <= 3s, 9s..11s.")
 
     def watch(self, evidence: Evidence) -> Watch:
-        """Keep the events meant."""
+        """Keep the matching events."""
         return MatchedEvents(evidence, self.from_, self.to)
 
     def judge(self, evidence: Evidence) -> Finding:
-        """Measure between the two."""
+        """Measure the time between the two."""
         meant = evidence.watched(self).events
         expected = f"from {self.from_} to {self.to}: {self.is_}"
         first = next(self.from_.all_in(meant, evidence), None)
@@ -70,18 +70,18 @@ class TimeBetween(Check):
 @check("period")
 @frozen(kw_only=True)
 class Period(Check):
-    """An event that comes again and again, with this much time between one and the next."""
+    """An event that repeats, with this time between one and the next."""
 
     of: Matcher = key("The event.")
     is_: SpanIs = key("Time between one and the next: 8s ± 300ms.")
     count: CountIs = key("How many there are; at least 3 when left out.", factory=lambda: read_count_is(">= 3"))
 
     def watch(self, evidence: Evidence) -> Watch:
-        """Keep the events meant."""
+        """Keep the matching events."""
         return MatchedEvents(evidence, self.of)
 
     def judge(self, evidence: Evidence) -> Finding:
-        """Measure between each two in a row."""
+        """Measure the time between each two in a row."""
         expected = f"{self.of} every {self.is_}, {self.count} times"
         found = list(self.of.all_in(evidence.watched(self).events, evidence))
         if not self.count.holds(len(found)):
@@ -100,18 +100,18 @@ class Period(Check):
 @check("spread")
 @frozen(kw_only=True)
 class Spread(Check):
-    """How much time lies between the first and the last of several events."""
+    """The time between the first and the last of several events."""
 
     of: Matcher = key("The events.")
     is_: SpanIs = key("From the first to the last: <= 6ms.")
     count: CountIs = key("How many there are; at least 2 when left out.", factory=lambda: read_count_is(">= 2"))
 
     def watch(self, evidence: Evidence) -> Watch:
-        """Keep the events meant."""
+        """Keep the matching events."""
         return MatchedEvents(evidence, self.of)
 
     def judge(self, evidence: Evidence) -> Finding:
-        """Measure from the first to the last."""
+        """Measure the time from the first to the last."""
         expected = f"{self.of}, {self.count} of them, within {self.is_}"
         found = list(self.of.all_in(evidence.watched(self).events, evidence))
         if not self.count.holds(len(found)):

@@ -1,7 +1,7 @@
-"""A run as expectations see it: its story, a few indices, and the events that they ask for.
+"""The evidence for expectations: the story of a run, a few indices, and the events that checks watch.
 
-Counts that the headline shows (rebalances, moves, stop time, duplicates) come from the story, so that an expectation
-and the headline cannot disagree.
+Counts that the headline shows (rebalances, moves, stop time, duplicates) come from the story, so an expectation and the
+headline cannot differ.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from groupsim.scenarios.story.rebalances.copies import Copies, as_loaded
 from groupsim.scenarios.story.records.lag_history import LagHistory
 from groupsim.scenarios.story.records.progress import Progress
 
-PART = 1_024  # events that are read at once
+PART = 1_024  # events that are read in one go
 
 
 @frozen
 class StateChange:
-    """A group's state from an instant on."""
+    """The state of a group from an instant on."""
 
     t_us: int
     seq: int
@@ -37,10 +37,10 @@ class StateChange:
 
 
 class Evidence:
-    """What a run has shown: its story, and what its expectations ask for.
+    """The story of a run, and the data that its expectations need.
 
-    `Evidence(events)` reads a whole trace. `Evidence.watching` reads it in parts, while the run goes, and keeps no more
-    events than its checks ask for.
+    `Evidence(events)` reads a whole trace. `Evidence.watching` is read in parts while the run goes, and keeps only the
+    events that its checks watch.
     """
 
     def __init__(self, events: Iterable[TraceEvent] = (), builder: StoryBuilder | None = None) -> None:
@@ -54,14 +54,14 @@ class Evidence:
         self._hosts: dict[str, str] = {}
         self._states = _States()
         self._facts: Mapping[str, Any] = {}
-        self._topics: list[tuple[int, str, int]] = []  # since when, topic, number of partitions
+        self._topics: list[tuple[int, str, int]] = []  # time, topic, number of partitions from then on
         self._membership: list[TraceEvent] = []
         if builder is None:
             self.read(self.events)
 
     @classmethod
     def watching(cls, checks: Sequence[Check], builder: StoryBuilder) -> Evidence:
-        """For a run that is about to begin, judged by these checks alone; `telling` makes its story."""
+        """Make the evidence for a run that is about to begin, for these checks alone; `builder` makes its story."""
         instants = sorted({at_us for check in checks for at_us in check.lag_at()})
         builder.facts.ledgers.progress = Progress(instants) if instants else None
         evidence = cls((), builder)
@@ -70,7 +70,7 @@ class Evidence:
         return evidence
 
     def read(self, events: Sequence[TraceEvent]) -> None:
-        """Take more events, in order. The links of an event are looked up soon after it, before they are let go."""
+        """Read further events, in order. Looks up the causes of an event soon after it, before they are dropped."""
         for begin in range(0, len(events), PART):
             self._read(events[begin : begin + PART])
 
@@ -90,7 +90,7 @@ class Evidence:
 
     @property
     def story(self) -> Story:
-        """The story of the run, when it is over."""
+        """The story of the run, once it is over."""
         return self._builder.story
 
     @cached_property
@@ -99,11 +99,11 @@ class Evidence:
 
     @cached_property
     def lag_history(self) -> LagHistory:
-        """The lag at any instant that a check asks for."""
+        """The lag at the instants that checks need."""
         return LagHistory.of(self.events) if self.events else LagHistory(self._builder.ended)
 
     def watched(self, check: Check) -> Any:
-        """What a check has watched: whatever its `watch` returned, after all events."""
+        """Return the result of a check's `watch` after all events."""
         for known, watch in self._watches:
             if known == check:
                 return watch
@@ -124,7 +124,7 @@ class Evidence:
     # --- indices -------------------------------------------------------------------------------------------------
 
     def _learn(self, event: TraceEvent) -> None:
-        """Member id → process, from the client's own events and from what the coordinator noted at the join."""
+        """Note the process of a member id, from the client's own events and from the coordinator's at its join."""
         host: str | None = event.host
         if host not in self._clients:
             host = self._joiner(event)
@@ -132,7 +132,7 @@ class Evidence:
             self._hosts[event.member] = host
 
     def _joiner(self, event: TraceEvent) -> str | None:
-        """Whose join it was: as the coordinator noted it, else the sender of the request behind it."""
+        """Return the process that joined: as the coordinator noted it, else the sender of the request behind it."""
         if event.kind not in _JOINS:
             return None
         noted = (event.payload or {}).get("client_host") or self._builder.facts.lineage.received_from(event)
@@ -163,7 +163,7 @@ class Evidence:
         self._membership.append(event)
 
     def moment(self, at_us: int) -> int:
-        """An instant of the run; `end` is its last."""
+        """Return an instant of the run; for `end` its last one."""
         return self.end_us if at_us >= END else at_us
 
     @property
@@ -173,44 +173,44 @@ class Evidence:
         return tuple(self._groups if named is None else named)
 
     def group(self, name: str | None) -> GroupStory:
-        """The story of a group; of the only one, when none is named."""
+        """Return the story of a group; of the only one if none is named."""
         wanted = self.only(name)
         return self._groups.get(wanted) or _silent(wanted)
 
     def only(self, name: str | None) -> str:
-        """The name given, or that of the only group."""
+        """Return the given name, or that of the only group."""
         return name if name is not None else (self.groups or ("?",))[0]
 
     def host_of(self, member_id: str | None) -> str | None:
-        """The process that held a member id."""
+        """Return the process that had a member id; None if unknown."""
         return self._hosts.get(member_id or "")
 
     def is_about(self, event: TraceEvent, process: str) -> bool:
-        """Whether an event is this process's own, or carries a member id that it held."""
+        """Return whether an event is this process's own, or has a member id of it."""
         return event.host == process or self._hosts.get(event.member or "") == process
 
     def states(self, group: str) -> Sequence[StateChange]:
-        """The group's state changes, in order."""
+        """Return the group's state changes, in order."""
         return self._states.found.get(group, ())
 
     def state_at(self, group: str, at_us: int) -> StateChange | None:
-        """The state at an instant, after everything that falls on it; None before the first."""
+        """Return the state after all events of an instant; None before the first."""
         changes = self.states(group)
         index = bisect_right(changes, self.moment(at_us), key=lambda change: change.t_us)
         return changes[index - 1] if index else None
 
     def spans(self, group: str | None = None) -> Iterable[Span]:
-        """Who owned what, in one group or in all."""
+        """Return the spans of ownership in one group, or in all."""
         stories = self.story.groups if group is None else (self.group(group),)
         return (span for story in stories for span in story.spans)
 
     def owners(self, partition: TopicPartition, at_us: int, group: str) -> tuple[Span, ...]:
-        """Who owns a partition at an instant, after everything that falls on it."""
+        """Return the owners of a partition after all events of an instant."""
         at = self.moment(at_us)
         return tuple(s for s in self.spans(group) if s.partition == partition and _covers(s, at))
 
     def assignment(self, at_us: int, group: str) -> dict[str, tuple[TopicPartition, ...]]:
-        """What each process owns at an instant."""
+        """Return the partitions of each process at an instant."""
         at = self.moment(at_us)
         owned: dict[str, list[TopicPartition]] = {}
         for span in self.spans(group):
@@ -219,7 +219,7 @@ class Evidence:
         return {host: tuple(sorted(set(partitions))) for host, partitions in sorted(owned.items())}
 
     def partitions(self, group: str, at_us: int) -> tuple[TopicPartition, ...]:
-        """The partitions a group should own at an instant: of every topic its members subscribe to."""
+        """Return all partitions, at an instant, of the topics to which a group's members subscribe."""
         at = self.moment(at_us)
         known = (entry for entry in self._topics if entry[0] <= at)
         sizes = {topic: count for _, topic, count in known if self._subscribes(group, topic)}
@@ -252,7 +252,7 @@ class Evidence:
 
 
 def _silent(name: str) -> GroupStory:
-    """A group nobody ever joined."""
+    """Return the story of a group that no member ever joined."""
     return GroupStory(
         group=name,
         formed_us=None,
@@ -289,21 +289,21 @@ _INDEXED: dict[Kind, Callable[[Evidence, TraceEvent], None]] = {
 
 
 class _States:
-    """The state changes of each group, as the broker has them whose copy of it counts."""
+    """The state changes of each group, in its current copy."""
 
     def __init__(self) -> None:
         self.found: dict[str, list[StateChange]] = {}
         self._copies = Copies()
 
     def note(self, event: TraceEvent) -> None:
-        """A group's state has changed, or a broker has loaded it or let it go."""
+        """Note that a group's state has changed, or that a broker has loaded or unloaded it."""
         if event.group and self._copies.counts(event) and (state := _state_after(event)):
             change = StateChange(event.t_us, event.seq, state, event.generation or 0)
             self.found.setdefault(event.group, []).append(change)
 
 
 def _state_after(event: TraceEvent) -> str | None:
-    """The state a group is in after an event; a group that was loaded goes on where the log has it."""
+    """Return the state of a group after an event: of a loaded group, the state that the log has; None for no change."""
     if event.kind is Kind.GROUP_LOADED:
         return "Stable" if (event.payload or {}).get("members") else "Empty"
     return event.to if event.kind is Kind.GROUP_STATE else None

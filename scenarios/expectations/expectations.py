@@ -1,8 +1,7 @@
-"""What a scenario says must hold: counts, states, owners, times, errors. Judged from the trace alone.
+"""The expectations of a scenario about counts, states, owners, times and errors, judged from the trace alone.
 
-Each class is one entry of the table; its name is the key in the file, its fields are the keys below it. A bare value
-fills the field marked `short`: `generations: 3`. Every finding says what was expected, what was found and, where there
-is one, at which event.
+Each class is one key of the scenario file, and its fields are the keys below it. A bare value fills the field marked
+`short`: `generations: 3`. Every finding has the expected value, the value found and, if there is one, the event.
 """
 
 from __future__ import annotations
@@ -45,6 +44,9 @@ _GROUP = "Which group; may be left out when there is one."
 _AT = "When: a time since the start, or `end`."
 
 
+NO_PROCESS = "nobody"
+"""The value of `owner: is:` and of `rebalance: held-by:` for no process."""
+
 CauseName = NewType("CauseName", str)
 """A cause of the story's closed list."""
 
@@ -61,14 +63,14 @@ VALUE_TYPES[CauseName] = ValueType(_read_cause, {"enum": list(CAUSES)})
 
 
 def counted(what: str, bounds: CountIs, number: int, t_us: int | None = None, seqs: tuple[int, ...] = ()) -> Finding:
-    """A finding about a number."""
+    """Return the finding about a number."""
     return Finding(bounds.holds(number), f"{what}: {bounds}", str(number), t_us, seqs)
 
 
 @check("generations")
 @frozen
 class Generations(Check):
-    """The generation a group has reached."""
+    """The generation that a group has reached."""
 
     is_: CountIs = key("The generation number: 3, <= 4, 2..5.", short=True)
     at: Moment = key(_AT, END)
@@ -85,13 +87,13 @@ class Generations(Check):
 @check("rebalances")
 @frozen
 class Rebalances(Check):
-    """How many rebalances there were after the group had formed, as the headline counts them."""
+    """The number of rebalances after the group had formed, as the headline counts them."""
 
     is_: CountIs = key("How many: 2, <= 4, 2..5.", short=True)
     group: TheGroup | None = key(_GROUP, None)
 
     def judge(self, evidence: Evidence) -> Finding:
-        """Compare the story's count."""
+        """Compare the count of the story."""
         found = evidence.group(self.group).rebalances
         return counted("rebalances", self.is_, len(found), found[-1].began_us if found else None)
 
@@ -106,7 +108,7 @@ class State(Check):
     group: TheGroup | None = key(_GROUP, None)
 
     def judge(self, evidence: Evidence) -> Finding:
-        """Compare the state after everything that falls on that instant."""
+        """Compare the state after all events of that instant."""
         at = evidence.moment(self.at)
         expected = f"state {self.is_} at {show_duration(at)}"
         change = evidence.state_at(evidence.only(self.group), at)
@@ -119,14 +121,14 @@ class State(Check):
 @check("members")
 @frozen
 class MemberCount(Check):
-    """How many members the coordinator counts at a time."""
+    """The number of members at the coordinator at a time."""
 
     is_: CountIs = key("How many.", short=True)
     at: Moment = key(_AT, END)
     group: TheGroup | None = key(_GROUP, None)
 
     def judge(self, evidence: Evidence) -> Finding:
-        """Compare the members added and not removed."""
+        """Compare the number of members added and not removed."""
         at = evidence.moment(self.at)
         members = evidence.members_at(evidence.only(self.group), at)
         return counted(f"members at {show_duration(at)}", self.is_, len(members), at)
@@ -135,33 +137,33 @@ class MemberCount(Check):
 @check("owner")
 @frozen
 class Owner(Check):
-    """Who owns a partition at a time."""
+    """The owner of a partition at a time."""
 
     partition: PartitionName = key("The partition, such as orders-0.")
-    is_: OneMember = key("The process, or `nobody`.")
+    is_: OneMember = key(f"The process, or `{NO_PROCESS}`.")
     at: Moment = key(_AT, END)
     group: TheGroup | None = key(_GROUP, None)
 
     def judge(self, evidence: Evidence) -> Finding:
-        """Compare the owners after everything that falls on that instant."""
+        """Compare the owners after all events of that instant."""
         at = evidence.moment(self.at)
         spans = evidence.owners(partition_named(self.partition), at, evidence.only(self.group))
         owners = sorted({span.host for span in spans})
-        wanted = [] if self.is_ == "nobody" else [self.is_]
+        wanted = [] if self.is_ == NO_PROCESS else [self.is_]
         expected = f"{self.partition} owned by {self.is_} at {show_duration(at)}"
-        return Finding(owners == wanted, expected, ", ".join(owners) or "nobody", at)
+        return Finding(owners == wanted, expected, ", ".join(owners) or NO_PROCESS, at)
 
 
 @check("every-partition-owned")
 @frozen
 class EveryPartitionOwned(Check):
-    """Every partition of the topics a group subscribes to has exactly one owner at a time."""
+    """Every partition of the topics to which a group subscribes has exactly one owner at a time."""
 
     at: Moment = key(_AT, END, short=True)
     group: TheGroup | None = key(_GROUP, None)
 
     def judge(self, evidence: Evidence) -> Finding:
-        """List those with no owner, and those with more than one."""
+        """List the partitions without an owner or with several."""
         at, group = evidence.moment(self.at), evidence.only(self.group)
         expected = f"every partition owned once at {show_duration(at)}"
         wrong = badly_owned(evidence, group, at)
@@ -173,7 +175,7 @@ class EveryPartitionOwned(Check):
 @check("no-two-owners")
 @frozen
 class NoTwoOwners(Check):
-    """At no time do two processes of a group own the same partition."""
+    """Two processes of a group never own the same partition at the same time."""
 
     group: GroupName | None = key(_ONLY, None)
     after: Moment = key("Only from then on.", 0)
@@ -194,14 +196,14 @@ class NoTwoOwners(Check):
 @check("assignment")
 @frozen
 class AssignmentCheck(Check):
-    """Who owns what at a time, member by member."""
+    """The partitions of each member at a time."""
 
     is_: Mapping[OneMember, tuple[PartitionName, ...]] = key("Partitions by member; [] for none.")
     at: Moment = key(_AT, END)
     group: TheGroup | None = key(_GROUP, None)
 
     def judge(self, evidence: Evidence) -> Finding:
-        """Compare as sets, for the members named."""
+        """Compare the partitions of the named members as sets."""
         at = evidence.moment(self.at)
         found = evidence.assignment(at, evidence.only(self.group))
         wanted = {str(name): tuple(sorted(map(partition_named, parts))) for name, parts in self.is_.items()}
@@ -212,14 +214,14 @@ class AssignmentCheck(Check):
 @check("load")
 @frozen
 class Load(Check):
-    """How many partitions each member owns at a time."""
+    """The number of partitions of each member at a time."""
 
     is_: Mapping[OneMember, CountIs] = key("Number of partitions by member.")
     at: Moment = key(_AT, END)
     group: TheGroup | None = key(_GROUP, None)
 
     def judge(self, evidence: Evidence) -> Finding:
-        """Compare the counts, for the members named."""
+        """Compare the numbers for the named members."""
         at = evidence.moment(self.at)
         found = evidence.assignment(at, evidence.only(self.group))
         actual = {name: len(found.get(name, ())) for name in self.is_}
@@ -233,7 +235,7 @@ class Load(Check):
 @check("moved")
 @frozen
 class Moved(Check):
-    """How many times a partition went from one process to another."""
+    """The number of moves of partitions from one process to another."""
 
     is_: CountIs = key("How many moves.", short=True)
     after: Moment = key("Only moves later than this.", 0)
@@ -241,7 +243,7 @@ class Moved(Check):
     group: TheGroup | None = key(_GROUP, None)
 
     def judge(self, evidence: Evidence) -> Finding:
-        """Count changes of owner, partition by partition."""
+        """Count the moves in the story's generations."""
         moves = [
             move
             for generation in evidence.group(self.group).generations
@@ -256,13 +258,13 @@ class Moved(Check):
 @check("stopped")
 @frozen
 class Stopped(Check):
-    """How long at least one partition of the group was unserved: no process could work on it."""
+    """The time in which at least one partition of the group was unserved: no process could work on it."""
 
     is_: SpanIs = key("How long: <= 3s, 1s..2s.", short=True)
     group: TheGroup | None = key(_GROUP, None)
 
     def judge(self, evidence: Evidence) -> Finding:
-        """Compare the story's figure."""
+        """Compare the figure of the story."""
         stopped = evidence.group(self.group).stopped_us
         return Finding(self.is_.holds(stopped), f"stopped: {self.is_}", show_duration(stopped))
 
@@ -270,13 +272,13 @@ class Stopped(Check):
 @check("converges")
 @frozen
 class Converges(Check):
-    """From a time on the group is Stable and stays so, and at the end every partition has one owner."""
+    """The group is Stable from a time on, and every partition has one owner at the end."""
 
     by: Moment = key("From when on.", short=True)
     group: TheGroup | None = key(_GROUP, None)
 
     def judge(self, evidence: Evidence) -> Finding:
-        """Look for a state other than Stable after that time, and for partitions without owner."""
+        """Look for a state other than Stable after that time, and for partitions without one owner."""
         group = evidence.only(self.group)
         expected = f"stable from {show_duration(self.by)} on, every partition owned"
         at = evidence.state_at(group, self.by)
@@ -292,7 +294,7 @@ class Converges(Check):
 @check("error")
 @frozen
 class ErrorAnswered(Check):
-    """How often a request was answered with an error."""
+    """The number of answers with an error."""
 
     is_: ErrorName = key("The error.")
     api: ApiName | None = key("Only answers to this API.", None)
@@ -302,11 +304,11 @@ class ErrorAnswered(Check):
     after: Moment = key("Only later than this.", 0)
 
     def watch(self, evidence: Evidence) -> Watch:
-        """Keep such answers."""
+        """Keep the answers with this error."""
         return MatchedEvents(evidence, Matcher(kind=KindName("response.sent"), error=AnyError(self.is_)))
 
     def judge(self, evidence: Evidence) -> Finding:
-        """Count the answers as the broker sent them."""
+        """Count the answers that brokers sent."""
         found = [
             event
             for event in evidence.watched(self).events
@@ -323,24 +325,24 @@ class ErrorAnswered(Check):
 @check("rebalance")
 @frozen
 class RebalanceCheck(Check):
-    """What one rebalance was like: its cause, who held it open, how long it took."""
+    """One rebalance: its cause, the member that held it open, its duration."""
 
-    to: Count = key("The generation it led to.")
+    to: Count = key("The generation that it led to.")
     cause: CauseName | None = key("Its cause, by the story's closed list: deploy-join, session-expiry (crash) …", None)
-    by: OneMember | None = key("Whose doing it was.", None)
-    held_by: OneMember | None = key("Whom it waited for longest.", None)
+    by: OneMember | None = key("The member that caused it.", None)
+    held_by: OneMember | None = key("The member that it waited for longest.", None)
     took: SpanIs | None = key("From PreparingRebalance to Stable.", None)
     members: CountIs | None = key("Members afterwards.", None)
     group: TheGroup | None = key(_GROUP, None)
 
     def judge(self, evidence: Evidence) -> Finding:
-        """Compare each thing that is said."""
+        """Compare each given value."""
         found = next((g for g in evidence.group(self.group).generations if g.number == self.to), None)
         if found is None:
             return Finding(False, f"a rebalance to generation {self.to}", "there was none")
         facts: list[tuple[str, object, str, bool]] = []
-        culprit = found.culprit.host if found.culprit else "nobody"
-        holder = found.held_by.name.host if found.held_by else "nobody"
+        culprit = found.culprit.host if found.culprit else NO_PROCESS
+        holder = found.held_by.name.host if found.held_by else NO_PROCESS
         for name, wanted, seen in (
             ("cause", self.cause, found.cause.value),
             ("by", self.by, culprit),
@@ -359,7 +361,7 @@ class RebalanceCheck(Check):
 
 
 def badly_owned(evidence: Evidence, group: str, at_us: int) -> list[str]:
-    """Partitions of the group without an owner, or with several, in words."""
+    """Return the partitions of a group without an owner or with several, as text."""
     owners: dict[TopicPartition, list[str]] = {}
     for host, partitions in evidence.assignment(at_us, group).items():
         for partition in partitions:
@@ -368,7 +370,7 @@ def badly_owned(evidence: Evidence, group: str, at_us: int) -> list[str]:
     for partition in evidence.partitions(group, at_us):
         names = owners.get(partition, [])
         if len(names) != 1:
-            wrong.append(f"{partition}: {' and '.join(names) or 'nobody'}")
+            wrong.append(f"{partition}: {' and '.join(names) or 'no owner'}")
     return wrong[:8]
 
 
@@ -383,7 +385,7 @@ def _goes_to(payload: Mapping[str, object] | None, member: str) -> bool:
 @check("owned-twice")
 @frozen
 class OwnedTwice(Check):
-    """How long partitions had two owners, each believing to be the only one, summed over partitions."""
+    """The time in which partitions had two owners, summed over partitions."""
 
     is_: SpanIs = key("How long, summed over partitions: <= 3s, 1s..2s.", short=True)
     group: TheGroup | None = key(_GROUP, None)

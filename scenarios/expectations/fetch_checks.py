@@ -1,6 +1,6 @@
-"""Expectations about fetches: how many were sent, how many brought nothing, how long they waited at brokers.
+"""Expectations about fetches: how many were sent, how many had no record, how long they waited at brokers.
 
-The figures are those that `run.ended` has by process, so they are of the whole run.
+The figures are those of `run.ended`, by process, for the whole run.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from groupsim.scenarios.story import Fetches
 @check("fetches")
 @frozen
 class FetchesCheck(Check):
-    """How many fetches members sent in the run, and what they cost; an empty one brought no record."""
+    """The number of fetches of members in the run, and their waiting time; an empty one has no record."""
 
     sent: CountIs | None = key("All that were sent, long polls one by one.", None)
     empty: CountIs | None = key("Answered with neither records nor an error.", None)
@@ -30,14 +30,14 @@ class FetchesCheck(Check):
     group: GroupName | None = key("Only those of this group.", None)
 
     def judge(self, evidence: Evidence) -> Finding:
-        """Compare each figure that is said."""
-        whose = f" of {self.member or self.group}" if self.member or self.group else ""
+        """Compare each given figure."""
+        of = f" of {self.member or self.group}" if self.member or self.group else ""
         given = [
             (name, bounds)
             for name, bounds in (("sent", self.sent), ("empty", self.empty), ("waited", self.waited))
             if bounds is not None
         ]
-        expected = f"fetches{whose}: " + (", ".join(f"{name} {bounds}" for name, bounds in given) or "counted")
+        expected = f"fetches{of}: " + (", ".join(f"{name} {bounds}" for name, bounds in given) or "counted")
         counted = [
             lane.fetches
             for lane in evidence.story.lanes

@@ -1,7 +1,7 @@
-"""Naming an event of the trace: a kind, and any of its columns.
+"""The matcher of events in a trace: a kind, and any of the columns.
 
-Used by expectations (`event`, `time-between`, `every`, `spread`). `member` takes the name of a process: events that
-carry the member id this process held match too. `reason` matches a part of the text, or a pattern with `*`.
+Used by the expectations `event`, `time-between`, `period` and `spread`. `member` takes the name of a process: events
+with a member id of this process match too. `reason` matches a part of the text, or a pattern with `*`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _read_kind(found: object) -> KindName:
 
 
 AnyError = NewType("AnyError", str)
-"""One of Kafka's error codes, what ends a request without answer, or the name of a client's exception."""
+"""One of Kafka's error codes, the end of a request without an answer, or the name of a client's exception."""
 
 _LOST = ("DISCONNECTED", "TIMED_OUT")
 
@@ -56,8 +56,7 @@ def _read_any_error(found: object) -> AnyError:
 
 
 VALUE_TYPES[AnyError] = ValueType(
-    _read_any_error,
-    {"anyOf": [{"enum": [*ERROR_NAMES, *_LOST]}, {"type": "string", "pattern": "(Exception|Error)$"}]},
+    _read_any_error, {"anyOf": [{"enum": [*ERROR_NAMES, *_LOST]}, {"type": "string", "pattern": "(Exception|Error)$"}]}
 )
 VALUE_TYPES[KindName] = ValueType(_read_kind, {"enum": list(KIND_NAMES)})
 
@@ -84,11 +83,11 @@ class Matcher:
     nth: Positive | None = key("Only the n-th of them.", None)
 
     def matches(self, event: TraceEvent, evidence: Evidence) -> bool:
-        """Whether this event is meant (without `nth`)."""
+        """Return whether an event matches, apart from `nth`."""
         return self.fits(event) and (self.member is None or evidence.is_about(event, self.member))
 
     def fits(self, event: TraceEvent) -> bool:
-        """Whether this event is meant (without `nth`), if it is about the right process."""
+        """Return whether an event matches, apart from `nth` and `member`."""
         return (
             all(getattr(event, column) == wanted for column, wanted in self._columns())
             and (self.reason is None or _reason_fits(event.reason, self.reason))
@@ -98,7 +97,7 @@ class Matcher:
         )
 
     def all_in(self, events: Iterable[TraceEvent], evidence: Evidence) -> Iterator[TraceEvent]:
-        """The events meant, in order."""
+        """Yield the matching events, in order."""
         number = 0
         for event in events:
             if self.matches(event, evidence):
@@ -108,7 +107,7 @@ class Matcher:
 
     @property
     def kinds(self) -> frozenset[Kind]:
-        """The kinds of event that can be meant."""
+        """The kinds of event that can match."""
         return frozenset(Kind) if self.kind is None else frozenset({Kind(self.kind)})
 
     def _columns(self) -> Iterator[tuple[str, object]]:
@@ -133,7 +132,7 @@ class Matcher:
 
 
 class MatchedEvents:
-    """The events of a run that any of some matchers may mean: it is known later whose some member ids are."""
+    """The events of a run that may match; the process of some member ids is known only later."""
 
     def __init__(self, evidence: Evidence, *matchers: Matcher) -> None:
         self.kinds = frozenset[Kind]().union(*(one.kinds for one in matchers))
@@ -155,7 +154,7 @@ _COLUMNS = ("kind", "group", "host", "generation", "topic", "partition", "api", 
 
 
 def _plain(value: object) -> str:
-    """A value of a payload, a list as a file has it."""
+    """Format a value of a payload, a list as in a scenario file."""
     return f"[{', '.join(map(str, value))}]" if isinstance(value, list | tuple) else str(value)
 
 

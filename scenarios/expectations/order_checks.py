@@ -1,14 +1,14 @@
-"""What a scenario may expect of order: the records of a partition reach a group in the order of their offsets.
+"""The expectation of order: the records of a partition reach a group in the order of their offsets.
 
-Two rules make the order, one for each reader and one for the group:
+Two rules define the order, one for each reader and one for the group:
 
-* A reader goes on behind the last record it was given. Only a position that is set (from a committed offset, by
-  auto.offset.reset, after a truncation) takes it elsewhere.
-* No record is given to the group for the first time after a later one of its partition.
+* A reader continues after its last record, unless its position is set (from a committed offset, by auto.offset.reset,
+  after a truncation).
+* The group does not receive a record for the first time after a later record of its partition.
 
-What is read again after a rebalance keeps both rules, because a position was set and the group knew the records.
-`duplicates` counts those. The trace holds no keys. The order of a key's records is that of their partition, as long as
-the topic keeps its number of partitions.
+Records that are read again after a rebalance keep both rules, because a position was set and the group had received
+them before. `duplicates` counts those. The trace has no keys. The records of a key have the order of their partition,
+as long as the topic keeps its number of partitions.
 """
 
 from __future__ import annotations
@@ -30,24 +30,24 @@ from groupsim.scenarios.story.records.offset_ranges import Ranges
 @check("order")
 @frozen
 class Order(Check):
-    """The records of each partition are delivered in offset order; what is read again keeps the order, too."""
+    """The records of each partition are delivered in offset order, also those that are delivered again."""
 
     topic: TopicName | None = key("Only this topic.", None)
     partition: PartitionName | None = key("Only this partition.", None)
     group: GroupName | None = key("Only this group.", None)
 
     def watch(self, evidence: Evidence) -> Watch:
-        """Follow what each reader and group reads."""
-        return _Readings(self._applies)
+        """Follow the deliveries to each reader and group."""
+        return _Deliveries(self._applies)
 
     def judge(self, evidence: Evidence) -> Finding:
-        """Find the first record that came after a later one."""
+        """Find the first record that was delivered after a later one."""
         where = f" in {self.partition or self.topic}" if self.partition or self.topic else ""
         expected = f"records delivered in offset order{where}"
-        readings: _Readings = evidence.watched(self)
-        if not readings.delivered:
+        deliveries: _Deliveries = evidence.watched(self)
+        if not deliveries.delivered:
             return Finding(False, expected, "no record was delivered")
-        wrong = readings.wrong
+        wrong = deliveries.wrong
         if wrong is None:
             return Finding(True, expected, "all")
         event, offset, later = wrong
@@ -64,20 +64,20 @@ class Order(Check):
         )
 
 
-class _Reading:
-    """What one group has read of one partition."""
+class _PartitionDeliveries:
+    """The deliveries of one partition to one group."""
 
     __slots__ = ("known", "reached")
 
     def __init__(self) -> None:
-        self.reached: dict[str, int] = {}  # by reader: behind its last record, since its position was set
+        self.reached: dict[str, int] = {}  # reader → the offset after its last record since its position was set
         self.known = Ranges()
 
 
-class _Readings:
-    """All readings of a run; `wrong` is the first delivery that breaks the order.
+class _Deliveries:
+    """All deliveries of a run; `wrong` is the first one that breaks the order.
 
-    That is the event, the offset of its first record, and the later one before it.
+    It has the event, the offset of the record, and the later offset that was delivered before.
     """
 
     kinds = frozenset({Kind.POSITION_SET, Kind.RECORDS_DELIVERED})
@@ -86,25 +86,25 @@ class _Readings:
         self.delivered = False
         self.wrong: tuple[TraceEvent, int, int] | None = None
         self._applies = applies
-        self._read: dict[tuple[object, ...], _Reading] = {}
+        self._by_partition: dict[tuple[object, ...], _PartitionDeliveries] = {}
 
     def __call__(self, event: TraceEvent) -> None:
         if self.wrong is not None or not self._applies(event):
             return
         payload = event.payload or {}
-        reading = self._read.setdefault((event.group, event.topic, event.partition), _Reading())
+        deliveries = self._by_partition.setdefault((event.group, event.topic, event.partition), _PartitionDeliveries())
         host = event.host or ""
         if event.kind is Kind.POSITION_SET:
-            reading.reached.pop(host, None)
+            deliveries.reached.pop(host, None)
             return
         self.delivered = True
         base, end = payload["base"], payload["base"] + payload["count"]
-        mine, known = reading.reached.get(host, 0), reading.known
+        mine, known = deliveries.reached.get(host, 0), deliveries.known
         newest = known.ends[-1] if known.ends else 0
         new = next(iter(known.gaps(base, end)), None)
         if base < mine:
             self.wrong = event, base, mine - 1
         elif new is not None and new[0] < newest:
             self.wrong = event, new[0], newest - 1
-        reading.reached[host] = end
+        deliveries.reached[host] = end
         known.add(base, end)

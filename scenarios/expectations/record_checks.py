@@ -1,6 +1,6 @@
-"""Expectations about records: what became of each, how far behind a group was, how long nobody worked on a partition.
+"""Expectations about records: their account, the lag of a group, the longest gap of a partition.
 
-The figures are the story's accounts (`scenarios/story/records/accounts.py`), so what an expectation finds is what
+The figures are those of the story (`scenarios/story/records/accounts.py`), so an expectation finds the figures that
 `groupsim run` prints.
 """
 
@@ -29,7 +29,7 @@ MANY_EVENTS = 5
 
 
 def chosen(evidence: Evidence, group: str, topic: str | None, partition: str | None) -> list[Account]:
-    """The accounts that are meant."""
+    """Return the accounts of a group, or of one topic or partition of it."""
     place = partition_named(partition) if partition is not None else None
     return [
         one
@@ -41,47 +41,47 @@ def chosen(evidence: Evidence, group: str, topic: str | None, partition: str | N
 @check("records")
 @frozen
 class RecordsCheck(Check):
-    """What became of the records of a group's partitions; each one is in exactly one place, delivered or not."""
+    """The account of the records of a group's partitions; each record belongs to exactly one figure."""
 
     written: CountIs | None = key("All that were ever in the logs.", None)
     delivered_once: CountIs | None = key("Delivered once.", None)
     delivered_again: CountIs | None = key("Delivered more than once.", None)
     never_delivered: CountIs | None = key(
-        "There for the group, and nobody will ever be given them: skipped, expired, or cut off unread.", None
+        "There for the group, and out of its reach for good: skipped, expired, or truncated unread.", None
     )
-    older: CountIs | None = key("Not delivered because they lie before every position the group ever had.", None)
+    older: CountIs | None = key("Not delivered because they lie before every position that the group ever had.", None)
     skipped: CountIs | None = key("Not delivered although the group reads further on.", None)
-    expired: CountIs | None = key("Deleted by retention before the group came to them.", None)
+    expired: CountIs | None = key("Deleted by retention before the group reached them.", None)
     waiting: CountIs | None = key("Not delivered yet when the run ends.", None)
     aborted: CountIs | None = key("Not delivered because their transaction was aborted.", None)
-    truncated: CountIs | None = key("Cut off from a log after a change of its leader, delivered before or not.", None)
-    phantoms: CountIs | None = key("Delivered, and then cut off.", None)
-    lost: CountIs | None = key("Acknowledged to their producer, and then cut off.", None)
-    unprocessed: CountIs | None = key("Delivered, and never finished by a handler.", None)
+    truncated: CountIs | None = key("Truncated from a log after a change of its leader, delivered or not.", None)
+    phantoms: CountIs | None = key("Delivered, and then truncated.", None)
+    lost: CountIs | None = key("Acknowledged to their producer, and then truncated.", None)
+    unprocessed: CountIs | None = key("Delivered, and not finished by a handler.", None)
     topic: TopicName | None = key(_TOPIC, None)
     partition: PartitionName | None = key(_PARTITION, None)
     group: TheGroup | None = key(_GROUP, None)
 
     def watch(self, evidence: Evidence) -> Watch:
-        """Keep the first events that bring about what may be wrong."""
-        figures = [name for name in FIGURES if getattr(self, name) is not None and name in _WITNESSES]
-        return _Witnesses(evidence, self.group, dict.fromkeys(_WITNESSES[name] for name in figures))
+        """Keep the first events behind the figures that may be wrong."""
+        figures = [name for name in FIGURES if getattr(self, name) is not None and name in _FINDERS]
+        return _FirstEvents(evidence, self.group, dict.fromkeys(_FINDERS[name] for name in figures))
 
     def judge(self, evidence: Evidence) -> Finding:
-        """Compare each figure that is said; name the partition that has most of the first that differs."""
+        """Compare each given figure; of the first wrong one, name the partition with the largest value."""
         given = [(name, bounds) for name in FIGURES if (bounds := getattr(self, name)) is not None]
-        expected = "records: " + (", ".join(f"{_spoken(name)} {bounds}" for name, bounds in given) or "known")
+        expected = "records: " + (", ".join(f"{_words(name)} {bounds}" for name, bounds in given) or "known")
         accounts = chosen(evidence, evidence.only(self.group), self.topic, self.partition)
         total = added(accounts)
         if total is None:
             return Finding(False, expected, _UNKNOWN if not evidence.tells_log_ends else "there are no such records")
-        found = ", ".join(f"{_spoken(name)} {figure(total, name)}" for name, _ in given) or f"{total.written} written"
+        found = ", ".join(f"{_words(name)} {figure(total, name)}" for name, _ in given) or f"{total.written} written"
         wrong = [name for name, bounds in given if not bounds.holds(figure(total, name))]
         if not wrong:
             return Finding(True, expected, found)
         worst = max(accounts, key=lambda one: figure(one.records or Records(), wrong[0]))
         events = evidence.watched(self).of(worst, wrong[0])
-        most = f"; most of {_spoken(wrong[0])} in {worst.partition}" if len(accounts) > 1 else ""
+        most = f"; most of {_words(wrong[0])} in {worst.partition}" if len(accounts) > 1 else ""
         first = events[0].t_us if events else None
         return Finding(False, expected, found + most, first, tuple(event.seq for event in events))
 
@@ -93,12 +93,12 @@ _PLAIN = {"delivered_once": "once", "delivered_again": "again", "never_delivered
 
 
 def figure(found: Records, name: str) -> int:
-    """One of the figures that can be expected."""
+    """Return one of the figures that can be expected."""
     number: int = getattr(found, _PLAIN.get(name, name))
     return number
 
 
-def _spoken(name: str) -> str:
+def _words(name: str) -> str:
     return name.replace("_", " ")
 
 
@@ -106,43 +106,45 @@ Finder = Callable[[TraceEvent], bool]
 
 
 def _repeated() -> Finder:
-    """Deliveries of what had been delivered."""
+    """Find deliveries of records that had been delivered."""
     seen = Ranges()
 
     def is_one(event: TraceEvent) -> bool:
-        given = event.payload or {}
-        return event.kind is Kind.RECORDS_DELIVERED and bool(seen.add(given["base"], given["base"] + given["count"]))
+        payload = event.payload or {}
+        return event.kind is Kind.RECORDS_DELIVERED and bool(
+            seen.add(payload["base"], payload["base"] + payload["count"])
+        )
 
     return is_one
 
 
 def _jumps() -> Finder:
-    """Positions set further on than anybody had read."""
+    """Find positions set beyond the last offset that any member had read."""
     reached: int | None = None
 
     def is_one(event: TraceEvent) -> bool:
         nonlocal reached
-        given, before = event.payload or {}, reached
+        payload, before = event.payload or {}, reached
         if event.kind is Kind.RECORDS_DELIVERED:
-            reached = max(reached or 0, given["base"] + given["count"])
+            reached = max(reached or 0, payload["base"] + payload["count"])
         elif event.kind is Kind.POSITION_SET:
-            reached = max(reached or 0, given["offset"])
-            return before is not None and given["offset"] > before
+            reached = max(reached or 0, payload["offset"])
+            return before is not None and payload["offset"] > before
         return False
 
     return is_one
 
 
 def _cuts() -> Finder:
-    """Appends of a new leader below the log's end, and the truncations that followed."""
+    """Find appends of a new leader below the log's end, and the truncations that follow."""
     end, epoch = 0, -1
 
     def is_one(event: TraceEvent) -> bool:
         nonlocal end, epoch
-        given, before = event.payload or {}, end
-        if event.kind is Kind.RECORDS_APPENDED and given.get("epoch", epoch) >= epoch:
-            end, epoch = given["base"] + given["count"], given.get("epoch", epoch)
-            return bool(given["base"] < before)
+        payload, before = event.payload or {}, end
+        if event.kind is Kind.RECORDS_APPENDED and payload.get("epoch", epoch) >= epoch:
+            end, epoch = payload["base"] + payload["count"], payload.get("epoch", epoch)
+            return bool(payload["base"] < before)
         return event.kind is Kind.LOG_TRUNCATED
 
     return is_one
@@ -152,7 +154,7 @@ def _deletions() -> Finder:
     return lambda event: event.kind is Kind.LOG_DELETED
 
 
-_WITNESSES: dict[str, Callable[[], Finder]] = {
+_FINDERS: dict[str, Callable[[], Finder]] = {
     "delivered_again": _repeated,
     "skipped": _jumps,
     "never_delivered": _jumps,
@@ -163,8 +165,8 @@ _WITNESSES: dict[str, Callable[[], Finder]] = {
 }
 
 
-class _Witnesses:
-    """The first events that brought figures of partitions about, as far as events do."""
+class _FirstEvents:
+    """The first events behind figures of partitions, where events show them."""
 
     kinds = frozenset(
         {Kind.RECORDS_DELIVERED, Kind.POSITION_SET, Kind.RECORDS_APPENDED, Kind.LOG_TRUNCATED, Kind.LOG_DELETED}
@@ -188,16 +190,16 @@ class _Witnesses:
                 found.append(event)
 
     def of(self, account: Account, name: str) -> list[TraceEvent]:
-        """The events behind one figure of one partition."""
+        """Return the events behind one figure of one partition."""
         finders = self._finders.get(account.partition, ())
-        wanted = _WITNESSES.get(name)
+        wanted = _FINDERS.get(name)
         return next((found for make, (_, found) in zip(self._wanted, finders, strict=False) if make is wanted), [])
 
 
 @check("duplicates")
 @frozen
 class Duplicates(Check):
-    """How many records were delivered again."""
+    """The number of records that were delivered again."""
 
     is_: CountIs = key("How many records.", short=True)
     group: TheGroup | None = key(_GROUP, None)
@@ -211,7 +213,7 @@ class Duplicates(Check):
 @check("lost")
 @frozen
 class Lost(Check):
-    """How many records were passed over: later ones of the same partition were delivered, these never."""
+    """The number of records that were not delivered although later ones of their partition were."""
 
     is_: CountIs = key("How many records.", factory=lambda: read_count_is(0), short=True)
     group: TheGroup | None = key(_GROUP, None)
@@ -231,13 +233,13 @@ def _offsets(found: tuple[int, int]) -> str:
 @check("not-produced")
 @frozen
 class NotProduced(Check):
-    """How many records producers gave up: refused, or too late, and in no log."""
+    """The number of records that producers gave up: refused, or too late, and in no log."""
 
     is_: CountIs = key("How many records.", factory=lambda: read_count_is(0), short=True)
     topic: TopicName | None = key(_TOPIC, None)
 
     def judge(self, evidence: Evidence) -> Finding:
-        """Add up what producers gave up; name the one that gave up most."""
+        """Add up the records that producers gave up; name the producer with most."""
         expected = f"records not produced{f' to {self.topic}' if self.topic else ''}: {self.is_}"
         mine = [one for one in evidence.story.given_up if self.topic in (None, one.topic)]
         if not mine:
@@ -250,9 +252,9 @@ class NotProduced(Check):
 @check("lag")
 @frozen
 class LagCheck(Check):
-    """How many records a group was behind, over its partitions together: log end less what it had processed.
+    """The lag of a group in records, summed over its partitions: log end less processed records.
 
-    With `at: max` and a topic or partition it is the largest of one partition.
+    With `at: max` and a topic or partition it is the largest lag of one partition.
     """
 
     is_: CountIs = key("How many records: 0, <= 100.", short=True)
@@ -262,7 +264,7 @@ class LagCheck(Check):
     group: TheGroup | None = key(_GROUP, None)
 
     def lag_at(self) -> tuple[int, ...]:
-        """The instant that is asked for, unless it is the end or none in particular."""
+        """Return the instant of the check; () if that is the end or `max`."""
         return () if self.at == "max" or self.at >= END else (self.at,)
 
     def judge(self, evidence: Evidence) -> Finding:
@@ -288,7 +290,7 @@ class LagCheck(Check):
         return sum(evidence.lag_history.at(one.group, one.partition, at_us) for one in accounts), at_us
 
     def _largest(self, evidence: Evidence, accounts: Sequence[Account]) -> tuple[int, int]:
-        """Of the whole group; of a topic or partition, that of its worst partition."""
+        """Return the largest lag of the whole group, or of the worst partition of a topic, and its time."""
         if self.topic is None and self.partition is None:
             whole = next(one.lag for one in evidence.story.totals if one.group == accounts[0].group)
         else:
@@ -300,9 +302,9 @@ class LagCheck(Check):
 @check("gap")
 @frozen
 class GapCheck(Check):
-    """The longest time in which no process could work on a partition, once the group had it for the first time.
+    """The longest time in which no process could work on a partition, after its first owner in the group.
 
-    A partition that nobody ever had was without one all the time.
+    A partition that never had an owner has a gap over the whole time.
     """
 
     is_: SpanIs = key("How long: 0s, <= 12s.", short=True)

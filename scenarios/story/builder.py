@@ -181,27 +181,27 @@ def _group(
 
 
 def _with_costs(
-    generations: list[Generation], moved: Sequence[tuple[int | None, int, Move]], still: Sequence[Standstill]
+    rounds: list[Generation], moved: Sequence[tuple[int | None, int, Move]], still: Sequence[Standstill]
 ) -> list[Generation]:
     """Return the generations, each with the moves and standstills that it caused."""
     moves_of: dict[int, list[Move]] = {}
     still_of: dict[int, list[tuple[int, int]]] = {}
-    by_number = {generation.number: index for index, generation in enumerate(generations)}
-    begins = [generation.began_us for generation in generations]
+    by_number = {generation.number: index for index, generation in enumerate(rounds)}
+    begins = [generation.began_us for generation in rounds]
     for number, at_us, move in moved:
         index = by_number.get(number or -1, max(0, bisect_right(begins, at_us) - 1))
         moves_of.setdefault(index, []).append(move)
     for stop in still:
-        for index, piece in _pieces(generations, begins, stop):
+        for index, piece in _pieces(rounds, begins, stop):
             still_of.setdefault(index, []).append(piece)
     return [
         evolve(generation, moves=tuple(moves_of.get(index, ())), stopped_us=union_us(still_of.get(index, ())))
-        for index, generation in enumerate(generations)
+        for index, generation in enumerate(rounds)
     ]
 
 
 def _pieces(
-    generations: Sequence[Generation], begins: Sequence[int], stop: Standstill
+    rounds: Sequence[Generation], begins: Sequence[int], stop: Standstill
 ) -> Iterable[tuple[int, tuple[int, int]]]:
     """Cut a standstill where a later rebalance begins; yield each piece with the index of its generation.
 
@@ -211,15 +211,11 @@ def _pieces(
     """
     last = max(0, bisect_right(begins, stop.ended_us) - 1)
     first = max(0, bisect_right(begins, stop.began_us) - 1)
-    if (
-        first < last
-        and generations[first].ended_us <= stop.began_us
-        and generations[first].outcome is not Outcome.EMPTY
-    ):
+    if first < last and rounds[first].ended_us <= stop.began_us and rounds[first].outcome is not Outcome.EMPTY:
         first += 1
     begin = stop.began_us
     for index in range(first, last + 1):
-        stable = generations[index].stable_us
+        stable = rounds[index].stable_us
         end = begins[index + 1] if index < last else stop.ended_us
         if index < last and stable is not None:
             end = max(begin, min(end, stable))
@@ -227,11 +223,11 @@ def _pieces(
         begin = end
 
 
-def _formed(generations: Sequence[Generation]) -> int | None:
-    stable = next((g for g in generations if g.stable_us is not None), None)
-    if stable is None or stable.stable_us is None or generations[0].cause is not Cause.FIRST_START:
+def _formed(rounds: Sequence[Generation]) -> int | None:
+    stable = next((g for g in rounds if g.stable_us is not None), None)
+    if stable is None or stable.stable_us is None or rounds[0].cause is not Cause.FIRST_START:
         return None
-    return stable.stable_us - generations[0].began_us
+    return stable.stable_us - rounds[0].began_us
 
 
 def _worst(still: Sequence[Standstill]) -> tuple[TopicPartition, int] | None:
@@ -257,10 +253,7 @@ def _faults(facts: Facts) -> tuple[TimelineEntry, ...]:
     )
 
 
-FAILURES = {
-    "FencedInstanceId": Cause.STATIC_FENCE,
-    "InconsistentGroupProtocol": Cause.PROTOCOL,
-}
+FAILURES = {"FencedInstanceId": Cause.STATIC_FENCE, "InconsistentGroupProtocol": Cause.PROTOCOL}
 
 
 def _note_text(event: TraceEvent) -> str:
@@ -280,15 +273,15 @@ def _note_text(event: TraceEvent) -> str:
 _ENDED = {"crashed": "crashed", "stopped": "stopped without leaving", "failed": "failed"}
 
 
-def _unanswered(facts: Facts, generations: Sequence[Generation], still: Iterable[Standstill]) -> Iterator[Unanswered]:
+def _unanswered(facts: Facts, rounds: Sequence[Generation], still: Iterable[Standstill]) -> Iterator[Unanswered]:
     """Yield the standstills that began with the end of a process and that no rebalance followed, in order.
 
     The session of the process lasts beyond the trace, or it is that of a static member. The last rebalance had ended in
     a stable group, so it is not the cause.
     """
-    if not generations or generations[-1].outcome is not Outcome.STABLE:
+    if not rounds or rounds[-1].outcome is not Outcome.STABLE:
         return
     for one in still:
         ends = facts.host(one.origin).ended
-        if one.open and ends and ends[-1].began_us >= one.began_us >= generations[-1].ended_us:
+        if one.open and ends and ends[-1].began_us >= one.began_us >= rounds[-1].ended_us:
             yield Unanswered(one, _ENDED[ends[-1].what], ends[-1].began_us)

@@ -11,7 +11,7 @@ from groupsim.scenarios.story.many_groups import MANY
 from groupsim.scenarios.story.model import Generation, GroupStory, LateMember, Outcome, Span
 from groupsim.scenarios.story.rebalances.hindrances import worst_hindrance
 from groupsim.scenarios.story.rebalances.ownership import union_us
-from groupsim.scenarios.story.rebalances.silence import GIVEN_UP, NO_ID_YET
+from groupsim.scenarios.story.rebalances.silence import DROPPED_ID, NO_ID_YET
 from groupsim.scenarios.story.words import clock, count, listed, span, tenths
 
 HELD_US = 1_000_000  # a rebalance that was open for less was not held open by a member
@@ -36,36 +36,34 @@ REMOVALS = {
 
 
 def headline(
-    groups: Sequence[GroupStory],
-    failures: Sequence[tuple[str, str]] = (),
-    strangers: Sequence[tuple[str, str]] = (),
+    groups: Sequence[GroupStory], failures: Sequence[tuple[str, str]] = (), strangers: Sequence[tuple[str, str]] = ()
 ) -> str:
     """Return one sentence about the group that was stopped longest, followed by counts of the others.
 
     `failures` are processes with the error that ended them. They are named if no group formed, or if the group neither
     rebalanced nor stopped. `strangers` are those of them that never had a generation; the first is always named.
     """
-    some = [group for group in groups if group.generations]
-    if not some:
+    known = [group for group in groups if group.generations]
+    if not known:
         return f"no group formed{_failed(failures).replace(';', ':', 1)}"
-    if len(some) > 1 and all(_is_calm(group) for group in some):
-        return _all_calm(some) + _failed(failures)
-    worst = max(some, key=lambda g: (g.stopped_us, len(g.rebalances), _stuck_us(g)))
-    others = [g for g in some if g is not worst and g.rebalances]
+    if len(known) > 1 and all(_is_calm(group) for group in known):
+        return _all_calm(known) + _failed(failures)
+    worst = max(known, key=lambda g: (g.stopped_us, len(g.rebalances), _stuck_us(g)))
+    others = [g for g in known if g is not worst and g.rebalances]
     alike = _alike(worst, others)
-    many = len(some) >= MANY and bool(worst.rebalances)
-    sentence = _of_many(some, worst) if many else of_group(worst, others if alike else ())
+    many = len(known) >= MANY and bool(worst.rebalances)
+    text = _of_many(known, worst) if many else of_group(worst, others if alike else ())
     if not (worst.rebalances or worst.stopped_us or worst.moved):
-        sentence += _failed(failures)
+        text += _failed(failures)
     elif strangers:
-        sentence += f"{_failed(strangers)} and never got in"
-    never = [g.group for g in some if g is not worst and g.formed_us is None and not g.rebalances]
-    sentence += f"; {listed(never)} never became stable" if never else ""
+        text += f"{_failed(strangers)} and never became a member"
+    never = [g.group for g in known if g is not worst and g.formed_us is None and not g.rebalances]
+    text += f"; {listed(never)} never became stable" if never else ""
     if others and not alike and not many:
         total = sum(len(g.rebalances) for g in others)
-        sentence += f" (and {count(total, 'rebalance')} of {', '.join(g.group for g in others[:3])}"
-        sentence += ", …)" if len(others) > 3 else ")"
-    return sentence
+        text += f" (and {count(total, 'rebalance')} of {', '.join(g.group for g in others[:3])}"
+        text += ", …)" if len(others) > 3 else ")"
+    return text
 
 
 def _of_many(groups: Sequence[GroupStory], worst: GroupStory) -> str:
@@ -73,10 +71,8 @@ def _of_many(groups: Sequence[GroupStory], worst: GroupStory) -> str:
     hit = [group for group in groups if group.rebalances]
     causes = Counter(one.cause for group in hit for one in group.rebalances)
     total = causes.total()
-    sentence = (
-        f"{count(total, 'rebalance')} in {len(hit)} of {len(groups)} groups: {_often(causes.most_common(3), total)}"
-    )
-    return f"{sentence}; hardest hit: {of_group(worst)}"
+    text = f"{count(total, 'rebalance')} in {len(hit)} of {len(groups)} groups: {_often(causes.most_common(3), total)}"
+    return f"{text}; hardest hit: {of_group(worst)}"
 
 
 def _alike(worst: GroupStory, others: Sequence[GroupStory]) -> bool:
@@ -100,10 +96,10 @@ def of_group(group: GroupStory, others: Sequence[GroupStory] = ()) -> str:
     every = (group, *others)
     number = count(sum(len(one.rebalances) for one in every), "rebalance")
     cost = f"up to {_cost(group)}" if others and group.stopped_us else _cost(group)
-    sentence = f"{number} of {listed(sorted(one.group for one in every))}, {cost}: {_reasons(group.rebalances)}"
+    text = f"{number} of {listed(sorted(one.group for one in every))}, {cost}: {_reasons(group.rebalances)}"
     ended = _ended(group)
-    sentence += f"; {ended}" if ended else ""
-    return sentence + _besides(group, _main(group.rebalances))
+    text += f"; {ended}" if ended else ""
+    return text + _besides(group, _main(group.rebalances))
 
 
 def _besides(group: GroupStory, main: Generation) -> str:
@@ -145,8 +141,8 @@ def _without(group: GroupStory) -> str:
         return "static members took over from others"
     again = [name for name in names if name not in group.static]
     if again:
-        return f"{listed(again)} joined again and kept what {'it' if len(again) == 1 else 'they'} had"
-    return f"its static partitions waited for {listed(names)} to come back"
+        return f"{listed(again)} joined again and kept {'its' if len(again) == 1 else 'their'} partitions"
+    return f"its partitions waited for the static member{'s' if len(names) > 1 else ''} {listed(names)} to return"
 
 
 def _doubled(spans: Sequence[Span]) -> list[str]:
@@ -189,20 +185,20 @@ def _calm(group: GroupStory) -> str:
         return f"no rebalance of {group.group}, {_cost(group)}: {_without(group)}"
     if _stuck_us(group):
         return f"no rebalance of {group.group}"
-    sentence = f"no rebalance: {group.group} formed in {span(group.formed_us)} with {count(tried[-1].size, 'member')}"
-    return sentence + (f": {_reasons(tried)}" if len(group.forming) > 1 else "")
+    text = f"no rebalance: {group.group} formed in {span(group.formed_us)} with {count(tried[-1].size, 'member')}"
+    return text + (f": {_reasons(tried)}" if len(group.forming) > 1 else "")
 
 
 def _reasons(rebalances: Sequence[Generation]) -> str:
     main = _main(rebalances)
-    sentence = clause(main)
+    text = clause(main)
     often = Counter(g.cause for g in rebalances).most_common(3)
     mixed = next((g for g in rebalances if g.cause is Cause.SUBSCRIPTION_MIX), main)
     if len(rebalances) >= OFTEN:
-        sentence = f"{_often(often, len(rebalances))}; longest: {sentence}"
+        text = f"{_often(often, len(rebalances))}; longest: {text}"
     elif mixed.cause is not main.cause:  # a lasting mistake in the configuration is named beside the main cause
-        sentence = f"{mixed.cause.value}, {clause(mixed)}; longest: {sentence}"
-    return sentence
+        text = f"{mixed.cause.value}, {clause(mixed)}; longest: {text}"
+    return text
 
 
 def _main(rebalances: Sequence[Generation]) -> Generation:
@@ -242,7 +238,7 @@ def _is_held(generation: Generation) -> bool:
 
 def _held(held: LateMember, generation: Generation) -> str:
     culprit = generation.culprit
-    if held.why.startswith(GIVEN_UP) and culprit is not None and culprit.host == held.name.host:
+    if held.why.startswith(DROPPED_ID) and culprit is not None and culprit.host == held.name.host:
         return f"{_subject(generation)}; generation {generation.number} waited for its former member id"
     aside = f" ({held.why})" if held.why else ""
     name = f"{held.name.host}{aside} held generation {generation.number} open"
@@ -257,5 +253,5 @@ def _subject(generation: Generation) -> str:
     ended = f" and its session ended at {clock(generation.began_us)}" if generation.cause.is_session else ""
     if ", " in generation.why:
         ended = ended.replace(" and", ";", 1)
-    returned = generation.why.startswith(("came back", "joined"))
+    returned = generation.why.startswith("joined")
     return f"{generation.culprit.host} {generation.why}{'' if returned else ended}"

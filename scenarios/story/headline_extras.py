@@ -42,7 +42,7 @@ def _moves(facts: Facts, changes: Sequence[TakeOver]) -> Iterator[str]:
     if moves:
         yield f"{count(moves, 'change')} of coordinator" + (f", {span(longest)} without one" if longest else "")
     else:
-        yield "the same broker coordinates again" + (f", {span(longest)} without a coordinator" if longest else "")
+        yield "the same broker coordinates again" + (f" after {span(longest)} without a coordinator" if longest else "")
 
 
 def _outages(facts: Facts, group: GroupFacts) -> Iterator[str]:
@@ -57,9 +57,9 @@ def _outages(facts: Facts, group: GroupFacts) -> Iterator[str]:
         step = broker_stop(facts, gone)
         began = gone.t_us if step is None else step.t_us
         if back is None:
-            yield f"{group.name} without a coordinator from {clock(began)} on"
+            yield f"{group.name} has no coordinator from {clock(began)} on"
         elif _starts_from_nothing(group, back) and not any(loaded >= back.t_us for loaded in group.loaded):
-            yield f"{span(back.t_us - began)} without a coordinator, which forgot the group"
+            yield f"{span(back.t_us - began)} without a coordinator, and the next one has no record of the group"
 
 
 def _starts_from_nothing(group: GroupFacts, back: TraceEvent) -> bool:

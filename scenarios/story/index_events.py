@@ -374,7 +374,7 @@ def _loaded(facts: Facts, event: TraceEvent) -> None:
     group.changed_us = event.t_us
     facts.brokers.append(event)
     if group.open is not None:
-        group.open.ended = event  # the former coordinator took it with it: a rebalance in progress is in no log
+        group.open.ended = event  # GroupMetadataManager has no record of a rebalance in progress: it is lost
     known = dict(as_loaded(group.members.items(), [group.settled], (event.payload or {}).get("members")))
     for member in (one for one in known if one not in group.members):
         group.restored_us.setdefault(member, []).append(event.t_us)

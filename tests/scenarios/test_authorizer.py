@@ -179,7 +179,7 @@ def test_a_session_that_ends_because_heartbeats_are_refused_says_so() -> None:
     run = run_scenario(load_file(find("acl-withdrawn")))
     removed = tell(run.events).groups[0].generations[1]
     assert removed.cause == "session-expiry"
-    assert "was refused its heartbeats from 0:30." in removed.why
+    assert "got GROUP_AUTHORIZATION_FAILED for its heartbeats from 0:30." in removed.why
 
 
 def test_counted_logs_have_no_authorizer() -> None:

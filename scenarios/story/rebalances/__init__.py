@@ -1,1 +1,1 @@
-"""What began each rebalance, who held it open, and who owned what."""
+"""The cause of each rebalance, the member that held it open, and the owners of partitions."""

@@ -61,13 +61,14 @@ def blame(facts: Facts, group: GroupFacts, index: int, before: Blame | None) -> 
     """Return the cause of round `index` of a group; `before` is that of the round before it."""
     this = group.rounds[index]
     culprit = member_name(facts, _member(this))
-    client_reason = _client_reason(facts, this, culprit)
+    reason = _client_reason(facts, this, culprit)
     if index == 0 and this.old == 0 and this.prepare.from_ in (None, "Empty"):
         return Blame(Cause.FIRST_START, culprit, "was the first to join")
-    if before is not None and client_reason and FOLLOW_UP_REASON in client_reason:
+    # A cooperative member that revokes partitions rejoins at once: ConsumerCoordinator.onJoinComplete, KIP-429.
+    if before is not None and reason and FOLLOW_UP_REASON in reason:
         return Blame(before.cause, before.culprit, before.why, follow_up=True)
-    verdict = _judge(facts, group, this, client_reason)
-    if before is not None and client_reason and FAILED_REASON in client_reason and verdict.why == _again(client_reason):
+    verdict = _judge(facts, group, this, reason)
+    if before is not None and reason and FAILED_REASON in reason and verdict.why == _again(reason):
         verdict = Verdict(before.cause, verdict.why)
     verdict = _loop(group, index, verdict, before)
     cause = verdict.cause or Cause.DEPLOY_JOIN
@@ -89,30 +90,30 @@ def _member(this: Round) -> str | None:
 
 def _client_reason(facts: Facts, this: Round, culprit: MemberName | None) -> str | None:
     """Return the client's reason from its request (KIP-800), else that of its last `rejoin.requested`."""
-    client_reason = (this.prepare.payload or {}).get("client_reason")
-    if client_reason and client_reason != "not provided":
-        return str(client_reason)
+    reason = (this.prepare.payload or {}).get("client_reason")
+    if reason and reason != "not provided":
+        return str(reason)
     host = facts.hosts.get(culprit.host) if culprit else None
     asked = host.signal(Kind.REJOIN_REQUESTED, this.prepare.t_us - 10_000_000, this.prepare.t_us) if host else None
     return asked.reason if asked else None
 
 
-def _judge(facts: Facts, group: GroupFacts, this: Round, client_reason: str | None) -> Verdict:
+def _judge(facts: Facts, group: GroupFacts, this: Round, reason: str | None) -> Verdict:
     code = str((this.prepare.payload or {}).get("cause_code", ""))
     if code == "STORE_ERROR":
-        return Verdict(SINGLE[code], "led a sync whose assignment the coordinator could not write")
+        return Verdict(SINGLE[code], "sent an assignment that the coordinator could not write")
     if code in SINGLE:
         return Verdict(SINGLE[code], (this.prepare.reason or "").rstrip("."))
     judge = JUDGES.get(code)
     if judge is not None:
-        return judge(facts, group, this, client_reason)
-    return Verdict(from_client_reason(client_reason) or Cause.DEPLOY_JOIN, client_reason or this.prepare.reason or "")
+        return judge(facts, group, this, reason)
+    return Verdict(from_client_reason(reason) or Cause.DEPLOY_JOIN, reason or this.prepare.reason or "")
 
 
 # --- a member was added -----------------------------------------------------------------------------------------
 
 
-def _judge_join(facts: Facts, group: GroupFacts, this: Round, client_reason: str | None) -> Verdict:
+def _judge_join(facts: Facts, group: GroupFacts, this: Round, reason: str | None) -> Verdict:
     member = _member(this) or ""
     host = facts.host_of(member)
     at = this.prepare.t_us
@@ -138,7 +139,7 @@ def _mixes(facts: Facts, this: Round, host: HostFacts, member: str) -> Verdict |
         return None
     return Verdict(
         Cause.SUBSCRIPTION_MIX,
-        f"joined for {', '.join(host.topics)}, the others are there for {', '.join(sorted(theirs))}",
+        f"subscribes to {', '.join(host.topics)}, the other members to {', '.join(sorted(theirs))}",
     )
 
 
@@ -152,14 +153,14 @@ def _forgotten(facts: Facts, group: GroupFacts, this: Round, host: HostFacts) ->
     theirs = {known for known in before.present if facts.process.get(known) == host.name} if before else set()
     if before is None or before.prepare.t_us < born or not theirs - gone:
         return None
-    return Verdict(Cause.COORDINATOR_MOVE, "joined again: the coordinator no longer knew the group")
+    return Verdict(Cause.COORDINATOR_MOVE, "joined again: the coordinator had no record of the group")
 
 
 def _after_poll_limit(host: HostFacts, at: int) -> Verdict | None:
     expired = host.signal(Kind.POLL_EXPIRED, max(life_began(host, at), at - RECENT_US), at)
     if expired is None or any(expired.t_us < t < at for t, s in host.states if s == "STABLE"):
         return None
-    return Verdict(Cause.POLL_LIMIT, f"came back after its poll limit ran out at {clock(expired.t_us)}")
+    return Verdict(Cause.POLL_LIMIT, f"joined again after its poll limit ran out at {clock(expired.t_us)}")
 
 
 def _after_eviction(facts: Facts, group: GroupFacts, host: HostFacts, member: str, at: int) -> Verdict | None:
@@ -181,18 +182,18 @@ def _returned(facts: Facts, group: GroupFacts, removal: TraceEvent) -> Verdict:
     if round_ is not None and removal.member in round_.removed_waiting:
         waited = span(removal.t_us - round_.removed_waiting[removal.member or ""])
         cause = next(_holders(facts, round_), Cause.DEPLOY_JOIN)
-        return Verdict(cause, f"came back: its join had been waiting for {waited} in vain")
+        return Verdict(cause, f"joined again: it was removed after its JoinGroup had waited {waited}")
     if removal.reason == "session-expired":
         verdict = why_expired(facts, removal)
-        return Verdict(verdict.cause, f"came back after it {verdict.why}")
+        return Verdict(verdict.cause, f"joined again after it {verdict.why}")
     if removal.reason == "join-timeout":
         cause = _join_timeout_cause(facts, group, removal)
-        return Verdict(cause, f"came back after it missed the join at {ended}")
+        return Verdict(cause, f"joined again after it was removed at {ended}: it had not joined in time")
     if removal.reason == "sync-timeout":
-        return Verdict(Cause.ASSIGNOR, f"came back after it missed the sync at {ended}")
+        return Verdict(Cause.ASSIGNOR, f"joined again after it was removed at {ended}: it had not synced in time")
     if _by_admin(facts, removal):
-        return Verdict(Cause.DEPLOY_LEAVE, f"came back after an administrator removed it at {ended}")
-    return Verdict(Cause.SESSION_SILENT, f"came back after it was removed at {ended} ({removal.reason})")
+        return Verdict(Cause.DEPLOY_LEAVE, f"joined again after an administrator removed it at {ended}")
+    return Verdict(Cause.SESSION_SILENT, f"joined again after it was removed at {ended} ({removal.reason})")
 
 
 def _by_admin(facts: Facts, removal: TraceEvent) -> bool:
@@ -248,7 +249,7 @@ def _waited_for_leader(facts: Facts, group: GroupFacts, this: Round) -> Verdict 
     if host.end_between(first_seen(facts, before.leader, host) - 1, since) is not None:
         return Verdict(Cause.SESSION_CRASH, f"the leader, {host.name}, was dead")
     if any(pause.overlaps(since, this.prepare.t_us) for pause in host.pauses):
-        return Verdict(Cause.SESSION_PAUSE, f"the leader, {host.name}, stood still")
+        return Verdict(Cause.SESSION_PAUSE, f"the leader, {host.name}, was paused")
     computed = computed_by(host, before.leader, since)
     if computed is None or computed.t_us - since < SLOW_US:
         return None
@@ -276,13 +277,12 @@ def _by(step: TraceEvent | None) -> str:
 # --- a member went -----------------------------------------------------------------------------------------------
 
 
-def _judge_leave(facts: Facts, group: GroupFacts, this: Round, client_reason: str | None) -> Verdict:
+def _judge_leave(facts: Facts, group: GroupFacts, this: Round, reason: str | None) -> Verdict:
     member = _member(this) or ""
     host = facts.host_of(member)
     at = this.prepare.t_us
-    if from_client_reason(client_reason) is Cause.POLL_LIMIT or (
-        host and host.signal(Kind.POLL_EXPIRED, at - 5_000_000, at)
-    ):
+    # The heartbeat thread sends LeaveGroup when max.poll.interval.ms is over, while the application runs on (KIP-62).
+    if from_client_reason(reason) is Cause.POLL_LIMIT or (host and host.signal(Kind.POLL_EXPIRED, at - 5_000_000, at)):
         return Verdict(Cause.POLL_LIMIT, "left: it had not called poll() for max.poll.interval.ms")
     failed = facts.nearest(this.prepare, Kind.PROCESS_FAILED)
     if failed is not None:
@@ -293,12 +293,12 @@ def _judge_leave(facts: Facts, group: GroupFacts, this: Round, client_reason: st
     return Verdict(Cause.DEPLOY_LEAVE, ("was removed" if by_admin else "left") + _by(nearest))
 
 
-def _judge_expiry(facts: Facts, group: GroupFacts, this: Round, client_reason: str | None) -> Verdict:
+def _judge_expiry(facts: Facts, group: GroupFacts, this: Round, reason: str | None) -> Verdict:
     removal = this.began_by or this.prepare
     return why_expired(facts, removal)
 
 
-def _judge_sync(facts: Facts, group: GroupFacts, this: Round, client_reason: str | None) -> Verdict:
+def _judge_sync(facts: Facts, group: GroupFacts, this: Round, reason: str | None) -> Verdict:
     removal = this.began_by or this.prepare
     host = facts.host_of(removal.member)
     if host is not None and host.end_between(first_seen(facts, removal.member or "", host) - 1, this.prepare.t_us):
@@ -309,14 +309,14 @@ def _judge_sync(facts: Facts, group: GroupFacts, this: Round, client_reason: str
 # --- a member joined again ---------------------------------------------------------------------------------------
 
 
-def _judge_rejoin(facts: Facts, group: GroupFacts, this: Round, client_reason: str | None) -> Verdict:
-    cause = from_client_reason(client_reason)
+def _judge_rejoin(facts: Facts, group: GroupFacts, this: Round, reason: str | None) -> Verdict:
+    cause = from_client_reason(reason)
     at = this.prepare.t_us
     host = facts.host_of(_member(this))
     if cause is Cause.METADATA or (cause is None and _metadata_before(facts, at)):
-        return Verdict(Cause.METADATA, f"joined again: {metadata_change(facts, group, host, at, client_reason)}")
+        return Verdict(Cause.METADATA, f"joined again: {metadata_change(facts, group, host, at, reason)}")
     if cause is Cause.LEADER_REJOIN:
-        return Verdict(cause, _again(client_reason))
+        return Verdict(cause, _again(reason))
     if host is not None and (again := _after_fault(facts, group, this, host)) is not None:
         return again
     if host is not None and cause is None and (wrong := wrong_answer(facts, host, at - 10_000_000, at)) is not None:
@@ -325,21 +325,20 @@ def _judge_rejoin(facts: Facts, group: GroupFacts, this: Round, client_reason: s
         return Verdict(Cause.COORDINATOR_MOVE, "joined again after it had lost its coordinator")
     leads = str((this.prepare.payload or {}).get("cause_code")) == "LEADER_REJOIN"
     fallback = Cause.LEADER_REJOIN if leads else Cause.METADATA
-    return Verdict(cause or fallback, _again(client_reason))
+    return Verdict(cause or fallback, _again(reason))
 
 
-def _again(client_reason: str | None) -> str:
-    return f"joined again: {client_reason}" if client_reason else "joined again"
+def _again(reason: str | None) -> str:
+    return f"joined again: {reason}" if reason else "joined again"
 
 
 def _metadata_before(facts: Facts, at: int) -> bool:
     return any(at - 5_000_000 <= change.t_us <= at for change in facts.metadata)
 
 
-def _judge_static(facts: Facts, group: GroupFacts, this: Round, client_reason: str | None) -> Verdict:
+def _judge_static(facts: Facts, group: GroupFacts, this: Round, reason: str | None) -> Verdict:
     return Verdict(
-        from_client_reason(client_reason) or Cause.DEPLOY_JOIN,
-        "came back as the same static member, with other metadata",
+        from_client_reason(reason) or Cause.DEPLOY_JOIN, "joined again as the same static member, with other metadata"
     )
 
 

@@ -68,6 +68,7 @@ def _judge(
     pause = _pause(host, since or at, at)
     left_behind = _left_behind(host, member, at)
     if death is not None:
+        # A static member closes without LeaveGroup, so the coordinator waits for the end of its session (KIP-345).
         cause = EvictionCause.STOP if death.what == "stopped" else EvictionCause.CRASH
         since = death.began_us
     elif expired is not None:

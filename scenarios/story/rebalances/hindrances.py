@@ -77,12 +77,14 @@ def _timed_out(facts: Facts, group: str, begins: Sequence[int]) -> Iterator[Hind
         api, _ = Counter(one.api for one in events).most_common(1)[0]
         after = span(max(int((one.payload or {}).get("took_us", 0)) for one in events))
         words = f"{names} gave up waiting for {api} {count(len(events), 'time')}, after {after}"
+        # Java waits for JoinGroup max.poll.interval.ms + 5 s (AbstractCoordinator.sendJoinGroupRequest). Other clients
+        # wait for their request timeout alone, which may be shorter than the coordinator holds the request.
         inverted = api == "JoinGroup"
         lost = _lost(facts, events)
         if lost is not None:
             yield Hindrance(events[0].t_us, events[-1].t_us, f"{words} ({lost})")
             continue
-        words += f" ({Cause.TIMEOUT_INVERSION.value})" if inverted else ": the leader's assignment did not come"
+        words += f" ({Cause.TIMEOUT_INVERSION.value})" if inverted else ": the leader's assignment did not arrive"
         yield Hindrance(events[0].t_us, events[-1].t_us, words, Cause.TIMEOUT_INVERSION if inverted else None)
 
 
@@ -103,7 +105,7 @@ def _pending(facts: Facts, group: str, begins: Sequence[int]) -> Iterator[Hindra
         if len(events) >= REFUSED:
             names = listed(sorted({one.host or "?" for one in events}))
             lasted = span(ended - began)
-            words = f"an open transaction held the offsets of {names} back for {lasted} ({_UNSTABLE})"
+            words = f"an open transaction held back the offsets of {names} for {lasted} ({_UNSTABLE})"
             yield Hindrance(began, ended, words)
 
 

@@ -13,25 +13,22 @@ from groupsim.scenarios.story.facts import Facts, GroupFacts, HostFacts
 from groupsim.scenarios.story.words import clock
 
 _RACKS = (Kind.BROKER_FENCED, Kind.BROKER_UNFENCED, Kind.PARTITION_LEADER)
-_STEPS = {"crash-broker": "went", "stop-broker": "went", "restart-broker": "was back"}
+_STEPS = {"crash-broker": "crashed", "stop-broker": "stopped", "restart-broker": "restarted"}
 
 
-def metadata_change(
-    facts: Facts, group: GroupFacts, host: HostFacts | None, at_us: int, client_reason: str | None
-) -> str:
+def metadata_change(facts: Facts, group: GroupFacts, host: HostFacts | None, at_us: int, reason: str | None) -> str:
     """Return a clause about the change that a member of `group` had learned by `at_us`, or the client's reason."""
     since = group.rounds[0].prepare.t_us
     news = [change for change in facts.metadata if since < change.t_us <= at_us]
-    if client_reason and "subscription" in client_reason:
+    if reason and "subscription" in reason:
         by_pattern = host is not None and host.topics is None and bool(host.started) and news
-        return (
-            f"{client_reason}: {_of_topic(news[-1])}" if by_pattern and not _subscribed(facts, at_us) else client_reason
-        )
+        return f"{reason}: {_of_topic(news[-1])}" if by_pattern and not _subscribed(facts, at_us) else reason
+    # ConsumerCoordinator.PartitionRackInfo; up to 4.3 a broker that restarts changes the racks, too (KAFKA-20778).
     if host is not None and host.rack:
         news += [event for event in (*facts.brokers, *facts.actions) if since < event.t_us <= at_us and _moves(event)]
     newest = max(news, key=lambda event: (event.t_us, event.seq), default=None)
     if newest is None:
-        return client_reason or "its metadata changed"
+        return reason or "its metadata changed"
     return _of_topic(newest) if newest.kind is Kind.METADATA_CHANGED else _of_racks(newest)
 
 
@@ -50,9 +47,9 @@ def _moves(event: TraceEvent) -> bool:
 def _of_topic(change: TraceEvent) -> str:
     payload = change.payload or {}
     if not payload.get("before"):
-        return f"topic {change.topic} appeared at {clock(change.t_us)}"
+        return f"topic {change.topic} was created at {clock(change.t_us)}"
     if not payload.get("partitions"):
-        return f"topic {change.topic} went at {clock(change.t_us)}"
+        return f"topic {change.topic} was deleted at {clock(change.t_us)}"
     grown = f"{change.topic} went from {payload['before']} to {payload['partitions']} partitions"
     return f"{grown} at {clock(change.t_us)}"
 
@@ -64,5 +61,5 @@ def _of_racks(event: TraceEvent) -> str:
     elif event.kind is Kind.ACTION:
         what = f"broker {payload.get('broker')} {_STEPS[str(payload.get('do'))]}"
     else:
-        what = f"broker-{payload.get('node')} {'went' if event.kind is Kind.BROKER_FENCED else 'was back'}"
+        what = f"broker-{payload.get('node')} {'was fenced' if event.kind is Kind.BROKER_FENCED else 'was unfenced'}"
     return f"the racks of replicas changed, and client.rack is set: {what} at {clock(event.t_us)}"

@@ -95,7 +95,7 @@ def answered_wrongly(fault: Stretch) -> Verdict | None:
     if fault.kind != "AnswerError":
         return None
     ended = fault.ended_us if fault.ended_us is not None else fault.began_us
-    return Verdict(Cause.WRONG_ANSWER, f"was given a wrong answer at {clock(ended)} ({fault.what})")
+    return Verdict(Cause.WRONG_ANSWER, f"received a wrong answer at {clock(ended)} ({fault.what})")
 
 
 def wrong_answer(facts: Facts, host: HostFacts, begin_us: int, end_us: int) -> Verdict | None:

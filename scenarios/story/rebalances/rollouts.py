@@ -112,20 +112,20 @@ def timeline_entries(found: Sequence[Rollout]) -> Iterator[TimelineEntry]:
 
 def rollout_line(one: Rollout) -> str:
     """Return the line about a rollout below the name of its group."""
-    begin = f"first stop {clock(one.since_us)}" if one.first_stop_us is not None else f"begun {clock(one.since_us)}"
+    begin = f"first stop {clock(one.since_us)}" if one.first_stop_us is not None else f"began {clock(one.since_us)}"
     if one.ready_us is None:
         return f"rollout ({one.kind}): not over when the run ended; {begin}"
     ready = f"last of {count(one.pods, 'pod')} ready {clock(one.ready_us)}"
     if one.took_us is None or one.settled_us is None:
-        return f"rollout ({one.kind}): {begin}, {ready}; the group was never at rest after it{_why_not(one)}"
+        return f"rollout ({one.kind}): {begin}, {ready}; the group was never stable with all pods{_why_not(one)}"
     stable = clock(one.settled_us) if one.settled_us > one.ready_us else "by then"
     return f"rollout ({one.kind}) took {span(one.took_us)}: {begin}, {ready}, group stable {stable}"
 
 
 def _why_not(one: Rollout) -> str:
     parts = [
-        f"{listed(names)} {words}"
-        for names, words in ((one.missing, "not in it at the end"), (one.dead, "dead and still a member"))
+        f"{words}: {listed(names)}"
+        for names, words in ((one.missing, "not a member at the end"), (one.dead, "dead and still a member"))
         if names
     ]
     return f" ({'; '.join(parts)})" if parts else ""

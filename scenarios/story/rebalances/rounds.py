@@ -145,11 +145,11 @@ def _why_pending(facts: Facts, removal: TraceEvent) -> Verdict:
     if end is not None:
         word = "closed" if end.what == "stopped" else end.what
         cause = Cause.DEPLOY_LEAVE if end.what == "stopped" else Cause.SESSION_CRASH
-        return Verdict(cause, f"{word} at {clock(end.began_us)}, before it came back with its id")
+        return Verdict(cause, f"{word} at {clock(end.began_us)}, before its second JoinGroup")
     fault = lost_answer(facts, host, "JoinGroup", given, given + 1_000_000) if host is not None else None
     if fault is not None:
-        return Verdict(Cause.SESSION_NETWORK, f"never got the id it was given: {fault.what}")
-    return Verdict(Cause.PENDING, "was given an id and never came back with it")
+        return Verdict(Cause.SESSION_NETWORK, f"never received its member id: {fault.what}")
+    return Verdict(Cause.PENDING, "received a member id and never joined with it")
 
 
 def _why_absent(facts: Facts, this: Round, removal: TraceEvent) -> Verdict:

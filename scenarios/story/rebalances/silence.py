@@ -24,7 +24,8 @@ _began = attrgetter("began_us")
 _REBALANCING = "REBALANCE_IN_PROGRESS"
 _NOT_ALLOWED = "GROUP_AUTHORIZATION_FAILED"
 NO_ID_YET = "before it had a member id to leave with"
-GIVEN_UP = "had given this member id up"
+DROPPED_ID = "had dropped this member id"
+_SILENT = "sent no heartbeat for its whole session"
 STALLING_WORDS = ("stall", "stands still")
 
 
@@ -49,7 +50,7 @@ def why_expired(facts: Facts, removal: TraceEvent) -> Verdict:
     host = facts.host_of(member)
     leading = _leading(facts, removal)
     if host is None:
-        return _around(facts, None, removal, begin) or Verdict(Cause.SESSION_SILENT, "was never heard of again")
+        return _around(facts, None, removal, begin) or Verdict(Cause.SESSION_SILENT, _SILENT)
     return (
         _dead(facts, host, member, removal.t_us)
         or _left_behind(facts, host, removal)
@@ -60,7 +61,7 @@ def why_expired(facts: Facts, removal: TraceEvent) -> Verdict:
         or (_assigning(facts, host, leading) if leading is not None else None)
         or _busy(host, begin, removal.t_us)
         or _lost_coordinator(host, begin, removal.t_us)
-        or Verdict(Cause.SESSION_SILENT, "sent no heartbeat for its whole session")
+        or Verdict(Cause.SESSION_SILENT, _SILENT)
     )
 
 
@@ -78,7 +79,7 @@ def _assigning(facts: Facts, host: HostFacts, this: Round) -> Verdict:
     began = this.completing.t_us if this.completing is not None else this.prepare.t_us
     if computed_by(host, this.leader, began) is not None:
         return Verdict(Cause.ASSIGNOR, "computed the assignment for longer than its session")
-    return Verdict(Cause.SESSION_SILENT, "fell silent right after its join, and never synced")
+    return Verdict(Cause.SESSION_SILENT, "sent neither SyncGroup nor heartbeats after its JoinGroup")
 
 
 def computed_by(host: HostFacts, member: str | None, since_us: int) -> TraceEvent | None:
@@ -98,7 +99,7 @@ def _left_behind(facts: Facts, host: HostFacts, removal: TraceEvent) -> Verdict 
     since = reset.t_us if reset is not None else known[-1][0]
     fault = fault_on(facts, host, since - facts.session_us.get(member, DEFAULT_SESSION_US), since)
     cause = of_fault(fault).cause if fault is not None else Cause.SESSION_SILENT
-    return Verdict(cause, f"{GIVEN_UP} at {clock(since)}" + (f": {fault.what}" if fault is not None else ""))
+    return Verdict(cause, f"{DROPPED_ID} at {clock(since)}" + (f": {fault.what}" if fault is not None else ""))
 
 
 def _dead(facts: Facts, host: HostFacts, member: str, at_us: int) -> Verdict | None:
@@ -115,8 +116,8 @@ def _dead(facts: Facts, host: HostFacts, member: str, at_us: int) -> Verdict | N
 def _paused(host: HostFacts, begin: int, end: int) -> Verdict | None:
     for pause in reversed(host.pauses):
         if pause.overlaps(begin, end):
-            length = f"for {span(pause.ended_us - pause.began_us)}" if pause.ended_us else "and never went on"
-            return Verdict(Cause.SESSION_PAUSE, f"stood still at {clock(pause.began_us)} {length}")
+            length = f"for {span(pause.ended_us - pause.began_us)}" if pause.ended_us else "and never resumed"
+            return Verdict(Cause.SESSION_PAUSE, f"was paused at {clock(pause.began_us)} {length}")
     return None
 
 
@@ -139,19 +140,19 @@ def _around(facts: Facts, host: HostFacts | None, removal: TraceEvent, begin: in
     """Judge a pause of the coordinator, a fault, or members of several groups that expired together."""
     broker = facts.hosts.get(removal.host or "")
     if broker is not None and any(p.overlaps(begin, removal.t_us) for p in broker.pauses):
-        return Verdict(Cause.SESSION_STALL, f"was innocent: {broker.name} stood still")
+        return Verdict(Cause.SESSION_STALL, f"was alive, but {broker.name} was paused")
     fault = fault_on(facts, host, begin, removal.t_us)
     if fault is not None:
         return of_fault(fault)
     if host is not None and _fell_together(facts, removal):
-        return Verdict(Cause.SESSION_STALL, "fell together with others that were alive")
+        return Verdict(Cause.SESSION_STALL, "was removed at the same time as live members of other groups")
     return None
 
 
 def of_fault(fault: Stretch) -> Verdict:
     """Return the verdict on a fault: a paused coordinator, or the network."""
     if _stalls_broker(fault):
-        return Verdict(Cause.SESSION_STALL, f"was found overdue: {fault.what}, from {clock(fault.began_us)} on")
+        return Verdict(Cause.SESSION_STALL, f"had a stalled coordinator: {fault.what}, from {clock(fault.began_us)} on")
     cut = any(word in fault.what for word in ("isolate", "stall"))
     hit = "was cut off" if cut else "was hit by a fault"
     return Verdict(Cause.SESSION_NETWORK, f"{hit} at {clock(fault.began_us)} ({fault.what})")
@@ -194,7 +195,7 @@ def ignored_rebalances(facts: Facts, member: str, begin: int, until: int) -> str
     host = facts.host_of(member)
     refusals = [one for one in host.refused if begin <= one.t_us <= until] if host is not None else []
     times = sum(str(one.error) == _REBALANCING for one in refusals)
-    return f"was told of the rebalance by {times} heartbeats and did not join" if times > 1 else ""
+    return f"got {_REBALANCING} for {times} heartbeats and did not join" if times > 1 else ""
 
 
 def refused(host: HostFacts, begin: int, end: int) -> Verdict | None:
@@ -202,16 +203,17 @@ def refused(host: HostFacts, begin: int, end: int) -> Verdict | None:
     refused = next((one for one in host.refused if begin <= one.t_us <= end and str(one.error) == _NOT_ALLOWED), None)
     if refused is None:
         return None
-    return Verdict(Cause.SESSION_SILENT, f"was refused its heartbeats from {clock(refused.t_us)} on ({_NOT_ALLOWED})")
+    return Verdict(Cause.SESSION_SILENT, f"got {_NOT_ALLOWED} for its heartbeats from {clock(refused.t_us)} on")
 
 
 def _busy(host: HostFacts, begin: int, end: int) -> Verdict | None:
     """Judge a client that sends heartbeats only from poll(): it sends none in a callback or the handler."""
+    # Clients have a heartbeat thread since KIP-62 alone; before, a busy application was a silent member.
     middle = (begin + end) // 2
     for stretches, what in ((host.callbacks, "callback"), (host.handling, "handler")):
         busy = next((s for s in reversed(stretches) if s.began_us <= end and (s.ended_us or end) > middle), None)
         if busy is not None:
-            return Verdict(Cause.SESSION_PAUSE, f"was busy in its {what} from {clock(busy.began_us)}")
+            return Verdict(Cause.SESSION_PAUSE, f"was busy in its {what} from {clock(busy.began_us)} on")
     return None
 
 
@@ -232,7 +234,7 @@ def why_late(facts: Facts, member: str, begin: int, until: int) -> Verdict:
         return _dead(facts, host, member, until) or Verdict(None, "")
     for pause in reversed(host.pauses):
         if pause.overlaps(begin, until):
-            return Verdict(Cause.SESSION_PAUSE, f"stood still from {clock(pause.began_us)}")
+            return Verdict(Cause.SESSION_PAUSE, f"was paused from {clock(pause.began_us)} on")
     return (
         _occupied(host, begin, until)
         or _blocked(facts, host, begin, until)
@@ -242,7 +244,8 @@ def why_late(facts: Facts, member: str, begin: int, until: int) -> Verdict:
 
 
 def committing(facts: Facts, host: HostFacts, begin: int, until: int) -> Verdict | None:
-    """Judge a client that commits before it joins, as it does when it revokes, and retries a failing commit."""
+    """Judge a client that commits before it joins, and retries a failing commit."""
+    # ConsumerCoordinator.onJoinPrepare retries the commit until the rebalance timeout is over, and joins then.
     first = bisect_left(facts.commits_failed, begin, key=lambda one: one.t_us)
     last = bisect_right(facts.commits_failed, until, key=lambda one: one.t_us)
     its = [one for one in facts.commits_failed[first:last] if one.host == host.name]
@@ -294,7 +297,7 @@ def _unheard(facts: Facts, host: HostFacts, begin: int, until: int) -> Verdict:
         return Verdict(Cause.TIMEOUT_INVERSION, f"gave up its {failed.api or 'request'} at {clock(failed.t_us)}")
     if failed is not None:
         return Verdict(Cause.SESSION_NETWORK, f"lost its connection at {clock(failed.t_us)}")
-    return Verdict(None, "heard of it at its next heartbeat" if until - begin <= 5_000_000 else "")
+    return Verdict(None, "learned of the rebalance at its next heartbeat" if until - begin <= 5_000_000 else "")
 
 
 def lost_answer(facts: Facts, host: HostFacts, api: str | None, begin_us: int, end_us: int) -> Stretch | None:

@@ -65,8 +65,8 @@ def _together(stalls: Iterable[_Stall]) -> Iterator[Hindrance]:
     for (host, why, _), its in alike.items():
         began, ended = min(one.began_us for one in its), max(one.ended_us for one in its)
         names = listed([str(one.partition) for one in sorted(its, key=lambda one: one.partition)])
-        whose = "its owner" if len(its) == 1 else "their owner"
-        stood = f"{names} stood still for {span(ended - began)} while {whose}, {host}, sent heartbeats"
+        owner = "its owner" if len(its) == 1 else "their owner"
+        stood = f"{names} stood still for {span(ended - began)} while {owner}, {host}, sent heartbeats"
         yield Hindrance(began, ended, f"{stood}: {why}", Cause.STUCK)
 
 

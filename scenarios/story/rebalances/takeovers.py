@@ -44,18 +44,18 @@ def _changes(changes: Sequence[TakeOver]) -> Iterator[TimelineEntry]:
 
 
 def _joint_line(bunch: Sequence[TakeOver]) -> TimelineEntry:
-    words = f"coordinates {listed([change.group for change in bunch], 2)} now"
+    words = f"coordinates {listed([change.group for change in bunch], 2)}"
     longest = max((change.without_us for change in bunch if change.without_us is not None), default=None)
     if longest is not None:
-        words += f"; nobody did for up to {span(longest)}"
+        words += f" after up to {span(longest)} without one"
     return TimelineEntry(bunch[0].t_us, words, bunch[0].host)
 
 
 def _line(change: TakeOver) -> TimelineEntry:
     """Return the line of the timeline."""
-    words = f"coordinates {change.group} now, {count(change.members, 'member')}, generation {change.generation}"
+    words = f"coordinates {change.group} ({count(change.members, 'member')}, generation {change.generation})"
     if change.without_us is not None:
-        words += f"; nobody did for {span(change.without_us)}"
+        words += f" after {span(change.without_us)} without one"
     return TimelineEntry(change.t_us, words, change.host)
 
 
@@ -126,9 +126,9 @@ def _lives(facts: Facts) -> Iterator[TimelineEntry]:
     for event in facts.brokers:
         node = (event.payload or {}).get("node")
         if event.kind is Kind.BROKER_FENCED:
-            yield TimelineEntry(event.t_us, f"broker-{node} leads nothing any more ({event.reason})", event.host)
+            yield TimelineEntry(event.t_us, f"broker-{node} is fenced ({event.reason})", event.host)
         elif event.kind is Kind.BROKER_UNFENCED and event.t_us:
-            yield TimelineEntry(event.t_us, f"broker-{node} is back", event.host)
+            yield TimelineEntry(event.t_us, f"broker-{node} is unfenced", event.host)
 
 
 def _elections(facts: Facts) -> Iterator[TimelineEntry]:
@@ -146,8 +146,8 @@ def _elections(facts: Facts) -> Iterator[TimelineEntry]:
             last[partition] = event.from_
     for (at_us, host, old, how), topics in moved.items():
         listed = ", ".join(f"{number} of {topic}" for topic, number in topics.items())
-        leader = "that nobody led" if old == _NO_LEADER else f"led by broker-{old}"
-        yield TimelineEntry(at_us, f"partitions {leader}: {listed} ({how})", host)
+        leader = "none" if old == _NO_LEADER else f"broker-{old}"
+        yield TimelineEntry(at_us, f"leader changes from {leader}: {listed} ({how})", host)
 
 
 def _manner(event: TraceEvent, last: str | None) -> str:
@@ -157,5 +157,5 @@ def _manner(event: TraceEvent, last: str | None) -> str:
     replica was in sync, such as an only replica. It keeps its own log; no other log replaces it.
     """
     if event.reason == "unclean" and event.from_ == _NO_LEADER and event.to == last:
-        return "unclean: the last leader again, with what its machine kept"
+        return "unclean: the last leader again, with the records on its disk"
     return event.reason or "?"

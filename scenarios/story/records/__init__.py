@@ -1,1 +1,1 @@
-"""What became of the records: logs, deliveries, commits, lag."""
+"""Records in a story: logs, deliveries, commits, lag."""

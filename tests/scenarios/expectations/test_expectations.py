@@ -1,4 +1,4 @@
-"""Expectations: what each of them finds in a trace that was written by hand, holding and failing."""
+"""Expectations on a constructed trace: one case that holds and one that fails for each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PREPARING, COMPLETING, STABLE = "PreparingRebalance", "CompletingRebalance", "St
 
 
 class RecordContext:
-    """A trace written by hand: `at` sets the time, `add` appends an event."""
+    """A constructed trace: `at` sets the time, `add` appends an event."""
 
     def __init__(self) -> None:
         self.events: list[TraceEvent] = []
@@ -43,7 +43,7 @@ class RecordContext:
         return self
 
     def gives(self, host: str, *partitions: int) -> RecordContext:
-        """A member gives partitions of t up."""
+        """A member releases partitions of t."""
         for number in partitions:
             self.add(
                 Kind.PARTITION_RELEASED,
@@ -57,7 +57,7 @@ class RecordContext:
         return self
 
     def positioned(self, host: str, partition: int) -> RecordContext:
-        """A member knows from where it fetches."""
+        """A member sets its position."""
         return self.add(
             Kind.POSITION_SET,
             host=host,
@@ -107,7 +107,7 @@ def story() -> RecordContext:
 
 
 def judge(name: str, value: Any, context: RecordContext | None = None) -> Finding:
-    """What a check finds."""
+    """Return the finding of a check."""
     return structure_check(name, value).judge(Evidence((context or story()).events))
 
 
@@ -169,7 +169,7 @@ FAIL = [
     ("members", 1, "2"),
     ("owner", {"partition": "t-1", "is": "a"}, "b"),
     ("owned-twice", ">= 1s", "0"),
-    ("every-partition-owned", "11.5s", "t-0: nobody; t-1: nobody"),
+    ("every-partition-owned", "11.5s", "t-0: no owner; t-1: no owner"),
     ("assignment", {"is": {"a": ["t-0", "t-1"]}}, "a: t-0"),
     ("load", {"is": {"b": 2}}, "b 1"),
     ("moved", 0, "1 (t-1 a→b)"),
@@ -204,14 +204,14 @@ FAIL = [
 
 @pytest.mark.parametrize(("name", "value"), HOLD, ids=str)
 def test_a_check_that_holds(name: str, value: Any) -> None:
-    """Each check holds where the trace says so."""
+    """Each check holds in its first case."""
     finding = judge(name, value)
     assert finding.holds, finding
 
 
 @pytest.mark.parametrize(("name", "value", "found"), FAIL, ids=str)
 def test_a_check_that_fails_says_what_was_found(name: str, value: Any, found: str) -> None:
-    """Each check fails where the trace says otherwise, and shows expected and found."""
+    """Each check fails in its other cases, and shows the expected and the found value."""
     finding = judge(name, value)
     assert not finding.holds
     assert found in finding.found
@@ -219,13 +219,13 @@ def test_a_check_that_fails_says_what_was_found(name: str, value: Any, found: st
 
 
 def test_every_check_is_tested_both_ways() -> None:
-    """No expectation without a case that holds and one that fails."""
+    """Every expectation has a case that holds and one that fails."""
     assert {name for name, _ in HOLD} == set(CHECKS)
     assert {name for name, *_ in FAIL} | {"no-two-owners"} == set(CHECKS)
 
 
 def test_two_owners_are_found_with_partition_and_time() -> None:
-    """An old owner that was not told is named beside the new one."""
+    """An old owner that does not know of its removal is named beside the new one."""
     context = story().at(26).owns("b", 0).at(30)
     finding = judge("no-two-owners", True, context.add(Kind.RUN_ENDED, payload={}))
     assert not finding.holds
@@ -233,7 +233,7 @@ def test_two_owners_are_found_with_partition_and_time() -> None:
 
 
 def test_time_with_two_owners_is_added_up() -> None:
-    """From where the second begins to where the first ends, or the run does, for each partition."""
+    """The time counts from the second owner's begin to the first one's end, or the run's, for each partition."""
     context = (
         story().at(24).owns("b", 0).at(26).gives("a", 0).at(27).owns("a", 1).at(30).add(Kind.RUN_ENDED, payload={})
     )
@@ -241,28 +241,28 @@ def test_time_with_two_owners_is_added_up() -> None:
 
 
 def test_two_owners_before_a_time_can_be_left_out() -> None:
-    """`after` forgives what was over by then."""
+    """`after` ignores overlaps that were over by then."""
     context = story().at(26).owns("b", 0).gives("a", 0).at(30).add(Kind.RUN_ENDED, payload={})
     assert judge("no-two-owners", {"after": "27s"}, context).holds
 
 
 def test_a_finding_points_at_events() -> None:
-    """Time and seq of the event that decides stand in the finding."""
+    """The finding has the time and seq of the event that decides."""
     finding = judge("error", {"is": "ILLEGAL_GENERATION", "count": 0})
     event = story().events[finding.seqs[0] - 1]
     assert (finding.t_us, event.error) == (20 * SECOND, "ILLEGAL_GENERATION")
 
 
 def test_records_that_differ_point_at_the_deliveries_that_repeated_them() -> None:
-    """The events are those of the partition with most of what differs."""
+    """The events are those of the partition with the largest wrong figure."""
     finding = judge("records", {"delivered-again": 0})
-    told = [story().events[seq - 1] for seq in finding.seqs]
-    assert [(e.kind, e.partition, (e.payload or {})["base"]) for e in told] == [(Kind.RECORDS_DELIVERED, 1, 8)]
+    found_events = [story().events[seq - 1] for seq in finding.seqs]
+    assert [(e.kind, e.partition, (e.payload or {})["base"]) for e in found_events] == [(Kind.RECORDS_DELIVERED, 1, 8)]
 
 
 @pytest.mark.parametrize(("name", "value"), [("records", {"lost": 0}), ("lag", 0)])
 def test_a_trace_without_log_ends_cannot_say_what_became_of_records(name: str, value: Any) -> None:
-    """An older trace fails the expectation instead of pretending that nothing was lost."""
+    """A trace without log ends fails the expectation; it does not count as without loss."""
     context = RecordContext()
     context.events = [event for event in story().events if event.kind is not Kind.LOG_ENDS]
     finding = judge(name, value, context)
@@ -270,7 +270,7 @@ def test_a_trace_without_log_ends_cannot_say_what_became_of_records(name: str, v
 
 
 def test_a_group_that_was_loaded_is_stable_again() -> None:
-    """The old coordinator's Dead is not the group's state once the new one has it."""
+    """The state Dead at the old coordinator is not the group's state once the new one has loaded it."""
     context = story().at(22).state(STABLE, "Dead", 2)
     context.at(23).add(
         Kind.GROUP_LOADED, host="broker-1", group="g", generation=2, payload={"members": 2, "generation": 2}
@@ -281,7 +281,7 @@ def test_a_group_that_was_loaded_is_stable_again() -> None:
 
 
 def test_records_that_no_log_took_are_counted_by_topic() -> None:
-    """What producers gave up is added up, over all topics or one; the finding names who gave up most, and when."""
+    """The records that producers gave up are summed over all topics or one; the finding names the largest producer."""
     context = story().at(29)
     for host, topic, records in (("p1", "t", 3), ("p2", "t", 4), ("p2", "other", 20)):
         context.add(
@@ -296,13 +296,13 @@ def test_records_that_no_log_took_are_counted_by_topic() -> None:
 
 
 def test_what_is_read_again_keeps_the_order() -> None:
-    """A position that is set back makes the reader begin again there; the group knew these records."""
+    """A reader whose position is set back begins there; the group had received these records."""
     context = story().at(21).positioned("b", 1).delivers("b", 1, 0, 12).delivers("b", 1, 20, 5)
     assert judge("order", None, context).holds
 
 
 def test_a_reader_that_goes_back_by_itself_breaks_the_order() -> None:
-    """Without a position that was set, a reader goes on behind its last record."""
+    """Without a set position, a reader continues after its last record."""
     context = story().at(21).delivers("b", 1, 5, 4)
     finding = judge("order", None, context)
     assert (finding.holds, finding.t_us) == (False, 21 * SECOND)
@@ -311,7 +311,7 @@ def test_a_reader_that_goes_back_by_itself_breaks_the_order() -> None:
 
 
 def test_a_record_that_comes_first_after_a_later_one_breaks_the_order() -> None:
-    """Another reader is given what the group had passed over: these records come too late for the group."""
+    """Another reader receives records that the group had passed: they come too late for the group."""
     context = story().at(21).positioned("a", 1).delivers("a", 1, 10, 6)
     finding = judge("order", {"topic": "t"}, context)
     assert not finding.holds
@@ -319,7 +319,7 @@ def test_a_record_that_comes_first_after_a_later_one_breaks_the_order() -> None:
 
 
 def test_groups_have_an_order_each() -> None:
-    """What one group reads does not count for another."""
+    """The deliveries to one group do not count for another."""
     context = RecordContext()
     for group, base in (("g", 10), ("h", 0)):
         columns = {"host": "a", "group": group, "topic": "t", "partition": 0}

@@ -1,4 +1,4 @@
-"""The expectation `order`: it holds for what is read again, and fails for clients that hand records out otherwise."""
+"""The expectation `order`: it holds for repeated records, and fails for clients that deliver out of order."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def ran() -> Run:
 
 
 def later_half_first(taken: tuple[Fetched, ...]) -> tuple[Fetched, ...]:
-    """Each run of records in two halves, the later one first."""
+    """Deliver each batch in two halves, the later one first."""
     halves = []
     for one in taken:
         middle = one.count // 2
@@ -38,14 +38,14 @@ def later_half_first(taken: tuple[Fetched, ...]) -> tuple[Fetched, ...]:
 
 
 def as_workers_finish(taken: tuple[Fetched, ...]) -> tuple[Fetched, ...]:
-    """Record by record, the last one first."""
+    """Deliver record by record, the last one first."""
     return tuple(
         Fetched(one.partition, offset, 1) for one in taken for offset in range(one.base, one.base + one.count)[::-1]
     )
 
 
 def test_a_group_that_reads_records_again_keeps_the_order() -> None:
-    """Records that a crashed member had not committed come again, from a committed offset on and in order."""
+    """Records that a crashed member had not committed are delivered again from a committed offset on, in order."""
     assert [str(one) for one in ran().failed] == []
 
 

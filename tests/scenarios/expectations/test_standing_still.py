@@ -1,4 +1,4 @@
-"""One measure of standing still: unserved time, in the headline, in expectations and in the tables."""
+"""Unserved time is the one measure of a stop, in the headline, in expectations and in the tables."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ expect: [{stopped: "<= 3s"}]
 
 
 def ran(folder: Path, text: str) -> Run:
-    """The run of a file with this text."""
+    """Run a scenario file with this text."""
     file = folder / "still.yaml"
     file.write_text(text)
     return run_scenario(load_file(file), seed=0)
 
 
 def test_a_crash_in_a_silent_topic_stops_it_until_the_owner_is_back(tmp_path: Path) -> None:
-    """Records, a quarter of an hour of silence, a crash, back after 20 s and a join of 3 s: 23 s in every figure."""
+    """Records, 15 quiet minutes, a crash, a restart after 20 s and a join of 3 s: 23 s in every figure."""
     run = ran(tmp_path, QUIET)
     story = tell(run.events)
     (row,) = rows_of(Lists(run.events), story, Label())["runs"]
@@ -50,7 +50,7 @@ def test_a_crash_in_a_silent_topic_stops_it_until_the_owner_is_back(tmp_path: Pa
 
 
 def test_a_member_that_does_not_poll_makes_lag_and_no_stop(tmp_path: Path) -> None:
-    """Its poll limit ends its membership; only what the rebalance takes is unserved."""
+    """Its poll limit ends its membership; only the time of the rebalance is unserved."""
     run = ran(tmp_path, BUSY)
     story = tell(run.events)
     assert run.failed == ()

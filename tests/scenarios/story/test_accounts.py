@@ -1,4 +1,4 @@
-"""The account of the records: every category from a trace written by hand, and that they always add up."""
+"""The account of the records: each figure from a constructed trace, and the sum of all figures."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SECOND = 1_000_000
 
 
 class Log:
-    """One partition's life, and how one group read it: every method is one event, one microsecond after the last."""
+    """The trace of one partition that one group reads; each method adds an event, 1 µs after the last."""
 
     def __init__(self) -> None:
         self.events: list[TraceEvent] = []
@@ -42,14 +42,14 @@ class Log:
         return self._add(kind, host, group="g", topic="orders", partition=0, payload=payload)
 
     def append(self, base: int, count: int, epoch: int = 0, producer: str = "p", **more: Any) -> Log:
-        """A leader appends what a producer sent."""
+        """A leader appends records of a producer."""
         sent = {"producer": producer} if "marker" not in more else {}
         return self._of_log(
             Kind.RECORDS_APPENDED, f"broker-{epoch}", base=base, count=count, epoch=epoch, **sent, **more
         )
 
     def acknowledge(self, base: int, count: int, producer: str = "p") -> Log:
-        """The producer hears of it."""
+        """The producer receives the acknowledgement."""
         return self._of_log(Kind.RECORDS_ACKNOWLEDGED, producer, base=base, count=count)
 
     def delete(self, start: int) -> Log:
@@ -57,19 +57,19 @@ class Log:
         return self._of_log(Kind.LOG_DELETED, "broker-0", start=start, segments=1)
 
     def place(self, offset: int, host: str = "c1") -> Log:
-        """A member reads from there on."""
+        """A member reads from an offset on."""
         return self._of_group(Kind.POSITION_SET, host, offset=offset)
 
     def deliver(self, base: int, end: int, host: str = "c1") -> Log:
-        """A member is given records."""
+        """A member receives records."""
         return self._of_group(Kind.RECORDS_DELIVERED, host, base=base, count=end - base)
 
     def process(self, base: int, end: int, host: str = "c1") -> Log:
-        """Its handler has finished them."""
+        """Its handler finishes records."""
         return self._of_group(Kind.RECORDS_PROCESSED, host, base=base, count=end - base)
 
     def read(self, base: int, end: int) -> Log:
-        """Both."""
+        """A member receives records and its handler finishes them."""
         return self.deliver(base, end).process(base, end)
 
     def account(self, start: int, end: int) -> Account:
@@ -79,7 +79,7 @@ class Log:
         return account
 
     def records(self, start: int, end: int) -> Records:
-        """What became of them; whatever it is, it adds up."""
+        """Return the account of the records; its figures add up to all records."""
         found = self.account(start, end).records
         assert found is not None
         assert_adds_up(found)
@@ -87,7 +87,7 @@ class Log:
 
 
 def assert_adds_up(found: Records) -> None:
-    """Every record is in exactly one place."""
+    """Every record belongs to exactly one figure."""
     read = found.once + found.again
     unread = found.older + found.skipped + found.expired + found.waiting + found.aborted
     assert read + unread + found.truncated - found.phantoms == found.written
@@ -98,13 +98,13 @@ def assert_adds_up(found: Records) -> None:
 
 
 def test_records_read_once_again_and_not_yet() -> None:
-    """What two members were given counts once per record, however often; the rest waits."""
+    """A record that two members received counts once, in `again`; the others wait."""
     log = Log().append(0, 100).place(0).read(0, 50).place(30).read(30, 60).deliver(40, 45).deliver(60, 70)
     assert log.records(0, 100) == Records(written=100, once=50, again=20, waiting=30, unprocessed=10)
 
 
 def test_what_lies_before_the_first_position_was_never_the_groups() -> None:
-    """A reset to the latest passes over what was there; a later reset to before takes it in."""
+    """A reset to `latest` passes over older records; a later reset to a position before them includes them."""
     assert Log().append(0, 100).place(80).read(80, 90).records(0, 100) == Records(
         written=100, older=80, once=10, waiting=10
     )
@@ -112,54 +112,54 @@ def test_what_lies_before_the_first_position_was_never_the_groups() -> None:
 
 
 def test_records_that_a_position_jumped_over_are_skipped() -> None:
-    """Committed by hand, or reset to the end after the offsets were gone."""
+    """Records before a manually committed offset, or before a reset to the end after lost offsets, are skipped."""
     assert Log().append(0, 100).place(0).read(0, 20).place(50).read(50, 100).records(0, 100) == Records(
         written=100, once=70, skipped=30
     )
 
 
 def test_records_that_a_position_went_back_before_are_waiting() -> None:
-    """Nobody has read them, and the group is before them again."""
+    """Records that no member has read wait if the group's position is before them again."""
     found = Log().append(0, 100).place(0).read(0, 20).place(50).read(50, 60).place(20).records(0, 100)
     assert (found.skipped, found.waiting) == (0, 70)
 
 
 def test_records_deleted_before_the_group_came_are_expired() -> None:
-    """Also where the first position of the group was before them and it never read at all."""
+    """Records deleted after the group's first position have expired, also if the group never read."""
     log = Log().append(0, 100).place(0).read(0, 20).delete(60).place(60).read(60, 100)
     assert log.records(60, 100) == Records(written=100, once=60, expired=40)
     assert Log().append(0, 100).delete(60).records(60, 100) == Records(written=100, expired=60, waiting=40)
 
 
 def test_records_that_expired_stay_expired_when_retention_goes_on() -> None:
-    """The group reads on behind what was deleted, and later deletions do not make that skipped."""
+    """The group continues after deleted records; later deletions do not count them as skipped."""
     log = Log().append(0, 100).place(0).read(0, 20).delete(60).place(60).read(60, 90)
     assert log.delete(80).records(80, 100) == Records(written=100, once=50, expired=40, waiting=10)
 
 
 def test_records_that_were_skipped_and_deleted_later_did_not_expire() -> None:
-    """The group had gone past them when retention came."""
+    """Records that the group had passed before retention deleted them are skipped, not expired."""
     found = Log().append(0, 100).place(0).read(0, 20).place(50).read(50, 60).delete(60).records(60, 100)
     assert (found.skipped, found.expired, found.waiting) == (30, 0, 40)
 
 
-def test_a_partition_that_nobody_ever_had_waits_and_has_a_gap_all_along() -> None:
-    """The group subscribes to the topic; no member ever could fetch from this partition."""
+def test_a_partition_without_any_owner_waits_and_has_a_gap_all_along() -> None:
+    """A partition from which no member could fetch waits, and its gap is the whole time."""
     account = Log().append(0, 10).account(0, 10)
     assert account.records == Records(written=10, waiting=10)
     assert account.gap == Gap(1, 3, open=True)
 
 
 def test_a_partition_that_came_later_has_no_gap_before_it_came() -> None:
-    """Nobody was late for what was not there: the gap counts from the change that made the partition."""
+    """The gap of a partition begins with the change that created it."""
     log = Log()
     log._add(Kind.METADATA_CHANGED, "controller", topic="orders", payload={"partitions": 1, "before": 0})
     account = log.append(0, 10).account(0, 10)
     assert account.gap == Gap(2, 4, open=True)
 
 
-def test_markers_are_no_records_and_aborted_ones_nobody_is_given() -> None:
-    """Neither is skipped; an aborted record that somebody read uncommitted was delivered."""
+def test_markers_are_no_records_and_aborted_ones_are_not_delivered() -> None:
+    """Neither counts as skipped; an aborted record that a read_uncommitted member received was delivered."""
     log = Log().append(0, 10, transaction=7).append(10, 1, transaction=7, marker="abort")
     log.append(11, 5, transaction=7).append(16, 1, transaction=7, marker="commit").append(17, 3)
     log.place(0).read(11, 16).read(17, 20)
@@ -173,7 +173,7 @@ def test_markers_are_no_records_and_aborted_ones_nobody_is_given() -> None:
 
 
 def test_what_a_new_leader_does_not_have_is_cut_off_and_lost_if_acknowledged() -> None:
-    """It appends below the old end; the old leader's own truncation, later, tells nothing new."""
+    """A new leader appends below the old end; the old leader's later truncation changes nothing."""
     log = Log().append(0, 10).append(10, 10).acknowledge(0, 10).acknowledge(10, 10).append(20, 5).place(0).read(0, 12)
     log.append(12, 8, epoch=1).read(12, 20)
     log._add(Kind.LOG_TRUNCATED, "broker-0", topic="orders", partition=0, payload={"to": 12, "end": 25})
@@ -181,19 +181,19 @@ def test_what_a_new_leader_does_not_have_is_cut_off_and_lost_if_acknowledged() -
 
 
 def test_a_record_delivered_and_then_cut_off_is_a_phantom() -> None:
-    """The record that gets its offset afterwards is another one, not the same again."""
+    """The record that has the offset afterwards is another one, not a duplicate."""
     log = Log().append(0, 20).place(0).read(0, 20).deliver(15, 20).append(10, 5, epoch=1).read(10, 15)
     assert log.records(0, 15) == Records(written=25, once=20, again=5, truncated=10, phantoms=10)
 
 
 def test_a_log_that_is_shorter_at_the_end_was_cut_off() -> None:
-    """Nobody appended after the change of leaders."""
+    """Records missing at the end are truncated although no leader appended after the change."""
     log = Log().append(0, 20).acknowledge(0, 20).place(0).read(0, 5)
     assert log.records(0, 15) == Records(written=20, once=5, waiting=10, truncated=5, lost=5)
 
 
-def test_an_old_leader_that_does_not_know_yet_writes_for_nobody() -> None:
-    """Its records have offsets that others have, too; whose acknowledgement it is goes by the producer."""
+def test_the_appends_of_a_replaced_leader_are_truncated() -> None:
+    """Its records share offsets with others; the producer decides to which append an acknowledgement belongs."""
     log = Log().append(0, 10).append(10, 5, epoch=1, producer="new").append(10, 5, epoch=0, producer="old")
     log.acknowledge(10, 5, "old").acknowledge(10, 5, "new").append(15, 1, epoch=1, producer="new")
     found = log.records(0, 16)
@@ -201,7 +201,7 @@ def test_an_old_leader_that_does_not_know_yet_writes_for_nobody() -> None:
 
 
 def test_an_acknowledgement_without_an_offset_promises_nothing() -> None:
-    """acks=0: the producer never hears where its records are."""
+    """With acks=0 the producer receives no offsets."""
     assert Log().append(0, 20).acknowledge(-1, 20).records(0, 15).lost == 0
 
 
@@ -209,7 +209,7 @@ def test_an_acknowledgement_without_an_offset_promises_nothing() -> None:
 
 
 def test_lag_behind_an_appended_log_goes_up_with_appends_and_down_with_what_is_done() -> None:
-    """Its maximum with its instant, its end, and its area in whole record-milliseconds."""
+    """The lag has a maximum with its time, an end, and an area in whole record-milliseconds."""
     log = Log().place(0)
     log.now_us = 10_000
     log.append(0, 30)
@@ -227,7 +227,7 @@ def test_lag_behind_an_appended_log_goes_up_with_appends_and_down_with_what_is_d
 
 
 def test_a_group_beyond_the_end_of_a_log_that_was_cut_off_is_not_behind() -> None:
-    """Nothing is behind until the log has grown past what the group had done."""
+    """The lag is 0 until the log has grown past the offset that the group had reached."""
     log = Log().place(0).append(0, 20).read(0, 20).append(10, 5, epoch=1).append(15, 10, epoch=1)
     lag = log.account(0, 25).lag
     assert lag is not None
@@ -246,18 +246,18 @@ timeline:
 
 
 def test_a_run_on_counted_logs_accounts_for_every_record() -> None:
-    """Log ends, deliveries and lag of a whole run agree: what is not delivered waits, and no more than that is lag."""
+    """Log ends, deliveries and lag of a whole run agree: undelivered records wait, and only they are lag."""
     run = run_scenario(load_text(COUNTED), seed=3)
     story = tell(run.events)
-    said = next(event.payload for event in run.events if event.kind is Kind.LOG_ENDS)
-    assert said is not None
+    payload = next(event.payload for event in run.events if event.kind is Kind.LOG_ENDS)
+    assert payload is not None
     progress = LagHistory.of(run.events)
     for account in story.accounts:
         found, lag = account.records, account.lag
         assert found is not None
         assert lag is not None
         assert_adds_up(found)
-        assert found.written == said["ends"][str(account.partition)][1]
+        assert found.written == payload["ends"][str(account.partition)][1]
         assert account.delivered == found.once + found.again + account.duplicates
         assert lag.end == progress.at("g", account.partition, story.end_us) == found.waiting + found.unprocessed
         assert progress.at("g", account.partition, lag.most_us) == lag.most
@@ -275,7 +275,7 @@ STEPS = st.lists(
 
 @given(STEPS)
 def test_once_again_and_never_add_up_to_the_log(steps: list[tuple[str, int]]) -> None:
-    """However appends, elections, acknowledgements, resets, deliveries and retention follow each other."""
+    """The figures add up for any order of appends, elections, acknowledgements, resets, deliveries and deletions."""
     log, end, start, epoch, position = Log(), 0, 0, 0, 0
     lengths = []
     for what, number in steps:
@@ -306,7 +306,7 @@ def test_once_again_and_never_add_up_to_the_log(steps: list[tuple[str, int]]) ->
 
 
 def appended(log: Log) -> Ranges:
-    """The offsets of the log as it was left, worked out from the last append backwards."""
+    """Return the offsets of the final log, computed from the last append backwards."""
     kept = Ranges()
     lowest = None
     for event in reversed(log.events):
@@ -321,7 +321,7 @@ def appended(log: Log) -> Ranges:
 
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 15)), max_size=12), st.integers(0, 70))
 def test_ranges_are_sets(spans: list[tuple[int, int]], at: int) -> None:
-    """Adding, what is within, what lacks, and cutting off are those of sets of numbers."""
+    """`add`, `within`, `gaps` and `cut` agree with sets of numbers."""
     ranges, numbers = Ranges(), set[int]()
     for begin, length in spans:
         new = set(range(begin, begin + length))
@@ -338,7 +338,7 @@ def test_ranges_are_sets(spans: list[tuple[int, int]], at: int) -> None:
 
 @pytest.mark.parametrize("missing", ["growth and ends", "group"])
 def test_a_trace_that_does_not_tell_has_no_figures(missing: str) -> None:
-    """Without log ends records and lag are unknown; a producer, which has no group, is nobody's account."""
+    """Without log ends records and lag are unknown; a producer, which has no group, has no account."""
     log = Log().append(0, 10).place(0).read(0, 5)
     if missing == "group":
         log._add(Kind.PROCESS_STARTED, "p", payload={"topics": ["orders"]})

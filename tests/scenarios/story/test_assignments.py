@@ -1,4 +1,4 @@
-"""Who owns what after each generation, as the story has it."""
+"""The owners of partitions in each generation of a story."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.helpers.trace_builders import Tape, computed, formed
 
 
 def owned(generation: Generation) -> dict[str, Any]:
-    """Each member's partitions, and those of them that have moved; None for a generation without an assignment."""
+    """Return each member's partitions and the moved ones; None for a generation without an assignment."""
     assert generation.assignment is not None
     return {
         share.host: ([at.partition for at in share.partitions], [at.partition for at in share.moved])
@@ -32,7 +32,7 @@ def group_of(*hosts: str, partitions: int) -> Tape:
 
 
 def test_what_has_moved_is_what_another_process_had() -> None:
-    """A partition is moved when the last process that had it is another; what was new in the first is not."""
+    """A partition has moved if its last owner was another process; new partitions of the first have not."""
     tape = computed(group_of("c1", "c2", partitions=4).complete("c1", "c2"), c1=[0, 1], c2=[2, 3]).stable()
     tape.at(20).remove("c2", "left").prepare("c2", "LEAVE_GROUP").complete("c1")
     computed(tape, c1=[0, 1, 2, 3]).stable()
@@ -42,7 +42,7 @@ def test_what_has_moved_is_what_another_process_had() -> None:
 
 
 def test_a_cooperative_move_takes_two_generations() -> None:
-    """What is revoked has no owner in the first of them, and has moved in the second."""
+    """A revoked partition has no owner in the first generation, and has moved in the second."""
     tape = computed(group_of("c1", "c2", partitions=4).complete("c1", "c2"), c1=[0, 1, 2, 3], c2=[]).stable()
     tape.at(10).prepare("c1", "LEADER_REJOIN").complete("c1", "c2")
     computed(tape, c1=[0, 1], c2=[]).stable()
@@ -67,7 +67,7 @@ def test_a_partition_that_never_had_an_owner_is_unowned_but_not_revoked() -> Non
 
 
 def test_a_generation_that_was_never_stable_has_no_assignment() -> None:
-    """What its leader computed did not come to be; the one after it is compared with the last that did."""
+    """The assignment of an abandoned generation does not count; the next is compared with the last stable one."""
     tape = computed(group_of("c1", "c2", partitions=2).complete("c1", "c2"), c1=[0], c2=[1]).stable()
     tape.at(10).prepare("c1", "LEADER_REJOIN").complete("c1", "c2")
     computed(tape, c1=[1], c2=[0]).at(11).prepare("c1", "LEADER_REJOIN").complete("c1", "c2")
@@ -78,7 +78,7 @@ def test_a_generation_that_was_never_stable_has_no_assignment() -> None:
 
 
 def test_without_a_leaders_assignment_it_is_what_processes_took() -> None:
-    """A trace of ownership alone tells the same: taken in a generation and kept until the next one begins."""
+    """A trace with ownership alone gives the same: taken in a generation and kept until the next one begins."""
     tape = formed("c1", "c2").at(20).release("c2", 1).remove("c2", "left").prepare("c2", "LEAVE_GROUP")
     tape.release("c1", 0).complete("c1").stable().own("c1", 0, 1)
     first, second = tell(tape.at(30).end()).groups[0].generations

@@ -18,7 +18,7 @@ def first_rebalance(tape: Tape, at: float = 400) -> Generation:
 
 
 def expiry(tape: Tape, host: str = "c1", at: float = 60) -> Tape:
-    """The coordinator removes a member for its silence."""
+    """The coordinator removes a member whose session has expired."""
     return tape.at(at).remove(host, "session-expired").prepare(host, "HEARTBEAT_EXPIRED")
 
 
@@ -28,7 +28,7 @@ def test_every_cause_has_a_meaning() -> None:
 
 
 def test_a_new_process_is_a_deploy_join() -> None:
-    """A process that was never there before joined."""
+    """A new process that joins is a deploy-join."""
     tape = formed("c1").at(20).start("c2").join("c2").prepare("c2", "ADD_MEMBER")
     generation = first_rebalance(tape)
     assert (generation.cause, generation.why) == (Cause.DEPLOY_JOIN, "joined")
@@ -47,7 +47,7 @@ def test_an_orderly_leave_names_the_action_behind_it() -> None:
 
 
 def test_a_leave_because_of_the_poll_limit_is_not_a_deploy() -> None:
-    """The client left by itself because poll() was not called."""
+    """A client that leaves because poll() was not called has the cause poll-limit."""
     tape = formed("c1", "c2").at(310)
     tape.client(Kind.POLL_EXPIRED, "c1", payload={"limit_us": 300_000_000})
     tape.remove("c1", "left").prepare("c1", "LEAVE_GROUP")
@@ -65,20 +65,20 @@ def test_coming_back_after_the_poll_limit_is_the_same_cause() -> None:
 
 
 def test_a_session_that_ends_after_a_crash() -> None:
-    """The process was dead when its session ended."""
+    """A process that was dead when its session ended is a crash."""
     generation = first_rebalance(expiry(formed("c1", "c2").at(15).crash("c1")))
     assert (generation.cause, generation.why) == (Cause.SESSION_CRASH, "crashed at 0:15.000")
 
 
 def test_a_session_that_ends_in_a_pause() -> None:
-    """The process stood still when its session ended."""
+    """A process that was paused when its session ended is a pause."""
     tape = formed("c1", "c2").at(15)
     tape.client(Kind.PROCESS_PAUSED, "c1", payload={"pause_us": 60_000_000})
     assert first_rebalance(expiry(tape)).cause is Cause.SESSION_PAUSE
 
 
 def test_a_session_that_ends_with_a_starved_heartbeat_thread() -> None:
-    """The process ran, and its heartbeat thread got no time."""
+    """A running process whose heartbeat thread got no time is starved."""
     tape = formed("c1", "c2").at(15)
     tape.client(Kind.HEARTBEATS_BLOCKED, "c1", payload={"blocked_us": 60_000_000})
     generation = first_rebalance(expiry(tape))
@@ -87,14 +87,14 @@ def test_a_session_that_ends_with_a_starved_heartbeat_thread() -> None:
 
 
 def test_a_session_that_ends_because_the_broker_stood_still() -> None:
-    """The coordinator's own host was paused while heartbeats came in."""
+    """A pause of the coordinator's host while heartbeats arrived is a coordinator stall."""
     tape = formed("c1", "c2").at(15)
     tape.add(Kind.PROCESS_PAUSED, host="broker-1")
     assert first_rebalance(expiry(tape)).cause is Cause.SESSION_STALL
 
 
 def test_a_session_that_ends_in_a_network_fault() -> None:
-    """A fault was on while the heartbeats were missing."""
+    """A fault during the missing heartbeats is a network cause."""
     tape = formed("c1", "c2").at(15)
     tape.add(Kind.FAULT_BEGUN, reason="c1 isolated for 60 s", host="c1", span=3)
     generation = first_rebalance(expiry(tape))
@@ -104,13 +104,13 @@ def test_a_session_that_ends_in_a_network_fault() -> None:
     )
 
 
-def test_a_silence_nobody_explains_stays_a_plain_session_expiry() -> None:
-    """The story does not invent a reason."""
+def test_an_unexplained_silence_stays_a_plain_session_expiry() -> None:
+    """The story gives no reason that the trace does not have."""
     assert first_rebalance(expiry(formed("c1", "c2"))).cause is Cause.SESSION_SILENT
 
 
 def test_members_of_several_groups_that_fall_together_point_at_the_coordinator() -> None:
-    """Living members of two groups removed within milliseconds are the coordinator's doing."""
+    """Live members of two groups that are removed within milliseconds point at the coordinator."""
     tape = formed("c1", "c2")
     other = formed("d1", group="g2")
     tape.events += [*other.events[1:]]
@@ -132,7 +132,7 @@ def test_more_partitions_are_a_metadata_change() -> None:
 
 
 def rack_flap(rack: str | None) -> str:
-    """Why the leader joined again when a broker had gone, with this client.rack."""
+    """Return why the leader joined again after a broker was fenced, with this client.rack."""
     tape = formed("c1", "c2")
     config = {"client.rack": rack} if rack else {}
     tape.events.insert(0, TraceEvent(0, 0, Kind.PROCESS_STARTED, "c1", "g1", payload={"config": config}))
@@ -142,32 +142,32 @@ def rack_flap(rack: str | None) -> str:
 
 
 def test_a_broker_that_goes_is_news_to_a_leader_with_a_rack() -> None:
-    """The racks of the replicas changed; a topic that was there before the group is not what did."""
+    """The racks of the replicas changed; a topic that is older than the group did not."""
     assert rack_flap("a") == (
-        "joined again: the racks of replicas changed, and client.rack is set: broker-1 went at 0:20.000"
+        "joined again: the racks of replicas changed, and client.rack is set: broker-1 was fenced at 0:20.000"
     )
 
 
-def test_a_change_that_the_trace_does_not_explain_is_told_in_the_client_s_words() -> None:
-    """Without a rack the broker is none of its business, and the topic is as old as the group."""
+def test_a_change_that_is_not_in_the_trace_has_the_client_s_reason() -> None:
+    """Without a rack the broker does not matter, and the topic is as old as the group."""
     assert rack_flap(None) == "joined again: cached metadata has changed"
 
 
-def test_a_topic_that_went_is_told_so() -> None:
-    """Deleted, not shrunk to no partitions."""
+def test_a_deleted_topic_is_named_as_deleted() -> None:
+    """A deleted topic is not printed as one that shrank to 0 partitions."""
     tape = formed("c1", "c2").at(20)
     tape.add(Kind.METADATA_CHANGED, topic="orders", payload={"before": 2, "partitions": 0})
     why = first_rebalance(tape.at(21).prepare("c1", "LEADER_REJOIN", "cached metadata has changed")).why
-    assert why == "joined again: topic orders went at 0:20.000"
+    assert why == "joined again: topic orders was deleted at 0:20.000"
 
 
 def test_a_leader_that_joins_again_for_nothing_is_a_leader_rejoin() -> None:
-    """No change of metadata, no words: the leader's own habit."""
+    """A rejoin of the leader without a change of metadata and without a reason is a loop."""
     assert first_rebalance(formed("c1", "c2").at(20).prepare("c1", "LEADER_REJOIN")).cause is Cause.LEADER_REJOIN
 
 
 def test_a_member_whose_sync_was_refused_joins_again_for_the_same_cause() -> None:
-    """Its second round is no change of metadata: the newcomer of the first is still what it is about."""
+    """The second round is no change of metadata: the new member of the first is its cause."""
     tape = formed("c1").at(20).start("c2").join("c2").prepare("c2", "ADD_MEMBER").rejoin("c1")
     tape.complete("c1", "c2").stable().at(21)
     tape.prepare("c1", "UPDATE_META", "rebalance failed due to RebalanceInProgressException").rejoin("c2")
@@ -226,8 +226,8 @@ def test_a_broker_that_stands_still_goes_before_faults_of_members() -> None:
     assert first_rebalance(expiry(tape)).cause is Cause.SESSION_STALL
 
 
-def test_a_newcomer_whose_join_waited_in_vain_is_not_to_blame() -> None:
-    """It had joined and was removed while it waited: whoever was in a callback kept it, and its return says so."""
+def test_a_newcomer_removed_while_its_join_waited_is_not_the_cause() -> None:
+    """A member removed while its JoinGroup waited is not the cause: the member in the callback is."""
     tape = formed("c1").at(20).start("c2").join("c2").prepare("c2", "ADD_MEMBER")
     tape.client(Kind.CALLBACK_BEGUN, "c1", reason="revoked", span=1)
     tape.at(320).remove("c2", "session-expired").remove("c1", "join-timeout")
@@ -236,11 +236,14 @@ def test_a_newcomer_whose_join_waited_in_vain_is_not_to_blame() -> None:
     tape.at(321).join("c2", incarnation=2).prepare("c2", "ADD_MEMBER").complete("c2").stable()
     first, second = tell(tape.at(330).end()).groups[0].rebalances
     assert [late.name.host for late in first.absent] == ["c1"]
-    assert (second.cause, second.why) == (Cause.CALLBACK, "came back: its join had been waiting for 5 min in vain")
+    assert (second.cause, second.why) == (
+        Cause.CALLBACK,
+        "joined again: it was removed after its JoinGroup had waited 5 min",
+    )
 
 
 def test_a_leader_that_computes_for_longer_than_its_session_is_an_assignor_too_slow() -> None:
-    """It lost its membership between JoinGroup and SyncGroup, and came up with the assignment afterwards."""
+    """The leader lost its membership between JoinGroup and SyncGroup, and computed the assignment afterwards."""
     tape = formed("c1", "c2").at(20).start("c3").join("c3").prepare("c3", "ADD_MEMBER").complete("c1", "c2", "c3")
     tape.at(65).remove("c1", "session-expired").prepare("c1", "HEARTBEAT_EXPIRED").at(70)
     tape.client(Kind.ASSIGNMENT_COMPUTED, "c1")
@@ -248,15 +251,15 @@ def test_a_leader_that_computes_for_longer_than_its_session_is_an_assignor_too_s
 
 
 def test_a_leader_that_never_syncs_nor_computes_just_fell_silent() -> None:
-    """Without an assignment nothing says that the assignor was slow."""
+    """Without an assignment in the trace the assignor is not named."""
     tape = formed("c1", "c2").at(20).start("c3").join("c3").prepare("c3", "ADD_MEMBER").complete("c1", "c2", "c3")
     tape.at(65).remove("c1", "session-expired").prepare("c1", "HEARTBEAT_EXPIRED")
     last = tell(tape.at(90).end()).groups[0].rebalances[-1]
-    assert (last.cause, last.why) == (Cause.SESSION_SILENT, "fell silent right after its join, and never synced")
+    assert (last.cause, last.why) == (Cause.SESSION_SILENT, "sent neither SyncGroup nor heartbeats after its JoinGroup")
 
 
 def test_a_member_that_left_at_its_poll_limit_was_waited_for_until_then() -> None:
-    """The rebalance could go on only when the busy member left by itself."""
+    """The rebalance continued only when the busy member left."""
     tape = formed("c1", "c2").at(20).start("c3").join("c3").prepare("c3", "ADD_MEMBER").rejoin("c1").at(200)
     tape.client(Kind.POLL_EXPIRED, "c2")
     held = first_rebalance(tape.remove("c2", "left").complete("c1", "c3")).held_by
@@ -284,7 +287,7 @@ def test_another_application_under_the_same_group_id_is_a_subscription_mix() -> 
     assert first.cause is Cause.DEPLOY_JOIN
     assert (second.cause, second.why) == (
         Cause.SUBSCRIPTION_MIX,
-        "joined for billing, the others are there for orders",
+        "subscribes to billing, the other members to orders",
     )
 
 
@@ -327,13 +330,13 @@ def test_a_join_lost_with_its_coordinator_is_the_coordinator_s_doing(loaded_by: 
 
 
 def headline_of(tape: Tape) -> str:
-    """What people quote."""
+    """Return the headline of a trace."""
     return tell(tape.events).headline
 
 
 @pytest.mark.parametrize("last_record", [19, 25.2])
-def test_what_stands_still_while_nobody_is_left_is_the_last_one_s_doing(last_record: float) -> None:
-    """All are refused and removed; minutes later they are started anew, which is not what stopped the work.
+def test_a_standstill_of_an_empty_group_belongs_to_its_last_rebalance(last_record: float) -> None:
+    """All members are refused and removed; they start again minutes later, which is not the cause of the standstill.
 
     A member that does not know yet may work on for a moment.
     """
@@ -351,31 +354,33 @@ def test_what_stands_still_while_nobody_is_left_is_the_last_one_s_doing(last_rec
     tape.own("c1", 0).at(100).end()
     gone, back = tell(tape.events).groups[0].rebalances
     assert (gone.stopped_us > 60 * SECOND_US, back.stopped_us) == (True, 3 * SECOND_US)
-    assert "c1 was refused its heartbeats from 0:19.000 on" in headline_of(tape)
+    assert "c1 got GROUP_AUTHORIZATION_FAILED for its heartbeats from 0:19.000 on" in headline_of(tape)
 
 
-def test_a_member_that_is_told_again_and_again_and_does_not_join_is_said_to_be() -> None:
-    """Its heartbeats went on: it was not dead, it did not call poll()."""
+def test_a_member_that_ignores_repeated_rebalance_errors_is_named() -> None:
+    """A member whose heartbeats go on while it does not call poll() is named with its ignored answers."""
     tape = formed("c1", "c2").at(20).start("c3").join("c3").prepare("c3", "ADD_MEMBER").rejoin("c2")
     for second in (21, 24, 27):
         tape.at(second).client(Kind.RESPONSE_RECEIVED, "c1", api="Heartbeat", error="REBALANCE_IN_PROGRESS")
     tape.at(320).remove("c1", "join-timeout").complete("c2", "c3").stable().at(330).end()
-    assert "c1 (was told of the rebalance by 3 heartbeats and did not join) held generation 2 open" in headline_of(tape)
+    assert "c1 (got REBALANCE_IN_PROGRESS for 3 heartbeats and did not join) held generation 2 open" in headline_of(
+        tape
+    )
 
 
 def test_a_group_id_that_two_applications_share_is_named_whatever_took_longest() -> None:
-    """The mixture stays when the visitor has gone; the visit is only what was seen."""
+    """The subscription mix is named beside the longest rebalance."""
     tape = formed("c1")
     tape.events[1] = tape.events[1]._replace(payload={"client_id": "c1", "topics": ["orders"]})
     tape.at(20).client(Kind.PROCESS_STARTED, "c2", payload={"client_id": "c2", "topics": ["audit"]})
     tape.join("c2").prepare("c2", "ADD_MEMBER").at(21).complete("c1", "c2").stable()
     tape.at(40).remove("c2", "left").prepare("c2", "LEAVE_GROUP").at(50).complete("c1").stable().at(60).end()
-    mixed = "subscription mix, c2 joined for audit, the others are there for orders; longest: c2 left"
+    mixed = "subscription mix, c2 subscribes to audit, the other members to orders; longest: c2 left"
     assert headline_of(tape).endswith(mixed)
 
 
 def test_a_death_that_says_why_ends_with_its_session() -> None:
-    """A clause with commas of its own is not run together with the next."""
+    """A clause with commas is separated from the next by a semicolon."""
     tape = formed("c1", "c2", session_s=10).at(20)
     tape.client(Kind.PROCESS_CRASHED, "c2", reason="out of memory: 9 bytes, the limit is 8")
     tape.at(29).remove("c2", "session-expired").prepare("c2", "HEARTBEAT_EXPIRED").complete("c1").stable().end()
@@ -383,38 +388,38 @@ def test_a_death_that_says_why_ends_with_its_session() -> None:
 
 
 def test_a_client_that_never_gets_in_is_named_whatever_else_happened() -> None:
-    """The rebalances of the others are not what its owner has to know."""
+    """A process that failed and never became a member is named beside the rebalances of others."""
     tape = formed("c1", "c2").at(20).start("k")
     failed = "InconsistentGroupProtocolException"
     tape.at(21).client(Kind.PROCESS_FAILED, "k", error=failed)
     tape.at(30).start("c3").join("c3").prepare("c3", "ADD_MEMBER").complete("c1", "c2", "c3").stable().at(40).end()
-    assert headline_of(tape).endswith(f"c3 joined; k failed with {failed} and never got in")
+    assert headline_of(tape).endswith(f"c3 joined; k failed with {failed} and never became a member")
 
 
 def test_a_client_that_failed_and_came_back_is_no_stranger() -> None:
-    """It is in the group by the end."""
+    """A process that is a member by the end is not named."""
     tape = formed("c1").at(20).start("k").at(21)
     tape.client(Kind.PROCESS_FAILED, "k", error="GroupAuthorizationException")
     tape.at(30).start("k").join("k").prepare("k", "ADD_MEMBER").complete("c1", "k").stable().at(40).end()
-    assert "never got in" not in headline_of(tape)
+    assert "never became a member" not in headline_of(tape)
 
 
 def test_a_client_that_failed_and_tries_again_may_still_get_in() -> None:
-    """When the run ends it is there, and nobody can say never."""
+    """A process that still runs at the end is not named."""
     tape = formed("c1", "c2").at(20).start("k").at(21)
     tape.client(Kind.PROCESS_FAILED, "k", error="GroupAuthorizationException")
     tape.at(30).start("c3").join("c3").prepare("c3", "ADD_MEMBER").complete("c1", "c2", "c3").stable()
     tape.at(39).start("k").at(40).end()
-    assert "never got in" not in headline_of(tape)
+    assert "never became a member" not in headline_of(tape)
 
 
 def test_a_member_that_an_administrator_removed_did_not_leave() -> None:
-    """It was sent away, and did not ask for it."""
+    """A member that an administrator removed is not printed as having left."""
     tape = formed("c1", "c2").at(20).remove("c2", "admin").prepare("c2", "LEAVE_GROUP")
     assert first_rebalance(tape).why == "was removed"
 
 
-def test_who_keeps_trying_to_commit_is_said_to() -> None:
+def test_a_member_that_keeps_retrying_a_commit_is_named() -> None:
     """A deleted topic's offsets cannot be committed, and the client tries on until it is out of time."""
     tape = formed("c1", "c2").at(20).start("c3").join("c3").prepare("c3", "ADD_MEMBER")
     for second in range(21, 60):
@@ -425,24 +430,26 @@ def test_who_keeps_trying_to_commit_is_said_to() -> None:
 
 
 def test_a_pattern_that_matches_a_new_topic_says_which() -> None:
-    """Nobody changed the subscription: a topic appeared that it fits."""
+    """A new topic that fits a pattern is named, not a change of the subscription."""
     tape = formed("c1", "c2").at(20)
     tape.add(Kind.METADATA_CHANGED, topic="orders.eu", payload={"before": 0, "partitions": 4})
     tape.at(300).prepare("c1", "LEADER_REJOIN", "subscription has changed")
-    assert first_rebalance(tape).why == ("joined again: subscription has changed: topic orders.eu appeared at 0:20.000")
+    assert first_rebalance(tape).why == (
+        "joined again: subscription has changed: topic orders.eu was created at 0:20.000"
+    )
 
 
 def test_a_client_that_chooses_its_partitions_wants_in_nowhere() -> None:
-    """It shares the group's id and offsets, and reads what it chose until it fails."""
+    """A process with manual assignment shares the group id and is no member, so it is not named."""
     tape = formed("c1", "c2").at(20)
     tape.client(Kind.PROCESS_STARTED, "hand", payload={"client_id": "hand", "assign": ["orders-1"]})
     tape.at(25).client(Kind.PROCESS_FAILED, "hand", error="CommitFailedException")
     tape.at(30).start("c3").join("c3").prepare("c3", "ADD_MEMBER").complete("c1", "c2", "c3").stable().at(40).end()
-    assert "never got in" not in headline_of(tape)
+    assert "never became a member" not in headline_of(tape)
 
 
-def test_a_few_commits_that_failed_at_first_kept_nobody() -> None:
-    """They are told of a member that went on with them for most of the time."""
+def test_a_few_failed_commits_are_no_cause_of_a_late_join() -> None:
+    """Failed commits count only if the member went on with them for most of the time."""
     tape = formed("c1", "c2").at(20).start("c3").join("c3").prepare("c3", "ADD_MEMBER")
     for second in (21, 22, 23):
         tape.at(second).client(Kind.COMMIT_FAILED, "c2", error="UNKNOWN_TOPIC_OR_PARTITION")
@@ -460,18 +467,18 @@ def three_groups(*steps: dict[str, object]) -> Story:
 
 
 def test_groups_without_a_rebalance_are_all_named() -> None:
-    """Three groups formed and nothing happened to any: none of them stands for the others."""
+    """Three groups without an event are counted together, and none is named alone."""
     assert three_groups().headline.startswith("no rebalance: g1, g2, g3 formed, the last in ")
 
 
-def test_a_cause_that_went_through_several_groups_is_told_of_all() -> None:
+def test_a_cause_common_to_several_groups_names_them_all() -> None:
     """Members of all groups are cut off at once: the rebalances of all are counted and all groups named."""
-    told = three_groups({"at": "20s", "do": "isolate", "member": ["g1-c-1", "g2-c-1", "g3-c-1"], "for": "15s"})
-    assert told.headline.startswith("6 rebalances of g1, g2, g3, up to ")
+    story = three_groups({"at": "20s", "do": "isolate", "member": ["g1-c-1", "g2-c-1", "g3-c-1"], "for": "15s"})
+    assert story.headline.startswith("6 rebalances of g1, g2, g3, up to ")
 
 
-def test_a_cause_of_one_group_is_told_of_that_one() -> None:
-    """The others are counted behind it, where they had rebalances of their own."""
+def test_a_cause_of_one_group_names_that_group() -> None:
+    """The rebalances of other groups are counted after it."""
     steps = [
         {"at": "20s", "do": "crash", "member": "g1-c-1"},
         {"at": "20s", "do": "stop", "member": "g2-c-1"},

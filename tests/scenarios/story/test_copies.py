@@ -1,4 +1,4 @@
-"""Several brokers with a copy of one group: what happens in a copy that another one has replaced is no rebalance."""
+"""Several brokers with a copy of one group: changes of a replaced copy are no rebalance."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def expire(tape: Tape, broker: str, host: str) -> Tape:
 
 
 def unloaded(tape: Tape, broker: str) -> Tape:
-    """A broker has learnt that it does not lead the partition."""
+    """A broker has learned that it does not lead the partition."""
     tape.broker = broker
     tape.coordinator(Kind.GROUP_STATE, from_=tape.state, to="Dead", generation=1)
     tape.coordinator(Kind.GROUP_UNLOADED, generation=1)
@@ -32,14 +32,14 @@ def unloaded(tape: Tape, broker: str) -> Tape:
 
 
 def evicted(story: Story, host: str) -> list[tuple[int, int]]:
-    """From when to when a process was removed and did not know it, in seconds."""
+    """Return the stretches in which a process was removed and did not know it, in seconds."""
     (lane,) = (lane for lane in story.lanes if lane.host == host)
     parts = (part for part in lane.phases if part.phase is Phase.EVICTED)
     return [(part.began_us // 1_000_000, part.ended_us // 1_000_000) for part in parts]
 
 
 def test_what_a_replaced_coordinator_does_in_its_copy_is_no_rebalance() -> None:
-    """It ends a session that the next coordinator goes on with: no rebalance, no eviction, the member stays."""
+    """It ends a session that the next coordinator continues: no rebalance, no eviction, the member stays."""
     tape = loaded(formed("c1", "c2").at(30), "broker-2")
     expire(tape.at(LATE), "broker-1", "c2")
     evidence = Evidence(unloaded(tape.at(70), "broker-1").at(90).end())
@@ -61,7 +61,7 @@ def test_the_end_of_a_replaced_copy_does_not_end_the_rebalance_of_the_next_one()
 
 
 def test_a_rebalance_is_lost_when_another_broker_loads_the_group() -> None:
-    """A coordinator in office removes a member and is cut off: the record has it still, so it is a member again."""
+    """A coordinator removes a member and is isolated: the record still has the member, so it is one again."""
     tape = expire(formed("c1", "c2").at(LATE), "broker-1", "c2")
     story = tell(unloaded(loaded(tape.at(40), "broker-2").at(70), "broker-1").at(90).end())
     (group,) = story.groups
@@ -71,7 +71,7 @@ def test_a_rebalance_is_lost_when_another_broker_loads_the_group() -> None:
 
 
 def test_a_broker_that_loads_the_group_again_has_the_copy_that_counts() -> None:
-    """Its first copy had been replaced; the second one is the group."""
+    """Its first copy had been replaced; its second copy is the current one."""
     tape = unloaded(loaded(formed("c1", "c2").at(30), "broker-2").at(40), "broker-1")
     expire(loaded(tape.at(50), "broker-1").at(60), "broker-1", "c2")
     (group,) = tell(tape.at(90).end()).groups
@@ -79,7 +79,7 @@ def test_a_broker_that_loads_the_group_again_has_the_copy_that_counts() -> None:
 
 
 def test_a_group_without_a_record_is_that_of_the_broker_that_acts_last() -> None:
-    """Nothing is loaded where nothing was written: members join at the next broker, and the first one goes on alone."""
+    """A group without a record is not loaded: members join at the next broker, and the first one's copy is outdated."""
     tape = Tape().start("c1", "c2")
     tape.join("c1").prepare("c1", "ADD_MEMBER")
     tape.broker, tape.state = "broker-2", "Empty"

@@ -18,12 +18,12 @@ from groupsim.scenarios.runtime.runner import run_scenario
 from groupsim.scenarios.story import index_events, lineage
 
 SAWTOOTH = ("steps", "_numbers", "_causes", "_senders")
-"""What fills up to a bound and is cut back, again and again."""
+"""Containers that grow to a bound and are cut back, repeatedly."""
 LIMIT = 500
 
 
 def quiet(logs: str, minutes: int) -> Draft:
-    """Four members that read and commit; nothing else happens."""
+    """Return a scenario of four members that read and commit, without steps."""
     return (
         scenario("quiet", run_for=f"{minutes}m")
         .cluster(logs=logs)
@@ -37,7 +37,7 @@ def quiet(logs: str, minutes: int) -> Draft:
 
 
 def kept(value: Any, found: dict[int, int], name: str = "") -> int:
-    """How many entries the containers hold that can be reached from here, without those of a sawtooth."""
+    """Return the number of entries in all containers reachable from an object, apart from those with a bound."""
     if id(value) in found or isinstance(value, type | str | bytes | int | float | Enum | TraceEvent) or value is None:
         return 0
     found[id(value)] = 1
@@ -74,7 +74,7 @@ def test_the_story_keeps_as_much_after_twenty_minutes_as_after_ten(logs: str, mo
 
 
 @pytest.mark.parametrize("logs", ["counted", "replicated"])
-def test_a_story_told_in_parts_is_the_story_told_at_the_end(logs: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_story_read_in_parts_equals_the_story_read_at_the_end(logs: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lag, accounts and all else are the same whether steps are summed up while the run goes or when it is over."""
     draft = quiet(logs, 3).at("20s").crash("c-2").at("80s").start("c-2")
     whole = run_scenario(draft.build())

@@ -9,7 +9,7 @@ from tests.helpers.trace_builders import Tape, formed
 
 
 def crash_and_return() -> Tape:
-    """c1 is killed at 0:31 and comes back at once; its old self keeps generation 2 open until its session ends."""
+    """c1 is killed at 0:31 and restarts at once; its former member holds generation 2 open until its session ends."""
     tape = formed("c1", "c2")
     tape.at(30.9).work("c1", 0, 0, 10).work("c2", 1, 0, 10)
     tape.at(31).crash("c1")
@@ -41,7 +41,7 @@ def test_the_one_who_never_came_holds_the_generation_open() -> None:
 
 
 def test_the_headline_says_how_many_how_long_and_who() -> None:
-    """The headline counts rebalances, seconds and moves and names who held the worst generation open."""
+    """The headline counts rebalances, seconds and moves and names the member that held the worst generation open."""
     story = tell(crash_and_return().end())
     assert story.headline == (
         "1 rebalance of g1, 45.2 s stopped, 2 partitions moved: "
@@ -97,7 +97,7 @@ def test_who_was_kept_from_polling_before_is_not_late_for_that() -> None:
     tape.at(23).rejoin("c2").complete("c1", "c2", "c3").stable()
     late = tell(tape.at(60).end()).groups[0].rebalances[0].late
     assert late is not None
-    assert (late.name.host, late.why) == ("c2", "heard of it at its next heartbeat")
+    assert (late.name.host, late.why) == ("c2", "learned of the rebalance at its next heartbeat")
 
 
 def test_a_rebalance_cut_short_by_the_next_one_is_abandoned() -> None:
@@ -162,8 +162,8 @@ def test_a_partition_given_to_two_is_no_handover() -> None:
     assert headline == "no rebalance of g1, nothing stopped, 1 partition moved: c1 and c2 own the same partitions"
 
 
-def test_hours_are_told_as_hours() -> None:
-    """A stop of a weekend is not told in seconds."""
+def test_hours_are_printed_as_hours() -> None:
+    """A stop of a weekend is printed in hours."""
     tape = formed("c1").at(10).work("c1", 0, 0, 3).at(20).release("c1", 0).remove("c1", "left")
     tape.prepare("c1", "LEAVE_GROUP")
     assert ", 2 h stopped, " in tell(tape.at(7220).end()).headline

@@ -1,4 +1,4 @@
-"""What hindered a group besides who began a rebalance and who held it open."""
+"""Hindrances of a group, apart from the members that began a rebalance or held it open."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ def generations(tape: Tape) -> tuple[Generation, ...]:
 
 
 def words(tape: Tape) -> list[str]:
-    """All that cost something, in order."""
+    """Return the hindrances that cost something, in order."""
     return [one.words for generation in generations(tape) for one in generation.hindrances if not one.minor]
 
 
 def grown() -> Tape:
-    """c1 and c2, to whom c3 comes at 0:20."""
+    """Return the trace of c1 and c2, which c3 joins at 0:20."""
     tape = formed("c1", "c2").at(20).start("c3").join("c3").prepare("c3", "ADD_MEMBER")
     return tape
 
 
-def test_joins_that_clients_gave_up_are_told_with_the_rebalance_they_waited_for() -> None:
-    """The inequality that is violated has a name, and how long the clients waited stands beside it."""
+def test_timed_out_joins_are_listed_with_the_rebalance_they_waited_for() -> None:
+    """The hindrance has the name of the violated inequality and how long the clients waited."""
     tape = grown()
     for second, host in ((30, "c3"), (30.1, "c2"), (40, "c3")):
         payload = {"took_us": 10 * SECOND_US}
@@ -38,24 +38,24 @@ def test_joins_that_clients_gave_up_are_told_with_the_rebalance_they_waited_for(
 
 
 def test_other_requests_and_lost_connections_are_no_join_given_up() -> None:
-    """A heartbeat that times out waits for nobody."""
+    """A heartbeat that times out was not held by the coordinator."""
     tape = grown()
     tape.client(Kind.REQUEST_FAILED, "c2", api="Heartbeat", error="TIMED_OUT")
     tape.client(Kind.REQUEST_FAILED, "c2", api="JoinGroup", error="DISCONNECTED")
     assert words(tape.complete("c1", "c2", "c3").stable().at(90)) == []
 
 
-def test_offsets_that_a_transaction_holds_are_told() -> None:
-    """The rebalance is over, and the new owner still stands still."""
+def test_offsets_that_a_transaction_holds_are_a_hindrance() -> None:
+    """The rebalance is over, and the new owner still waits for its offsets."""
     tape = grown().complete("c1", "c2", "c3").stable()
     for second in (21, 25, 40):
         tape.at(second).client(Kind.RESPONSE_RECEIVED, "c3", api="OffsetFetch", error="UNSTABLE_OFFSET_COMMIT")
     assert words(tape) == [
-        "an open transaction held the offsets of c3 back for 19.0 s (UNSTABLE_OFFSET_COMMIT)",
+        "an open transaction held back the offsets of c3 for 19.0 s (UNSTABLE_OFFSET_COMMIT)",
     ]
 
 
-def test_a_refusal_or_two_hold_nobody_up() -> None:
+def test_one_or_two_refusals_are_no_hindrance() -> None:
     """Every transaction is open for a moment."""
     tape = grown().complete("c1", "c2", "c3").stable()
     for second in (21, 25):
@@ -64,26 +64,26 @@ def test_a_refusal_or_two_hold_nobody_up() -> None:
 
 
 def let_go(reason: str = "revoked") -> Tape:
-    """c2 gives its partition up at 0:21, when the group is at rest."""
+    """c2 releases its partition at 0:21, when the group is stable."""
     return grown().complete("c1", "c2", "c3").stable().at(21).release("c2", 1, reason=reason)
 
 
-def test_a_partition_that_nobody_owns_while_the_group_is_at_rest_is_told() -> None:
-    """Nothing looks wrong from outside: the group is stable, and a partition waits for the next rebalance."""
+def test_a_partition_without_an_owner_in_a_stable_group_is_a_hindrance() -> None:
+    """The group is stable, and a partition waits for the next rebalance."""
     tape = let_go().at(60)
     tape.own("c3", 1).at(90).end()
     assert words(tape) == ["orders-1 had no owner for 39.0 s while the group was stable"]
 
 
 def test_a_partition_between_two_rounds_is_not_ownerless() -> None:
-    """Handed on within seconds, as in every cooperative rebalance."""
+    """The next owner has the partition within seconds, as in every cooperative rebalance."""
     tape = let_go().at(25)
     tape.own("c3", 1).at(90).end()
     assert words(tape) == []
 
 
-def test_a_process_that_ends_is_told_as_its_end() -> None:
-    """A static member that stops keeps its seat: the group waits for it, which its own clause says."""
+def test_the_end_of_a_process_is_no_further_hindrance() -> None:
+    """A static member that stops stays a member: the group waits for it, which has a clause of its own."""
     tape = let_go()
     tape.client(Kind.PROCESS_STOPPED, "c2", reason="closed")
     tape.at(90).end()
@@ -91,7 +91,7 @@ def test_a_process_that_ends_is_told_as_its_end() -> None:
 
 
 def test_a_deleted_topic_needs_no_owner() -> None:
-    """It is gone, and so is whoever had it."""
+    """A deleted topic needs no owner."""
     tape = let_go()
     tape.add(Kind.METADATA_CHANGED, topic="orders", payload={"before": 2, "partitions": 0})
     tape.at(90).end()
@@ -99,7 +99,7 @@ def test_a_deleted_topic_needs_no_owner() -> None:
 
 
 def test_deleted_offsets_come_first_in_the_headline() -> None:
-    """What is read again or never is worse than what had to wait."""
+    """Deleted offsets, after which records are read again or never, go before a wait."""
     tape = let_go().at(60)
     for partition in (0, 1):
         tape.coordinator(Kind.OFFSET_EXPIRED, topic="orders", partition=partition)
@@ -110,21 +110,21 @@ def test_deleted_offsets_come_first_in_the_headline() -> None:
 
 
 def test_a_sync_that_is_given_up_is_the_leader_s_debt() -> None:
-    """No timeout is too short there: the assignment does not come."""
+    """A SyncGroup that times out is no timeout inversion: the assignment does not arrive."""
     tape = grown().complete("c1", "c2", "c3").at(50)
     tape.client(Kind.REQUEST_FAILED, "c2", api="SyncGroup", error="TIMED_OUT", payload={"took_us": 30 * SECOND_US})
     tape.at(60).stable().at(61).end()
     assert words(tape) == [
-        "c2 gave up waiting for SyncGroup 1 time, after 30.0 s: the leader's assignment did not come"
+        "c2 gave up waiting for SyncGroup 1 time, after 30.0 s: the leader's assignment did not arrive"
     ]
 
 
-def test_members_without_a_partition_are_told_once_and_not_in_the_headline() -> None:
-    """More members than partitions: whoever was added does not help, and nothing is worse for it."""
+def test_members_without_a_partition_are_listed_once_and_not_in_the_headline() -> None:
+    """More members than partitions: the added member does not help, and costs nothing."""
     tape = grown().complete("c1", "c2", "c3").stable().at(60).start("c4").join("c4").prepare("c4", "ADD_MEMBER")
     tape.complete("c1", "c2", "c3", "c4").stable().at(80).prepare("c4", "REJOIN")
     tape.complete("c1", "c2", "c3", "c4").stable().at(95).end()
     story = tell(tape.events)
-    told = [[one.words for one in generation.hindrances] for generation in story.groups[0].generations]
-    assert told == [[], ["c3 of 3 members had no partition"], ["c3, c4 of 4 members had no partition"], []]
+    words = [[one.words for one in generation.hindrances] for generation in story.groups[0].generations]
+    assert words == [[], ["c3 of 3 members had no partition"], ["c3, c4 of 4 members had no partition"], []]
     assert "had no partition" not in story.headline

@@ -1,4 +1,4 @@
-"""Stories whose cause the scenario made: headline, cause and culprit of each are known beforehand."""
+"""Stories whose cause is a step of the scenario: headline, cause and culprit are known in advance."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from tests.helpers.known_member_causes import ROWS as MEMBER_ROWS
 
 ROWS = (*MEMBER_ROWS, *CLUSTER_ROWS)
 ELSEWHERE = {"freeze-zookeeper": "tests/scenarios/test_ancestors.py"}
-"""Steps that no row can take, and the tests that judge their headlines."""
+"""Steps that no row covers, and the tests of their headlines."""
 STORIES = [(row, library) for row in ROWS for library in row.of]
 
 
 @pytest.mark.parametrize(("row", "library"), STORIES, ids=[f"{row.name}, {library}" for row, library in STORIES])
 def test_a_story_names_the_cause_that_its_scenario_made(row: Row, library: str) -> None:
-    """The first rebalance is put down to the step behind it, and the headline says so."""
+    """The first rebalance has the step behind it as its cause, and the headline names it."""
     story = tell(run_scenario(row.played_by(library).build()).events)
     group = story.groups[0]
     rounds = group.forming[1:] if row.forms else group.rebalances
@@ -38,13 +38,13 @@ def test_a_story_names_the_cause_that_its_scenario_made(row: Row, library: str) 
 
 
 def test_every_action_and_fault_has_a_story() -> None:
-    """No step is without a row that says what has to be told of it."""
+    """Every step has a row with the words that its story must have."""
     done = {str(step["do"]) for row in ROWS for step in row.steps}
     assert done | set(ELSEWHERE) >= {*ACTIONS, *FAULTS}
     assert not done & set(ELSEWHERE)
 
 
 def test_there_are_about_a_hundred_stories() -> None:
-    """Three libraries or more play, against brokers of several ages."""
+    """The rows cover four client libraries."""
     assert len(STORIES) >= 100
     assert len({library for _, library in STORIES}) == 4

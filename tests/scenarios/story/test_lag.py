@@ -22,16 +22,16 @@ Growth = list[dict[str, object]]
 
 
 def made(rate: int, *weights: int, t_us: int = 0, topic: str = "orders") -> dict[str, object]:
-    """A topic is made, with so many records a second and these weights."""
+    """Return the entry of a new topic with a rate in records a second and weights."""
     return {"t_us": t_us, "topic": topic, "rate": rate * 10**6, "weights": list(weights)}
 
 
 class Record:
-    """The few events that the lag is made of, written by hand."""
+    """A trace with only the events that the lag needs."""
 
-    def __init__(self, **said: object) -> None:
+    def __init__(self, **payload: object) -> None:
         self.events: list[TraceEvent] = []
-        self.add(0, Kind.PROCESS_STARTED, payload=said or {"topics": ["orders"]})
+        self.add(0, Kind.PROCESS_STARTED, payload=payload or {"topics": ["orders"]})
 
     def add(self, t_us: int, kind: Kind, **columns: object) -> None:
         seq = len(self.events) + 1
@@ -46,14 +46,14 @@ class Record:
         return self
 
     def work(self, t_us: int, partition: int, base: int, count: int) -> Record:
-        said = {"base": base, "count": count}
-        self.add(t_us, Kind.RECORDS_PROCESSED, topic="orders", partition=partition, payload=said)
+        payload = {"base": base, "count": count}
+        self.add(t_us, Kind.RECORDS_PROCESSED, topic="orders", partition=partition, payload=payload)
         return self
 
     def whole(self, *growth: dict[str, object]) -> tuple[dict[TopicPartition, Lag], Lag]:
-        """The lag of each partition and of the group, once the run has ended."""
-        told = [*self.events, TraceEvent(0, RUN_US, Kind.LOG_ENDS, payload={"ends": {}, "growth": list(growth)})]
-        story = tell(told)
+        """Return the lag of each partition and of the group at the end of the run."""
+        events = [*self.events, TraceEvent(0, RUN_US, Kind.LOG_ENDS, payload={"ends": {}, "growth": list(growth)})]
+        story = tell(events)
         (total,) = story.totals
         assert total.lag is not None
         return {one.partition: one.lag for one in story.accounts if one.lag is not None}, total.lag
@@ -65,12 +65,12 @@ class Record:
 
 
 def sampled(growth: Growth, record: Record, partitions: int) -> tuple[list[Lag], int]:
-    """The same by looking at every single microsecond, with the cluster's own producers."""
+    """Return the same from every single microsecond, with the cluster's own producers."""
     placed = [event for event in record.events if event.kind is Kind.POSITION_SET]
     first = [next((e.payload for e in placed if e.partition == p and e.payload), None) for p in range(partitions)]
-    done = [int(said["offset"]) if said else 0 for said in first]
+    done = [int(payload["offset"]) if payload else 0 for payload in first]
     areas, tops, group = [0] * partitions, [(0, 0)] * partitions, 0
-    planned, told = changes(growth), [e for e in record.events if e.partition is not None]
+    planned, events = changes(growth), [e for e in record.events if e.partition is not None]
     traffic: Traffic | None = None
     now: list[int] = []
     for t_us in range(RUN_US + 1):
@@ -79,10 +79,10 @@ def sampled(growth: Growth, record: Record, partitions: int) -> tuple[list[Lag],
                 traffic = change.make(t_us)
             elif change.t_us == t_us and change.change is not None:
                 change.change(traffic, t_us)  # type: ignore[arg-type]
-        for event in told:
+        for event in events:
             if event.t_us == t_us:
-                said = event.payload or {}
-                offset = said["offset"] if "offset" in said else said.get("base", 0) + said.get("count", 0)
+                payload = event.payload or {}
+                offset = payload["offset"] if "offset" in payload else payload.get("base", 0) + payload.get("count", 0)
                 done[event.partition or 0] = max(done[event.partition or 0], offset)
         assert traffic is not None
         now = [max(0, traffic.end(p, t_us) - done[p]) if p < traffic.partitions else 0 for p in range(partitions)]
@@ -98,7 +98,7 @@ numbers = st.integers(0, 10**6)
 
 @given(st.integers(0, 60), st.integers(1, 10**6), numbers, numbers)
 def test_the_sum_of_floors_is_that_of_its_terms(count: int, divisor: int, step: int, start: int) -> None:
-    """Euclid's steps give what adding up gives."""
+    """`floor_sum` equals the plain sum."""
     assert floor_sum(count, divisor, step, start) == sum((start + step * i) // divisor for i in range(count))
 
 
@@ -113,7 +113,7 @@ def test_the_sum_of_floors_is_that_of_its_terms(count: int, divisor: int, step: 
 def test_all_log_ends_together_are_the_sum_of_each(
     weights: list[int], rate: int, other: int, grown: list[int], changed_us: int, after_us: int
 ) -> None:
-    """Whatever weights, rates and later partitions there are."""
+    """The total equals the sum of all log ends, for any weights, rates and later partitions."""
     ends = LogEnds(weights, rate, 0)
     for step in ("made", "faster", "larger"):
         if step == "faster":
@@ -126,7 +126,7 @@ def test_all_log_ends_together_are_the_sum_of_each(
 
 @given(st.integers(0, 10**11), st.integers(0, 300), st.integers(0, 300))
 def test_the_area_under_a_log_end_is_the_sum_over_its_microseconds(rate: int, begin: int, length: int) -> None:
-    """Exactly, from any instant on."""
+    """The area equals the sum over microseconds, from any instant on."""
     ends = LogEnds([1, 2, 0], rate, 0)
     for p in range(3):
         assert ends.area(p, begin, begin + length) == sum(ends.end(p, t) for t in range(begin, begin + length))
@@ -187,7 +187,7 @@ def test_topics_grow_as_in_the_cluster() -> None:
 
 @st.composite
 def records(draw: st.DrawFn) -> Record:
-    """A group that comes further, is placed here and there, and goes over what it has done."""
+    """Return steps of a group that advances, is placed at several offsets, and repeats records."""
     record = Record()
     for t_us in sorted(draw(st.lists(st.integers(0, 3 * MS), max_size=12))):
         p, offset = draw(st.integers(0, 2)), draw(st.sampled_from([0, 1, 7, 60, 199, 3001, 9000]))
@@ -214,22 +214,22 @@ def test_lag_is_what_looking_at_every_microsecond_finds(
 
 
 def test_a_reset_to_the_latest_leaves_nothing_behind() -> None:
-    """What was there before the first position was never the group's; from then on everything counts."""
+    """Records before the first position do not count; everything after it does."""
     (lag,), _ = Record().own(1 * MS, 0).place(2 * MS, 0, 200).lags(made(100_000, 1))
     assert lag.end == lag.most == 100
     assert lag.area == 10 * sum(range(100)) // 1000
 
 
 def test_going_back_over_records_is_no_lag() -> None:
-    """The lag goes by the furthest record processed, not by where the next owner begins again."""
+    """The lag depends on the furthest processed record, not on the position of the next owner."""
     of = made(10_000, 1)
     once, _ = Record().place(0, 0, 0).work(2 * MS, 0, 0, 20).lags(of)
     again, _ = Record().place(0, 0, 0).work(2 * MS, 0, 0, 20).place(2 * MS + 5, 0, 3).work(2500, 0, 3, 10).lags(of)
     assert once == again
 
 
-def test_a_topic_that_nobody_of_the_group_subscribed_to_does_not_count() -> None:
-    """Neither does a partition beside the one that a member chose for itself."""
+def test_a_topic_without_a_subscription_of_the_group_does_not_count() -> None:
+    """A partition beside the one that a member assigned to itself does not count either."""
     of = made(10_000, 1, 1, 1)
     nothing, _ = Record(topics=["audit"]).lags(of)
     assert nothing == []
@@ -238,32 +238,32 @@ def test_a_topic_that_nobody_of_the_group_subscribed_to_does_not_count() -> None
 
 
 def test_a_pattern_counts_all_topics_that_fit() -> None:
-    """Also those created later."""
+    """Topics that fit a pattern count, also those created later."""
     found, total = Record(pattern="order.*").whole(made(0, 1), made(50_000, 1, t_us=MS, topic="order-book"))
     assert [tp.topic for tp in found] == ["order-book", "orders"]
     assert total.most == total.end == 100
 
 
-def test_the_records_of_a_deleted_topic_are_nobodys_lag() -> None:
-    """The area stays as it was at the deletion; a new topic of that name begins anew."""
+def test_the_records_of_a_deleted_topic_are_no_lag() -> None:
+    """The area stays as it was at the deletion; a new topic of that name starts from 0."""
     fast, deleted = made(100_000, 1), {"t_us": MS, "topic": "orders"}
     (gone,), most = Record().lags(fast, deleted)
     assert (gone.end, gone.most, most) == (0, 99, 99)
     assert gone.area == sum(n * 10 for n in range(100)) // 1000
-    anew = (fast, deleted, made(50_000, 1, t_us=2 * MS))
-    (again,), _ = Record().lags(*anew)
+    again_made = (fast, deleted, made(50_000, 1, t_us=2 * MS))
+    (again,), _ = Record().lags(*again_made)
     assert (again.end, again.most) == (50, 99)
     placed = Record().place(0, 0, 0).work(500, 0, 0, 50).place(2500, 0, 20)
-    (second,), most = placed.lags(*anew)
+    (second,), most = placed.lags(*again_made)
     assert (second.end, second.most, most) == (30, 49, 49)
     assert second.area == (2 * 10 * sum(range(50)) + 20 * sum(range(30))) // 1000
     half = Record().place(0, 0, 0).work(500, 0, 0, 50)
-    assert half.lags(*anew)[1] == 50
+    assert half.lags(*again_made)[1] == 50
 
 
 @pytest.mark.parametrize("beyond", [5, 1_000])
 def test_a_position_beyond_the_log_is_no_negative_lag(beyond: int) -> None:
-    """An offset committed by hand: nothing is behind until the log has grown past it."""
+    """After a manual commit beyond the log end, the lag is 0 until the log has grown past it."""
     (lag,), _ = Record().place(0, 0, 0).place(1 * MS, 0, 100 + beyond).lags(made(100_000, 1))
     assert lag.end == max(0, 300 - 100 - beyond)
     assert lag.most == max(99, lag.end)

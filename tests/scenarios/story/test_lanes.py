@@ -7,12 +7,12 @@ from tests.helpers.trace_builders import formed
 
 
 def shape(lane: Lane) -> list[tuple[Phase, float]]:
-    """Phases with the second they begin at."""
+    """Return the phases with the seconds at which they begin."""
     return [(span.phase, span.began_us / 1_000_000) for span in lane.phases]
 
 
 def test_a_lane_follows_the_clients_states() -> None:
-    """Outside, joining, syncing, working, as the client's own state machine says."""
+    """The phases outside, joining, syncing and working follow the client's own states."""
     tape = formed("c1").at(20).state_of("c1", "PREPARING_REBALANCE").at(21).state_of("c1", "COMPLETING_REBALANCE")
     tape.at(22).state_of("c1", "STABLE")
     (lane,) = tell(tape.at(30).end()).lanes
@@ -47,7 +47,7 @@ def test_pauses_and_callbacks_cover_the_state() -> None:
 
 
 def test_a_producer_works_from_its_start_to_its_end() -> None:
-    """It has no states of a group; one that works all the time has nothing to show, and none counts as a member."""
+    """A producer has no states of a group; one that works all the time is not eventful, and none is a member."""
     tape = formed("c1")
     for host in ("steady", "late"):
         tape.at(0 if host == "steady" else 5).add(Kind.PROCESS_STARTED, host=host, payload={"profile": "java-producer"})
@@ -78,5 +78,5 @@ def test_heartbeats_and_failed_commits_are_counted_per_member() -> None:
 
 
 def test_a_trace_without_groups_is_a_story_too() -> None:
-    """Nothing happened, and the headline says so."""
+    """The headline of a group without an event is that it formed."""
     assert tell([]).headline == "no group formed"

@@ -1,4 +1,4 @@
-"""Many groups of one run are summed up: how many were hit, how hard, how many at once."""
+"""The figures over many groups of one run: how many were affected, how much, how many at once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def story() -> Story:
 
 
 def test_a_roll_without_a_pause_takes_the_coordinator_of_all_groups_at_once(story: Story) -> None:
-    """The last of three brokers coordinates all forty groups when it is killed, and the sum says since when."""
+    """The last of three brokers coordinates all forty groups when it is killed, and the figure has its time."""
     found = many_groups(story)
     assert found is not None
     (away,) = (hit for hit in found.hits if hit.title == "no coordinator")
@@ -33,7 +33,7 @@ def test_a_roll_without_a_pause_takes_the_coordinator_of_all_groups_at_once(stor
     assert each[away.worst] == away.most == each[found.worst.group]
 
 
-def test_forty_groups_fit_on_a_screen_and_one_is_told_in_full(story: Story) -> None:
+def test_forty_groups_fit_on_a_screen_and_one_is_shown_in_full(story: Story) -> None:
     """The page has one section with generations, that of the group hit hardest, or of the one asked for."""
     for group in (None, "fleet-7"):
         console = Console(width=100, record=True, file=open("/dev/null", "w"))  # noqa: SIM115
@@ -66,7 +66,7 @@ def test_stretches_that_touch_are_not_at_once() -> None:
 
 
 def test_few_groups_are_not_summed_up(story: Story) -> None:
-    """Below the limit there is nothing to sum up: each group is told by itself."""
+    """Fewer groups than the limit are not summed up."""
     import attrs
 
     assert many_groups(attrs.evolve(story, groups=story.groups[:8])) is None

@@ -12,7 +12,7 @@ ZERO = TopicPartition("orders", 0)
 
 
 def handover() -> Tape:
-    """c1 gives orders-0 up at 0:20, c2 gets it at 0:22."""
+    """c1 releases orders-0 at 0:20, c2 gets it at 0:22."""
     tape = formed("c1", "c2")
     tape.at(20).prepare("c2", "LEADER_REJOIN").release("c1", 0).at(21).complete("c1", "c2").at(21.9).stable()
     return tape.at(22).own("c2", 0)
@@ -62,7 +62,7 @@ def test_the_stopped_time_of_a_group_is_the_union_over_its_partitions() -> None:
 
 
 def test_the_callback_before_a_release_is_unserved_time() -> None:
-    """A member that flushes for a second before it gives a partition up processes nothing in that second."""
+    """A member that flushes for a second before it releases a partition processes nothing in that second."""
     tape = formed("c1", "c2").at(18.5).work("c1", 0, 0, 5)
     tape.at(19).client(Kind.CALLBACK_BEGUN, "c1", reason="revoked", span=7)
     tape.at(20).client(Kind.CALLBACK_ENDED, "c1", reason="revoked", span=7)
@@ -73,7 +73,7 @@ def test_the_callback_before_a_release_is_unserved_time() -> None:
 
 
 def test_the_callback_for_what_was_assigned_hides_no_callback_for_what_was_revoked() -> None:
-    """A cooperative member releases, and calls back for its assignment in the same instant: the flush still counts."""
+    """A cooperative member gets its callback for the assignment in the instant of the release: the flush counts."""
     tape = formed("c1", "c2").at(20).prepare("c2", "LEADER_REJOIN").at(21).complete("c1", "c2").stable()
     tape.client(Kind.CALLBACK_BEGUN, "c1", reason="revoked", span=7)
     tape.at(22).client(Kind.CALLBACK_ENDED, "c1", reason="revoked", span=7)
@@ -96,14 +96,14 @@ def test_a_record_finished_in_the_callback_before_a_release_was_served() -> None
     assert (stop.began_us, stop.length_us) == (19_600_000, 2_400_000)
 
 
-def test_what_is_owned_and_told_once_more_goes_on() -> None:
+def test_an_owned_partition_that_is_assigned_again_keeps_its_span() -> None:
     """An assignment that names a partition twice makes one span of it, which begins with the first."""
     spans = tell(handover().at(23).own("c2", 0).at(30).end()).groups[0].spans
     assert [one.owned_us for one in spans if (one.host, one.partition) == ("c2", ZERO)] == [22_000_000]
 
 
 def test_records_of_several_partitions_are_in_hand_until_the_last_is_processed() -> None:
-    """One poll returns two partitions' records: whoever is late in between was busy in its handler all the time."""
+    """One poll returns records of two partitions: a member that is late in between was busy in its handler."""
     tape = formed("c1", "c2").at(10)
     for partition, count in ((0, 1), (1, 9)):
         payload = {"base": 0, "count": count}
@@ -128,7 +128,7 @@ def test_a_paused_owner_silences_its_partitions_from_the_pause() -> None:
 
 
 def test_a_pause_that_was_over_long_before_the_handover_is_not_held_against_it() -> None:
-    """Without a single record too: the owner was back and could have worked until it gave the partition up."""
+    """Also without a record: the owner was resumed and could have worked until it released the partition."""
     tape = formed("c1", "c2").at(10)
     tape.client(Kind.PROCESS_PAUSED, "c1", payload={"pause_us": 4_000_000})
     tape.at(14).client(Kind.PROCESS_RESUMED, "c1")
@@ -138,7 +138,7 @@ def test_a_pause_that_was_over_long_before_the_handover_is_not_held_against_it()
 
 
 def test_a_paused_owner_that_woke_up_to_find_its_partition_lost_never_came_back() -> None:
-    """It was put out meanwhile: between its waking and its finding out there was nothing that it could have done."""
+    """A member removed during its pause could not have worked between its end and the loss of the partition."""
     tape = formed("c1", "c2").at(10)
     tape.client(Kind.PROCESS_PAUSED, "c1", payload={"pause_us": 46_000_000})
     tape.at(55).remove("c1", "session-expired").prepare("c1", "HEARTBEAT_EXPIRED")
@@ -149,7 +149,7 @@ def test_a_paused_owner_that_woke_up_to_find_its_partition_lost_never_came_back(
     assert (stop.began_us, stop.ended_us, stop.basis) == (10_000_000, 58_000_000, "paused")
 
 
-def test_a_partition_nobody_took_over_stands_still_to_the_end() -> None:
+def test_a_partition_without_a_new_owner_stands_still_to_the_end() -> None:
     """The only owner crashed: the standstill is open and ends with the trace."""
     tape = formed("c1").at(10).work("c1", 0, 0, 3).at(11).crash("c1")
     (stop,) = tell(tape.at(20).end()).groups[0].standstills
@@ -184,7 +184,7 @@ def handover_to_new_owner_while_old_works() -> Tape:
 
 
 def test_duplicates_are_records_delivered_a_second_time() -> None:
-    """An offset range that comes again is counted, for the group and for the process that was given it."""
+    """An offset range delivered again is counted for the group and for the process that received it."""
     tape = formed("c1", "c2").at(10).work("c1", 0, 0, 10).at(12).release("c1", 0).own("c2", 0).work("c2", 0, 4, 10)
     story = tell(tape.at(20).end())
     assert (story.groups[0].delivered, story.groups[0].duplicates) == (20, 6)
@@ -201,7 +201,7 @@ def test_stopped_time_is_a_union(stretches: list[tuple[int, int]], expected: int
 
 
 def test_a_standstill_over_two_rebalances_is_cut_where_the_second_begins() -> None:
-    """Each generation is charged with the time that passed while it was the last to have begun."""
+    """Each generation has the unserved time between its begin and the begin of the next."""
     tape = formed("c1", "c2").at(20).prepare("c2", "LEADER_REJOIN").release("c1", 0).at(21).complete("c1", "c2")
     tape.at(25).prepare("c2", "UPDATE_META").at(26).complete("c1", "c2").at(26.5).stable().at(27).own("c2", 0)
     group = tell(tape.at(30).end()).groups[0]

@@ -1,4 +1,4 @@
-"""A coordinator that dies while it writes an assignment, in the headline's own words."""
+"""The headline after a coordinator dies while it writes an assignment."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from groupsim.scenarios.story import tell
 from tests.helpers.trace_builders import formed
 
 
-def test_an_assignment_that_could_not_be_written_is_told_without_member_ids() -> None:
-    """The process is named, and the broker's raw sentence with its member id is not repeated."""
+def test_an_assignment_that_was_not_written_is_named_without_member_ids() -> None:
+    """The headline names the process, and does not repeat the broker's message with the member id."""
     tape = formed("c1", "c2").at(20)
     raw = f"Error COORDINATOR_NOT_AVAILABLE when storing group assignment (member: {tape.members['c1']})."
     tape.coordinator(
@@ -20,6 +20,6 @@ def test_an_assignment_that_could_not_be_written_is_told_without_member_ids() ->
         reason=raw,
         payload={"cause_code": "STORE_ERROR"},
     )
-    told = tell(tape.at(60).end()).headline
-    assert "c1 led a sync whose assignment the coordinator could not write" in told
-    assert "COORDINATOR_NOT_AVAILABLE" not in told
+    headline = tell(tape.at(60).end()).headline
+    assert "c1 sent an assignment that the coordinator could not write" in headline
+    assert "COORDINATOR_NOT_AVAILABLE" not in headline
