@@ -71,10 +71,11 @@ PLAIN_ROOMS = (
     "members",
     "pipeline",
     "protocol",
+    "scenarios",
     "serving",
 )
 # Rooms whose words are still to be rewritten; a room moves up when it is done.
-ROOMS_TO_REWRITE = ("scenarios",)
+ROOMS_TO_REWRITE: tuple[str, ...] = ()
 # Pages whose words are checked too, and those of them with texts of rooms that are still to be rewritten.
 PAGES = ("docs/*.md", "docs/guides/*.md", "README.md", "CONTRIBUTING.md")
 PAGES_OF_ROOMS = ("docs/api.md", "docs/reading-a-run.md", "docs/writing-a-scenario.md")
@@ -93,6 +94,7 @@ IDIOM_ALLOWED: dict[str, tuple[str, ...]] = {
     "scenarios/runtime/runner.py": ("told: int",),
     "scenarios/steps/actions.py": ('RAW_REQUEST_HOST = "by-hand"',),
     "scenarios/validation/references.py": ('if name != "nobody"',),
+    "scenarios/expectations/expectations.py": ('NO_PROCESS = "nobody"',),
 }
 
 
