@@ -65,7 +65,7 @@ def test_a_port_in_use_is_named_with_the_remedy(tmp_path: Path) -> None:
 
 
 BAD_INPUT = {
-    ("--port", "80000"): "--port 80000 is no port",
+    ("--port", "80000"): "--port 80000 is not a port",
     ("--brokers", "0"): "--brokers 0",
     ("--topic", "a:b"): "write --topic orders:6",
     ("--topic", "no name:1"): "a topic cannot be created: Topic name is invalid",
@@ -73,7 +73,7 @@ BAD_INPUT = {
     ("--api-profile", "new"): "write one of 2.8, 3.9",
     ("--api-profile", "5.0"): "or another release from 2.0 to 4.4",
     ("--broker", "group.initial.rebalance.delay=3"): "did you mean group.initial.rebalance.delay.ms",
-    ("--set", "run-for=1s"): "--broker KEY=VALUE changes a setting of a bare cluster",
+    ("--set", "run-for=1s"): "--broker KEY=VALUE changes a setting without one",
     ("nosuch",): "no scenario of the library has this name",
     ("--ready-file", "/nowhere/x"): "/nowhere",
     ("--listen", "192.0.2.1"): "--listen takes an address of this machine",
