@@ -74,11 +74,11 @@ def test_a_bad_value_of_set_is_told_at_the_option() -> None:
 
 
 def test_run_takes_the_scenario_of_an_experiment() -> None:
-    """With its own `set`, and with what is set besides; that the grid is left aside is said in one line."""
+    """With its own `set`, and with what is set besides; that without the grid is said in one line."""
     result = call("run", "rolling-deploy-small", "--json", "--set", "groups.orders.assignor=sticky")
     assert result.exit_code == 0
     assert result.stderr == (
-        "rolling-deploy-small is an experiment: its scenario runs, once, and the grid is left aside "
+        "rolling-deploy-small is an experiment: its scenario runs once, without the grid "
         "(`groupsim sweep rolling-deploy-small` runs it)\n"
     )
     assert json.loads(result.stdout)["title"] == "Rolling deploy of six JVM pods, twenty-four partitions"
