@@ -128,7 +128,7 @@ def test_a_terminal_without_unicode_gets_plain_characters(bounce: Path) -> None:
         (["run", "{bounce}", "--trace", "/nowhere/t.jsonl"], "does not exist", "mkdir -p /nowhere"),
         (["run", "{bounce}", "--logs", "{bounce}"], "is a file", "need a directory"),
         (["run", "{bounce}", "--set", "nonsense"], "not PATH=VALUE", "write for example"),
-        (["run", "{bounce}", "--set", "timeline.7.at=1s"], "'7' is no item", "items count from 0"),
+        (["run", "{bounce}", "--set", "timeline.7.at=1s"], "'7' is not an item", "items count from 0"),
         (["run", "{bounce}", "--set", "run-for=yesterday"], "run-for", "write a number with a unit"),
         (["describe", "{bounce}", "--at", "40"], "--at 40", "write a number with a unit"),
         (["describe", "{bounce}", "--at", "3m"], "after the end of the run", "an earlier time"),
