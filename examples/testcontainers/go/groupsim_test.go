@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/moby/moby/api/types/container"
+	"github.com/moby/moby/api/types/network"
 	"github.com/testcontainers/testcontainers-go"
 	"github.com/testcontainers/testcontainers-go/wait"
 )
@@ -35,18 +37,21 @@ func startGroupsim(t *testing.T) groupsim {
 	require(t, err)
 	// Clients connect to the address that the broker advertises, so its port is the same inside and outside.
 	port := strconv.Itoa(freePort(t))
-	container, err := testcontainers.Run(t.Context(), cmp.Or(os.Getenv("GROUPSIM_IMAGE"), "groupsim"),
+	broker, err := testcontainers.Run(t.Context(), cmp.Or(os.Getenv("GROUPSIM_IMAGE"), "groupsim"),
 		testcontainers.WithEnv(map[string]string{"GROUPSIM_TOKEN": token}),
 		testcontainers.WithCmd("serve", "--listen", "0.0.0.0", "--advertised-host", host,
 			"--brokers", "1", "--port", port, "--control-port", controlPort,
 			"--topic", "orders:4", "--broker", "group.initial.rebalance.delay.ms=0"),
-		testcontainers.WithExposedPorts(controlPort+"/tcp", port+":"+port+"/tcp"),
+		testcontainers.WithExposedPorts(controlPort+"/tcp", port+"/tcp"),
+		testcontainers.WithHostConfigModifier(func(config *container.HostConfig) {
+			config.PortBindings = network.PortMap{network.MustParsePort(port + "/tcp"): {{HostPort: port}}}
+		}),
 		testcontainers.WithWaitStrategy(wait.ForHTTP("/cluster").WithPort(controlPort+"/tcp").
 			WithHeaders(map[string]string{"Authorization": "Bearer " + token})),
 	)
-	testcontainers.CleanupContainer(t, container)
+	testcontainers.CleanupContainer(t, broker)
 	require(t, err)
-	control, err := container.PortEndpoint(t.Context(), controlPort+"/tcp", "http")
+	control, err := broker.PortEndpoint(t.Context(), controlPort+"/tcp", "http")
 	require(t, err)
 	return groupsim{net.JoinHostPort(host, port), control, token}
 }
