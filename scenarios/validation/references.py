@@ -11,6 +11,7 @@ from typing import Any, get_args, get_origin
 
 from attrs import Factory, frozen, has
 
+from groupsim.scenarios.expectations.expectations import NO_PROCESS
 from groupsim.scenarios.language.keys import fields_of
 from groupsim.scenarios.language.mistakes import Wrong
 from groupsim.scenarios.language.model import Scenario
@@ -186,7 +187,7 @@ def _member(name: str, known: Known, near: tuple[str, ...] | None = None) -> Ite
 
 
 def _one_member(name: str, known: Known) -> Iterator[Wrong]:
-    if name != "nobody":
+    if name != NO_PROCESS:
         yield from _member(name, known)
 
 
