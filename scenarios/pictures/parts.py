@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from groupsim.scenarios.pictures.scale import Scale
+from groupsim.scenarios.pictures.scale import TimeScale
 from groupsim.scenarios.pictures.svg import SIZE, Picture, cut, folded, width_of
 from groupsim.scenarios.story import Generation, GroupStory, Lane, Phase
 from groupsim.scenarios.story.model import TimelineEntry
@@ -31,7 +31,7 @@ PHASES = {
 LOW = (Phase.OUTSIDE, Phase.DEAD)  # drawn as a thin bar: the process does nothing
 
 
-def axis(picture: Picture, scale: Scale, y: float) -> float:
+def axis(picture: Picture, scale: TimeScale, y: float) -> float:
     """The labels of the time axis; `doings` draws its lines, which need the height of what is below."""
     for number, (us, words) in enumerate(scale.ticks(7)):
         end = scale.x(us) + width_of(words) / 2 > picture.width
@@ -39,7 +39,7 @@ def axis(picture: Picture, scale: Scale, y: float) -> float:
     return y + 18
 
 
-def generations(picture: Picture, scale: Scale, group: GroupStory, y: float) -> float:
+def generations(picture: Picture, scale: TimeScale, group: GroupStory, y: float) -> float:
     """A band for each rebalance, and one for the generation after it, with its number and its cause."""
     following = [*(one.began_us for one in group.generations[1:]), scale.end_us]
     for one, until in zip(group.generations, following, strict=True):
@@ -56,7 +56,7 @@ def generations(picture: Picture, scale: Scale, group: GroupStory, y: float) -> 
     return y + BAND
 
 
-def lanes(picture: Picture, scale: Scale, group: GroupStory | None, lanes: Sequence[Lane], y: float) -> float:
+def lanes(picture: Picture, scale: TimeScale, group: GroupStory | None, lanes: Sequence[Lane], y: float) -> float:
     """A lane for each process: what it did, and which partitions it owned."""
     high = 26 if len(lanes) <= 8 else 20
     for lane in lanes:
@@ -73,7 +73,7 @@ def lanes(picture: Picture, scale: Scale, group: GroupStory | None, lanes: Seque
     return y
 
 
-def _owned(picture: Picture, scale: Scale, group: GroupStory, lane: Lane, y: float) -> None:
+def _owned(picture: Picture, scale: TimeScale, group: GroupStory, lane: Lane, y: float) -> None:
     """Names of partitions, where there is room, at the middle of the time in which the member works on them."""
     following = [*(one.began_us for one in group.generations[1:]), scale.end_us]
     for one, until in zip(group.generations, following, strict=True):
@@ -92,7 +92,7 @@ def _ranges(runs: Sequence[tuple[int, int]]) -> str:
     return "+".join(str(first) if first == last else f"{first}–{last}" for first, last in runs)
 
 
-def standstills(picture: Picture, scale: Scale, group: GroupStory, y: float) -> float:
+def standstills(picture: Picture, scale: TimeScale, group: GroupStory, y: float) -> float:
     """A strip with the times in which partitions had no consumer, the longest first; what overlaps them is within."""
     together = Counter((stop.began_us, stop.ended_us) for stop in group.standstills)
     drawn: list[tuple[int, int]] = []
@@ -117,7 +117,7 @@ def standstills(picture: Picture, scale: Scale, group: GroupStory, y: float) -> 
     return y + 30
 
 
-def doings(picture: Picture, scale: Scale, done: Sequence[TimelineEntry], top: float, y: float) -> float:
+def doings(picture: Picture, scale: TimeScale, done: Sequence[TimelineEntry], top: float, y: float) -> float:
     """The grid of the axis, and a dashed line for each thing that was done, with words below the lanes."""
     for us, _ in scale.ticks(7):
         picture.line(scale.x(us), top, scale.x(us), y, "grid")

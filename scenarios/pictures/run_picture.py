@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from groupsim.scenarios.pictures import parts
 from groupsim.scenarios.pictures.choice import groups_in_full, lanes_of, troubled_first
-from groupsim.scenarios.pictures.scale import Scale
+from groupsim.scenarios.pictures.scale import TimeScale
 from groupsim.scenarios.pictures.svg import BOLD, SIZE, Picture, cut, folded, width_of
 from groupsim.scenarios.story import GroupStory, Lane, Story
 from groupsim.scenarios.story.words import count, listed, processes, span
@@ -73,13 +73,13 @@ def _head(picture: Picture, story: Story, headline: bool) -> float:
     return y
 
 
-def _scale(story: Story, lanes: Sequence[Lane]) -> Scale:
+def _scale(story: Story, lanes: Sequence[Lane]) -> TimeScale:
     widest = max((width_of(lane.host) for lane in lanes), default=0)
     left = MARGIN + 10 + max(62.0, min(widest, NAME))
-    return Scale(story.end_us, left, WIDTH - MARGIN - 8 - left)
+    return TimeScale(story.end_us, left, WIDTH - MARGIN - 8 - left)
 
 
-def _group(picture: Picture, scale: Scale, group: GroupStory, lanes: Sequence[Lane], y: float) -> float:
+def _group(picture: Picture, scale: TimeScale, group: GroupStory, lanes: Sequence[Lane], y: float) -> float:
     """Its generations, its lanes, its standstills; returns where the next part begins."""
     picture.text(MARGIN, y + 18, cut(group.group, scale.left - MARGIN - 6), bold=True)
     y = parts.generations(picture, scale, group, y)

@@ -9,7 +9,7 @@ LONG_US = 600 * SECOND  # what is longer is labelled in minutes
 
 
 @frozen
-class Scale:
+class TimeScale:
     """The time up to `end_us` on the pixels from `left` on, `width` of them."""
 
     end_us: int

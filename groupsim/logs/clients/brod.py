@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from groupsim.logs.clients.libraries import Library, Line, Values, Words, by_topic
+from groupsim.logs.clients.libraries import Library, LogLine, Values, Words, by_topic
 from groupsim.logs.layout import millis
 
 
-def _layout(at: datetime, template: Line, text: str, values: Values) -> str:
+def _layout(at: datetime, template: LogLine, text: str, values: Values) -> str:
     head = f"Group member ({values['group']},coor=<0.1.0>,cb=<0.2.0>,generation={values['generation']}):"
     return f"{at:%Y-%m-%d %H:%M:%S}.{millis(at)} [{template.level.lower()}] {head}\n{text}"
 
@@ -26,14 +26,14 @@ def _printed(values: Values) -> Mapping[str, object]:
     return {"atom": values["error"].lower(), "assigned": "".join(blocks) or "[]"}
 
 
-FAILED = Line("failed to join group\nreason: {atom}")
+FAILED = LogLine("failed to join group\nreason: {atom}")
 WORDS: Words = {
-    "heartbeat": (Line("re-joining group, reason:{atom}"),),
+    "heartbeat": (LogLine("re-joining group, reason:{atom}"),),
     "join": (FAILED,),
     "sync": (FAILED,),
-    "leads": (Line("elected=true"),),
-    "follows": (Line("elected=false"),),
-    "synced": (Line("assignments received:{assigned}"),),
-    "leaving": (Line("Leaving group, reason: shutdown"),),
+    "leads": (LogLine("elected=true"),),
+    "follows": (LogLine("elected=false"),),
+    "synced": (LogLine("assignments received:{assigned}"),),
+    "leaving": (LogLine("Leaving group, reason: shutdown"),),
 }
 BROD = Library(_layout, WORDS, _printed)

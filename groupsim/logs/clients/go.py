@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from groupsim.logs.clients.libraries import Library, Line, Values, Words, by_topic
+from groupsim.logs.clients.libraries import Library, LogLine, Values, Words, by_topic
 from groupsim.logs.layout import millis
 from groupsim.members.profiles import PROFILES
 
 
-def _franz_layout(at: datetime, template: Line, text: str, values: Values) -> str:
+def _franz_layout(at: datetime, template: LogLine, text: str, values: Values) -> str:
     return f"{at:%Y-%m-%dT%H:%M:%S}.{millis(at)}Z [{template.level}] {text}"
 
 
@@ -45,66 +45,71 @@ def _franz_printed(values: Values) -> Mapping[str, object]:
 
 MEMBER = "group: {group}, member_id: {member}"
 GENERATION = MEMBER + ", instance_id: {instance}, generation: {generation}"
-ERRORED = Line("heartbeat errored; group: {group}, err: {err}")
-REJOINS = Line(
+ERRORED = LogLine("heartbeat errored; group: {group}, err: {err}")
+REJOINS = LogLine(
     "heartbeat errored; group: {group}, err: REBALANCE_IN_PROGRESS: The group is rebalancing, so a rejoin is needed."
 )
-CHANGED_NOTHING = Line(
+CHANGED_NOTHING = LogLine(
     "consumer calling onRevoke at the end of a session; consumer did not change any client-side subscription; "
     "group: {group}"
 )
 # The second line at the end of a session, after that of the heartbeat or of the join.
-GAVE_UP = Line(
+GAVE_UP = LogLine(
     "group manage loop errored; group: {group}, err: {err}, consecutive_errors: {errors}, backoff: {backoff}", "ERROR"
 )
 FRANZ_GO_WORDS: Words = {
-    "started": (Line("beginning to manage the group lifecycle; group: {group}"),),
+    "started": (LogLine("beginning to manage the group lifecycle; group: {group}"),),
     "started auto": (
-        Line("beginning to manage the group lifecycle; group: {group}"),
-        Line("beginning autocommit loop; group: {group}"),
+        LogLine("beginning to manage the group lifecycle; group: {group}"),
+        LogLine("beginning autocommit loop; group: {group}"),
     ),
-    "joining": (Line("joining group; group: {group}"),),
+    "joining": (LogLine("joining group; group: {group}"),),
     "joining after-MEMBER_ID_REQUIRED": (
-        Line(f"join returned MemberIDRequired, rejoining with response's MemberID; {MEMBER}"),
+        LogLine(f"join returned MemberIDRequired, rejoining with response's MemberID; {MEMBER}"),
     ),
     "joining after-UNKNOWN_MEMBER_ID": (
-        Line("join returned UnknownMemberID, rejoining without a member id; group: {group}"),
+        LogLine("join returned UnknownMemberID, rejoining without a member id; group: {group}"),
     ),
     "join MEMBER_ID_REQUIRED": (),
     "join UNKNOWN_MEMBER_ID": (),
-    "join failed": (Line("join group failed; group: {group}, err: {err}", "WARN"), GAVE_UP),
+    "join failed": (LogLine("join group failed; group: {group}, err: {err}", "WARN"), GAVE_UP),
     "leads": (
-        Line(f"joined, balancing group; {GENERATION}, balance_protocol: {{protocol}}, leader: true"),
-        Line("balancing group as leader"),
+        LogLine(f"joined, balancing group; {GENERATION}, balance_protocol: {{protocol}}, leader: true"),
+        LogLine("balancing group as leader"),
     ),
-    "follows": (Line(f"joined; {GENERATION}, leader: false"),),
-    "computed": (Line("balanced; plan: {plan}"),),
-    "syncing": (Line("syncing; group: {group}, protocol_type: consumer, protocol: {protocol}"),),
-    "sync REBALANCE_IN_PROGRESS": (Line("sync failed with RebalanceInProgress, rejoining; group: {group}"),),
-    "sync failed": (Line("sync group failed; group: {group}, err: {err}", "WARN"), GAVE_UP),
+    "follows": (LogLine(f"joined; {GENERATION}, leader: false"),),
+    "computed": (LogLine("balanced; plan: {plan}"),),
+    "syncing": (LogLine("syncing; group: {group}, protocol_type: consumer, protocol: {protocol}"),),
+    "sync REBALANCE_IN_PROGRESS": (LogLine("sync failed with RebalanceInProgress, rejoining; group: {group}"),),
+    "sync failed": (LogLine("sync group failed; group: {group}, err: {err}", "WARN"), GAVE_UP),
     "synced": (
-        Line("synced; group: {group}, assigned: {assigned}"),
-        Line("new group session begun; group: {group}, added: {added}, lost: {lost}"),
-        Line("beginning heartbeat loop; group: {group}"),
+        LogLine("synced; group: {group}, assigned: {assigned}"),
+        LogLine("new group session begun; group: {group}, added: {added}, lost: {lost}"),
+        LogLine("beginning heartbeat loop; group: {group}"),
     ),
     "heartbeat REBALANCE_IN_PROGRESS": (ERRORED,),
     "heartbeat failed": (ERRORED, GAVE_UP),
     "keeps": (CHANGED_NOTHING,),
-    "revoked": (Line("eager consumer revoking prior assigned partitions; group: {group}, revoking: {revoking}"),),
+    "revoked": (LogLine("eager consumer revoking prior assigned partitions; group: {group}, revoking: {revoking}"),),
     "revoked in-part": (
-        Line("calling onRevoke at the end of a session; group: {group}, lost: {revoking}, stage: 0"),
-        Line("forced rejoin quitting heartbeat loop; why: after revoking what we lost from a rebalance, is848: false"),
+        LogLine("calling onRevoke at the end of a session; group: {group}, lost: {revoking}, stage: 0"),
+        LogLine(
+            "forced rejoin quitting heartbeat loop; why: after revoking what we lost from a rebalance, is848: false"
+        ),
         REJOINS,
         CHANGED_NOTHING,
     ),
     "revoked at-end": (),
-    "leaving": (Line("heartbeat errored; group: {group}, err: context canceled"), Line(f"leaving group; {MEMBER}")),
-    "failed": (Line("group manage loop errored; group: {group}, err: {message}", "ERROR"),),
+    "leaving": (
+        LogLine("heartbeat errored; group: {group}, err: context canceled"),
+        LogLine(f"leaving group; {MEMBER}"),
+    ),
+    "failed": (LogLine("group manage loop errored; group: {group}, err: {message}", "ERROR"),),
 }
 FRANZ_GO = Library(_franz_layout, FRANZ_GO_WORDS, _franz_printed)
 
 
-def _sarama_layout(at: datetime, template: Line, text: str, values: Values) -> str:
+def _sarama_layout(at: datetime, template: LogLine, text: str, values: Values) -> str:
     return f"[sarama] {at:%Y/%m/%d %H:%M:%S} {text}"
 
 
@@ -113,21 +118,21 @@ def _sarama_printed(values: Values) -> Mapping[str, object]:
 
 
 SESSION = "consumergroup/session/{member}/{generation}"
-DEAD = Line("consumer/broker/{leads} closed dead subscription to {topic}/{number}", each=True)
-FENCED = Line("JoinGroup failed: group instance id {instance} has been fenced")
+DEAD = LogLine("consumer/broker/{leads} closed dead subscription to {topic}/{number}", each=True)
+FENCED = LogLine("JoinGroup failed: group instance id {instance} has been fenced")
 SARAMA_WORDS: Words = {
-    "looks-up": (Line("client/coordinator requesting coordinator for {group} from broker-{to}:9092"),),
-    "found": (Line("client/coordinator coordinator for {group} is #{node} (broker-{node}:9092)"),),
+    "looks-up": (LogLine("client/coordinator requesting coordinator for {group} from broker-{to}:9092"),),
+    "found": (LogLine("client/coordinator coordinator for {group} is #{node} (broker-{node}:9092)"),),
     "join FENCED_INSTANCE_ID": (FENCED,),
     "sync FENCED_INSTANCE_ID": (FENCED,),
-    "assigned": (Line("consumer/broker/{leads} added subscription to {topic}/{number}", each=True),),
+    "assigned": (LogLine("consumer/broker/{leads} added subscription to {topic}/{number}", each=True),),
     "revoked": (DEAD,),
     "lost": (DEAD,),
     "session-over": (
-        Line("consumergroup/{group} loop check partition number goroutine will exit, topics {subscribed}"),
-        Line(SESSION + " heartbeat loop stopped"),
-        Line(SESSION + " released"),
+        LogLine("consumergroup/{group} loop check partition number goroutine will exit, topics {subscribed}"),
+        LogLine(SESSION + " heartbeat loop stopped"),
+        LogLine(SESSION + " released"),
     ),
-    "stopped": (Line("Closing Client"),),
+    "stopped": (LogLine("Closing Client"),),
 }
 SARAMA = Library(_sarama_layout, SARAMA_WORDS, _sarama_printed)

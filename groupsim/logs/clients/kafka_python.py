@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import datetime
 
-from groupsim.logs.clients.libraries import Library, Line, Values, Words, in_order
+from groupsim.logs.clients.libraries import Library, LogLine, Values, Words, in_order
 from groupsim.logs.layout import millis
 from groupsim.protocol.errors import ErrorCode
 
@@ -23,7 +23,7 @@ OLDER_NAMES = {
 }
 
 
-def _layout(at: datetime, template: Line, text: str, values: Values) -> str:
+def _layout(at: datetime, template: LogLine, text: str, values: Values) -> str:
     return f"{at:%Y-%m-%d %H:%M:%S},{millis(at)} - {template.logger} - {template.level} - {text}"
 
 
@@ -59,12 +59,12 @@ def _newer(values: Values) -> Mapping[str, object]:
     return _printed(values, older=False)
 
 
-def _info(text: str, logger: str = COORDINATOR) -> Line:
-    return Line(text, "INFO", logger)
+def _info(text: str, logger: str = COORDINATOR) -> LogLine:
+    return LogLine(text, "INFO", logger)
 
 
-def _warning(text: str, logger: str = COORDINATOR) -> Line:
-    return Line(text, "WARNING", logger)
+def _warning(text: str, logger: str = COORDINATOR) -> LogLine:
+    return LogLine(text, "WARNING", logger)
 
 
 JOINING = _info("(Re-)joining group {group}")
@@ -75,13 +75,13 @@ DEAD = "Marking the coordinator dead (node coordinator-{node}) for group {group}
 NOT_VALID = (
     "Heartbeat failed for group {group}: coordinator (node coordinator-{node}) is either not started or not valid"
 )
-FATAL = Line("Attempt to join group {group} failed due to fatal error: {error}", "ERROR", COORDINATOR)
+FATAL = LogLine("Attempt to join group {group} failed due to fatal error: {error}", "ERROR", COORDINATOR)
 AUTO_COMMIT = "Auto offset commit failed for group {group}: "
 KICKED_OUT = "CommitFailedError: Commit cannot be completed since the group has already"  # the first line of several
-COMMIT_ENDED = Line("Offset commit failed: This is likely to cause duplicate message delivery", "ERROR", CONSUMER)
+COMMIT_ENDED = LogLine("Offset commit failed: This is likely to cause duplicate message delivery", "ERROR", CONSUMER)
 
 
-def _heartbeats(logger: str) -> dict[str, tuple[Line, ...]]:
+def _heartbeats(logger: str) -> dict[str, tuple[LogLine, ...]]:
     unknown = "Heartbeat: local member_id was not recognized; this consumer needs to re-join"
     return {
         "heartbeat REBALANCE_IN_PROGRESS": (
@@ -124,7 +124,7 @@ WORDS_2: Words = {
     "commit-auto ILLEGAL_GENERATION": (_warning(AUTO_COMMIT + KICKED_OUT, CONSUMER),),
     "commit-auto CommitFailedException": (COMMIT_ENDED,),
     "join INCONSISTENT_GROUP_PROTOCOL": (FATAL,),
-    "failed": (Line("{message}", "ERROR", COORDINATOR),),
+    "failed": (LogLine("{message}", "ERROR", COORDINATOR),),
     **_heartbeats(COORDINATOR),
 }
 WORDS_1: Words = {
@@ -139,7 +139,7 @@ WORDS_1: Words = {
     "heartbeat NOT_COORDINATOR": (_warning(NOT_VALID.replace("coordinator-{", "{")),),
     "leads": (_info("Joined group '{group}' (generation {generation}) with member_id {member}"),),
     "follows": (_info("Joined group '{group}' (generation {generation}) with member_id {member}"),),
-    "session": (Line("Heartbeat session expired - marking coordinator dead", "ERROR", COORDINATOR),),
+    "session": (LogLine("Heartbeat session expired - marking coordinator dead", "ERROR", COORDINATOR),),
     "left": (_info("LeaveGroup request succeeded"),),
 }
 JOINED = _info(
@@ -172,9 +172,9 @@ WORDS_2_3: Words = {
     "join NOT_COORDINATOR": (OBSOLETE,),
     "join COORDINATOR_NOT_AVAILABLE": (OBSOLETE,),
     "sync REBALANCE_IN_PROGRESS": (_info("SyncGroup for group {group} failed due to coordinator rebalance"),),
-    "sync FENCED_INSTANCE_ID": (Line("SyncGroup for group {group}" + FENCED, "ERROR", COORDINATOR),),
+    "sync FENCED_INSTANCE_ID": (LogLine("SyncGroup for group {group}" + FENCED, "ERROR", COORDINATOR),),
     "sync failed": (_info("SyncGroup for group {group} failed due to {error}"),),
-    "heartbeat FENCED_INSTANCE_ID": (Line("Heartbeat failed for group {group}" + HELD, "ERROR", HEARTBEAT),),
+    "heartbeat FENCED_INSTANCE_ID": (LogLine("Heartbeat failed for group {group}" + HELD, "ERROR", HEARTBEAT),),
     "leads": (JOINED,),
     "follows": (JOINED,),
     "poll-limit": (
@@ -224,13 +224,15 @@ AIO_WORDS: Words = {
             "Heartbeat failed for group {group}: coordinator (node {node}) is either not started or not valid", AIO
         ),
     ),
-    "session": (Line("Heartbeat session expired - marking coordinator dead", "ERROR", AIO),),
+    "session": (LogLine("Heartbeat session expired - marking coordinator dead", "ERROR", AIO),),
     "left": (_info("LeaveGroup request succeeded", AIO),),
     "commit-auto UNKNOWN_MEMBER_ID": (
-        Line("OffsetCommit failed for group {group} due to group error ({error}: {group}), will rejoin", "ERROR", AIO),
+        LogLine(
+            "OffsetCommit failed for group {group} due to group error ({error}: {group}), will rejoin", "ERROR", AIO
+        ),
         _warning("Auto offset commit failed: {error}: {group}", AIO),
     ),
-    "failed": (Line("Unexpected error in coordinator routine", "ERROR", AIO),),
+    "failed": (LogLine("Unexpected error in coordinator routine", "ERROR", AIO),),
 }
 KAFKA_PYTHON_1 = Library(_layout, WORDS_1, _older)
 KAFKA_PYTHON_2 = Library(_layout, WORDS_2, _older)

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from datetime import datetime
 
-from groupsim.logs.clients.libraries import Library, Line, Values, Words, by_topic
+from groupsim.logs.clients.libraries import Library, LogLine, Values, Words, by_topic
 from groupsim.logs.layout import millis
 
 KEYS = {"JoinGroup": "11, version: 5", "Heartbeat": "12, version: 3", "SyncGroup": "14, version: 3"}
@@ -23,7 +23,7 @@ MESSAGES = {
 }
 
 
-def _layout(at: datetime, template: Line, text: str, values: Values) -> str:
+def _layout(at: datetime, template: LogLine, text: str, values: Values) -> str:
     time = f"{at:%Y-%m-%dT%H:%M:%S}.{millis(at)}Z"
     record = {"level": template.level, "timestamp": time, "logger": "kafkajs", "message": text}
     return json.dumps({**record, **{name: values[name] for name in template.extra}}, separators=(",", ":"))
@@ -47,25 +47,25 @@ def _printed(values: Values) -> Mapping[str, object]:
 
 
 WHO = ("groupId", "memberId", "error")
-REJOINS = Line("[Runner] The group is rebalancing, re-joining", "WARN", extra=WHO)
-UNKNOWN = Line("[Runner] The coordinator is not aware of this member, re-joining the group", "ERROR", extra=WHO)
+REJOINS = LogLine("[Runner] The group is rebalancing, re-joining", "WARN", extra=WHO)
+UNKNOWN = LogLine("[Runner] The coordinator is not aware of this member, re-joining the group", "ERROR", extra=WHO)
 ANSWER = ("broker", "clientId", "error")
 JOINED = ("groupId", "memberId", "leaderId", "isLeader", "memberAssignment", "groupProtocol", "duration")
 WORDS: Words = {
-    "started": (Line("[Consumer] Starting", extra=("groupId",)),),
-    "answer": (Line("[Connection] Response {api}(key: {key})", "ERROR", extra=ANSWER),),
+    "started": (LogLine("[Consumer] Starting", extra=("groupId",)),),
+    "answer": (LogLine("[Connection] Response {api}(key: {key})", "ERROR", extra=ANSWER),),
     "answer MEMBER_ID_REQUIRED": (),
-    "synced": (Line("[ConsumerGroup] Consumer has joined the group", extra=JOINED),),
+    "synced": (LogLine("[ConsumerGroup] Consumer has joined the group", extra=JOINED),),
     "heartbeat REBALANCE_IN_PROGRESS": (REJOINS,),
     "heartbeat ILLEGAL_GENERATION": (REJOINS,),
     "heartbeat NOT_COORDINATOR": (REJOINS,),
     "heartbeat UNKNOWN_MEMBER_ID": (UNKNOWN,),
     "join UNKNOWN_MEMBER_ID": (UNKNOWN,),
     "sync UNKNOWN_MEMBER_ID": (UNKNOWN,),
-    "failed": (Line("[Consumer] Crash: {message}", "ERROR", extra=("groupId",)),),
+    "failed": (LogLine("[Consumer] Crash: {message}", "ERROR", extra=("groupId",)),),
     "stopped": (
-        Line("[Runner] consumer not running, exiting", extra=("groupId", "memberId")),
-        Line("[Consumer] Stopped", extra=("groupId",)),
+        LogLine("[Runner] consumer not running, exiting", extra=("groupId", "memberId")),
+        LogLine("[Consumer] Stopped", extra=("groupId",)),
     ),
 }
 KAFKAJS = Library(_layout, WORDS, _printed)

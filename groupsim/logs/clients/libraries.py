@@ -24,7 +24,7 @@ Values = Mapping[str, Any]
 
 
 @frozen
-class Line:
+class LogLine:
     """The template of a line. `extra` names values beside the text; `each` makes a line for every partition."""
 
     text: str
@@ -34,8 +34,8 @@ class Line:
     each: bool = False
 
 
-Words = Mapping[str, tuple[Line, ...]]
-Layout = Callable[[datetime, Line, str, Values], str]  # time, template, formatted text, values
+Words = Mapping[str, tuple[LogLine, ...]]
+Layout = Callable[[datetime, LogLine, str, Values], str]  # time, template, formatted text, values
 
 
 @frozen
@@ -81,14 +81,14 @@ class LibraryLog:
                     yield from self._line(event.t_us, template, one)
         self._forget(event)
 
-    def _templates(self, name: str) -> tuple[Line, ...]:
+    def _templates(self, name: str) -> tuple[LogLine, ...]:
         first = name.split(" ")[0]
         for key in (name, f"{first} failed", first):
             if key in self.library.words:
                 return self.library.words[key]
         return ()
 
-    def _line(self, t_us: int, template: Line, values: Values) -> Iterable[str]:
+    def _line(self, t_us: int, template: LogLine, values: Values) -> Iterable[str]:
         blanks = Blanks(values, self.library.printed(values))
         text = template.text.format_map(blanks)
         return self.library.layout(moment(t_us), template, text, blanks).split("\n")
