@@ -63,3 +63,8 @@ def test_circles_of_modules_by_types_are_those_of_the_list(measured: dict[str, d
 def test_no_folder_has_more_than_twenty_modules(measured: dict[str, dict[str, dict[str, int]]]) -> None:
     """A folder that grows beyond twenty modules is two folders."""
     assert {folder: count for folder, count in measured["modules"]["by_folder"].items() if count > 20} == {}
+
+
+def test_no_class_name_stands_twice_within_a_room(measured: dict[str, dict[str, dict[str, list[str]]]]) -> None:
+    """A name in a traceback leads to one class of its room."""
+    assert measured["class_names_used_twice"] == {}
