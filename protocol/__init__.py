@@ -27,6 +27,7 @@ follow from `String.hashCode` and the iteration order of `HashMap`. `javahash` i
     wire               Kafka's requests as bytes, and their translation to these messages
     record_fields      the fields of Kafka's messages as bytes, classic and flexible
     patterns           regular expressions in RE2/J's dialect, matched by google-re2
+    html_table         a value as a small table of HTML, for notebooks; it is in the lowest room that needs it
     javahash           Java's hashes and iteration orders
     topic_ids          the hash, the order and the maps of topic ids
     scalahash          the order of Scala's maps, which brokers up to 3.9 used

@@ -51,7 +51,7 @@ def test_the_property_in_the_guide_holds() -> None:
     """The third listing is a property of the first one's class."""
     names: dict[str, Any] = {}
     exec(PYTHON[0] + PYTHON[1] + PYTHON[2], names)
-    names["test_nobody_but_the_first_gets_anything"]()
+    names["test_only_the_first_member_gets_partitions"]()
 
 
 def test_the_example_differs_from_range_as_told() -> None:

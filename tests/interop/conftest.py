@@ -9,7 +9,7 @@ import pytest
 
 pytest.register_assert_rewrite("tests.interop.cases", "tests.interop.cli_cases")  # they say what differs
 
-from tests.interop.outcomes import unavailable  # noqa: E402
+from tests.helpers.unavailable import unavailable  # noqa: E402
 from tests.interop.peers import Peer, chosen, started  # noqa: E402
 
 

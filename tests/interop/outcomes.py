@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import time
 from pathlib import Path
-from typing import NoReturn
 
 import kafka_jars
 import pytest
 
+from tests.helpers.unavailable import unavailable
 from tests.interop.bench import Bench
 from tests.interop.cases import CASES, Case
 from tests.interop.cli_cases import CLI_CASES
@@ -64,11 +63,3 @@ def keep(peer: str, client: Client, case: Case, outcome: str, reason: str, secon
         "seconds": round(seconds, 1),
     }
     path.write_text(json.dumps(row, indent=1) + "\n", "utf-8")
-
-
-def unavailable(why: Exception, *names: str) -> NoReturn:
-    """Skip, or fail where GROUPSIM_MUST_RUN has one of the names."""
-    named = {*names} & {*os.environ.get("GROUPSIM_MUST_RUN", "").split()}
-    if named:
-        pytest.fail(f"{why}, and GROUPSIM_MUST_RUN names {min(named)}")
-    pytest.skip(str(why))

@@ -17,8 +17,8 @@ import pytest
 from groupsim.cluster.tcp import TcpListeners
 from groupsim.eventloop.realtime import RealTimeLoop
 from groupsim.members.profiles import PROFILES
+from tests.helpers.unavailable import unavailable
 from tests.interop.clients import Client
-from tests.interop.outcomes import unavailable
 from tests.interop.test_go import FRANZ, SARAMA
 from tests.twins.simulated import play_simulated
 from tests.twins.story import HEARTBEAT, Deed, Story, then

@@ -27,8 +27,8 @@ from groupsim.members.profiles import PROFILES
 from groupsim.members.settings import settings_from
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.messages.group import OffsetCommitRequest, SyncGroupResponse
+from tests.helpers.unavailable import unavailable
 from tests.interop.go import build
-from tests.interop.outcomes import unavailable
 from tests.twins.story import HEARTBEAT, Deed, Story, then
 from tests.twins.tap import Play, Seen
 from tests.twins.world import World

@@ -32,8 +32,8 @@ from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.batch.batch import LogRecord
 from groupsim.protocol.batch.compression import opened
 from groupsim.protocol.batch.sizes import batch_of
+from tests.helpers.unavailable import unavailable
 from tests.interop.log_traffic import BROKER, CODECS, PARTITIONS, RECORDS, Record, Traffic, Truth, until
-from tests.interop.outcomes import unavailable
 from tests.interop.tools import _MORE
 
 GROUPS = ("g-moves", "g-again", "g-doomed", "g-leaves", "g-stays")

@@ -12,7 +12,7 @@ import kafka_jars
 import pytest
 
 from groupsim.control import Served
-from tests.interop.outcomes import unavailable
+from tests.helpers.unavailable import unavailable
 
 pytestmark = [pytest.mark.slow, pytest.mark.interop]
 

@@ -37,7 +37,7 @@ def test_a_member_with_assigned_partitions_stays_outside_until_it_subscribes() -
     [
         ("orders-0", "orders-7", "there is no partition `orders-7`"),
         ("orders-0", "bills-0", "there is no topic `bills`"),
-        ("assign: [orders-0]", "assign: [orders-0], subscribe: [orders]", "a subscription and partitions"),
+        ("assign: [orders-0]", "assign: [orders-0], subscribe: [orders]", "both a subscription and `assign`"),
     ],
 )
 def test_partitions_that_cannot_be_assigned_are_mistakes(old: str, new: str, said: str) -> None:

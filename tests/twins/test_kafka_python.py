@@ -8,7 +8,7 @@ import kafka_jars
 import pytest
 
 from groupsim.members.profiles import PROFILES
-from tests.interop.outcomes import unavailable
+from tests.helpers.unavailable import unavailable
 from tests.twins import facts
 from tests.twins.__main__ import TRIES, TooBusy, compared, live
 from tests.twins.clients import KAFKA_PYTHON_2_0, KAFKA_PYTHON_2_3, KAFKA_PYTHON_3, Client

@@ -7,7 +7,7 @@ from typing import Any
 import kafka_jars
 import pytest
 
-from tests.interop.outcomes import unavailable
+from tests.helpers.unavailable import unavailable
 from tests.twins import facts
 from tests.twins.__main__ import TRIES, TooBusy, compared, live, simulated
 from tests.twins.clients import LIBRDKAFKA

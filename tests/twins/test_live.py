@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import kafka_jars
 import pytest
 
-from tests.interop.outcomes import unavailable
+from tests.helpers.unavailable import unavailable
 from tests.twins.__main__ import TRIES, TooBusy, compared
 from tests.twins.clients import JAVA
 from tests.twins.stories import ALL

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groupsim.members.profiles.defects import client_defect, version_of
-from tests.interop.outcomes import unavailable
+from tests.helpers.unavailable import unavailable
 from tests.twins import facts
 from tests.twins.clients import Unavailable
 from tests.twins.old_clients import TRIES, asked, fact_of, folder, play_model, play_real

@@ -12,7 +12,7 @@ from groupsim.assignors.server.interface import ServerAssignor
 from groupsim.assignors.server.range import ServerRange
 from groupsim.assignors.server.uniform import ServerUniform
 from tests.assignors.server.groups import as_line, changed, drawn, from_line, sorted_targets
-from tests.interop.outcomes import unavailable
+from tests.helpers.unavailable import unavailable
 
 PROGRAM = Path(__file__).with_name("ServerAssignors.java")
 ASSIGNORS: tuple[ServerAssignor, ...] = (ServerUniform(), ServerRange())

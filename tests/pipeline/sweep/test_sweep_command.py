@@ -78,7 +78,7 @@ def test_ctrl_c_tells_how_far_it_came_and_the_same_command_goes_on(tmp_path: Pat
     assert process.returncode == 130, said
     kept = len(Directory.open(out).finished)
     assert f"interrupted; {kept} of 30 runs finished" in said
-    assert "the same command goes on" in said
+    assert "the same command continues" in said
     assert "Traceback" not in said
     done = run(file, "--out", out, "--json")
     assert json.loads(done.stdout)["performed"] == 30 - kept > 0

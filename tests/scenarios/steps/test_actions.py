@@ -150,7 +150,7 @@ def stuck(draft: Draft) -> None:
     callback = draft.at("5s").stuck("c-1", where="callback", for_="3s").at("10s").stop("c-2")
     begun = {"kind": "callback.begun", "host": "c-1", "reason": "revoked", "after": "6s"}
     expect(callback, "time-between", from_=begun, to={"kind": "callback.ended", "host": "c-1"}, is_="3s")
-    with pytest.raises(ScenarioError, match="needs `where: worker`; remove one of the two"):
+    with pytest.raises(ScenarioError, match="needs `where: worker`"):
         draft.at("5s").stuck("c-1", where="callback", partitions=["t-0"], for_="3s").build()
 
 

@@ -206,7 +206,7 @@ def test_ctrl_c_stops_spark_and_keeps_what_was_finished(experiment: Path, tmp_pa
     process.send_signal(signal.SIGINT)
     _, said = process.communicate(timeout=spark_cluster.PATIENCE_S)
     assert process.returncode == 130, said
-    assert "the same command goes on" in said
+    assert "the same command continues" in said
     assert "Traceback" not in said
     jvms = [pid for pid, line in children if "SparkSubmit" in line]
     assert jvms
