@@ -150,7 +150,7 @@ def test_a_sweep_compacts_its_tables_while_it_goes_and_at_its_end(
     assert len(list((tmp_path / "out" / CHUNKS).iterdir())) == 1
 
 
-@pytest.mark.parametrize("engine", ["pool", "spark"])
+@pytest.mark.parametrize("engine", ["pool", pytest.param("spark", marks=pytest.mark.slow)])
 def test_a_merge_that_fails_while_a_sweep_goes_on_is_left_for_its_end(
     tmp_path: Path, engine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
