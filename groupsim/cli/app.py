@@ -289,7 +289,8 @@ def assign(
         str | None,
         typer.Option(
             "--assignor",
-            help="range, roundrobin, sticky, cooperative-sticky or module:Class; default: the document's.",
+            help="range, roundrobin, sticky, cooperative-sticky or module:Class; of the coordinator (KIP-848): "
+            "uniform, server-range; default: the document's.",
             metavar="NAME",
         ),
     ] = None,
@@ -304,6 +305,7 @@ def assign(
 
     - `groupsim assign --assignor sticky group.json`
     - `groupsim assign --assignor sticky group.json --explain`
+    - `groupsim assign --assignor uniform group.json`
     - `cat groups.jsonl | groupsim assign --assignor mine:Fair - --json`
     """
     from groupsim.cli.commands import assign as assign_command

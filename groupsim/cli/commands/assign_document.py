@@ -18,7 +18,7 @@ returns) has `error` instead of these keys. With `explain` a round also has `exp
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from attrs import evolve
 from rich.console import Group
@@ -35,7 +35,9 @@ from groupsim.assignors import (
     resolve,
     run_assignor,
 )
+from groupsim.assignors.server.interface import AssignmentFailed, ServerAssignor
 from groupsim.cli.commands.assign_input import Claimant, Document, Round, parse_document, read_documents
+from groupsim.cli.commands.assign_server import SERVER_ASSIGNORS, assign_on_server
 from groupsim.cli.exits import BAD_INPUT, RUN_FAILED, Trouble
 from groupsim.cli.render.assign_steps import explanation, note_changes
 from groupsim.cli.render.owners import picture
@@ -47,6 +49,8 @@ from groupsim.protocol.messages.group import TopicPartition
 __all__ = ["read_documents", "render_table", "run_document", "run_file"]
 
 Result = dict[str, Any]
+Worker: TypeAlias = Assignor | ServerAssignor
+"""An assignor of the leader, or of the coordinator."""
 
 
 def run_file(path: str, assignor: str | None = None, explain: bool = False) -> list[Result]:
@@ -75,7 +79,7 @@ def run_document(
         before = rounds[-1].get("assignment", {}) if rounds else {}
         rounds.append(_run_round(worker, one, before, f"{document.place}, round {number}", explain))
     head = {"id": document.id} if document.id is not None else {}
-    result: Result = {**head, "assignor": worker.name, **rounds[0]}
+    result: Result = {**head, "assignor": name if name in SERVER_ASSIGNORS else worker.name, **rounds[0]}
     if len(rounds) > 1:
         result["steps"] = [
             {**({"change": one.change} if one.change else {}), **given}
@@ -84,17 +88,21 @@ def run_document(
     return result
 
 
-def _resolve(name: str) -> Assignor:
+def _resolve(name: str) -> Worker:
+    if name in SERVER_ASSIGNORS:
+        return SERVER_ASSIGNORS[name]()
     try:
         return resolve(name)
     except AssignorError as problem:
-        raise Trouble(str(problem), "", BAD_INPUT) from problem
+        raise Trouble(str(problem), f"of the coordinator: {', '.join(SERVER_ASSIGNORS)}", BAD_INPUT) from problem
 
 
-def _run_round(assignor: Assignor, one: Round, before: Mapping[str, Any], place: str, explain: bool) -> Result:
+def _run_round(assignor: Worker, one: Round, before: Mapping[str, Any], place: str, explain: bool) -> Result:
     members = [_subscription(assignor, member) for member in one.members]
     steps = Steps() if explain else NO_STEPS
     note_changes(members, before, steps)
+    if isinstance(assignor, ServerAssignor):
+        return {**_server_round(assignor, one, members, before), **explanation(steps)}
     try:
         given = run_assignor(assignor, one.topics, members, max(assignor.protocols), steps=steps)
     except JavaFailure as failure:
@@ -102,6 +110,15 @@ def _run_round(assignor: Assignor, one: Round, before: Mapping[str, Any], place:
     except AssignorError as problem:
         raise Trouble(f"{place}: {problem}", "--traceback prints the assignor's traceback", RUN_FAILED) from problem
     return {**_account(given, _claims(members, before), assignor), **explanation(steps)}
+
+
+def _server_round(
+    assignor: ServerAssignor, one: Round, members: Sequence[MemberSubscription], before: Mapping[str, Any]
+) -> Result:
+    try:
+        return _account(assign_on_server(assignor, one, before), _claims(members, before), assignor)
+    except AssignmentFailed as failure:
+        return {"error": f"PartitionAssignorException: {failure}"}
 
 
 def _claims(members: Sequence[MemberSubscription], before: Mapping[str, Any]) -> dict[TopicPartition, set[str]]:
@@ -115,7 +132,7 @@ def _claims(members: Sequence[MemberSubscription], before: Mapping[str, Any]) ->
     return claimed
 
 
-def _subscription(assignor: Assignor, member: Claimant) -> MemberSubscription:
+def _subscription(assignor: Worker, member: Claimant) -> MemberSubscription:
     """Return the member's subscription, with its claims where the assignor reads them: in user data or in fields."""
     subscription = member.subscription
     generation = -1 if member.generation is None else member.generation
@@ -126,7 +143,7 @@ def _subscription(assignor: Assignor, member: Claimant) -> MemberSubscription:
     return subscription
 
 
-def _account(given: GroupAssignment, claimed: Mapping[TopicPartition, set[str]], assignor: Assignor) -> Result:
+def _account(given: GroupAssignment, claimed: Mapping[TopicPartition, set[str]], assignor: Worker) -> Result:
     """Return the assignment as JSON, with the counts of moved and kept partitions."""
     got = [(partition, member_id) for member_id, held in given.partitions.items() for partition in held]
     kept = sum(member_id in claimed.get(partition, ()) for partition, member_id in got)
@@ -149,7 +166,7 @@ def _account(given: GroupAssignment, claimed: Mapping[TopicPartition, set[str]],
     return result
 
 
-def _transferring(assignor: Assignor) -> Mapping[TopicPartition, str] | None:
+def _transferring(assignor: Worker) -> Mapping[TopicPartition, str] | None:
     if isinstance(assignor, CooperativeStickyAssignor):
         return assignor.withheld
     return assignor.transferring if isinstance(assignor, StickyAssignor) else None

@@ -7,6 +7,7 @@ the file, the line of the document, the path of the value in it, and the expecte
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
@@ -24,7 +25,9 @@ _SHAPE = (
     'a document is an object such as {"topics": {"t": {"partitions": 3}}, "members": [{"id": "c1", "topics": ["t"]}]}'
 )
 
-_ROUND_KEYS = ("topics", "members", "steps", "id", "assignor", "expect", "change")
+_ROUND_KEYS = ("topics", "members", "steps", "id", "assignor", "expect", "change", "topic_ids", "subscription_type")
+_TYPES = {None: None, "homogeneous": True, "heterogeneous": False}
+_TOPIC_ID = re.compile(r"[A-Za-z0-9_-]{22}")
 _TOPIC_KEYS = ("partitions", "racks")
 _MEMBER_KEYS = ("id", "topics", "instance_id", "rack", "owned", "generation", "field_generation")
 
@@ -44,11 +47,13 @@ class Claimant:
 
 @frozen
 class Round:
-    """The input of one round."""
+    """The input of one round. `topic_ids` and `homogeneous` are for assignors of the coordinator (`assign_server`)."""
 
     topics: dict[str, TopicMetadata]
     members: tuple[Claimant, ...]
     change: str | None = None
+    topic_ids: Mapping[str, str] = {}
+    homogeneous: bool | None = None
 
 
 @frozen
@@ -139,7 +144,24 @@ def _round(at: _At, fields: Mapping[str, object]) -> Round:
         for number, member in enumerate(at.items(at.required(fields, "members"), "members"))
     )
     _check_ids(at, members)
-    return Round(topics, members, at.optional_text(fields, "change"))
+    return Round(topics, members, at.optional_text(fields, "change"), _topic_ids(at, fields), _homogeneous(at, fields))
+
+
+def _topic_ids(at: _At, fields: Mapping[str, object]) -> dict[str, str]:
+    inside = at.inside("topic_ids")
+    given = inside.fields(fields.get("topic_ids", {}), (), "an object of topic ids by name")
+    ids = {name: inside.inside(name).text(topic_id) for name, topic_id in given.items()}
+    for name, topic_id in ids.items():
+        if not _TOPIC_ID.fullmatch(topic_id):
+            raise inside.inside(name).error(f"found {_show(topic_id)}", "22 characters of URL-safe base64")
+    return ids
+
+
+def _homogeneous(at: _At, fields: Mapping[str, object]) -> bool | None:
+    stated = at.optional_text(fields, "subscription_type")
+    if stated not in _TYPES:
+        raise at.inside("subscription_type").error(f"found {_show(stated)}", "homogeneous or heterogeneous")
+    return _TYPES[stated]
 
 
 def _check_ids(at: _At, members: tuple[Claimant, ...]) -> None:
