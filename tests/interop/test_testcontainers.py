@@ -1,4 +1,8 @@
-"""The programs of examples/testcontainers in front of `groupsim serve`; a container engine is not needed."""
+"""The programs of examples/testcontainers in front of `groupsim serve`, without a container engine.
+
+Each runs with a broker that runs already, and once more with a stand-in for the engine, so that its calls of
+Testcontainers run, too.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +17,27 @@ import pytest
 
 from groupsim.control import Served
 from tests.helpers.unavailable import unavailable
+from tests.interop.engine import CONTROL, engine
 
 pytestmark = [pytest.mark.slow, pytest.mark.interop]
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "testcontainers"
-SECONDS = 900
+SECONDS = 300
 
 
-@pytest.fixture
-def served() -> Iterator[dict[str, str]]:
-    """The variables that name a broker as the examples start one, loopback aside."""
-    options = ("--brokers", "1", "--topic", "orders:4", "--broker", "group.initial.rebalance.delay.ms=0")
-    with Served(*options) as process:
-        yield {"GROUPSIM_BOOTSTRAP": process.bootstrap, "GROUPSIM_CONTROL": process.control.url}
+@pytest.fixture(params=["a broker that runs", "a container"])
+def served(request: pytest.FixtureRequest) -> Iterator[dict[str, str]]:
+    """The variables that name a broker, or a stand-in for the engine, which must have published one broker's port."""
+    if request.param == "a container":
+        with engine() as (address, containers):
+            yield {"DOCKER_HOST": address, "TESTCONTAINERS_RYUK_DISABLED": "true"}
+        for container in containers.values():
+            port = container.asked["Cmd"][container.asked["Cmd"].index("--port") + 1]
+            assert container.published == {port: port, CONTROL: container.published[CONTROL]}
+    else:
+        options = ("--brokers", "1", "--topic", "orders:4", "--broker", "group.initial.rebalance.delay.ms=0")
+        with Served(*options) as process:
+            yield {"GROUPSIM_BOOTSTRAP": process.bootstrap, "GROUPSIM_CONTROL": process.control.url}
 
 
 @pytest.fixture

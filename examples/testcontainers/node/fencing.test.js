@@ -6,11 +6,13 @@ import { startGroupsim } from "./groupsim.js"
 
 test("a fenced member joins again under a new member id", { timeout: 120_000 }, async t => {
   const groupsim = await startGroupsim()
-  t.after(() => groupsim.stop())
   const kafka = new Kafka({ brokers: groupsim.bootstrap.split(","), logLevel: logLevel.NOTHING })
   const group = `payments-${randomUUID()}`
   const consumer = kafka.consumer({ groupId: group, heartbeatInterval: 500, maxWaitTimeInMs: 500 })
-  t.after(() => consumer.disconnect())
+  t.after(async () => {
+    await consumer.disconnect() // before the broker ends: kafkajs would try to connect again
+    await groupsim.stop()
+  })
   const joined = []
   consumer.on(consumer.events.GROUP_JOIN, ({ payload }) => joined.push(payload))
   await consumer.connect()
