@@ -7,7 +7,8 @@ Where to read:
     app_looking      commands that look at segments and coordinators
     app_run          `run`
     app_tables       commands that ask a sweep's tables
-    commands         a module for each command
+    commands         a module for each command, but for
+    assign           `assign`: the command, its documents, their results
     options          options that several commands share
     render           what commands print: timelines, tables, pictures
     progress         progress on a terminal

@@ -308,7 +308,7 @@ def assign(
     - `groupsim assign --assignor uniform group.json`
     - `cat groups.jsonl | groupsim assign --assignor mine:Fair - --json`
     """
-    from groupsim.cli.commands import assign as assign_command
+    from groupsim.cli.assign import command as assign_command
     from groupsim.cli.render.assign_steps import Explain
 
     raise typer.Exit(assign_command.assign(file, assignor, as_json, Explain.of(explain, explain_all)))

@@ -24,8 +24,8 @@ from groupsim.assignors import (
     run_assignor,
 )
 from groupsim.assignors.base.steps import replayed
-from groupsim.cli.commands.assign import assign
-from groupsim.cli.commands.assign_document import run_document
+from groupsim.cli.assign.command import assign
+from groupsim.cli.assign.results import run_document
 from groupsim.cli.render.assign_steps import Explain, sentence
 from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription
 from groupsim.protocol.messages.group import TopicPartition

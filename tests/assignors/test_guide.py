@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from groupsim import Simulation
-from groupsim.cli.commands.assign import assign
-from groupsim.cli.commands.assign_document import run_document
+from groupsim.cli.assign.command import assign
+from groupsim.cli.assign.results import run_document
 from groupsim.cli.render.assign_steps import Explain
 
 GUIDE = (Path(__file__).parents[2] / "docs" / "writing-an-assignor.md").read_text(encoding="utf-8")

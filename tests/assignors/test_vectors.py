@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from groupsim.cli.commands.assign_document import run_document
-from groupsim.cli.commands.assign_input import parse_document
+from groupsim.cli.assign.documents import parse_document
+from groupsim.cli.assign.results import run_document
 
 FILE = Path(__file__).parent.parent / "data" / "vectors" / "client_assignors.jsonl"
 VECTORS = [json.loads(line) for line in FILE.read_text(encoding="utf-8").splitlines()]

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from groupsim.cli.commands.assign_document import render_table, run_document, run_file
-from groupsim.cli.commands.assign_input import DocumentError, read_documents
+from groupsim.cli.assign.documents import DocumentError, read_documents
+from groupsim.cli.assign.results import render_table, run_document, run_file
 from groupsim.cli.exits import BAD_INPUT, RUN_FAILED, Trouble
 
 GOOD: dict[str, Any] = {

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from groupsim.cli.commands.assign_document import run_document
-from groupsim.cli.commands.assign_input import DocumentError
-from groupsim.cli.commands.assign_server import made_id
+from groupsim.cli.assign.documents import DocumentError
+from groupsim.cli.assign.on_server import made_id
+from groupsim.cli.assign.results import run_document
 
 FILE = Path(__file__).parents[3] / "data" / "vectors" / "server_assignors.jsonl"
 # The vectors of `uniform` are of brokers before 4.0.1, except where both releases give the same.

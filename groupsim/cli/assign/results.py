@@ -36,8 +36,8 @@ from groupsim.assignors import (
     run_assignor,
 )
 from groupsim.assignors.server.interface import AssignmentFailed, ServerAssignor
-from groupsim.cli.commands.assign_input import Claimant, Document, Round, parse_document, read_documents
-from groupsim.cli.commands.assign_server import SERVER_ASSIGNORS, assign_on_server
+from groupsim.cli.assign.documents import Claimant, Document, Round, parse_document, read_documents
+from groupsim.cli.assign.on_server import SERVER_ASSIGNORS, assign_on_server
 from groupsim.cli.exits import BAD_INPUT, RUN_FAILED, Trouble
 from groupsim.cli.render.assign_steps import explanation, note_changes
 from groupsim.cli.render.owners import picture

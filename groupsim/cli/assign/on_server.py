@@ -18,7 +18,7 @@ from attrs import frozen
 from groupsim.assignors.server.interface import ServerAssignor, ServerGroup, ServerMember, Target
 from groupsim.assignors.server.range import ServerRange
 from groupsim.assignors.server.uniform import ServerUniform
-from groupsim.cli.commands.assign_input import Claimant, Round
+from groupsim.cli.assign.documents import Claimant, Round
 from groupsim.protocol.embedded.assignment import GroupAssignment, TopicMetadata
 from groupsim.protocol.messages.group import TopicPartition
 

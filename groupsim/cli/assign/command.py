@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from groupsim.cli.commands.assign_document import render_table, run_file
+from groupsim.cli.assign.results import render_table, run_file
 from groupsim.cli.exits import SUCCESS
 from groupsim.cli.progress.slow_assignors import slow_assignors_named
 from groupsim.cli.render.assign_steps import Explain, render_steps
