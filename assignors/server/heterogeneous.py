@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from groupsim.assignors.server.balancer import Balancer
-from groupsim.assignors.server.interface import ServerGroup, Target, Topics, partition_count
+from groupsim.assignors.server.interface import AssignmentFailed, ServerGroup, Target, Topics, partition_count
 from groupsim.protocol.topic_ids import topic_id_order
 
 _MOST_ROUNDS = 16
@@ -51,8 +51,11 @@ class Heterogeneous:
             for topic, partitions in member.target.items():
                 if topic in member.topics:
                     self._sizes[number] += len(partitions)
+                    owners = self._owners[topic]
                     for partition in partitions:
-                        self._owners[topic][partition] = number
+                        if partition >= len(owners):  # Kafka's class throws ArrayIndexOutOfBoundsException
+                            raise AssignmentFailed(f"a target has partition {partition} of {len(owners)} of a topic")
+                        owners[partition] = number
 
     def _grant(self) -> None:
         free = {

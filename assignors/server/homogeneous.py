@@ -60,7 +60,8 @@ def _without_owner(group: ServerGroup, counts: Mapping[str, int]) -> Iterator[tu
             flags = owned.get(topic)
             if flags is not None:
                 for partition in partitions:
-                    flags[partition] = 1
+                    if partition < len(flags):  # a target may name more, after its topic was created again with fewer
+                        flags[partition] = 1
     for topic, flags in owned.items():
         at = flags.find(0)
         while at >= 0:

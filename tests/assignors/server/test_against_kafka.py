@@ -8,10 +8,10 @@ from pathlib import Path
 import kafka_jars
 import pytest
 
-from groupsim.assignors.server.interface import ServerAssignor
+from groupsim.assignors.server.interface import AssignmentFailed, ServerAssignor, ServerGroup, ServerMember
 from groupsim.assignors.server.range import ServerRange
 from groupsim.assignors.server.uniform import ServerUniform
-from tests.assignors.server.groups import as_line, changed, drawn, from_line, sorted_targets
+from tests.assignors.server.groups import FixedTopics, as_line, changed, drawn, from_line, sorted_targets
 from tests.helpers.unavailable import unavailable
 
 PROGRAM = Path(__file__).with_name("ServerAssignors.java")
@@ -50,6 +50,29 @@ def _differences(seeds: range) -> list[str]:
         found = from_line(line)
         theirs.append({member: found.get(member, {}) for member in mine})
     return [name for name, mine, other in zip(names, ours, theirs, strict=True) if mine != other]
+
+
+PHANTOM = ServerGroup(
+    (ServerMember("c1", ("A" * 22,), {"A" * 22: (9, 1)}), ServerMember("c2", ("A" * 22,), {})), homogeneous=True
+)
+
+
+@pytest.mark.slow
+@pytest.mark.interop
+@pytest.mark.interop_short
+def test_a_target_with_a_partition_that_does_not_exist_is_treated_as_by_kafkas_class() -> None:
+    """`uniform` keeps the partition in a homogeneous group, or fails where partitions are left over."""
+    topics = FixedTopics({"A" * 22: 7})
+    try:
+        (theirs,) = _answers([as_line("uniform", PHANTOM, topics)])
+    except kafka_jars.Unavailable as why:
+        unavailable(why, "java")
+    try:
+        ours = sorted_targets(ServerUniform().assign(PHANTOM, topics))
+    except AssignmentFailed:
+        assert theirs == "failed"
+    else:
+        assert from_line(theirs) == ours
 
 
 @pytest.mark.slow

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from groupsim.assignors.server.interface import AssignmentFailed, ServerAssignor, ServerGroup
+from groupsim.assignors.server.interface import AssignmentFailed, ServerAssignor, ServerGroup, ServerMember
 from groupsim.assignors.server.range import ServerRange
 from groupsim.assignors.server.uniform import ServerUniform
-from tests.assignors.server.groups import changed, drawn, from_vector
+from tests.assignors.server.groups import FixedTopics, changed, drawn, from_vector
 
 FILE = Path(__file__).parents[2] / "data" / "vectors" / "server_assignors.jsonl"
 VECTORS = [json.loads(line) for line in FILE.read_text("utf-8").splitlines()]
@@ -65,6 +65,15 @@ def test_each_partition_of_a_subscribed_topic_has_one_subscriber_as_owner(assign
         ]
         assert sorted(owned) == sorted(every)
         group = changed(seed, group, targets)
+
+
+@pytest.mark.parametrize("homogeneous", [True, False])
+def test_a_target_with_a_partition_that_does_not_exist_is_no_defect(homogeneous: bool) -> None:
+    """After a topic was created again with fewer partitions the assignor fails as Kafka's does, with a message."""
+    topic = "A" * 22
+    members = (ServerMember("c1", (topic,), {topic: (9, 1)}), ServerMember("c2", (topic,), {}))
+    with pytest.raises(AssignmentFailed):
+        ServerUniform().assign(ServerGroup(members, homogeneous), FixedTopics({topic: 7}))
 
 
 ALIKE = [seed for seed in range(60) if drawn(seed)[0].homogeneous and len(drawn(seed)[0].members) > 1][:20]
