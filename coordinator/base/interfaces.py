@@ -11,6 +11,7 @@ from typing import Protocol
 from groupsim.coordinator.base.records import Loaded, Record
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Request, Response
+from groupsim.protocol.values import value
 
 
 class Call(Protocol):
@@ -78,3 +79,32 @@ class Metadata(Protocol):
 
     def partition_count(self, topic: str) -> int | None:
         """Return the number of partitions, None for an unknown topic."""
+
+
+@value
+class TopicView:
+    """One topic as a broker knows it; `racks` are those of the replicas of each partition, empty when unknown."""
+
+    topic_id: str
+    name: str
+    partitions: int
+    racks: tuple[frozenset[str], ...] = ()
+
+
+class TopicsImage(Protocol):
+    """The broker's view of topics with their ids (`CoordinatorMetadataImage`).
+
+    `version` grows with every change; `created_version` is the version of the newest topic.
+    """
+
+    version: int
+    created_version: int
+
+    def topic(self, name: str) -> TopicView | None:
+        """Return the topic of that name."""
+
+    def topic_by_id(self, topic_id: str) -> TopicView | None:
+        """Return the topic with that id."""
+
+    def names(self) -> Sequence[str]:
+        """Return the names of all topics."""

@@ -21,6 +21,7 @@ from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.acl import NOT_ASKED, AclRequest, AclResponse
 from groupsim.protocol.messages.admin import AdminRequest, AdminResponse
 from groupsim.protocol.messages.cluster import ClusterRequest, ClusterResponse
+from groupsim.protocol.messages.consumer_group import ConsumerGroupRequest, ConsumerGroupResponse
 from groupsim.protocol.messages.data import DataRequest, DataResponse
 from groupsim.protocol.messages.operator import OperatorRequest, OperatorResponse
 from groupsim.protocol.messages.transactions import TxnRequest, TxnResponse
@@ -451,6 +452,7 @@ Request: TypeAlias = (
     | DescribeGroupsRequest
     | ListGroupsRequest
     | DeleteGroupsRequest
+    | ConsumerGroupRequest
     | DataRequest
     | TxnRequest
     | AdminRequest
@@ -472,6 +474,7 @@ Response: TypeAlias = (
     | DescribeGroupsResponse
     | ListGroupsResponse
     | DeleteGroupsResponse
+    | ConsumerGroupResponse
     | DataResponse
     | TxnResponse
     | AdminResponse
