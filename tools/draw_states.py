@@ -1,4 +1,4 @@
-"""Draw docs/states.md from the coordinator's transition table, so that the diagram cannot drift from the code.
+"""Draw docs/states.md from the tables of states, so that the diagrams cannot drift from the code.
 
 python tools/draw_states.py            write docs/states.md
 python tools/draw_states.py --check    exit 1 when the file is not what would be written
@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from groupsim.coordinator.classic.states import CAN_REBALANCE, TRANSITIONS, State, TransitionCause
+from groupsim.members.consumer_protocol.states import PREDECESSORS, MemberState
 
 TARGET = Path(__file__).resolve().parent.parent / "docs" / "states.md"
 
@@ -23,12 +24,19 @@ drawn from the table in that file, which is also what the coordinator itself run
 cannot be taken. Names are those Kafka's tools print.
 """
 
+OF_MEMBERS = """## The states of a member under the consumer protocol
+
+A member of a consumer group (KIP-848) has states of its own; `members/consumer_protocol/states.py` has the table, which
+the client itself runs on. Names are those of the Java client's `MemberState`.
+"""
+
 NEXT = "Next: [what each state answers](answers.md), and [how a rebalance works](how-a-rebalance-works.md)."
 
 
 def page() -> str:
     """The whole page."""
-    return "\n".join((HEAD, *diagram(), "", *table(), "", *meanings(), "", NEXT, ""))
+    classic = (HEAD, *diagram(), "", *table(), "", *meanings(), "")
+    return "\n".join((*classic, OF_MEMBERS, *member_diagram(), "", *member_table(), "", NEXT, ""))
 
 
 def diagram() -> list[str]:
@@ -65,6 +73,21 @@ def meanings() -> list[str]:
     ]
 
 
+def member_diagram() -> list[str]:
+    """A mermaid state diagram of a member under the consumer protocol."""
+    lines = ["```mermaid", "stateDiagram-v2", "    [*] --> UNSUBSCRIBED"]
+    for state, before in PREDECESSORS.items():
+        lines += [f"    {one} --> {state}" for one in before if one is not state]
+    return [*lines, "    FATAL --> [*]", "```"]
+
+
+def member_table() -> list[str]:
+    """Each state of a member: what it means, and the states from which it may be entered."""
+    lines = ["| state | meaning | may be entered from |", "| --- | --- | --- |"]
+    lines += [f"| {one} | {one.meaning} | {', '.join(PREDECESSORS[one])} |" for one in MemberState]
+    return lines
+
+
 def main() -> int:
     """Write the page, or check it."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -73,7 +96,7 @@ def main() -> int:
         same = TARGET.exists() and TARGET.read_text(encoding="utf-8") == page()
         if not same:
             print(
-                "docs/states.md is not what coordinator/classic/states.py says: run `python tools/draw_states.py`",
+                "docs/states.md is not what the tables of states say: run `python tools/draw_states.py`",
                 file=sys.stderr,
             )
         return 0 if same else 1

@@ -34,7 +34,7 @@ def page(name: str) -> str:
 
 
 def test_the_state_diagram_is_drawn_from_the_table() -> None:
-    """docs/states.md is what tools/draw_states.py makes of the coordinator's transition table."""
+    """docs/states.md is what tools/draw_states.py makes of the tables of the coordinator's and the members' states."""
     assert page("states.md") == tool("draw_states").page()
 
 
