@@ -25,6 +25,7 @@ follow from `String.hashCode` and the iteration order of `HashMap`. `javahash` i
     batch              a record batch as a value and as bytes
     embedded           bytes inside messages and records: subscriptions, assignments, user data, offset records
     wire               Kafka's requests as bytes, and their translation to these messages
+    xxh3               the hash XXH3, of which the records of consumer groups hold a value
     record_fields      the fields of Kafka's messages as bytes, classic and flexible
     patterns           regular expressions in RE2/J's dialect, matched by google-re2
     html_table         a value as a small table of HTML, for notebooks; it is in the lowest room that needs it

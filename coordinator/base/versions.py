@@ -148,6 +148,53 @@ class Differences:
     unsubscribed_offsets_expire: bool = True
     """Offsets of a Stable group expire if no member subscribes to their topic (KIP-496)."""
 
+    # Consumer groups (KIP-848), which have existed since 4.0.
+
+    epoch_0_is_accepted: bool = True
+    """A heartbeat with epoch 0 of a known member is a rejoin; before, it was fenced like any other (KAFKA-19233)."""
+
+    revocation_adds_epoch: bool = False
+    """A member that has revoked, and has to revoke more, is at the next epoch; else at the same (KAFKA-19974)."""
+
+    target_follows_subscription: bool = True
+    """Topics that a member gave up are revoked at once, whatever its target says (KAFKA-19431)."""
+
+    own_pending_is_free: bool = True
+    """A partition that the member itself has to revoke can be granted to it again (KAFKA-19449)."""
+
+    empty_regex_bumps: bool = True
+    """A member that gives up its regular expression bumps the group epoch (KAFKA-19891)."""
+
+    racks_bump: bool = True
+    """Racks of replicas are part of the metadata of a group, so that a change bumps its epoch (KAFKA-17747)."""
+
+    regexes_are_refreshed: bool = True
+    """Regular expressions are resolved again from time to time, for changes of ACLs (KAFKA-18961)."""
+
+    new_group_epoch: int = 1
+    """The group epoch and assignment epoch of a new consumer group; before 4.3 creation was a bump (KAFKA-20268)."""
+
+    targets_are_batched: bool = True
+    """A new target waits until the assignment interval is over (KIP-1263)."""
+
+    older_epochs_commit: bool = True
+    """A commit with an older member epoch counts for partitions assigned since at most that epoch (KIP-1251)."""
+
+    known_instance_passes: bool = True
+    """A full group accepts the replacement of a static member (KAFKA-20601)."""
+
+    describe_shows_pending: bool = True
+    """ConsumerGroupDescribe shows the partitions that a member has to revoke as its own (KAFKA-20431)."""
+
+    assignor_choice_bumps: bool = True
+    """A change of the preferred assignor bumps the group epoch (KAFKA-20434)."""
+
+    last_leave_ends_target: bool = True
+    """A group that becomes empty has its target at the group epoch, without a time (KAFKA-20442)."""
+
+    uniform_returns_extra: bool = True
+    """`uniform` gives an extra partition to a member that has one already (KAFKA-18688)."""
+
     # Defects of single releases. The value that is not the default is the defect.
 
     replacement_is_stored: bool = True
@@ -221,6 +268,21 @@ HISTORY: Mapping[str, Sequence[tuple[str, bool | int]]] = {
     "list_trims_states": (("0.9", False), ("4.0", True)),
     "describe_shows_old_assignments": (("0.9", False), ("4.0", True)),
     "unsubscribed_offsets_expire": (("0.9", False), ("2.4", True)),
+    "epoch_0_is_accepted": (("0.9", False), ("4.2", True)),
+    "revocation_adds_epoch": (("0.9", True), ("4.2", False)),
+    "target_follows_subscription": (("0.9", False), ("4.2", True)),
+    "own_pending_is_free": (("0.9", False), ("4.2", True)),
+    "empty_regex_bumps": (("0.9", False), ("4.2", True)),
+    "racks_bump": (("0.9", False), ("4.1", True)),
+    "regexes_are_refreshed": (("0.9", False), ("4.1", True)),
+    "new_group_epoch": (("0.9", 0), ("4.3", 1)),
+    "targets_are_batched": (("0.9", False), ("4.3", True)),
+    "older_epochs_commit": (("0.9", False), ("4.3", True)),
+    "known_instance_passes": (("0.9", False), ("4.3", True)),
+    "describe_shows_pending": (("0.9", False), ("4.3", True)),
+    "assignor_choice_bumps": (("0.9", False), ("4.4", True)),
+    "last_leave_ends_target": (("0.9", False), ("4.4", True)),
+    "uniform_returns_extra": (("0.9", False), ("4.0.1", True)),
     "replacement_is_stored": (("0.9", True), ("2.3", False), ("2.6.1", True)),
     "static_ids_are_random": (("0.9", True), ("2.3", False), ("2.3.1", True)),
     "new_member_session": (("0.9", True), ("2.4.1", False), ("2.5", True)),

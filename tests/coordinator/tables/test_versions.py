@@ -343,11 +343,21 @@ def test_defaults_by_release(version: str, session_ms: int, retention_minutes: i
     assert (config.max_session_timeout_ms, config.offsets_retention_minutes) == (session_ms, retention_minutes)
 
 
+OF_CONSUMER_GROUPS = {
+    *("epoch_0_is_accepted", "revocation_adds_epoch", "target_follows_subscription", "own_pending_is_free"),
+    *("empty_regex_bumps", "racks_bump", "regexes_are_refreshed", "new_group_epoch", "targets_are_batched"),
+    *("older_epochs_commit", "known_instance_passes", "describe_shows_pending", "assignor_choice_bumps"),
+    *("last_leave_ends_target", "uniform_returns_extra"),
+}
+"""Differences of consumer groups, which the tests in `tests/coordinator/consumer` probe."""
+
+
 def test_every_difference_is_probed() -> None:
-    """No named difference is without a test in this folder, or that of the service; defects have `ROWS`."""
+    """No named difference is without a test: here, of the service, or of consumer groups; defects have `ROWS`."""
     of_defects = {field for defect in BROKER_DEFECTS.values() for field in defect.changes}
     elsewhere = {"max_session_timeout_ms", "retention_minutes"}
     elsewhere |= {"sync_while_loading_rebalances", "redirected_joins_have_ids", "groups_have_configs"}
+    elsewhere |= OF_CONSUMER_GROUPS
     assert {probe.__name__ for probe in (*BOUNDARIES, *GONE)} | of_defects | elsewhere == set(HISTORY)
 
 

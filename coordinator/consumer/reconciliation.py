@@ -1,0 +1,168 @@
+"""One step of one member towards its target.
+
+A consumer group has no barrier. Each member moves to its target by itself, at its own heartbeats. Only one thing makes
+it wait for another member: a partition is granted when its former owner no longer has it. So a partition never has two
+owners, and a member that revokes slowly delays only the members that wait for its partitions.
+
+A partition is *assigned* (the member may consume it), *pending* (the member has to revoke it and has not confirmed
+that), or in the target alone (the member does not know of it yet). The step compares the three sets:
+
+    state        condition                                              the next member
+    any          STABLE at the target's epoch, subscription unchanged   the same
+    STABLE       at another epoch                                       advance
+    STABLE       at the target's epoch, subscription changed            trim
+    UNREVOKED    it reports no partitions, or one that is pending       the same; subscription changed: trim
+    UNREVOKED    else: the revocation is confirmed                      advance
+    UNRELEASED   -                                                      advance
+    UNKNOWN      it reports no partitions, or some                      refused with FENCED_MEMBER_EPOCH
+    UNKNOWN      it reports that it has none                            advance, from the target's epoch
+
+`advance` takes the first row that holds. Kept: assigned and in the target. Revoked: assigned and not in the target.
+Granted: in the target, not assigned, and without an owner. Unreleased: the same, with an owner.
+
+    condition                                       state       epoch          assigned          pending
+    some is revoked, and may still be in use        UNREVOKED   does not move  kept              revoked
+    some is granted; some is unreleased             UNRELEASED  the target's   kept and granted  -
+    some is granted; none is unreleased             STABLE      the target's   kept and granted  -
+    none is granted; some is unreleased             UNRELEASED  the target's   kept              -
+    none is granted, none is unreleased             STABLE      the target's   kept              -
+
+A partition may still be in use when the member does not say which partitions it has, or when it says that it has one of
+those. So a member that already reports a set without the revoked partitions passes the first row at once.
+
+Topics without a subscription of the member count as not in the target (since 4.2, KAFKA-19431): while a new target is
+not computed yet, the old one may still hold topics that the member gave up. `trim` revokes these at once.
+
+Source: `CurrentAssignmentBuilder`; consumer-protocol reference, 1.12.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TypeAlias
+
+from attrs import evolve
+
+from groupsim.coordinator.base.versions import Differences
+from groupsim.coordinator.consumer.member import ConsumerMember, MemberState, Partitions
+from groupsim.coordinator.consumer.refused import Refused
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.consumer_group import TopicPartitions
+from groupsim.protocol.values import value
+
+Owned: TypeAlias = Sequence[TopicPartitions] | None
+"""The partitions that a member reports; None when it reports none."""
+
+NO_OWNER = -1
+"""The epoch of a partition that no member has (`ConsumerGroup.currentPartitionEpoch`)."""
+
+
+@value
+class Goal:
+    """What a member moves to: its target with the epoch, and the topic ids to which it subscribes.
+
+    `subscription_changed`: whether this request changed the subscription. `partition_epoch` returns the epoch of the
+    member that has a partition, assigned or pending, or NO_OWNER.
+    """
+
+    epoch: int
+    target: Mapping[str, Collection[int]]
+    subscribed: frozenset[str]
+    partition_epoch: Callable[[str, int], int]
+    subscription_changed: bool = False
+
+
+def reconcile(member: ConsumerMember, goal: Goal, owned: Owned, rules: Differences) -> ConsumerMember:
+    """Return the member after one step, the same object when nothing changes.
+
+    Raises Refused (FENCED_MEMBER_EPOCH) for a member in the state UNKNOWN that reports partitions.
+    """
+    trims = goal.subscription_changed and rules.target_follows_subscription
+    state = member.state
+    if state is MemberState.STABLE:
+        if member.member_epoch != goal.epoch:
+            return _advance(member, goal, owned, member.member_epoch, rules)
+        return _trim(member, goal, owned) if trims else member
+    if state is MemberState.UNREVOKED_PARTITIONS:
+        if may_still_use(owned, member.pending):
+            return _trim(member, goal, owned) if trims else member
+        return _advance(member, goal, owned, member.member_epoch + rules.revocation_adds_epoch, rules)
+    if state is MemberState.UNRELEASED_PARTITIONS:
+        return _advance(member, goal, owned, member.member_epoch, rules)
+    if owned is None or owned:
+        raise Refused(
+            ErrorCode.FENCED_MEMBER_EPOCH,
+            "The consumer group member is in a unknown state. The member must abandon all its partitions and rejoin.",
+        )
+    return _advance(member, goal, owned, goal.epoch, rules)
+
+
+def may_still_use(owned: Owned, revoked: Partitions) -> bool:
+    """Whether the member reports a revoked partition, or does not report at all."""
+    if owned is None:
+        return True
+    return any(
+        partition in revoked[topic.topic_id]
+        for topic in owned
+        if topic.topic_id in revoked
+        for partition in topic.partitions
+    )
+
+
+def _advance(member: ConsumerMember, goal: Goal, owned: Owned, epoch: int, rules: Differences) -> ConsumerMember:
+    """Return the member after the second table; `epoch` is that of a member that has to revoke first."""
+    kept: dict[str, Mapping[int, int]] = {}
+    revoked: dict[str, Mapping[int, int]] = {}
+    granted: dict[str, list[int]] = {}
+    unreleased = False
+    for topic in dict.fromkeys([*goal.target, *member.assigned]):
+        wanted = goal.target.get(topic, ())
+        if rules.target_follows_subscription and topic not in goal.subscribed:
+            wanted = ()
+        assigned = member.assigned.get(topic, {})
+        keeps = {one: since for one, since in assigned.items() if one in wanted}
+        if keeps:
+            kept[topic] = keeps
+        if len(keeps) < len(assigned):
+            revoked[topic] = {one: since for one, since in assigned.items() if one not in keeps}
+        own = member.pending.get(topic, {}) if rules.own_pending_is_free else {}
+        missing = [one for one in wanted if one not in assigned]
+        free = [one for one in missing if goal.partition_epoch(topic, one) == NO_OWNER or one in own]
+        unreleased = unreleased or len(free) < len(missing)
+        if free:
+            granted[topic] = free
+    if revoked and may_still_use(owned, revoked):
+        return _moved(member, MemberState.UNREVOKED_PARTITIONS, epoch, kept, revoked)
+    for topic, free in granted.items():
+        kept[topic] = dict(sorted([*kept.get(topic, {}).items(), *((one, goal.epoch) for one in free)]))
+    state = MemberState.UNRELEASED_PARTITIONS if unreleased else MemberState.STABLE
+    return _moved(member, state, goal.epoch, kept, {})
+
+
+def _trim(member: ConsumerMember, goal: Goal, owned: Owned) -> ConsumerMember:
+    """Return the member without the topics to which it no longer subscribes; its epoch stays."""
+    dropped = [topic for topic in member.assigned if topic not in goal.subscribed]
+    if not dropped:
+        return member
+    kept = {topic: partitions for topic, partitions in member.assigned.items() if topic in goal.subscribed}
+    pending = dict(member.pending)
+    for topic in dropped:
+        pending[topic] = {**pending.get(topic, {}), **member.assigned[topic]}
+    if may_still_use(owned, pending):
+        return _moved(member, MemberState.UNREVOKED_PARTITIONS, member.member_epoch, kept, pending)
+    # Kafka leaves the state and what was pending as they are: the next heartbeat confirms that.
+    return _moved(member, member.state, member.member_epoch, kept, member.pending)
+
+
+def _moved(
+    member: ConsumerMember, state: MemberState, epoch: int, assigned: Partitions, pending: Partitions
+) -> ConsumerMember:
+    """Return the member at another epoch; the former one is its previous epoch, also when both are equal."""
+    return evolve(
+        member,
+        state=state,
+        member_epoch=epoch,
+        previous_epoch=member.member_epoch,
+        assigned=assigned,
+        pending=pending,
+    )

@@ -1,0 +1,29 @@
+"""The order in which the maps of a group yield their keys: Kafka's `TimelineHashMap`.
+
+Its table doubles when an entry is added and three quarters of the size, the new entry included, exceed the number of
+slots. A key is in the slot that the upper bits of its hash times a constant give; keys of one slot come newest first.
+A table never shrinks; this module assumes the table that the present keys need, so a group that had more members once
+may differ from Kafka's.
+
+Source: `org.apache.kafka.timeline.BaseHashTable`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from groupsim.protocol.javahash import java_string_hash
+
+_FACTOR = -7046029254386353131
+_SMALLEST = 2
+
+
+def timeline_order(keys: Iterable[str]) -> list[str]:
+    """Return the keys, given in order of insertion, as the map yields them."""
+    found = list(keys)
+    slots = _SMALLEST
+    while 3 * len(found) > 4 * slots:
+        slots *= 2
+    shift = 64 - (slots.bit_length() - 1)
+    found.reverse()
+    return sorted(found, key=lambda key: (java_string_hash(key) * _FACTOR & (1 << 64) - 1) >> shift)
