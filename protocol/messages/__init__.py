@@ -3,6 +3,7 @@
 Where to read:
 
     group                      JoinGroup and the other requests of groups; Request and Response
+    consumer_group             the requests of consumer groups (KIP-848)
     data                       Produce, Fetch, ListOffsets, OffsetForLeaderEpoch
     transactions               the requests of transactional producers
     admin, operator, acl       requests of administrators: topics and settings; leaders, disks, producers; ACLs
