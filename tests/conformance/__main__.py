@@ -156,7 +156,7 @@ def _against_recorded(cases: list[Case], live: Live) -> dict[str, list[str]]:
 
 def _side_by_side(cases: list[Case], nodes: int, kind: str) -> dict[str, list[str]]:
     """On both clusters of so many nodes; what differs is played once more on both, few at a time."""
-    if not cases:
+    if all(case.only_real for case in cases):
         return {}
     settings = settings_for(nodes, kind)
     handled = cases[0].handled

@@ -68,6 +68,8 @@ KEYS = {
     "DescribeProducers": 61,
     "DescribeTransactions": 65,
     "ListTransactions": 66,
+    "ConsumerGroupHeartbeat": 68,
+    "ConsumerGroupDescribe": 69,
     "ListConfigResources": 74,
     "DescribeTopicPartitions": 75,
 }
@@ -168,7 +170,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, datetime.datetime):
         return round(value.timestamp() * 1_000)
     if isinstance(value, bytes):
-        return _text(value)
+        return as_text(value)
     if isinstance(value, uuid.UUID):
         return str(value)
     if isinstance(value, str) or value is None or isinstance(value, bool):
@@ -182,7 +184,8 @@ def as_bytes(told: str | None) -> bytes:
     return bytes.fromhex(text[2:]) if text.startswith("0x") else text.encode()
 
 
-def _text(data: bytes) -> str:
+def as_text(data: bytes) -> str:
+    """Bytes as text where they are UTF-8, else as hexadecimal digits."""
     try:
         return data.decode()
     except UnicodeDecodeError:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from tests.conformance.consumer.pending import PENDING_SECTIONS
+
 if TYPE_CHECKING:
     from tests.conformance.script import Script
 
@@ -26,11 +28,12 @@ class Case:
     only_real: str = ""
     short: bool = False
     kind: str = ""
+    facts: tuple[str, ...] = ()
 
     @property
     def handled(self) -> bool:
         """Whether it handles its peer's nodes: then no other is played on them meanwhile."""
-        return self.nodes > 1 or self.kind == "alone"
+        return self.nodes > 1 or self.kind in ("alone", "consumer-alone")
 
     @property
     def members_in_order(self) -> bool:
@@ -56,19 +59,24 @@ def script(
     only_real: str = "",
     short: bool = False,
     kind: str = "",
+    facts: Iterable[str] = (),
+    name: str = "",
 ) -> Callable[[Callable[[Script], Awaitable[None]]], Callable[[Script], Awaitable[None]]]:
     """Enter a script, once for each version.
 
     `long`: takes more than 30 s, nightly only. `hash_order`: answers depend on the ids, so only the core, which can be
     given the broker's ids, is compared. `only_real`: why it is recorded but not compared (a known difference). `short`:
     one of the `nodes` is stopped, so that two replicas are left. `kind`: which of `player.KINDS` it is played on.
+    `facts`: the rows of `consumer/facts.py` that it asks about. `name`: that of the case, if not the function's.
     """
 
     def enter(play: Callable[[Script], Awaitable[None]]) -> Callable[[Script], Awaitable[None]]:
-        table = play.__module__.rpartition(".")[2]
-        name = play.__name__.replace("_", "-")
+        table = play.__module__.partition(".scripts.")[2].replace(".", "_")
+        known = name or play.__name__.replace("_", "-")
+        why = only_real or PENDING_SECTIONS.get(table, "")
+        asked = tuple(facts)
         for version in tuple(versions) or (None,):
-            case = Case(table, name, version, play, tuple(rows), nodes, long, hash_order, only_real, short, kind)
+            case = Case(table, known, version, play, tuple(rows), nodes, long, hash_order, why, short, kind, asked)
             if case.id in CASES:
                 raise ValueError(f"two scripts are called {case.id}")
             CASES[case.id] = case

@@ -16,6 +16,7 @@ from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.network.connection import Connection
 from groupsim.coordinator.ids import MemberIds
+from groupsim.eventloop.randomness import Stream
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.protocol.basics import Api
@@ -27,7 +28,7 @@ from tests.conformance.live import RELEASE, WITHOUT
 from tests.conformance.nodes import CoreNodes
 from tests.conformance.peers import Closed
 from tests.conformance.player import Played, play, settings_for
-from tests.conformance.transcript import Transcript
+from tests.conformance.transcript import TOPIC_ID, Transcript
 
 NODE = 0
 PROFILE = "4.x"
@@ -90,6 +91,29 @@ class FedIds(MemberIds):
 
     def fresh(self, group_id: str, prefix: str) -> str:
         return self._recorded.take(prefix) or super().fresh(group_id, prefix)
+
+
+def feed_topic_ids(cluster: Cluster, recorded: Transcript) -> None:
+    """Topics of a recorded play are made with the ids that they had there, by name and in order."""
+    ids = {
+        name.removeprefix(TOPIC_ID): [uuid.UUID(one) for one in raw.split()]
+        for name, raw in recorded.ids.items()
+        if name.startswith(TOPIC_ID)
+    }
+    changes = cluster.controller._admin
+    drawn = changes._stream_of
+
+    def stream_of(purpose: str, topic: str, time: int) -> Stream:
+        stream = drawn(purpose, topic, time)
+        known = ids.get(topic, [])
+        count = time & 0xFFFFFFFF
+        if purpose == "topic-id" and count < len(known):
+            raw = known[count].bytes
+            halves = (int.from_bytes(raw[:8], "big"), int.from_bytes(raw[8:], "big"))
+            stream.word = iter(halves).__next__
+        return stream
+
+    changes._stream_of = stream_of
 
 
 class Names:
@@ -189,6 +213,8 @@ class CorePeer:
         self.cluster = Cluster(loop, self.config_of(settings))
         self.cluster.replicated.make_transaction_topic()
         self.ids = RecordedIds(recorded)
+        if recorded is not None:
+            feed_topic_ids(self.cluster, recorded)
         self.sent: Counter[str] = Counter()  # by connection name, over all lives of the connection
         for node, broker in self.cluster.brokers.items():
             broker._member_ids = broker.groups.ids = FedIds(loop, self.ids, node)

@@ -14,6 +14,8 @@ from attrs import evolve, frozen
 
 from tests.conformance.basics import COMMIT_MS, DELAY_MS, SCALA, ScriptFailed, TimingFailed
 from tests.conformance.cases import Case
+from tests.conformance.consumer.kinds import CONSUMER
+from tests.conformance.consumer.kinds import KINDS as CONSUMER_KINDS
 from tests.conformance.nodes import Hands, Nodes
 from tests.conformance.peers import Address, Peer, tcp_peer
 from tests.conformance.script import MANY_PARTITIONS, OFFSETS_PARTITIONS, Script
@@ -75,10 +77,13 @@ KINDS = {
     "alone": ALONE,
     "authorized": AUTHORIZED,
     "guarded": GUARDED,
+    **{kind: SETTINGS | CONSUMER | own for kind, own in CONSUMER_KINDS.items()},
+    "consumer-guarded": GUARDED | CONSUMER,
+    "consumer-alone": ALONE | CONSUMER,
 }
 """The kinds of peers of one node."""
 
-SEVERAL = {"": OF_SEVERAL, "scala": OF_SCALA}
+SEVERAL = {"": OF_SEVERAL, "scala": OF_SCALA, "consumer": OF_SEVERAL | CONSUMER}
 """The kinds of peers of three nodes."""
 
 

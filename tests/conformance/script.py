@@ -44,6 +44,8 @@ from tests.conformance.bodies import Body, as_bytes, decode, encode
 from tests.conformance.cases import CASES as CASES
 from tests.conformance.cases import Case as Case
 from tests.conformance.cases import script as script
+from tests.conformance.consumer import records
+from tests.conformance.consumer.member import Member
 from tests.conformance.nodes import Hands, fetch_from
 from tests.conformance.peers import Line, Peer
 
@@ -81,9 +83,11 @@ class Script:
     steps: list[Step] = field(factory=list)
     actors: dict[str, Actor] = field(factory=dict)
     topics: dict[str, Topic] = field(factory=dict)
+    topics_made: list[tuple[str, Topic]] = field(factory=list)
     node: int = 0
     last_sent_us: int = 0
     _observer: Line | None = None
+    _reader: Line | None = None
     _polls: int = 0
 
     @property
@@ -118,6 +122,17 @@ class Script:
         actor = self.actors[name] = Actor(self, name, line, instance)
         return actor
 
+    async def member(self, name: str = "a", *, instance: str | None = None, known_as: str | None = None) -> Member:
+        """A connection of a member of the consumer protocol; its member id is its name, or `known_as`."""
+        member = Member(self, name, await self.peer.connect(name, self.node), instance)
+        member.member_id = name if known_as is None else known_as
+        self.actors[name] = member
+        return member
+
+    async def members(self, count: int) -> list[Member]:
+        """So many of them: a, b, c, …"""
+        return [await self.member("abcdefgh"[number]) for number in range(count)]
+
     async def pair(self) -> tuple[Actor, Actor]:
         """Two connections, a and b."""
         return await self.actor("a"), await self.actor("b")
@@ -137,6 +152,7 @@ class Script:
         """A topic of this play's own."""
         name = self.named(f".t{suffix}")
         topic = self.topics[suffix] = Topic(name, await self.peer.create_topic(name, partitions))
+        self.topics_made.append((suffix, topic))
         for node in sorted(self.cluster.listening) if self.case.nodes > 1 else ():
             await self.awaited("Metadata", 10, asked_of(name), partial(_is_led, partitions), node)
         return topic
@@ -300,7 +316,7 @@ class Script:
         found: list[tuple[bytes | None, bytes | None]] = []
         at, end = 0, 1
         while at < end:
-            told = await self.cluster.ask("Fetch", 12, fetch_from(partition, at, 10_000_000))
+            told = await self._read("Fetch", 12, fetch_from(partition, at, 10_000_000))
             (one,) = told["responses"][0]["partitions"]
             if one["error_code"] == "OFFSET_OUT_OF_RANGE":
                 at = one["log_start_offset"]
@@ -316,12 +332,30 @@ class Script:
         """What the log has of a group, in order; it stands in the transcript, too."""
         named = self.group if group is None else group
         told = []
+        hashes: dict[int, str] = {}
         for key, value in await self.log_of(self.partition_of(named)):
-            what = stored.key_of(key)
+            if key and int.from_bytes(key[:2], "big") in records.TYPES:
+                what = records.key_of(key)
+                content: object = records.plain(what["type"], records.value_of(what["type"], value), hashes)
+            else:
+                what = stored.key_of(key)
+                content = stored.value_of(what["type"], value)
             if what["group_id"] == named:
-                told.append({"key": what, "value": stored.value_of(what["type"], value)})
+                told.append({"key": what, "value": content})
         self.note("on the log", told)
         return told
+
+    async def _read(self, api: str, version: int, body: Body) -> Body:
+        """A request about the log, to the node of the group, or where scripts handle nodes to any."""
+        if self.hands is not None:
+            return await self.hands.ask(api, version, body)
+        if self._reader is None:
+            self._reader = await self.peer.connect("reader", self.node)
+        await self._reader.send(encode(api, version, 1, "reader", body))
+        got = await self._reader.receive(PATIENCE_US)
+        if got is None:
+            raise TimingFailed(f"{self.id}: {api} was not answered")
+        return decode(api, version, got[0])[1]
 
     def note(self, what: str, value: Any) -> None:
         """Something found out by the way stands in the transcript, too."""

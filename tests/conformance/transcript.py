@@ -20,6 +20,8 @@ from tests.conformance.script import Script
 
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
 _ID = re.compile(rf"^(?P<prefix>.*)-({_UUID}|\d{{13}})$", re.DOTALL)  # 2.3.0 ended static members' ids in milliseconds
+_SHORT_ID = re.compile(r"^[0-9A-Za-z_-]{22}$")  # of a consumer group, where the coordinator makes it
+_GIVES_IDS = ("JoinGroup", "ConsumerGroupHeartbeat")
 _LEFT_OUT = {"throttle_time"}
 _ADDRESSES = {"host": "$host", "port": "$port", "node_id": "$node"}
 _OF_THE_CLUSTER = ("brokers", "controller_id", "cluster_id", "leader_epoch", "leader_id", "rack")
@@ -54,7 +56,9 @@ _SETS = {
     "replica_election_results": ("topic",),
     "partition_result": ("partition_id",),
     "transaction_states": ("transactional_id",),
+    "topic_partitions": ("topic_id",),
 }
+_SETS_BY_HASH = ("members", "topic_partitions")
 _ORDERED = {"LeaveGroup"}
 _OF_BROKERS = (4, 8)  # types of resources that every play shares
 TEXTS: dict[str, str] = {
@@ -62,6 +66,14 @@ TEXTS: dict[str, str] = {
     "Request ": "not authorized",
 }
 """Error texts of Kafka's that are not repeated here: beginning of the text → what stands in transcripts for it."""
+
+
+CONSUMER_TABLES = "consumer_"
+TOPIC_ID = "topic "
+"""Tables of the consumer protocol begin so; and the ids of a topic of theirs, which stand among those of members.
+
+Topics are keys of hash maps there, so the core has to have the same. One that is made again has several ids, with
+blanks between."""
 
 
 @frozen
@@ -82,7 +94,12 @@ def transcript_of(play: Script) -> Transcript:
         if isinstance(said, dict):
             said = _normal(_own(play, step.api, said), play, names, step.api, pids)
         lines.setdefault(step.actor, []).append([f"{step.api} {step.version}", said])
-    return Transcript(lines, {name: raw for raw, name in names.items()})
+    ids = {name: raw for raw, name in names.items()}
+    if play.case.table.startswith(CONSUMER_TABLES):
+        for _, one in play.topics_made:
+            ids.setdefault(f"{TOPIC_ID}{_without_nonce(one.name, play)}", "")
+            ids[f"{TOPIC_ID}{_without_nonce(one.name, play)}"] += f" {one.topic_id}"
+    return Transcript(lines, ids)
 
 
 def _name_ids(play: Script) -> dict[str, str]:
@@ -91,8 +108,8 @@ def _name_ids(play: Script) -> dict[str, str]:
     given: dict[str, int] = {}
     for step in play.steps:
         said = step.response
-        told = said["member_id"] if step.api == "JoinGroup" and isinstance(said, dict) else ""
-        if _ID.match(told) and told not in names:
+        told = said["member_id"] if step.api in _GIVES_IDS and isinstance(said, dict) else ""
+        if told and (_ID.match(told) or _SHORT_ID.match(told)) and told not in names:
             count = given[step.actor] = given.get(step.actor, 0) + 1
             names[told] = f"${step.actor}{count if count > 1 else ''}"
     for step in play.steps:
@@ -165,9 +182,11 @@ def _named(name: str, value: Any, pids: dict[int, str]) -> Any:
 def _text(text: str, play: Script, names: Mapping[str, str], at: str) -> str:
     if text in names:
         return names[text]
-    for suffix, topic in play.topics.items():
+    made: dict[str, int] = {}
+    for suffix, topic in play.topics_made:
+        count = made[suffix] = made.get(suffix, 0) + 1
         if text == topic.topic_id:
-            return f"$t{suffix}"
+            return f"$t{suffix}" if count == 1 else f"$t{suffix}, made again"
     for beginning, stands_for in TEXTS.items():
         if at == "error_message" and text.startswith(beginning):
             return stands_for
@@ -205,7 +224,7 @@ def _as_sets(said: list[Any], members_in_order: bool) -> list[Any]:
     what, response = said
     if what.split()[0] in _ORDERED:
         return said
-    return [what, _sorted(response, {name for name in _SETS if name != "members" or not members_in_order})]
+    return [what, _sorted(response, {name for name in _SETS if name not in _SETS_BY_HASH or not members_in_order})]
 
 
 def _sorted(value: Any, sets: set[str], at: str = "") -> Any:

@@ -126,6 +126,7 @@ class Play:
         """Connect, and make the topic unless it is there."""
         made = topic or Topic(TOPIC, await self.script.peer.create_topic(TOPIC, PARTITIONS))
         self.topic = self.script.topics[""] = made
+        self.script.topics_made.append(("", made))
         for name in (*SLOTS, OUTSIDE, PRODUCER, WATCH):
             await self._connect(name, self.statics.get(name))
         self.slots = {name: name for name in SLOTS}

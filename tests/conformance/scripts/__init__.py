@@ -1,4 +1,4 @@
-"""The scripts, one module for each table of the classic-protocol reference."""
+"""The scripts, one module for each table of the classic-protocol reference; `consumer` has those of KIP-848."""
 
 from __future__ import annotations
 
@@ -10,6 +10,6 @@ from tests.conformance.script import CASES, Case
 
 def all_cases() -> dict[str, Case]:
     """Every case of every module here, by id."""
-    for module in pkgutil.iter_modules(__path__):
-        import_module(f"{__name__}.{module.name}")
+    for module in pkgutil.walk_packages(__path__, f"{__name__}."):
+        import_module(module.name)
     return CASES
