@@ -9,36 +9,10 @@ Source: `ConsumerGroupMember`, `ModernGroupMember`, `MemberState`; consumer-prot
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from enum import IntEnum
-from typing import TypeAlias
-
-from groupsim.protocol.messages.group import JoinProtocol
+from groupsim.coordinator.base.consumer_records import ClassicMetadata as ClassicMetadata
+from groupsim.coordinator.base.consumer_records import MemberState as MemberState
+from groupsim.coordinator.base.consumer_records import Partitions as Partitions
 from groupsim.protocol.values import value
-
-Partitions: TypeAlias = Mapping[str, Mapping[int, int]]
-"""Topic id → partition → assignment epoch. Never changed after the member has been made."""
-
-
-class MemberState(IntEnum):
-    """The position of a member between its assignment and its target; the number is that of the records."""
-
-    STABLE = 0
-    """It owns its target."""
-    UNREVOKED_PARTITIONS = 1
-    """It has to revoke partitions, and has not confirmed that yet."""
-    UNRELEASED_PARTITIONS = 2
-    """It waits for partitions that other members have not revoked yet."""
-    UNKNOWN = 127
-    """A state of a newer release."""
-
-
-@value
-class ClassicMetadata:
-    """What a member of the classic protocol sent in its JoinGroup: session timeout and protocols."""
-
-    session_timeout_ms: int
-    protocols: tuple[JoinProtocol, ...]
 
 
 @value
