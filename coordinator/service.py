@@ -28,6 +28,7 @@ from groupsim.coordinator.partition_driver import PartitionDriver
 from groupsim.coordinator.runtime import CoordinatorRuntime
 from groupsim.eventloop.interface import EventLoop, Host
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.consumer_group import ConsumerGroupDescribeRequest, ConsumerGroupHeartbeatRequest
 from groupsim.protocol.messages.group import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
@@ -79,6 +80,8 @@ class GroupCoordinator(CoordinatorRuntime):
             JoinGroupRequest: self._join,
             SyncGroupRequest: self._sync,
             LeaveGroupRequest: self._of_group,
+            ConsumerGroupHeartbeatRequest: self._unsupported,
+            ConsumerGroupDescribeRequest: self._unsupported,
             OffsetCommitRequest: self._commit,
             OffsetFetchRequest: self._fetch,
             OffsetDeleteRequest: self._delete_offsets,
@@ -128,6 +131,11 @@ class GroupCoordinator(CoordinatorRuntime):
             self._route(call, group_id)
         else:
             call.answer(refusal(call.request, ErrorCode.INVALID_GROUP_ID))
+
+    @staticmethod
+    def _unsupported(call: Call) -> None:
+        """Refuse a request of the consumer protocol, as a broker with `group.version` 0 does."""
+        call.answer(refusal(call.request, ErrorCode.UNSUPPORTED_VERSION))
 
     # --- membership --------------------------------------------------------------------------------------------------
 

@@ -43,6 +43,14 @@ from groupsim.protocol.messages.admin import ListConfigResourcesRequest as ListC
 from groupsim.protocol.messages.admin import ListConfigResourcesResponse as ListConfigResourcesResponse
 from groupsim.protocol.messages.admin import MorePartitions as MorePartitions
 from groupsim.protocol.messages.admin import NewTopic as NewTopic
+from groupsim.protocol.messages.consumer_group import ConsumerGroupDescribeRequest as ConsumerGroupDescribeRequest
+from groupsim.protocol.messages.consumer_group import ConsumerGroupDescribeResponse as ConsumerGroupDescribeResponse
+from groupsim.protocol.messages.consumer_group import ConsumerGroupHeartbeatRequest as ConsumerGroupHeartbeatRequest
+from groupsim.protocol.messages.consumer_group import ConsumerGroupHeartbeatResponse as ConsumerGroupHeartbeatResponse
+from groupsim.protocol.messages.consumer_group import DescribedConsumer as DescribedConsumer
+from groupsim.protocol.messages.consumer_group import DescribedConsumerGroup as DescribedConsumerGroup
+from groupsim.protocol.messages.consumer_group import DescribedPartitions as DescribedPartitions
+from groupsim.protocol.messages.consumer_group import TopicPartitions as TopicPartitions
 from groupsim.protocol.messages.data import EpochAsked as EpochAsked
 from groupsim.protocol.messages.data import EpochEnd as EpochEnd
 from groupsim.protocol.messages.data import EpochEndOffset as EpochEndOffset

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from groupsim.cluster.acl import cluster, groups, offsets, operators, records, topics, transactions
+from groupsim.cluster.acl import cluster, consumer_groups, groups, offsets, operators, records, topics, transactions
 from groupsim.cluster.acl.authorization import Authorization
 from groupsim.cluster.acl.rules import StandardAuthorizer
 from groupsim.protocol.errors import ErrorCode
@@ -39,6 +39,7 @@ def authorization_of(config: ClusterConfig, image: Callable[[], ClusterImage]) -
 
     checks = {
         **groups.CHECKS,
+        **consumer_groups.CHECKS,
         **offsets.CHECKS,
         **transactions.CHECKS,
         **records.CHECKS,

@@ -34,6 +34,11 @@ from groupsim.protocol.messages.cluster import (
     ClusterImage,
     MetadataLogResponse,
 )
+from groupsim.protocol.messages.consumer_group import (
+    ConsumerGroupDescribeResponse,
+    ConsumerGroupHeartbeatResponse,
+    DescribedConsumerGroup,
+)
 from groupsim.protocol.messages.data import (
     EpochEndOffset,
     FetchRequest,
@@ -121,6 +126,7 @@ _AT_THE_TOP: Mapping[Api, Callable[[ErrorCode], Response]] = {
     Api.SYNC_GROUP: SyncGroupResponse,
     Api.HEARTBEAT: HeartbeatResponse,
     Api.LEAVE_GROUP: LeaveGroupResponse,
+    Api.CONSUMER_GROUP_HEARTBEAT: ConsumerGroupHeartbeatResponse,
     Api.OFFSET_DELETE: OffsetDeleteResponse,
     Api.LIST_GROUPS: ListGroupsResponse,
     Api.INIT_PRODUCER_ID: InitProducerIdResponse,
@@ -165,6 +171,7 @@ def _marker(marker: TxnMarker, error: ErrorCode) -> tuple[int, tuple[tuple[Topic
 _FOR_EACH: Mapping[Api, _Each] = {
     Api.OFFSET_COMMIT: _Each("offsets", _pair_of_partition, OffsetCommitResponse),
     Api.DESCRIBE_GROUPS: _Each("groups", DescribedGroup, DescribeGroupsResponse),
+    Api.CONSUMER_GROUP_DESCRIBE: _Each("group_ids", DescribedConsumerGroup, ConsumerGroupDescribeResponse),
     Api.DELETE_GROUPS: _Each("groups", _pair, DeleteGroupsResponse),
     Api.LIST_OFFSETS: _Each("partitions", lambda asked, e: OffsetListed(asked.partition, e), ListOffsetsResponse),
     Api.OFFSET_FOR_LEADER_EPOCH: _Each(

@@ -43,6 +43,12 @@ def _ranges(oldest: int = 0, /, **newest: int) -> Mapping[Api, VersionRange]:
 
 BASELINE = "4.4"
 
+NOT_SERVED: frozenset[Api] = frozenset({Api.CONSUMER_GROUP_HEARTBEAT, Api.CONSUMER_GROUP_DESCRIBE})
+"""APIs in the history below that no broker lists yet, because its coordinator refuses them.
+
+Without them here, brokers from 4.0 on also finalize `group.version` (`protocol/wire/families/api_versions.py`).
+"""
+
 # Release → its changes against the release above it. 4.0.0 alone refused JoinGroup 0 and 1 (KIP-896; taken back by
 # KAFKA-19444); it lists Produce from 0 on for old librdkafka but takes it from 3 on (KAFKA-18659). Topic ids in
 # offset requests (version 10) became stable in 4.2.
@@ -147,11 +153,17 @@ RELEASES: tuple[tuple[str, Mapping[Api, VersionRange]], ...] = (
     ("3.3", {**_ranges(DESCRIBE_ACLS=3, CREATE_ACLS=3, DELETE_ACLS=3), **_ranges(DESCRIBE_LOG_DIRS=4)}),
     ("3.5", _ranges(FETCH=15, LIST_OFFSETS=8)),
     ("3.6", _ranges(ADD_PARTITIONS_TO_TXN=4)),
-    ("3.7", _ranges(OFFSET_COMMIT=9, OFFSET_FETCH=9, PRODUCE=10, FETCH=16, DESCRIBE_CLUSTER=1)),
+    (
+        "3.7",
+        {
+            **_ranges(CONSUMER_GROUP_HEARTBEAT=0),
+            **_ranges(OFFSET_COMMIT=9, OFFSET_FETCH=9, PRODUCE=10, FETCH=16, DESCRIBE_CLUSTER=1),
+        },
+    ),
     (
         "3.8",
         {
-            **_ranges(LIST_TRANSACTIONS=1),
+            **_ranges(LIST_TRANSACTIONS=1, CONSUMER_GROUP_DESCRIBE=0),
             **_ranges(FIND_COORDINATOR=5, LIST_GROUPS=5, PRODUCE=11, INIT_PRODUCER_ID=5),
             **_ranges(ADD_PARTITIONS_TO_TXN=5, ADD_OFFSETS_TO_TXN=4, END_TXN=4, TXN_OFFSET_COMMIT=4),
         },
@@ -161,6 +173,7 @@ RELEASES: tuple[tuple[str, Mapping[Api, VersionRange]], ...] = (
         "4.0.0",
         {
             **_ranges(DESCRIBE_TOPIC_PARTITIONS=0, LIST_CONFIG_RESOURCES=0),
+            **_ranges(CONSUMER_GROUP_HEARTBEAT=1, CONSUMER_GROUP_DESCRIBE=1),
             **_ranges(1, DESCRIBE_LOG_DIRS=4),
             **_ranges(METADATA=13, DESCRIBE_GROUPS=6, PRODUCE=12, END_TXN=5, TXN_OFFSET_COMMIT=5, DESCRIBE_CLUSTER=2),
             **_ranges(1, OFFSET_FETCH=9, LIST_OFFSETS=10, WRITE_TXN_MARKERS=1, DELETE_TOPICS=6, DESCRIBE_CONFIGS=4),
@@ -201,7 +214,7 @@ def broker_versions(release: str = BASELINE) -> Mapping[Api, VersionRange]:
             known.update(changes)
     if not known:
         raise ValueError(f"broker release {release!r}: consumer groups begin with {RELEASES[0][0]}")
-    return known
+    return {api: versions for api, versions in known.items() if api not in NOT_SERVED}
 
 
 def _release(name: str, pad: int) -> tuple[int, ...]:

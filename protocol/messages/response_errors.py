@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages import acl, admin, data
+from groupsim.protocol.messages import acl, admin, consumer_group, data
 from groupsim.protocol.messages import group as groups
 from groupsim.protocol.messages import operator as operators
 from groupsim.protocol.messages import transactions as txn
@@ -59,6 +59,7 @@ _ITEMS: Mapping[type, _Errors] = {
     groups.OffsetFetchResponse: _of("offsets"),
     groups.OffsetDeleteResponse: _at("partitions", 1),
     groups.DescribeGroupsResponse: _of("groups"),
+    consumer_group.ConsumerGroupDescribeResponse: _of("groups"),
     groups.DeleteGroupsResponse: _at("results", 1),
     data.ProduceResponse: _of("results"),
     data.FetchResponse: _of("partitions"),

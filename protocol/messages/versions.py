@@ -34,6 +34,7 @@ from groupsim.protocol.messages.admin import (
     DescribeClusterRequest,
     DescribeConfigsRequest,
 )
+from groupsim.protocol.messages.consumer_group import ConsumerGroupHeartbeatRequest, DescribedConsumer
 from groupsim.protocol.messages.data import (
     NO_LEADER_EPOCH,
     READ_UNCOMMITTED,
@@ -154,6 +155,8 @@ CARRIED: Mapping[type, Mapping[str, Carried]] = {
         "leader_epoch": Carried(7, NO_EPOCH),
     },
     FindCoordinatorRequest: {"key_type": Carried(1, 0)},
+    ConsumerGroupHeartbeatRequest: {"subscribed_topic_regex": Carried(1, None)},
+    DescribedConsumer: {"member_type": Carried(1, -1)},
     # the messages that move records
     Produced: {
         "log_append_time_ms": Carried(2, -1),

@@ -12,6 +12,7 @@ from groupsim.protocol.wire.families import (
     brokers,
     cluster_info,
     configs,
+    consumer_groups,
     epochs,
     fetch,
     groups,
@@ -32,7 +33,7 @@ Reader: TypeAlias = Callable[[Fields, Header, Directory], Exchange]
 """Makes an exchange from the fields of a request; raises Unreadable where Kafka's own request classes refuse."""
 
 _FAMILIES = (
-    *(brokers, membership, offsets, groups),
+    *(brokers, membership, consumer_groups, offsets, groups),
     *(produce, fetch, list_offsets, epochs, transactions),
     *(topics, configs, cluster_info, acls),
     *(replicas, logs, writers),

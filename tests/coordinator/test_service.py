@@ -14,6 +14,7 @@ from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.eventloop.trace.trace import Trace
 from groupsim.eventloop.virtual import VirtualLoop
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.consumer_group import ConsumerGroupDescribeRequest, ConsumerGroupHeartbeatRequest
 from groupsim.protocol.messages.group import (
     DeleteGroupsRequest,
     DescribeGroupsRequest,
@@ -409,6 +410,18 @@ def test_offset_delete_names_unknown_topics_beside_the_others() -> None:
             (unknown, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION),
             (known, ErrorCode.NONE),
         )
+
+    run(story)
+
+
+def test_the_consumer_protocol_is_refused() -> None:
+    """Both requests are answered UNSUPPORTED_VERSION, as by a broker with `group.version` 0."""
+
+    async def story(broker: Broker) -> None:
+        unsupported = ErrorCode.UNSUPPORTED_VERSION
+        assert broker.send(ConsumerGroupHeartbeatRequest("g", "m", 0)).response.error is unsupported
+        described = broker.send(ConsumerGroupDescribeRequest(("g", "h"))).response
+        assert [(group.group_id, group.error) for group in described.groups] == [("g", unsupported), ("h", unsupported)]
 
     run(story)
 

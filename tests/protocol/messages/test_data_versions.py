@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from groupsim.protocol.batch.batch import Batch
-from groupsim.protocol.messages import admin, data, group, transactions
+from groupsim.protocol.messages import admin, consumer_group, data, group, transactions
 from groupsim.protocol.messages.admin import ConfigEntry, CreatedTopic, CreateTopicsResponse
 from groupsim.protocol.messages.data import (
     FetchPartition,
@@ -47,6 +47,8 @@ SCHEMA: dict[str, Place] = {
     ),
     "TxnOffsetCommitRequest": at("txn_offset_commit.request", "TxnOffsetCommitRequest"),
     "EndTxnResponse": at("end_txn.response", "EndTxnResponse"),
+    "ConsumerGroupHeartbeatRequest": at("consumer_group_heartbeat.request", "ConsumerGroupHeartbeatRequest"),
+    "DescribedConsumer": at("consumer_group_describe.response", "Member"),
     "CreateTopicsRequest": at("create_topics.request", "CreateTopicsRequest"),
     "CreatedTopic": at(
         "create_topics.response",
@@ -71,7 +73,7 @@ SCHEMA: dict[str, Place] = {
         "describe_cluster.request", "DescribeClusterRequest", include_fenced="include_fenced_brokers"
     ),
 }
-_HOMES = (group, data, transactions, admin)
+_HOMES = (group, consumer_group, data, transactions, admin)
 
 
 def ours(name: str) -> type:

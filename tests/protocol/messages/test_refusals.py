@@ -27,6 +27,7 @@ from groupsim.protocol.messages.cluster import (
     BrokerRegistrationRequest,
     MetadataLogRequest,
 )
+from groupsim.protocol.messages.consumer_group import ConsumerGroupDescribeRequest, ConsumerGroupHeartbeatRequest
 from groupsim.protocol.messages.data import (
     EpochAsked,
     FetchPartition,
@@ -95,6 +96,8 @@ TP = TopicPartition("t", 0)
         OffsetCommitRequest("g", (OffsetToCommit(TP, 1),)),
         OffsetFetchRequest("g", (TP,)),
         OffsetDeleteRequest("g", (TP,)),
+        ConsumerGroupHeartbeatRequest("g", "m", 3),
+        ConsumerGroupDescribeRequest(("g",)),
         ListGroupsRequest(),
         FetchRequest(500, 1, (FetchPartition(TP, 0),)),
         ListOffsetsRequest((OffsetAsked(TP),)),
