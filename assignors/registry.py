@@ -53,7 +53,7 @@ def resolve(name: str, folder: Path | None = None) -> Assignor:
     if known is not None:
         return known()
     if ":" in name:
-        return _make(name, _load(name, folder or Path.cwd()))
+        return _make(name, load_object(name, folder or Path.cwd()))
     for entry in _registered():
         if entry.name == name:
             return _make(name, _load_entry(entry))
@@ -87,8 +87,8 @@ def _unknown(name: str) -> str:
     return f"no such assignor; {hint} are {', '.join(known_names())}; write your own as module:Class"
 
 
-def _load(name: str, folder: Path) -> object:
-    """Import `module:Class`."""
+def load_object(name: str, folder: Path) -> object:
+    """Import `module:Class` and return it. Raises AssignorError with the remedy."""
     module_name, _, class_name = name.partition(":")
     try:
         with _importing_from(folder):

@@ -10,4 +10,5 @@ Where to read:
     uniform          the choice between the next two
     homogeneous      every member subscribes to the same topics
     heterogeneous    members subscribe to different topics; `balancer` chooses the members that give and get partitions
+    registry         the assignors that a broker loads, by name or `module:Class`
 """

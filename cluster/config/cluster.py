@@ -191,6 +191,8 @@ def _check_internal_topics(config: ClusterConfig) -> None:
 
 
 def _as_text(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return ",".join(map(str, value))
     return str(value).lower() if isinstance(value, bool) else str(value).strip()
 
 

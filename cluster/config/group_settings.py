@@ -90,8 +90,11 @@ GROUP: Final[Mapping[str, GroupSetting]] = {
 """Every setting of groups, by name, in the order of names."""
 
 
-def check_group(config: Mapping[str, str]) -> None:
-    """Check all settings of a group. Raises `Invalid`: an unknown name, a value of another type or out of bounds."""
+def check_group(config: Mapping[str, str], brokers: Mapping[str, str | None]) -> None:
+    """Check all settings of a group; `brokers` are the brokers' settings, which hold the bounds.
+
+    Raises `Invalid`: an unknown name, a value of another type or out of bounds.
+    """
     for name in config:
         if name not in GROUP:
             raise Invalid(f"Unknown group config name: {name}")
@@ -101,7 +104,7 @@ def check_group(config: Mapping[str, str]) -> None:
             _check_text(name, config[name].strip())
     for name, row in GROUP.items():
         if name in config and row.bounds != (None, None):
-            _check_bounds(name, int(config[name].strip()), row)
+            _check_bounds(name, int(config[name].strip()), row, brokers)
 
 
 def _check_text(name: str, value: str) -> None:
@@ -117,9 +120,8 @@ def _check_text(name: str, value: str) -> None:
         raise Invalid(f"{name} '{value}' is not a registered task assignor. {registered}")
 
 
-def _check_bounds(name: str, value: int, row: GroupSetting) -> None:
-    """Check a value against the broker's bounds; those are settings without effect here, which keep their defaults."""
-    low, high = (None if bound is None else int(_bound(bound)) for bound in row.bounds)
+def _check_bounds(name: str, value: int, row: GroupSetting, brokers: Mapping[str, str | None]) -> None:
+    low, high = (None if bound is None else int(_bound(bound, brokers)) for bound in row.bounds)
     if low is not None and high is not None:
         if not low <= value <= high:
             raise Invalid(f"{name} must be in the range {low} to {high} inclusive.")
@@ -129,6 +131,8 @@ def _check_bounds(name: str, value: int, row: GroupSetting) -> None:
         raise Invalid(f"{name} must be greater than or equal to {low}")
 
 
-def _bound(name: str) -> str:
-    """Return a bound: the default of a broker's setting, or the number itself."""
+def _bound(name: str, brokers: Mapping[str, str | None]) -> str:
+    """Return a bound: a broker's setting, or the number itself. Settings without effect keep their defaults."""
+    if name in brokers:
+        return brokers[name] or ""
     return INERT[name][1] or "" if name in INERT else name

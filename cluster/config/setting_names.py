@@ -96,6 +96,20 @@ broker.id INT
 broker.rack STRING
 broker.session.timeout.ms INT
 default.replication.factor INT
+group.consumer.assignment.interval.ms INT
+group.consumer.assignors LIST
+group.consumer.heartbeat.interval.ms INT
+group.consumer.max.assignment.interval.ms INT
+group.consumer.max.heartbeat.interval.ms INT
+group.consumer.max.session.timeout.ms INT
+group.consumer.max.size INT
+group.consumer.migration.policy STRING
+group.consumer.min.assignment.interval.ms INT
+group.consumer.min.heartbeat.interval.ms INT
+group.consumer.min.session.timeout.ms INT
+group.consumer.regex.refresh.interval.ms INT
+group.consumer.session.timeout.ms INT
+group.coordinator.rebalance.protocols LIST
 group.initial.rebalance.delay.ms INT
 group.max.session.timeout.ms INT
 group.max.size INT
@@ -163,7 +177,13 @@ _EFFECTIVE: Final[Mapping[str, str]] = dict(row.split() for row in _BROKER_ROWS.
 BROKER_TYPES: Final[Mapping[str, str]] = {**_EFFECTIVE, **{name: kind for name, (kind, _) in INERT.items()}}
 """The type of each setting of a broker, including those without effect here."""
 
-INTERNAL: Final = frozenset({"producer.id.expiration.check.interval.ms", "unclean.leader.election.interval.ms"})
+INTERNAL: Final = frozenset(
+    {
+        "group.consumer.regex.refresh.interval.ms",
+        "producer.id.expiration.check.interval.ms",
+        "unclean.leader.election.interval.ms",
+    }
+)
 """Settings that a broker accepts and does not describe."""
 
 ADDRESSES: Final = ("advertised.listeners", "listeners")

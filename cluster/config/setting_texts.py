@@ -42,6 +42,19 @@ broker.id: The number of this broker.
 broker.rack: The rack of this broker.
 broker.session.timeout.ms: The time without heartbeats after which the controller fences a broker.
 default.replication.factor: How many replicas a new topic has that asks for no number.
+group.consumer.assignment.interval.ms: The least time between two targets of a group of the consumer protocol.
+group.consumer.assignors: The assignors of groups of the consumer protocol, the default first.
+group.consumer.heartbeat.interval.ms: The heartbeat interval that members of the consumer protocol are given.
+group.consumer.max.assignment.interval.ms: The greatest assignment interval that a group may have.
+group.consumer.max.heartbeat.interval.ms: The greatest heartbeat interval that a group may have.
+group.consumer.max.session.timeout.ms: The greatest session timeout that a group of the consumer protocol may have.
+group.consumer.max.size: How many members a group of the consumer protocol may have.
+group.consumer.migration.policy: Which groups with members change between the classic and the consumer protocol.
+group.consumer.min.assignment.interval.ms: The least assignment interval that a group may have.
+group.consumer.min.heartbeat.interval.ms: The least heartbeat interval that a group may have.
+group.consumer.min.session.timeout.ms: The least session timeout that a group of the consumer protocol may have.
+group.consumer.session.timeout.ms: How long a member of the consumer protocol may be silent.
+group.coordinator.rebalance.protocols: The kinds of groups that brokers take.
 group.initial.rebalance.delay.ms: How long the first rebalance of an empty group waits for more members.
 group.max.session.timeout.ms: The longest session timeout that a member may ask for.
 group.max.size: How many members a group may have.

@@ -18,6 +18,7 @@ from attrs import evolve, frozen
 
 from groupsim.cluster.acl.control import AclControl
 from groupsim.cluster.config import setting_values
+from groupsim.cluster.config.cluster import ClusterConfig, values_in_effect
 from groupsim.cluster.config.controller import ControllerConfig
 from groupsim.cluster.config.group_settings import check_group
 from groupsim.cluster.controller.image import Draft
@@ -80,7 +81,8 @@ class Decided:
 class Administration:
     """Requests of administrators on a draft, which is not committed here.
 
-    `describe` returns the settings of a topic with these settings of its own; `on_deleted` are called with each deleted
+    `describe` returns the settings of a topic with these settings of its own; `broker_settings` are the brokers' static
+    settings, which bound those of groups; `on_deleted` are called with each deleted
     topic after the commit. `may_elect` are the topics whose settings the last request changed.
     """
 
@@ -90,6 +92,7 @@ class Administration:
         self._config = config
         self._trace = trace
         self.describe: Describe = lambda own, image: ()
+        self.broker_settings: Mapping[str, str | None] = values_in_effect(ClusterConfig())
         self.on_deleted: list[Callable[[str], None]] = []
         self.may_elect: list[str] = []
         self._gone: list[str] = []
@@ -289,7 +292,7 @@ class Administration:
         if not resource.name:
             raise Refused(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
         try:
-            check_group(after)
+            check_group(after, self.broker_settings)
         except setting_values.Invalid as invalid:
             raise Refused(ErrorCode.INVALID_CONFIG, str(invalid)) from None
         self._admin.configure_group(resource.name, after)

@@ -3,6 +3,7 @@
 Where to read:
 
     config, versions, defects   settings, differences of other releases, defects by Kafka's issue
+    consumer_settings           settings of groups of the consumer protocol: lists, words, conflicts
     records, serde              the records of the log, as values and as bytes
     consumer_records            the records of consumer groups, as values
     group_kind, snapshot        the interface of every kind of group, and a group as a value

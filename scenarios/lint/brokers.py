@@ -11,20 +11,8 @@ from groupsim.coordinator.base.versions import parse_version
 from groupsim.scenarios.language.problems import Place
 from groupsim.scenarios.lint.places import Version
 
-#: Defaults of the settings for KIP-848 groups, which the simulated coordinator lacks.
-_DEFAULTS_848 = {
-    "group.consumer.session.timeout.ms": 45_000,
-    "group.consumer.min.session.timeout.ms": 45_000,
-    "group.consumer.max.session.timeout.ms": 60_000,
-    "group.consumer.heartbeat.interval.ms": 5_000,
-    "group.consumer.min.heartbeat.interval.ms": 5_000,
-    "group.consumer.max.heartbeat.interval.ms": 15_000,
-    "group.consumer.max.size": 2**31 - 1,
-}
-
-
 #: Defaults of the newest broker for settings of replicas and transactions.
-_DEFAULTS_OF_REPLICAS = {
+_DEFAULTS = {
     "broker.heartbeat.interval.ms": 2_000,
     "broker.session.timeout.ms": 9_000,
     "default.replication.factor": 1,
@@ -34,13 +22,12 @@ _DEFAULTS_OF_REPLICAS = {
     "replica.lag.time.max.ms": 30_000,
     "transaction.max.timeout.ms": 900_000,
 }
-_DEFAULTS = {**_DEFAULTS_848, **_DEFAULTS_OF_REPLICAS}
 _LAG, _LAG_BEFORE_2_5 = "replica.lag.time.max.ms", 10_000  # KIP-537
 
 
 def is_number(key: str) -> bool:
     """Return whether a broker setting that a rule reads is a number."""
-    return key in BROKER_KEYS or key in _DEFAULTS
+    return key in _DEFAULTS or (key in BROKER_KEYS and BROKER_KEYS[key].is_number)
 
 
 @frozen

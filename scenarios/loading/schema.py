@@ -161,7 +161,10 @@ class SchemaMaker:
         }
         settings = {name: _plain_setting(name) for name in SETTINGS[BrokerProperties]}
         settings |= {
-            name: {"type": ["integer", "string"], "description": f"Kafka's {name}: {row.effect}."}
+            name: {
+                "type": ["integer", "string"] if row.is_number else ["string", "array"],
+                "description": f"Kafka's {name}: {row.effect}.",
+            }
             for name, row in BROKER_KEYS.items()
         }
         below = {**self._settings(BrokerProperties), "description": "More of these settings."}
