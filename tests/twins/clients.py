@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from attrs import frozen
+from attrs import evolve, frozen
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 
@@ -57,6 +57,10 @@ def _java(properties: Mapping[str, object]) -> Mapping[str, object]:
     return {**said, "group.protocol": "classic", "partition.assignment.strategy": classes}
 
 
+def _java_consumer(properties: Mapping[str, object]) -> Mapping[str, object]:
+    return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in properties.items()}
+
+
 def _without_close_options(story: Story) -> Story | None:
     """Before 4.1 `close` cannot be told to leave or to stay."""
     told = any(isinstance(rule, Deed) and "leave" in rule.given for rule in story.rules)
@@ -74,6 +78,8 @@ def old_java(version: str) -> Client:
 
 
 JAVA = Client(f"java-{kafka_jars.VERSION}", "java-4.x", lambda: build.command("Twin", logs="off"), _java)
+#: The same client with group.protocol=consumer; its stories are `consumer.stories.ALL`.
+JAVA_CONSUMER = evolve(JAVA, name=f"{JAVA.name}-consumer", settings=_java_consumer, apart_ms=150)
 #: Older releases, and the profile that stands for each.
 OLDER_JAVA = (
     _older_java("2.8.2", "java-2.8"),

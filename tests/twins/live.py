@@ -23,6 +23,7 @@ from groupsim.cluster.tcp import TcpListeners
 from groupsim.eventloop.interface import EventLoop
 from groupsim.eventloop.realtime import RealTimeLoop
 from tests.twins.clients import Client
+from tests.twins.consumer.story import ConsumerStory
 from tests.twins.held_up import Waits, watch
 from tests.twins.simulated import ERROR_PAUSE_MS
 from tests.twins.story import Deed, Story
@@ -156,7 +157,7 @@ async def _played(
     for stage, story in pairs:
         world, program = stage.world, stage.program
         await world.begin(story)
-        play = Play(loop, story, partial(_carry_out, world, program), client.unseen)
+        play = Play(loop, story, partial(_carry_out, world, program), client.unseen, world.coordinator(story))
         plays[story.name] = world.tap.plays[story.slug] = play
         watched.append(play)
         play.at_the_end = partial(_keep, program, said, story)
@@ -193,7 +194,16 @@ def _start(program: Program, client: Client, bootstrap: str, story: Story) -> No
         clean_up_ms=story.clean_up_ms,
         poll_ms=story.poll_ms,
         error_pause_ms=ERROR_PAUSE_MS,
+        **_more(story),
     )
+
+
+def _more(story: Story) -> Mapping[str, object]:
+    """What the application of a story of the consumer protocol is given besides."""
+    if not isinstance(story, ConsumerStory):
+        return {}
+    regex = None if story.regex is None else story.topic(story.regex)
+    return {"regex": regex, "throws": list(story.throws), "set_up_ms": story.set_up_ms}
 
 
 def _carry_out(world: World, program: Program, play: Play, deed: Deed) -> None:
@@ -205,4 +215,6 @@ def _carry_out(world: World, program: Program, play: Play, deed: Deed) -> None:
     given = dict(deed.given)
     if "topics" in given:
         given["topics"] = [play.story.topic(topic) for topic in given["topics"]]
+    if "regex" in given:
+        given["regex"] = play.story.topic(given["regex"])
     program.tell(play.story, deed.what, **given)

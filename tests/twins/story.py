@@ -128,6 +128,11 @@ class Story:
         return any(isinstance(rule, Deed) and rule.what == what for rule in self.rules)
 
     @property
+    def all_rules(self) -> tuple[Rule, ...]:
+        """Its rules, and those that all stories of its kind have."""
+        return self.rules
+
+    @property
     def properties(self) -> dict[str, object]:
         """The consumer's settings."""
         own = {"group.id": self.slug, "client.id": self.slug}

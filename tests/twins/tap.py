@@ -8,7 +8,8 @@ rules in the way. So what is compared was seen by the same eyes.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Protocol
 
 from attrs import define, field
 
@@ -17,6 +18,7 @@ from groupsim.cluster.network.message_faults import MessageFaults
 from groupsim.cluster.network.network import Network
 from groupsim.eventloop.interface import EventLoop
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.consumer_group import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from groupsim.protocol.messages.group import (
     Api,
     FetchedOffset,
@@ -37,8 +39,22 @@ _GROUP = frozenset(
         Api.LEAVE_GROUP,
         Api.OFFSET_COMMIT,
         Api.OFFSET_FETCH,
+        Api.CONSUMER_GROUP_HEARTBEAT,
     }
 )
+
+
+class Coordinator(Protocol):
+    """What answers a story's group requests in the place of the broker."""
+
+    def answers(self, connection: BrokerConnection, number: int) -> bool:
+        """Answer a request, the `number`-th of its API; False for one that the broker answers itself."""
+
+    def does(self, deed: Deed) -> bool:
+        """Carry out what concerns the group; False for what does not."""
+
+    def symbols(self) -> Mapping[str, str]:
+        """Return the names of topics, by their ids."""
 
 
 @define(eq=False)
@@ -57,12 +73,14 @@ class Seen:
 class Play:
     """A story while it is played by one consumer. `carry_out` does what the story says is to be done; requests of the
     APIs `unseen` meet the story's rules and are not written down. `held_up_us`: so long the machine held it up.
+    `coordinator`: what answers the group's requests in the place of the broker.
     """
 
     loop: EventLoop
     story: Story
     carry_out: Callable[[Play, Deed], None]
     unseen: frozenset[Api] = frozenset()
+    coordinator: Coordinator | None = None
     seen: list[Seen] = field(factory=list)
     over: bool = False
     began_us: int | None = None
@@ -74,7 +92,8 @@ class Play:
 
     def wants(self, api: Api) -> bool:
         """Whether requests of this kind are part of the story."""
-        return not self.over and (api in _GROUP or (self.story.metadata and api is Api.METADATA))
+        ruled = self.story.metadata or any(rule.api is Api.METADATA for rule in self.story.all_rules)
+        return not self.over and (api in _GROUP or (ruled and api is Api.METADATA))
 
     def came(self, connection: BrokerConnection) -> bool:
         """A request has come in; True when a rule has seen to it."""
@@ -85,21 +104,24 @@ class Play:
         if api is not Api.FIND_COORDINATOR and api is not Api.METADATA:
             self.connection = connection
         seen = Seen(connection.request, self.loop.now_us)
-        if api not in self.unseen:
+        if api not in self.unseen and (self.story.metadata or api is not Api.METADATA):
             self.seen.append(seen)
         self._in_hand[id(connection)] = seen
         self._count[api] += 1
         number = self._count[api]
-        for rule in self.story.rules:
+        for rule in self.story.all_rules:
             if isinstance(rule, Slow) and rule.api is api and rule.at <= number < rule.at + rule.times:
                 seen.late_us = rule.by_ms * 1_000
             if isinstance(rule, Deed) and rule.api is api and rule.at == number:
                 self.loop.call_at(self.loop.now_us + rule.wait_ms * 1_000, self._due, rule)
-        return any(self._struck(rule, number, connection) for rule in self.story.rules)
+        if any(self._struck(rule, number, connection) for rule in self.story.all_rules):
+            return True
+        return self.coordinator is not None and self.coordinator.answers(connection, number)
 
     def _due(self, deed: Deed) -> None:
-        if not self.over:
-            self.carry_out(self, deed)
+        if self.over or (self.coordinator is not None and self.coordinator.does(deed)):
+            return
+        self.carry_out(self, deed)
 
     def _struck(self, rule: object, number: int, connection: BrokerConnection) -> bool:
         if not isinstance(rule, Answer | Strike) or rule.api is not connection.request.API:
@@ -136,6 +158,8 @@ def _refused(request: Request, error: ErrorCode) -> Response:
     """As a broker says it: offsets that are not stable are so by partition."""
     if isinstance(request, OffsetFetchRequest) and error is ErrorCode.UNSTABLE_OFFSET_COMMIT:
         return OffsetFetchResponse(offsets=tuple(FetchedOffset(one, error=error) for one in request.partitions or ()))
+    if isinstance(request, ConsumerGroupHeartbeatRequest):
+        return ConsumerGroupHeartbeatResponse(error, error_message=error.name)
     answer: Response = refusal(request, error)
     return answer
 

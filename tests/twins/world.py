@@ -14,11 +14,14 @@ there are. It is the same in virtual and in real time. What a story does (`Deed.
     partner, partner-ends    another consumer joins the group; it closes
     records count        so many more are written into the first partition
     broker-ends, broker-begins    the broker that does not coordinate is stopped; it comes back
+
+The group of a story of the consumer protocol is that of a scripted coordinator, with deeds of its own
+(`consumer/coordinator.py`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from groupsim.cluster.cluster import Cluster
@@ -34,6 +37,8 @@ from groupsim.protocol.batch.batch import HEADER_BYTES, Batch, LogRecord
 from groupsim.protocol.batch.sizes import record_size
 from groupsim.protocol.messages.data import ProduceRequest
 from groupsim.protocol.messages.releases import BASELINE
+from tests.twins.consumer.coordinator import ScriptedGroup
+from tests.twins.consumer.story import ConsumerStory
 from tests.twins.story import Deed, Story
 from tests.twins.tap import Play, Tap
 
@@ -92,6 +97,19 @@ class World:
     def other(self) -> int:
         """The broker that is there to be asked."""
         return next(node for node in self.cluster.brokers if node != self.node)
+
+    def topics(self) -> Mapping[str, tuple[str, int]]:
+        """Id and number of partitions of each topic, by its name."""
+        topics = self.cluster.brokers[self.node].metadata.image.topics
+        return {name: (topic.topic_id, len(topic.partitions)) for name, topic in topics.items()}
+
+    def host(self, node: int) -> str:
+        """The host of a broker."""
+        return self.cluster.brokers[node].host.name
+
+    def coordinator(self, story: Story) -> ScriptedGroup | None:
+        """The scripted coordinator of a story of the consumer protocol; None for others."""
+        return ScriptedGroup(self, story) if isinstance(story, ConsumerStory) else None
 
     def _reachable(self, reachable: bool) -> None:
         """Whether clients reach any broker from now on; what goes on between brokers is left alone."""

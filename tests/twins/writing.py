@@ -1,8 +1,9 @@
 """A play as plain lines, such that what differs from one run to the next by its nature does not.
 
-Member ids are M1, M2 … in the order in which the consumer was given them, those of others O1 …; names of topics and
-of the group lose the story's prefix; pauses are classes. A pause is the time since the last request or answer, and of a
-heartbeat since the last heartbeat or the answer to the last JoinGroup.
+Member ids are M1, M2 … in the order in which the consumer was given them (or made them, in the consumer protocol),
+those of others O1 …; names of topics and of the group lose the story's prefix; topics have names in the place of ids;
+pauses are classes. A pause is the time since the last request or answer, and of a heartbeat since the last heartbeat or
+the answer to the last JoinGroup.
 """
 
 from __future__ import annotations
@@ -10,10 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from groupsim.protocol.embedded.consumer_protocol import Subscription, decode_assignment, decode_subscription
 from groupsim.protocol.errors import ProtocolError
+from groupsim.protocol.messages.consumer_group import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+    TopicPartitions,
+)
 from groupsim.protocol.messages.group import (
     FindCoordinatorRequest,
     HeartbeatRequest,
@@ -64,9 +70,10 @@ class Told:
 def written(play: Play, lived: Sequence[str]) -> Told:
     """A play in plain words; `lived` is what its application said."""
     symbols = _symbols(play.seen)
+    topics = {} if play.coordinator is None else play.coordinator.symbols()
     return Told(
         tuple(pause(us) for us in _pauses(play.seen, play.began_us)),
-        tuple(_said(_told(seen), symbols, play.story) for seen in play.seen),
+        tuple(_said(_told(seen, topics), symbols, play.story) for seen in play.seen),
         tuple(application(lived, play.story)),
         play.held_up_us,
     )
@@ -77,11 +84,12 @@ def _pauses(seen: Sequence[Seen], began_us: int | None) -> list[int]:
     last = began_us
     beat: int | None = None
     for one in seen:
-        since = beat if isinstance(one.request, HeartbeatRequest) else last
+        beats = isinstance(one.request, HeartbeatRequest | ConsumerGroupHeartbeatRequest)
+        since = beat if beats and beat is not None else last
         found.append(0 if since is None else one.at_us - since)
         ended = one.at_us if one.answered_us is None else one.answered_us
         last = max(last or 0, ended)
-        if isinstance(one.request, HeartbeatRequest):
+        if beats:
             beat = one.at_us
         elif isinstance(one.request, JoinGroupRequest):
             beat = ended
@@ -92,7 +100,9 @@ def _symbols(seen: Sequence[Seen]) -> dict[str, str]:
     """Raw member id → M1 …, O1 …"""
     symbols: dict[str, str] = {}
     for one in seen:
-        if isinstance(one.response, JoinGroupResponse):
+        if isinstance(one.request, ConsumerGroupHeartbeatRequest):
+            _name(symbols, one.request.member_id, "M")
+        elif isinstance(one.response, JoinGroupResponse):
             _name(symbols, one.response.member_id, "M")
             _name(symbols, one.response.leader, "O")
             for member in one.response.members:
@@ -111,18 +121,33 @@ def _said(line: str, symbols: Mapping[str, str], story: Story) -> str:
     return line.replace(f"{story.slug}.", "").rstrip()
 
 
-def _told(seen: Seen) -> str:
-    request: Any = seen.request
+def _told(seen: Seen, topics: Mapping[str, str]) -> str:
+    request: Any = _with_names(seen.request, topics)
     said = _REQUESTS[type(request)](request)
-    return f"{request.API.title} v{request.version} {said} -> {_answered(seen)}"
+    return f"{request.API.title} v{request.version} {said} -> {_answered(seen, topics)}"
 
 
-def _answered(seen: Seen) -> str:
+def _answered(seen: Seen, topics: Mapping[str, str]) -> str:
     if seen.response is None:
         return seen.struck or "waiting"
     error = error_in(seen.response)
     more = _RESPONSES.get(type(seen.response))
-    return error.name if error or more is None else more(seen.response)
+    return error.name if error or more is None else more(_with_names(seen.response, topics))
+
+
+def _with_names(message: Any, topics: Mapping[str, str]) -> Any:
+    """A message of the consumer protocol with names of topics in the place of ids."""
+    if isinstance(message, ConsumerGroupHeartbeatRequest):
+        return evolve(message, topic_partitions=_renamed(message.topic_partitions, topics))
+    if isinstance(message, ConsumerGroupHeartbeatResponse):
+        return evolve(message, assignment=_renamed(message.assignment, topics))
+    return message
+
+
+def _renamed(parts: Sequence[TopicPartitions] | None, topics: Mapping[str, str]) -> tuple[TopicPartitions, ...] | None:
+    if parts is None:
+        return None
+    return tuple(TopicPartitions(topics.get(one.topic_id, one.topic_id), one.partitions) for one in parts)
 
 
 def _member(request: Any) -> str:
@@ -193,6 +218,33 @@ def _fetched(response: OffsetFetchResponse) -> str:
     return " ".join(f"{one.partition}@{one.offset}" for one in sorted(response.offsets, key=lambda one: one.partition))
 
 
+def _beat(request: ConsumerGroupHeartbeatRequest) -> str:
+    given = {
+        "instance": request.instance_id,
+        "rack": request.rack_id,
+        "timeout": request.rebalance_timeout_ms if request.rebalance_timeout_ms >= 0 else None,
+        "topics": _sorted(request.subscribed_topic_names),
+        "regex": None if request.subscribed_topic_regex is None else f'"{request.subscribed_topic_regex}"',
+        "assignor": request.server_assignor,
+        "owns": None if request.topic_partitions is None else _by_topic(request.topic_partitions),
+    }
+    fields = " ".join(f"{name} {value}" for name, value in given.items() if value is not None)
+    return f"member {request.member_id or '-'} epoch {request.member_epoch} {fields}".rstrip()
+
+
+def _sorted(names: Sequence[str] | None) -> str | None:
+    return None if names is None else _partitions(sorted(names))
+
+
+def _beaten(response: ConsumerGroupHeartbeatResponse) -> str:
+    assignment = "" if response.assignment is None else f" {_by_topic(response.assignment)}"
+    return f"epoch {response.member_epoch}{assignment}"
+
+
+def _by_topic(topics: Sequence[TopicPartitions]) -> str:
+    return _partitions(sorted(f"{one.topic_id}-{number}" for one in topics for number in one.partitions))
+
+
 def _metadata(request: MetadataRequest) -> str:
     return "of all topics" if request.topics is None else _partitions(sorted(request.topics))
 
@@ -206,11 +258,13 @@ _REQUESTS: Mapping[type, Callable[[Any], str]] = {
     OffsetCommitRequest: _commit,
     OffsetFetchRequest: _fetch,
     MetadataRequest: _metadata,
+    ConsumerGroupHeartbeatRequest: _beat,
 }
 _RESPONSES: Mapping[type, Callable[[Any], str]] = {
     JoinGroupResponse: _joined,
     SyncGroupResponse: lambda response: _assignment(response.assignment),
     OffsetFetchResponse: _fetched,
+    ConsumerGroupHeartbeatResponse: _beaten,
 }
 
 

@@ -11,10 +11,12 @@ import java.time.Duration;
 import java.util.ArrayList;
 import java.util.Collection;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Properties;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.regex.Pattern;
@@ -30,8 +32,8 @@ import org.apache.kafka.common.serialization.ByteArrayDeserializer;
 /**
  * Kafka's own Java consumers, many in one process, each with an application that does what a simulated one does.
  *
- * Lines of JSON on stdin: {"do": "start", "name": ..., "settings": {...}, "topics": [...], "pattern": ... or "assigns": [...], "policy": ...,
- * "stubborn": ..., "poll_ms": ..., "error_pause_ms": ..., "tells": ...}, then {"do": "close", "name": ...} and so on (tests/twins).
+ * Lines of JSON on stdin: {"do": "start", "name": ..., "settings": {...}, "topics": [...], "pattern": ... or "regex": ... or "assigns": [...],
+ * "policy": ..., "stubborn": ..., "poll_ms": ..., "error_pause_ms": ..., "tells": ..., "clean_up_ms": ..., "set_up_ms": ..., "throws": [...]}, then {"do": "close", "name": ...} and so on (tests/twins).
  * Lines on stdout: {"name": ..., "said": "assigned t-0 t-1"}. When stdin ends the process ends at once.
  */
 public final class Twin {
@@ -71,6 +73,7 @@ public final class Twin {
         private final JsonNode config;
         private final String policy;
         private final Map<TopicPartition, OffsetAndMetadata> finished = new HashMap<>();
+        private final Set<String> thrown = new HashSet<>();
         private boolean idle;
         private volatile KafkaConsumer<byte[], byte[]> consumer;
 
@@ -100,6 +103,8 @@ public final class Twin {
                     List<TopicPartition> partitions = new ArrayList<>();
                     texts(config.get("assigns")).forEach(one -> partitions.add(partition(one)));
                     consumer.assign(partitions);
+                } else if (config.hasNonNull("regex")) {
+                    Newer.subscribe(consumer, config.get("regex").asText(), this);
                 } else if (config.hasNonNull("pattern")) {
                     consumer.subscribe(Pattern.compile(config.get("pattern").asText()), this);
                 } else {
@@ -155,6 +160,18 @@ public final class Twin {
                     consumer.subscribe(texts(command.get("topics")), this);
                     idle = false;
                     return false;
+                case "regex":
+                    Newer.subscribe(consumer, command.get("regex").asText(), this);
+                    idle = false;
+                    return false;
+                case "wake":
+                    return false; // the poll that was interrupted was all of it
+                case "commit":
+                    commit(command.get("offset").asLong());
+                    return false;
+                case "committed":
+                    consumer.committed(consumer.assignment());
+                    return false;
                 case "unsubscribe":
                     consumer.unsubscribe();
                     idle = true; // without a subscription poll throws
@@ -203,16 +220,36 @@ public final class Twin {
             }
         }
 
+        /** Commit the same offset of all partitions it has. */
+        private void commit(long offset) {
+            Map<TopicPartition, OffsetAndMetadata> offsets = new HashMap<>();
+            consumer.assignment().forEach(one -> offsets.put(one, new OffsetAndMetadata(offset)));
+            consumer.commitSync(offsets);
+        }
+
+        /** A callback takes its time, and throws at its first call where the story has it. */
+        private void called(String what, String takes) {
+            try {
+                Thread.sleep(config.path(takes).asLong(0));
+            } catch (InterruptedException ended) {
+                throw new IllegalStateException(ended);
+            }
+            if (texts(config.path("throws")).contains(what) && thrown.add(what)) {
+                throw new IllegalStateException(what);
+            }
+        }
+
         @Override
         public void onPartitionsAssigned(Collection<TopicPartition> partitions) {
             say(name, "assigned " + named(partitions));
+            called("assigned", "set_up_ms");
         }
 
         @Override
         public void onPartitionsRevoked(Collection<TopicPartition> partitions) {
             say(name, "revoked " + named(partitions));
             finished.keySet().retainAll(consumer.assignment());
-            if (!policy.equals("auto") && !finished.isEmpty()) {
+            if (!policy.equals("auto") && !policy.equals("never") && !finished.isEmpty()) {
                 try {
                     consumer.commitSync(new HashMap<>(finished));
                     finished.clear();
@@ -220,11 +257,13 @@ public final class Twin {
                     // the application swallows it
                 }
             }
+            called("revoked", "clean_up_ms");
         }
 
         /** Of older clients no interface has it. */
         public void onPartitionsLost(Collection<TopicPartition> partitions) {
             say(name, "lost " + named(partitions));
+            called("lost", "clean_up_ms");
         }
 
         private static String named(Collection<TopicPartition> partitions) {
@@ -272,6 +311,17 @@ public final class Twin {
                 call(consumer, "close", new Class<?>[] {Duration.class}, wait);
             } catch (NoSuchMethodException older) {
                 consumer.close();
+            }
+        }
+
+        /** Subscribe to what the broker finds to match a pattern; before 4.0 there is no such call. */
+        static void subscribe(KafkaConsumer<?, ?> consumer, String regex, ConsumerRebalanceListener listener) {
+            try {
+                Class<?> pattern = Class.forName("org.apache.kafka.clients.consumer.SubscriptionPattern");
+                Object given = pattern.getConstructor(String.class).newInstance(regex);
+                call(consumer, "subscribe", new Class<?>[] {pattern, ConsumerRebalanceListener.class}, given, listener);
+            } catch (ReflectiveOperationException older) {
+                throw new UnsupportedOperationException("no pattern of the broker", older);
             }
         }
 

@@ -1,0 +1,24 @@
+"""All stories of the consumer protocol."""
+
+from __future__ import annotations
+
+from tests.twins.consumer import beating, committing, ending, joining, reconciling
+from tests.twins.story import Story
+
+ALL: tuple[Story, ...] = (
+    *joining.LOOK_UPS,
+    *joining.JOINS,
+    *beating.HEARTBEATS,
+    *beating.ACKNOWLEDGEMENTS,
+    *beating.IN_CALLBACKS,
+    *reconciling.TARGETS,
+    *reconciling.SUBSCRIPTIONS,
+    *reconciling.EXPRESSIONS,
+    *committing.COMMITS,
+    *committing.AUTO_COMMITS,
+    *committing.OFFSET_LOOK_UPS,
+    *ending.CLOSES,
+    *ending.UNSUBSCRIBES,
+    *ending.AWAY,
+    *ending.OTHERS,
+)
