@@ -18,6 +18,7 @@ PENDING_SECTIONS: dict[str, str] = {
     "consumer_reconciliation": _HEARTBEAT,
     "consumer_batching": _HEARTBEAT,
     "consumer_timers": _HEARTBEAT,
+    "consumer_revocations": _HEARTBEAT,
     "consumer_classic_requests": _HEARTBEAT,
     "consumer_offsets": _HEARTBEAT,
     "consumer_describe": _HEARTBEAT,
