@@ -24,6 +24,7 @@ PENDING_SECTIONS: dict[str, str] = {
     "consumer_describe": _HEARTBEAT,
     "consumer_conversions": _HEARTBEAT,
     "consumer_off": _HEARTBEAT,
+    "consumer_patterns": _HEARTBEAT,
     "consumer_policy_disabled": _HEARTBEAT,
     "consumer_policy_upgrade": _HEARTBEAT,
     "consumer_policy_downgrade": _HEARTBEAT,

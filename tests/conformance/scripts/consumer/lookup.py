@@ -1,6 +1,6 @@
 """Which member a heartbeat means: by member id, by instance id.
 
-Source: `GroupMetadataManager.getOrMaybeSubscribeDynamicConsumerGroupMember`, `getOrMaybeSubscribeStaticConsumerGroupMember`.
+Source: `GroupMetadataManager.getOrMaybeSubscribe{Dynamic,Static}ConsumerGroupMember`.
 """
 
 from __future__ import annotations
