@@ -10,12 +10,23 @@ from functools import cached_property, partial
 from typing import Any
 
 from groupsim.coordinator.base.config import CoordinatorConfig
+from groupsim.coordinator.base.consumer_records import (
+    ConsumerRecord,
+    CurrentRecord,
+    EpochRecord,
+    MemberRecord,
+    RegexRecord,
+    TargetEpochRecord,
+    TargetRecord,
+    TopicsRecord,
+)
+from groupsim.coordinator.base.consumer_serde import key_end
 from groupsim.coordinator.base.effects import Append, CancelTimer, Drop, Effect, Emit, Park, SetTimer
 from groupsim.coordinator.base.failures import IllegalState
 from groupsim.coordinator.base.interfaces import AppendRefused, LoadFailed, Log, OutOfSync
 from groupsim.coordinator.base.operation import Arrival
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC
-from groupsim.coordinator.base.records import GroupRecord, Record, TransactionEnd
+from groupsim.coordinator.base.records import GroupRecord, OffsetRecord, Record, TransactionEnd
 from groupsim.coordinator.base.timers import Timer, TimerKind
 from groupsim.coordinator.loop_timers import LoopTimers
 from groupsim.coordinator.shard import Shard
@@ -274,10 +285,31 @@ def summary(record: Record) -> dict[str, Any]:
     if isinstance(record, TransactionEnd):
         end = "committed" if record.committed else "aborted"
         return {"type": "transaction-end", "key": record.producer.producer_id, "value": end}
+    if not isinstance(record, OffsetRecord):
+        return _consumer_summary(record)
     offset = None if record.value is None else record.value.offset
     brief_offset = {"type": "offset", "key": f"{record.group_id}/{record.partition}", "value": offset}
     return brief_offset if record.producer is None else {**brief_offset, "producer_id": record.producer.producer_id}
 
+
+def _consumer_summary(record: ConsumerRecord) -> dict[str, Any]:
+    """Return the short form of a record of a consumer group."""
+    name, brief = _BRIEF[type(record)]
+    last = key_end(record)
+    key = f"{record.group_id}/{last}" if last else record.group_id
+    return {"type": name, "key": key, "value": None if record.value is None else brief(record.value)}
+
+
+_BRIEF: Mapping[type[Any], tuple[str, Callable[[Any], Any]]] = {
+    EpochRecord: ("group-epoch", lambda value: value.epoch),
+    TopicsRecord: ("group-topics", lambda value: [topic.name for topic in value]),
+    MemberRecord: ("member", lambda value: list(value.names)),
+    TargetEpochRecord: ("target-epoch", lambda value: value.epoch),
+    TargetRecord: ("target", lambda value: sum(map(len, value.values()))),
+    CurrentRecord: ("current", lambda value: value.member_epoch),
+    RegexRecord: ("regex", lambda value: list(value.topics)),
+}
+"""The type of each record of a consumer group, and the significant part of its value."""
 
 _CARRIERS: Mapping[type[Any], Callable[[PartitionDriver, Any], None]] = {
     Park: PartitionDriver._park,

@@ -5,7 +5,7 @@ Where to read:
     config, versions, defects   settings, differences of other releases, defects by Kafka's issue
     consumer_settings           settings of groups of the consumer protocol: lists, words, conflicts
     records, serde              the records of the log, as values and as bytes
-    consumer_records            the records of consumer groups, as values
+    consumer_records, consumer_serde    those of consumer groups
     group_kind, snapshot        the interface of every kind of group, and a group as a value
     operation, effects, timers  one operation of the core: its sender and clock, its outputs, deadlines by name
     purgatory                   requests and answers that wait for an append

@@ -12,52 +12,25 @@ compacted log still holds the whole group. The number is the record type of the 
     8   CurrentRecord       the epoch of one member, and the partitions that it owns or has to revoke
     16  RegexRecord         the topics that match a regular expression
 
-A value of None is a tombstone. Topics of assignments are ids in Kafka's 22 letters.
+A value of None is a tombstone. Topics of assignments are ids in Kafka's 22 letters. Times are whole milliseconds
+(`records.whole_ms`). The values that have no time are those of `protocol/embedded/consumer_group_records.py`.
 
 Source: `GroupCoordinatorRecordHelpers`, `CoordinatorRecordType`; consumer-protocol reference, 1.21.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from enum import IntEnum
 from typing import TypeAlias
 
-from groupsim.assignors.server.interface import Target
-from groupsim.protocol.messages.group import JoinProtocol
+from groupsim.protocol.embedded.consumer_group_records import ClassicMetadata as ClassicMetadata
+from groupsim.protocol.embedded.consumer_group_records import CurrentValue as CurrentValue
+from groupsim.protocol.embedded.consumer_group_records import EpochValue as EpochValue
+from groupsim.protocol.embedded.consumer_group_records import MemberState as MemberState
+from groupsim.protocol.embedded.consumer_group_records import MemberValue as MemberValue
+from groupsim.protocol.embedded.consumer_group_records import Partitions as Partitions
+from groupsim.protocol.embedded.consumer_group_records import SubscribedTopic as SubscribedTopic
+from groupsim.protocol.embedded.consumer_group_records import Target as Target
 from groupsim.protocol.values import value
-
-Partitions: TypeAlias = Mapping[str, Mapping[int, int]]
-"""Topic id → partition → the assignment epoch at which the member got it. Never changed after it has been made."""
-
-
-class MemberState(IntEnum):
-    """The position of a member between its assignment and its target; the number is that of the records."""
-
-    STABLE = 0
-    """It owns its target."""
-    UNREVOKED_PARTITIONS = 1
-    """It has to revoke partitions, and has not confirmed that yet."""
-    UNRELEASED_PARTITIONS = 2
-    """It waits for partitions that other members have not revoked yet."""
-    UNKNOWN = 127
-    """A state of a newer release."""
-
-
-@value
-class ClassicMetadata:
-    """What a member of the classic protocol sent in its JoinGroup: session timeout and protocols."""
-
-    session_timeout_ms: int
-    protocols: tuple[JoinProtocol, ...]
-
-
-@value
-class EpochValue:
-    """The epoch of a group; `metadata_hash` is 0 in records of 4.0."""
-
-    epoch: int
-    metadata_hash: int = 0
 
 
 @value
@@ -69,35 +42,11 @@ class EpochRecord:
 
 
 @value
-class SubscribedTopic:
-    """One subscribed topic that exists, as 4.0 stores it."""
-
-    topic_id: str
-    name: str
-    partitions: int
-
-
-@value
 class TopicsRecord:
     """The subscribed topics of a group (4.0); later releases delete it with their first write."""
 
     group_id: str
     value: tuple[SubscribedTopic, ...] | None
-
-
-@value
-class MemberValue:
-    """What one member sent. `names` are sorted; `regex` is "" without one; `classic` only for a classic member."""
-
-    instance_id: str | None = None
-    rack_id: str | None = None
-    client_id: str = ""
-    client_host: str = ""
-    names: tuple[str, ...] = ()
-    regex: str = ""
-    rebalance_timeout_ms: int = -1
-    assignor: str | None = None
-    classic: ClassicMetadata | None = None
 
 
 @value
@@ -132,17 +81,6 @@ class TargetRecord:
     group_id: str
     member_id: str
     value: Target | None
-
-
-@value
-class CurrentValue:
-    """The epochs and the assignment of one member: what it owns, and what it has to revoke."""
-
-    member_epoch: int
-    previous_epoch: int = -1
-    state: MemberState = MemberState.STABLE
-    assigned: Partitions = {}
-    pending: Partitions = {}
 
 
 @value

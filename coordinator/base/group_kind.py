@@ -87,8 +87,9 @@ class Lives(Protocol):
 class Group(AnswersRequests, ChecksCommits, OwnsOffsets, IsShown, Lives, Protocol):
     """A group of any kind. `generation` is the generation of a classic group, the group epoch of a consumer group."""
 
-    group_id: str
-    generation: int
-
+    @property
+    def group_id(self) -> str: ...
+    @property
+    def generation(self) -> int: ...
     @property
     def kind(self) -> GroupKind: ...

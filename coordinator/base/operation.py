@@ -36,8 +36,10 @@ class Arrival:
 class GroupHead(Protocol):
     """The fields of a group that the trace shows. `generation` is the generation, or the epoch, of the group."""
 
-    group_id: str
-    generation: int
+    @property
+    def group_id(self) -> str: ...
+    @property
+    def generation(self) -> int: ...
 
 
 class SessionHolder(Protocol):

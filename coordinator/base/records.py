@@ -4,6 +4,8 @@ Keys and values are Kafka's (`GroupMetadataKey/Value`, `OffsetCommitKey/Value`; 
 `serde` encodes them. A value of None is a tombstone. Times are whole milliseconds, as in the bytes, so that a record
 that is read equals the record that was written (`whole_ms`).
 
+The records of consumer groups are in `consumer_records.py`.
+
 An offset committed in a transaction is a record with its producer; it counts once the log holds a control record that
 commits that transaction.
 """
@@ -12,6 +14,7 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
+from groupsim.coordinator.base.consumer_records import ConsumerRecord
 from groupsim.protocol.messages.group import TopicPartition
 from groupsim.protocol.values import value
 
@@ -105,7 +108,7 @@ class ForeignRecord:
     group_id: str | None
 
 
-Record: TypeAlias = GroupRecord | OffsetRecord | TransactionEnd
+Record: TypeAlias = GroupRecord | OffsetRecord | TransactionEnd | ConsumerRecord
 """The records that a coordinator writes."""
 
 Loaded: TypeAlias = Record | ForeignRecord

@@ -1,4 +1,4 @@
-"""Encode a coordinator's records as Kafka's keys and values, and decode them.
+"""Encode a coordinator's records as Kafka's keys and values, and decode them (consumer groups: `consumer_serde`).
 
 The core counts microseconds of virtual time, records hold milliseconds since 1970; virtual time 0 is `EPOCH_MS`.
 Records hold whole milliseconds already, so decoding returns exactly the encoded record. The one exception is a field
@@ -12,6 +12,8 @@ Source: `GroupCoordinatorRecordSerde`, `GroupCoordinatorRecordHelpers`; classic-
 
 from __future__ import annotations
 
+from groupsim.coordinator.base import consumer_serde
+from groupsim.coordinator.base.consumer_records import ConsumerRecord
 from groupsim.coordinator.base.records import (
     ForeignRecord,
     GroupRecord,
@@ -24,6 +26,7 @@ from groupsim.coordinator.base.records import (
 from groupsim.coordinator.base.versions import parse_version
 from groupsim.protocol.batch.batch import EPOCH_MS
 from groupsim.protocol.embedded import offset_records as bytes_of
+from groupsim.protocol.embedded.consumer_group_records import ConsumerGroupKey
 from groupsim.protocol.errors import ProtocolError
 from groupsim.protocol.messages.group import TopicPartition
 
@@ -41,7 +44,9 @@ def offset_version(broker_version: str) -> int:
 
 
 def encode(
-    record: GroupRecord | OffsetRecord, version: int = bytes_of.FLEXIBLE_VERSION, topic_id: bytes | None = None
+    record: GroupRecord | OffsetRecord | ConsumerRecord,
+    version: int = bytes_of.FLEXIBLE_VERSION,
+    topic_id: bytes | None = None,
 ) -> tuple[bytes, bytes | None]:
     """Return key and value (None: a tombstone). `version` is that of offset values, `topic_id` of the offset's topic.
 
@@ -50,6 +55,8 @@ def encode(
     if isinstance(record, GroupRecord):
         key = bytes_of.encode_group_key(record.group_id)
         return key, None if record.value is None else _group_bytes(record.value)
+    if not isinstance(record, OffsetRecord):
+        return consumer_serde.encode(record)
     topic, partition = record.partition
     key = bytes_of.encode_offset_key(record.group_id, topic, partition)
     value = record.value
@@ -70,7 +77,7 @@ def encode(
 
 def decode(
     key: bytes | None, value: bytes | None, producer: Producer | None = None
-) -> GroupRecord | OffsetRecord | ForeignRecord:
+) -> GroupRecord | OffsetRecord | ConsumerRecord | ForeignRecord:
     """Decode a key and a value; `producer` is that of the transactional batch around them. Raises ProtocolError."""
     if key is None:
         raise ProtocolError("a record of __consumer_offsets", None, "a key", "null")
@@ -80,6 +87,8 @@ def decode(
     if isinstance(decoded, bytes_of.OffsetCommitKey):
         stored = None if value is None else _offset_value(bytes_of.decode_offset_value(value))
         return OffsetRecord(decoded.group, TopicPartition(decoded.topic, decoded.partition), stored, producer)
+    if isinstance(decoded, ConsumerGroupKey):
+        return consumer_serde.decode(decoded, value)
     return ForeignRecord(decoded.type, decoded.name, decoded.group)
 
 

@@ -3,6 +3,7 @@
 Where to read:
 
     state               the group as its records make it, with one `apply` for live and load, and the way back
+    entry_points        the group with the methods that a partition calls
     member              one member as a value: its epochs, its state, the partitions that it owns or has to revoke
     request_checks      what a heartbeat must have before a group is looked for
     epoch_check         the member epoch of a heartbeat: accepted, or fenced

@@ -1,20 +1,49 @@
-"""The state of one partition of `__consumer_offsets`: its groups, their offsets, its appends under way."""
+"""The state of one partition of `__consumer_offsets`: its groups, their offsets, its appends under way.
+
+Offsets and consumer groups are made by their records: `append` applies them at once, and `settle` undoes them when the
+append failed. A classic group changes its own state before it writes; only its existence is undone.
+
+A consumer group exists from its first record on. The partition creates it, so a group that is only computed with, for a
+request that may yet be refused, is another object (`GroupMetadataManager.getOrMaybeCreatePersistedConsumerGroup`).
+"""
 
 from __future__ import annotations
 
-from attrs import define
+from collections import deque
 
+from attrs import define, field
+
+from groupsim.coordinator.base.consumer_records import ConsumerRecord, EpochRecord
+from groupsim.coordinator.base.failures import IllegalState
 from groupsim.coordinator.base.group_kind import Group
 from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.base.purgatory import Then
-from groupsim.coordinator.base.records import GroupRecord, OffsetRecord, Record
+from groupsim.coordinator.base.records import GroupRecord, OffsetRecord, Record, TransactionEnd
+from groupsim.coordinator.consumer.entry_points import ConsumerGroup
+from groupsim.coordinator.consumer.state import GroupState
 from groupsim.coordinator.partition.offset_store import OffsetStore
 from groupsim.coordinator.partition.registry import Registry
+from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
 
 NOTHING_LEFT = "nothing is left of it"
 BY_REQUEST = "deleted by request"
 """Why a group was deleted: it was Empty without offsets, or by request of an administrator."""
+
+_OFFSETS = (OffsetRecord, TransactionEnd)
+
+
+@define(eq=False)
+class _Applied:
+    """The consumer records of one append under way, each with the group to which it was applied."""
+
+    append_id: int
+    records: list[tuple[ConsumerGroup, ConsumerRecord]] = field(factory=list)
+    deleted: list[str] = field(factory=list)
+
+    def groups(self) -> list[ConsumerGroup]:
+        """Return the groups, each once."""
+        return list({id(group): group for group, _ in self.records}.values())
 
 
 @define(eq=False)
@@ -26,18 +55,73 @@ class Partition:
     groups: Registry
     offsets: OffsetStore
     loaded_us: int = 0
+    _under_way: deque[_Applied] = field(factory=deque)
 
     def append(self, records: tuple[Record, ...], then: Then | None = None, within_ms: int | None = None) -> None:
-        """Append records; readers of the latest view see their effect at once."""
+        """Append records; readers of the latest view see their effect at once.
+
+        Raises IllegalState for a record that its consumer group does not accept; then nothing is appended or changed.
+        """
+        offsets = [record for record in records if isinstance(record, _OFFSETS)]
+        if len(offsets) == len(records):
+            self.op.append(records, then, within_ms)
+            self.offsets.stage(self.op.purgatory.last_id, offsets)
+            return
+        applied = self._apply(records, self.op.purgatory.last_id + 1)
         self.op.append(records, then, within_ms)
-        append_id = self.op.purgatory.last_id
-        offsets = [record for record in records if not isinstance(record, GroupRecord)]
         if offsets:
-            self.offsets.stage(append_id, offsets)
-        if len(offsets) < len(records):
+            self.offsets.stage(applied.append_id, offsets)
+        for group_id in applied.deleted:
+            self._stop_timers(group_id)
+        if applied.records:
+            self._under_way.append(applied)
+
+    def _apply(self, records: tuple[Record, ...], append_id: int) -> _Applied:
+        """Apply the records of groups, in their order: one append may replace a group by one of another kind."""
+        applied = _Applied(append_id)
+        try:
             for record in records:
-                if isinstance(record, GroupRecord) and record.value is None:
-                    self._delete(record.group_id, append_id)
+                if isinstance(record, GroupRecord):
+                    if record.value is None:
+                        self._delete(record.group_id, applied)
+                elif not isinstance(record, _OFFSETS):
+                    self._apply_one(record, applied)
+        except IllegalState:
+            for group in applied.groups():
+                group.data.settle(append_id, committed=False)
+            self.groups.settle(append_id, committed=False)
+            raise
+        return applied
+
+    def _apply_one(self, record: ConsumerRecord, applied: _Applied) -> None:
+        group = self.groups.get(record.group_id)
+        if group is None:
+            if record.value is None:
+                return
+            group = self.new_consumer_group(record.group_id)
+            self.groups.add(group)
+            self.groups.created_by(record.group_id, applied.append_id)
+        made = as_consumer(group)
+        applied.records.append((made, record))
+        made.data.apply(record, applied.append_id)
+        if isinstance(record, EpochRecord) and record.value is None:
+            self._delete(record.group_id, applied)
+
+    def load(self, record: ConsumerRecord) -> None:
+        """Apply a record of the log. Raises IllegalState where Kafka's load of the partition fails."""
+        group = self.groups.get(record.group_id)
+        if group is None:
+            if record.value is None:
+                return
+            group = self.new_consumer_group(record.group_id)
+            self.groups.add(group)
+        as_consumer(group).data.apply(record)
+        if isinstance(record, EpochRecord) and record.value is None:
+            self.groups.remove(record.group_id)
+
+    def new_consumer_group(self, group_id: str) -> ConsumerGroup:
+        """Return a consumer group without members that is not in the registry."""
+        return ConsumerGroup(GroupState(group_id), self.append)
 
     def delete(self, records: tuple[Record, ...]) -> None:
         """Append tombstones.
@@ -66,8 +150,43 @@ class Partition:
 
     def settle(self, append_id: int, error: ErrorCode | None) -> list[Group]:
         """Handle the end of an append: keep or undo its effect. Returns the groups that disappear."""
-        self.offsets.settle(append_id, committed=error is None)
-        return self.groups.settle(append_id, committed=error is None)
+        committed = error is None
+        self.offsets.settle(append_id, committed=committed)
+        vanished = self.groups.settle(append_id, committed=committed)
+        if not self._under_way:
+            return vanished
+        if committed:
+            while self._under_way and self._under_way[0].append_id <= append_id:
+                for group in self._under_way.popleft().groups():
+                    group.data.settle(append_id, committed=True)
+        elif any(applied.append_id == append_id for applied in self._under_way):
+            self._take_back(append_id, vanished)
+        return vanished
+
+    def _take_back(self, append_id: int, vanished: list[Group]) -> None:
+        """Undo a failed append and all later ones in their consumer groups, then apply the later ones again.
+
+        In Kafka there are none: an append that the log refuses is always the newest. Here one may have been made at
+        the same instant; its records are in the log, so they count.
+        """
+        undone = [applied for applied in self._under_way if applied.append_id >= append_id]
+        self._under_way = deque(applied for applied in self._under_way if applied.append_id != append_id)
+        for applied in undone:
+            for group in applied.groups():
+                group.data.settle(append_id, committed=False)
+        for applied in undone[1:]:
+            self._apply_again(applied, vanished)
+
+    def _apply_again(self, applied: _Applied, vanished: list[Group]) -> None:
+        for group, record in applied.records:
+            if any(group is one for one in vanished) and self.groups.get(group.group_id) is None:
+                vanished.remove(group)
+                self.groups.add(group)
+                self.groups.created_by(group.group_id, applied.append_id)
+            try:
+                group.data.apply(record, applied.append_id)
+            except IllegalState as problem:
+                self.op.emit_by_id(Kind.WARNING, group.group_id, reason=f"append {applied.append_id}: {problem}")
 
     def tombstones(self, group: Group) -> tuple[Record, ...]:
         """Return the records that delete a group with all its offsets, pending ones included."""
@@ -77,12 +196,19 @@ class Partition:
         offsets = [OffsetRecord(group_id, tp, None) for tp in keys]
         return (*offsets, *group.tombstones())
 
-    def _delete(self, group_id: str, append_id: int) -> None:
+    def _delete(self, group_id: str, applied: _Applied) -> None:
         group = self.groups.get(group_id)
         if group is not None:
-            self.groups.deleted_by(group, append_id)
-            self._stop_timers(group_id)
+            self.groups.deleted_by(group, applied.append_id)
+            applied.deleted.append(group_id)
 
     def _stop_timers(self, group_id: str) -> None:
         for timer in self.op.timers.of_group(group_id):
             self.op.stop_timer(timer.name)
+
+
+def as_consumer(group: Group) -> ConsumerGroup:
+    """Return the group as a consumer group. Raises IllegalState for one of another kind."""
+    if not isinstance(group, ConsumerGroup):
+        raise IllegalState(f"Group {group.group_id} is not a consumer group")
+    return group

@@ -14,11 +14,26 @@ A record of a committed transaction counts from its own offset, not from that of
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
 
 from attrs import define, field, frozen
 
 from groupsim.cluster.broker.offset_batches import placed_records
+from groupsim.coordinator.base.consumer_records import (
+    CurrentRecord,
+    CurrentValue,
+    EpochRecord,
+    MemberRecord,
+    MemberValue,
+    RegexRecord,
+    SubscribedTopic,
+    Target,
+    TargetEpochRecord,
+    TargetRecord,
+    TopicsRecord,
+)
+from groupsim.coordinator.base.consumer_serde import key_end, type_name
 from groupsim.coordinator.base.records import ForeignRecord, GroupRecord, Loaded, OffsetRecord, TransactionEnd
 from groupsim.protocol.batch.batch import DELETE_HORIZON, EPOCH_MS, Batch
 
@@ -49,13 +64,15 @@ class OffsetRow:
 
     @property
     def type(self) -> str:
-        """The type of the record: offset, group, marker, or the name of a foreign type."""
+        """The type of the record: offset, group, marker, or Kafka's name of any other type."""
         record = self.record
         if isinstance(record, ForeignRecord):
             return record.name
         if isinstance(record, TransactionEnd):
             return "marker"
-        return "group" if isinstance(record, GroupRecord) else "offset"
+        if isinstance(record, OffsetRecord):
+            return "offset"
+        return "group" if isinstance(record, GroupRecord) else type_name(record)
 
     @property
     def group(self) -> str | None:
@@ -75,7 +92,9 @@ class OffsetRow:
             return f"producer {record.producer.producer_id}"
         if isinstance(record, OffsetRecord):
             return f"{record.group_id} {record.partition}"
-        return record.group_id or "?"
+        if isinstance(record, GroupRecord | ForeignRecord):
+            return record.group_id or "?"
+        return f"{record.group_id} {key_end(record)}".rstrip()
 
     @property
     def value(self) -> str:
@@ -87,7 +106,9 @@ class OffsetRow:
             return "not decoded"
         if record.value is None:
             return "deleted"
-        return _offset_words(record) if isinstance(record, OffsetRecord) else _group_words(record)
+        if isinstance(record, OffsetRecord):
+            return _offset_words(record)
+        return _group_words(record) if isinstance(record, GroupRecord) else _WORDS[type(record)](record.value)
 
 
 def _offset_words(record: OffsetRecord) -> str:
@@ -112,6 +133,46 @@ def _group_words(record: GroupRecord) -> str:
     members = "no members" if not count else f"{count} member{'s' if count > 1 else ''}"
     protocol = f", {value.protocol}" if value.protocol else ""
     return f"generation {value.generation}{protocol}, {members}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def _topic_words(value: tuple[SubscribedTopic, ...]) -> str:
+    return ", ".join(f"{topic.name} with {_count(topic.partitions, 'partition')}" for topic in value)
+
+
+def _member_words(value: MemberValue) -> str:
+    words = [", ".join(value.names) or "no topic by name"]
+    if value.regex:
+        words.append(f"regex {value.regex}")
+    if value.classic is not None:
+        words.append("classic protocol")
+    return "; ".join(words)
+
+
+def _target_words(value: Target) -> str:
+    return _count(sum(map(len, value.values())), "partition")
+
+
+def _current_words(value: CurrentValue) -> str:
+    words = [f"epoch {value.member_epoch}", _count(sum(map(len, value.assigned.values())), "partition")]
+    if value.pending:
+        words.append(f"{sum(map(len, value.pending.values()))} to be revoked")
+    return ", ".join(words)
+
+
+_WORDS: Mapping[type[Any], Callable[[Any], str]] = {
+    EpochRecord: lambda value: f"epoch {value.epoch}",
+    TopicsRecord: _topic_words,
+    MemberRecord: _member_words,
+    TargetEpochRecord: lambda value: f"epoch {value.epoch}",
+    TargetRecord: _target_words,
+    CurrentRecord: _current_words,
+    RegexRecord: lambda value: _count(len(value.topics), "topic"),
+}
+"""The values of the records of consumer groups as short texts."""
 
 
 def rows_of(batches: Sequence[Batch], partition: int) -> list[OffsetRow]:
@@ -140,7 +201,7 @@ def _made_ms(batch: Batch) -> int:
 def _supersede(latest: dict[object, OffsetRow], row: OffsetRow) -> None:
     """Make the row the latest of its key, and mark the row before it as superseded."""
     record = row.record
-    key = (record.group_id, record.partition) if isinstance(record, OffsetRecord) else row.group
+    key = (record.group_id, record.partition) if isinstance(record, OffsetRecord) else (row.type, row.key)
     before = latest.get(key)
     if before is not None:
         before.state, before.superseded_by = SUPERSEDED, row.offset

@@ -6,7 +6,8 @@ A key begins with an int16 with its type, a value with an int16 with its version
                                                               commit time, expiry time (1 only), topic id (4, tagged)
     2      GroupMetadataKey    group                          value 0–4: protocol type, generation, protocol, leader,
                                                               time of the state (2+), members
-    3 …    keys of consumer, share and streams groups: only their names are known, their values are not decoded
+    3–8, 16    records of consumer groups: `consumer_group_records.py`
+    9 …    keys of share and streams groups: only their names are known, their values are not decoded
 
 Version 4 of either value is the first flexible one. Kafka writes offsets in version 1 when they have an expiry time,
 else in version 3 (until 4.0) or 4 (since 4.1); groups in version 3. Bytes after the last field are ignored, as Kafka
@@ -27,6 +28,8 @@ from typing import Final, TypeAlias
 
 from attrs import frozen
 
+from groupsim.protocol.embedded import consumer_group_records
+from groupsim.protocol.embedded.consumer_group_records import ConsumerGroupKey
 from groupsim.protocol.errors import ProtocolError
 from groupsim.protocol.record_fields import INT16, INT32, FieldReader, length, nullable_utf8, utf8
 
@@ -43,12 +46,6 @@ GROUP_VERSION: Final = 3
 NEWEST_VERSION: Final = 4
 
 OTHER_KEYS: Mapping[int, str] = {
-    3: "ConsumerGroupMetadata",
-    4: "ConsumerGroupPartitionMetadata",
-    5: "ConsumerGroupMemberMetadata",
-    6: "ConsumerGroupTargetAssignmentMetadata",
-    7: "ConsumerGroupTargetAssignmentMember",
-    8: "ConsumerGroupCurrentMemberAssignment",
     9: "ShareGroupPartitionMetadata",
     10: "ShareGroupMemberMetadata",
     11: "ShareGroupMetadata",
@@ -56,7 +53,6 @@ OTHER_KEYS: Mapping[int, str] = {
     13: "ShareGroupTargetAssignmentMember",
     14: "ShareGroupCurrentMemberAssignment",
     15: "ShareGroupStatePartitionMetadata",
-    16: "ConsumerGroupRegularExpression",
     17: "StreamsGroupMetadata",
     18: "StreamsGroupPartitionMetadata",
     19: "StreamsGroupMemberMetadata",
@@ -65,7 +61,7 @@ OTHER_KEYS: Mapping[int, str] = {
     22: "StreamsGroupCurrentMemberAssignment",
     23: "StreamsGroupTopology",
 }
-"""Record types of the other kinds of group, by number; each key begins with the group."""
+"""Record types of kinds of group that are not modelled, by number; each key begins with the group."""
 
 _TOPIC_ID_TAG = 0
 _OFFSET_AND_EPOCH = Struct(">hqi")
@@ -105,7 +101,7 @@ class OtherKey:
         return self.type in OTHER_KEYS
 
 
-Key: TypeAlias = OffsetCommitKey | GroupMetadataKey | OtherKey
+Key: TypeAlias = OffsetCommitKey | GroupMetadataKey | ConsumerGroupKey | OtherKey
 
 
 @frozen
@@ -260,6 +256,8 @@ def decode_key(data: bytes) -> Key:
         return OffsetCommitKey(reader.string("group"), reader.string("topic"), reader.int32("partition"))
     if kind == GROUP_METADATA:
         return GroupMetadataKey(_after_type("GroupMetadataKey", data).string("group"))
+    if kind in consumer_group_records.NAMES:
+        return consumer_group_records.decode_key(kind, data)
     if kind in OTHER_KEYS:
         name = OTHER_KEYS[kind]
         return OtherKey(kind, name, _after_type(f"{name}Key", data).string("group"))
@@ -267,7 +265,7 @@ def decode_key(data: bytes) -> Key:
 
 
 def decode_value(key: Key, data: bytes) -> Value | None:
-    """Decode the value under this key; None for a key of another kind of group. Raises ProtocolError."""
+    """Decode the value of an offset or of a classic group; None for any other key. Raises ProtocolError."""
     if isinstance(key, OffsetCommitKey):
         return decode_offset_value(data)
     return decode_group_value(data) if isinstance(key, GroupMetadataKey) else None

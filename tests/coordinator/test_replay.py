@@ -278,15 +278,15 @@ def test_a_group_with_members_keeps_them_whatever_commits_come_before_or_after(o
 
 
 def test_foreign_records_are_skipped_with_a_note() -> None:
-    """Types 3 and up, and those nobody knows, are left out of a load, which says so once for each type."""
-    foreign = decode(b"\x00\x05\x00\x01g\x00\x01m", b"\x00\x00\x01")
-    assert foreign == ForeignRecord(5, "ConsumerGroupMemberMetadata", "g")
+    """Records of share and streams groups, and of unknown types, are left out; a load reports it once for each type."""
+    foreign = decode(b"\x00\x0a\x00\x01g\x00\x01m", b"\x00\x00\x01")
+    assert foreign == ForeignRecord(10, "ShareGroupMemberMetadata", "g")
     unknown = decode(b"\x00\x63??", None)
     offset = OffsetRecord("g", TopicPartition("t", 0), OffsetValue(7, -1, "", 0))
     made = Bench(records=[foreign, foreign, offset, unknown])
     notes = [note.reason for note in made.emitted if note.kind is Kind.WARNING]
     assert notes == [
-        "2 record(s) of ConsumerGroupMemberMetadata (type 5) skipped in __consumer_offsets-0: not modelled",
+        "2 record(s) of ShareGroupMemberMetadata (type 10) skipped in __consumer_offsets-0: not modelled",
         "1 record(s) of unknown (type 99) skipped in __consumer_offsets-0: not modelled",
     ]
     assert made.shard.snapshot("g") is not None

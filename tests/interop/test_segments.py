@@ -135,13 +135,14 @@ def is_live_group(row: dict[str, Any]) -> bool:
 
 @pytest.mark.interop_short
 def test_the_offsets_in_kafkas_directory_are_those_it_said(kafka: Left) -> None:
-    """Live offsets, members, tombstones; other kinds of groups are named; nothing in the directory changes."""
+    """Live offsets, members, tombstones; consumer groups' records are named; nothing in the directory changes."""
     before = fingerprints(kafka.data)
     told = offsets(str(kafka.data))
     judge_offsets(told, kafka.truth)
     assert told["warnings"] == []
-    foreign = {row["record"]["name"] for row in told["records"] if row["state"] == "foreign"}
-    assert {"ConsumerGroupMetadata", "ConsumerGroupMemberMetadata"} <= foreign
+    live = {row["type"] for row in told["records"] if row["state"] == "live"}
+    assert {"ConsumerGroupMetadata", "ConsumerGroupMemberMetadata"} <= live
+    assert not [row for row in told["records"] if row["state"] == "foreign"]
     assert kafka.truth.offsets[NEXT] == {("plain-none", 1): (77, "")}
     several = [path for path in kafka.data.glob("__consumer_offsets-2/*.log") if path.stat().st_size]
     assert len(several) > 1

@@ -286,8 +286,12 @@ _KAFKAS = {
     "commit_us": "commit_timestamp",
     "expire_us": "expire_timestamp",
     "state_timestamp_us": "current_state_timestamp",
+    "time_us": "timestamp",
 }
-"""Times of a record under the names in Kafka's `OffsetCommitValue` and `GroupMetadataValue`, in ms since 1970."""
+"""Times of a record under the names in Kafka's `OffsetCommitValue` and `GroupMetadataValue`, in ms since 1970.
+
+`time_us` is that of a target assignment or of a resolved regular expression.
+"""
 
 
 def _record(row: OffsetRow) -> Mapping[str, object]:

@@ -51,8 +51,8 @@ KAFKA = {
     "OffsetCommitKey 0": "000000066f726465727300096576656e74732dc3a900000007",
     "OffsetCommitKey 1": "000100066f726465727300096576656e74732dc3a900000007",
     "GroupMetadataKey 2": "000200066f7264657273",
-    "ConsumerGroupMetadataKey": "000300066f7264657273",
-    "ConsumerGroupMemberMetadataKey": "000500066f726465727300016d",
+    "ShareGroupMetadataKey": "000b00066f7264657273",
+    "ShareGroupMemberMetadataKey": "000a00066f726465727300016d",
     "OffsetCommitValue 0": "00000000011f71fb04cb00056dc3a974610000019b76daa87b",
     "OffsetCommitValue 1": "00010000011f71fb04cb00056dc3a974610000019b76daa87b0000019b76e0c27f",
     "OffsetCommitValue 2": "00020000011f71fb04cb00056dc3a974610000019b76daa87b",
@@ -151,10 +151,10 @@ def test_topic_id_is_a_tagged_field() -> None:
 
 
 def test_other_kinds_of_group_are_known_by_name() -> None:
-    """Keys of consumer, share and streams groups tell their type and group; a later one just its number."""
-    member = decode_key(kafka("ConsumerGroupMemberMetadataKey"))
-    assert member == OtherKey(5, "ConsumerGroupMemberMetadata", "orders")
-    assert decode_key(kafka("ConsumerGroupMetadataKey")) == OtherKey(3, "ConsumerGroupMetadata", "orders")
+    """Keys of share and streams groups tell their type and group; a later one just its number."""
+    member = decode_key(kafka("ShareGroupMemberMetadataKey"))
+    assert member == OtherKey(10, "ShareGroupMemberMetadata", "orders")
+    assert decode_key(kafka("ShareGroupMetadataKey")) == OtherKey(11, "ShareGroupMetadata", "orders")
     later = decode_key(b"\x00\x63whatever")
     assert later == OtherKey(99, "unknown", None)
     assert isinstance(later, OtherKey)
@@ -168,7 +168,7 @@ def test_other_kinds_of_group_are_known_by_name() -> None:
         ("OffsetCommitKey 1", 24, "OffsetCommitKey at byte 21: expected 4 bytes of partition, found the end after 3"),
         ("OffsetCommitKey 1", 1, "a key of __consumer_offsets at byte 0: expected 2 bytes of record type"),
         ("GroupMetadataKey 2", 5, "GroupMetadataKey at byte 4: expected 6 bytes of group"),
-        ("ConsumerGroupMetadataKey", 3, "ConsumerGroupMetadataKey at byte 2: expected 2 bytes of group"),
+        ("ShareGroupMetadataKey", 3, "ShareGroupMetadataKey at byte 2: expected 2 bytes of group"),
         ("OffsetCommitValue 3", 20, "OffsetCommitValue at byte 16: expected 5 bytes of metadata"),
         ("OffsetCommitValue 4", 28, "OffsetCommitValue at byte 28: expected 1 bytes of the number of tagged fields"),
         ("GroupMetadataValue 3", 6, "GroupMetadataValue at byte 4: expected 8 bytes of protocolType"),

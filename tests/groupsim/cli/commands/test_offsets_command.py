@@ -12,6 +12,23 @@ from typer.testing import CliRunner, Result
 from groupsim.cli.app import app
 from groupsim.cli.offset_rows import rows_of
 from groupsim.cluster.broker.offset_batches import to_batch
+from groupsim.coordinator.base.consumer_records import (
+    ClassicMetadata,
+    CurrentRecord,
+    CurrentValue,
+    EpochRecord,
+    EpochValue,
+    MemberRecord,
+    MemberState,
+    MemberValue,
+    RegexRecord,
+    ResolvedRegex,
+    SubscribedTopic,
+    TargetEpochRecord,
+    TargetEpochValue,
+    TargetRecord,
+    TopicsRecord,
+)
 from groupsim.coordinator.base.records import (
     GroupRecord,
     GroupValue,
@@ -24,6 +41,7 @@ from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.batch.batch import Batch, LogRecord, timestamp_ms
 from groupsim.protocol.batch.codec import encode
 from groupsim.protocol.batch.sizes import batch_of
+from groupsim.protocol.messages.group import JoinProtocol
 
 SEGMENT = "00000000000000000000.log"
 SCENARIO = """\
@@ -104,14 +122,45 @@ def test_what_counts_and_what_superseded_it(appends: tuple[Any, ...], shown: lis
 def test_groups_and_foreign_records() -> None:
     """Group records supersede each other by group; records of other kinds of group are named."""
     first, second = GroupValue("", 0, None, None, 0), GroupValue("consumer", 3, "range", "m", 0)
-    foreign = batch_of((LogRecord(0, b"\x00\x03\x00\x01g", b"\x00\x00\x00\x00\x00\x01"),), 0).placed(2, 0)
+    foreign = batch_of((LogRecord(0, b"\x00\x0b\x00\x01g", b"\x00\x00\x00\x00\x00\x01"),), 0).placed(2, 0)
     rows = rows_of([*log(GroupRecord("g", first), GroupRecord("g", second)), foreign], 0)
     assert [(row.type, row.key, row.state) for row in rows] == [
         ("group", "g", "superseded"),
         ("group", "g", "live"),
-        ("ConsumerGroupMetadata", "g", "foreign"),
+        ("ShareGroupMetadata", "g", "foreign"),
     ]
     assert rows[1].value == "generation 3, range, no members"
+
+
+def test_records_of_consumer_groups() -> None:
+    """Records of a consumer group have Kafka's names, their own keys, and a short text of their value."""
+    topic = "AAAAAAAAAAAAAAAAAAAAAQ"
+    value = CurrentValue(3, 2, MemberState.UNREVOKED_PARTITIONS, {topic: {0: 3}}, {topic: {1: 2, 2: 2}})
+    classic = ClassicMetadata(45_000, (JoinProtocol("range", b""),))
+    batches = log(
+        CurrentRecord("g", "m", CurrentValue(2)),
+        EpochRecord("g", EpochValue(3, 99)),
+        TopicsRecord("g", (SubscribedTopic(topic, "t", 6), SubscribedTopic(topic, "u", 1))),
+        MemberRecord("g", "m", MemberValue(names=("t", "u"))),
+        MemberRecord("g", "n", MemberValue(regex="t.*", classic=classic)),
+        TargetEpochRecord("g", TargetEpochValue(3, 1_000_000)),
+        TargetRecord("g", "m", {topic: (0,)}),
+        RegexRecord("g", "t.*", ResolvedRegex(("t", "u"), 5, 1_000_000)),
+        CurrentRecord("g", "m", value),
+        CurrentRecord("g", "n", None),
+    )
+    assert [(row.type.removeprefix("ConsumerGroup"), row.key, row.state, row.value) for row in rows_of(batches, 0)] == [
+        ("CurrentMemberAssignment", "g m", "superseded", "epoch 2, 0 partitions"),
+        ("Metadata", "g", "live", "epoch 3"),
+        ("PartitionMetadata", "g", "live", "t with 6 partitions, u with 1 partition"),
+        ("MemberMetadata", "g m", "live", "t, u"),
+        ("MemberMetadata", "g n", "live", "no topic by name; regex t.*; classic protocol"),
+        ("TargetAssignmentMetadata", "g", "live", "epoch 3"),
+        ("TargetAssignmentMember", "g m", "live", "1 partition"),
+        ("RegularExpression", "g t.*", "live", "2 topics"),
+        ("CurrentMemberAssignment", "g m", "live", "epoch 3, 1 partition, 2 to be revoked"),
+        ("CurrentMemberAssignment", "g n", "tombstone", "deleted"),
+    ]
 
 
 def test_run_at_a_moment(scenario: Path) -> None:
