@@ -151,7 +151,7 @@ class Actor:
         self,
         v: int = 9,
         *,
-        protocols: Mapping[str, str] | Sequence[tuple[str, str]] | None = None,
+        protocols: Mapping[str, str | bytes] | Sequence[tuple[str, str | bytes]] | None = None,
         protocol_type: str = "consumer",
         member: str | None = None,
         instance: str | None = None,
@@ -161,7 +161,7 @@ class Actor:
         group: str | None = None,
     ) -> None:
         """Send a JoinGroup."""
-        offered = {"range": f"of {self.name}"} if protocols is None else protocols
+        offered: Any = {"range": f"of {self.name}"} if protocols is None else protocols
         pairs = offered.items() if isinstance(offered, Mapping) else offered
         body = {
             "group_id": self._script.group if group is None else group,
@@ -190,7 +190,7 @@ class Actor:
         self,
         v: int = 5,
         *,
-        give: Mapping[Actor, str] | None = None,
+        give: Mapping[Actor, str | bytes] | None = None,
         generation: int | None = None,
         member: str | None = None,
         instance: str | None = None,

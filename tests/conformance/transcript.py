@@ -197,10 +197,19 @@ def _text(text: str, play: Script, names: Mapping[str, str], at: str) -> str:
 
 
 def _without_nonce(text: str, play: Script) -> str:
+    if text.startswith("0x"):  # bytes that are no text
+        return "0x" + _bytes_without_nonce(bytes.fromhex(text[2:]), play).hex()
     for topic in play.topics.values():
         plain = named_in_subscription(topic.name.replace(play.nonce, ""))
         text = text.replace(named_in_subscription(topic.name), plain)
     return text.replace(play.nonce, "")
+
+
+def _bytes_without_nonce(data: bytes, play: Script) -> bytes:
+    for topic in play.topics.values():
+        name, plain = topic.name.encode(), topic.name.replace(play.nonce, "").encode()
+        data = data.replace(len(name).to_bytes(2, "big") + name, len(plain).to_bytes(2, "big") + plain)
+    return data
 
 
 def differences(expected: Transcript, got: Transcript, *, members_in_order: bool = False) -> list[str]:

@@ -17,7 +17,18 @@ def claims(
     nodes: int = 1,
     hash_order: bool = False,
     long: bool = False,
+    only_real: str = "",
     name: str = "",
 ) -> Callable[[Play], Play]:
     """Enter a script that asks about these rows; the rest as for `script`."""
-    return script((), versions, facts=facts, kind=kind, nodes=nodes, hash_order=hash_order, long=long, name=name)
+    return script(
+        (),
+        versions,
+        facts=facts,
+        kind=kind,
+        nodes=nodes,
+        hash_order=hash_order,
+        long=long,
+        only_real=only_real,
+        name=name,
+    )

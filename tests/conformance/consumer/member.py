@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from tests.conformance.actor import LATER, Actor
-from tests.conformance.basics import LONG_MS, ScriptFailed, Topic
-from tests.conformance.bodies import Body
+from tests.conformance.basics import LONG_MS, PATIENCE_US, ScriptFailed, TimingFailed, Topic
+from tests.conformance.bodies import Body, decode
 
 Owned: TypeAlias = Mapping[Topic, Sequence[int]]
 OWN: Literal["its own"] = "its own"
@@ -82,6 +82,19 @@ class Member(Actor):
             if there is None or {one["topic_id"]: sorted(one["partitions"]) for one in there} != expected:
                 raise ScriptFailed(f"{self._script.id}: {self.name}: expected {expected}, got {answer}")
         return answer
+
+    async def either(self, error: str) -> Body:
+        """The answer to what was posted: NONE, or this error."""
+        number, step = self._waiting[0]
+        got = await self._line.receive(PATIENCE_US)
+        if got is None:
+            raise TimingFailed(f"{self._where(step)}: no answer")
+        self._waiting.pop(0)
+        told, body = decode(step.api, step.version, got[0])
+        step.response = body
+        if told != number or body["error_code"] not in ("NONE", error):
+            raise ScriptFailed(f"{self._where(step)}: expected NONE or {error}, got {body}")
+        return body
 
     async def enroll(
         self,

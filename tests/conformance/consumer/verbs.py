@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from tests.conformance.basics import Mark, Topic, in_time
+from tests.conformance.basics import Mark, ScriptFailed, Topic, in_time
 from tests.conformance.bodies import Body
 from tests.conformance.script import Script
 
@@ -65,14 +65,16 @@ async def made(s: Script, suffix: str = "", partitions: int = 1) -> Topic:
     return topic
 
 
-async def configure(s: Script, name: str, value: int | None) -> Body:
-    """A setting of the group, from now on; None: the broker's."""
+async def configure(s: Script, name: str, value: int | None, *, error: str = "NONE") -> None:
+    """A setting of the group, from now on; None: the broker's. Raises ScriptFailed for another error."""
     one = {"name": name, "config_operation": _SET if value is not None else _DELETE}
     one["value"] = None if value is None else str(value)
     resource = {"resource_type": _GROUP_CONFIG, "resource_name": s.group, "configs": [one]}
     told = await _ask(s, "IncrementalAlterConfigs", 1, {"resources": [resource], "validate_only": False})
+    if told["responses"][0]["error_code"] != error:
+        raise ScriptFailed(f"{s.id}: {name}={value}: expected {error}, got {told}")
+    s.note(f"{name} {value}", told["responses"][0]["error_message"])
     await s.sleep(HEARD_MS)
-    return told
 
 
 async def _ask(s: Script, api: str, version: int, body: Body) -> Body:
