@@ -9,17 +9,25 @@ Sources: RE2/J 1.8 (`Parser`, `PatternSyntaxException`), https://github.com/goog
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from typing import Any, Final
 
 DEEPEST: Final = 1_000
 """The deepest nesting of groups. RE2/J has no limit but the stack of its thread."""
+LONGEST: Final = 50_000
+"""The longest pattern. RE2/J needs nine minutes for one of a million letters, and blocks its coordinator for them."""
+LARGEST: Final = 50_000
+"""The largest program of a pattern, in RE2's instructions: it bounds what one name costs."""
+
+_LONG: Final = 2_000  # a longer pattern is read by RE2 first, in linear time
 
 # RE2's messages → RE2/J's `getDescription`, which Kafka puts into its own messages.
 _DESCRIPTIONS: Final[Mapping[str, str]] = {
     "bad repetition operator": "invalid nested repetition operator",
     "invalid character class range": "invalid character class range",
     "invalid escape sequence": "invalid escape sequence",
+    "invalid UTF-8": "invalid escape sequence",  # RE2 at the end of `\x{`
     "invalid named capture group": "invalid named capture",
     "invalid perl operator": "invalid or unsupported Perl syntax",
     "invalid repetition size": "invalid repeat count",
@@ -29,20 +37,31 @@ _DESCRIPTIONS: Final[Mapping[str, str]] = {
     "trailing \\": "trailing backslash at end of expression",
     "unexpected )": "regexp/syntax: internal error",
 }
+_OPEN: Final = ("missing )", "missing ]", "trailing \\", "invalid UTF-8")  # what the rest of the pattern may complete
 _LOOK_BEHIND: Final = ("invalid perl operator: (?<=", "invalid perl operator: (?<!")  # a name to RE2/J
 
 # The pieces of a pattern, as far as RE2 accepts more than RE2/J: quotations, escapes and classes are skipped.
 _PIECE: Final = re.compile(
     r"\\Q.*?(?:\\E|\Z)"
     r"|(?P<any_byte>\\C)"
+    r"|\\[pPx]\{[^}]*\}?"
+    r"|(?P<stacked>\{(?!\d+(?:,\d*)?\})(?:[*+?]|\{(?:0|[1-9]\d{0,2}|1000)(?:,\d*)?\}))"
     r"|\\."
     r"|\[\^?\]?(?:\[:\^?\w*:\]|\\.|[^\]\\])*\]"
+    r"|\[.*"
     r"|\(\?P?<(?P<name>[^>=!]*)>"
     r"|\{(?P<count>\d{9,})(?:,\d*)?\}|\{\d+,(?P<most>\d{9,})\}"
     r"|(?P<open>\()|(?P<close>\))",
     re.DOTALL | re.ASCII,
 )
 _NAME: Final = re.compile(r"\w+", re.ASCII)
+_LETTER: Final = re.compile(r"\\([^\x00-\x7f])")  # RE2/J takes it as the letter
+_WORDS: Final[Mapping[str, str]] = {
+    "any_byte": "invalid escape sequence",
+    "count": "invalid repeat count",
+    "most": "invalid repeat count",
+    "stacked": "invalid nested repetition operator",  # RE2/J counts a brace that is a letter as a repetition
+}
 
 
 class InvalidPattern(ValueError):
@@ -58,15 +77,45 @@ def compile_pattern(pattern: str) -> Callable[[str], bool]:
 
     Raises InvalidPattern, and ImportError that names the extra when google-re2 is not installed.
     """
+    if len(pattern) > LONGEST:
+        raise InvalidPattern(f"more than {LONGEST} characters")
+    try:
+        if len(pattern) <= _LONG:
+            _check_what_re2_would_take(pattern)
+        compiled = _compiled(_LETTER.sub(r"\1", pattern))
+        if len(pattern) > _LONG:
+            _check_what_re2_would_take(pattern)
+    except _google_re2().error as error:
+        raise InvalidPattern(_described(error)) from None
+    if compiled.programsize > LARGEST:
+        raise InvalidPattern(f"more than {LARGEST} instructions")
+    full_match = compiled.fullmatch
+    return lambda text: full_match(text) is not None
+
+
+def resolve(patterns: Iterable[str], names: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """Return for each pattern the names that match as a whole, in the order of `names`.
+
+    An invalid pattern matches no name: it was checked when a member sent it, by another release perhaps.
+    """
+    every = tuple(names)
+    return {pattern: tuple(filter(_matcher(pattern), every)) for pattern in patterns}
+
+
+@lru_cache(256)
+def _matcher(pattern: str) -> Callable[[str], bool]:
+    try:
+        return compile_pattern(pattern)
+    except InvalidPattern:
+        return lambda name: False
+
+
+def _compiled(pattern: str) -> Any:
     re2 = _google_re2()
-    _check_what_re2_would_take(pattern)
     options = re2.Options()
     options.log_errors = False
-    try:
-        full_match = re2.compile(pattern, options).fullmatch
-    except re2.error as error:
-        raise InvalidPattern(_described(error)) from None
-    return lambda text: full_match(text) is not None
+    options.never_capture = True  # else RE2 carries the groups of every thread, in quadratic time
+    return re2.compile(pattern, options)
 
 
 def _google_re2() -> Any:
@@ -78,9 +127,13 @@ def _google_re2() -> Any:
     return re2
 
 
-def _described(error: Exception) -> str:
+def _text_of(error: Exception) -> str:
     (words,) = error.args
-    text = words.decode() if isinstance(words, bytes) else str(words)
+    return words.decode() if isinstance(words, bytes) else str(words)
+
+
+def _described(error: Exception) -> str:
+    text = _text_of(error)
     if text.startswith(_LOOK_BEHIND):
         return _DESCRIPTIONS["invalid named capture group"]
     return next((ours for theirs, ours in _DESCRIPTIONS.items() if text.startswith(theirs)), text)
@@ -91,17 +144,29 @@ def _check_what_re2_would_take(pattern: str) -> None:
     names: set[str] = set()
     depth = 0
     for piece in _PIECE.finditer(pattern):
-        kind, text = piece.lastgroup, piece[piece.lastgroup or 0]
-        if kind == "any_byte":
-            raise InvalidPattern("invalid escape sequence")
-        if kind in ("count", "most"):
-            raise InvalidPattern("invalid repeat count")
-        if kind == "name" and not _NAME.fullmatch(text):
-            raise InvalidPattern("invalid named capture")
-        if kind == "name" and text in names:
-            raise InvalidPattern("duplicate capture group name")
+        kind, text = piece.lastgroup or "", piece[piece.lastgroup or 0]
+        why = _WORDS.get(kind)
         if kind == "name":
+            why = _fault_of_name(text, names)
             names.add(text)
-        depth += {"open": 1, "name": 1, "close": -1}.get(kind or "", 0)
+        depth += {"open": 1, "name": 1, "close": -1}.get(kind, 0)
         if depth > DEEPEST:
-            raise InvalidPattern(f"more than {DEEPEST} groups in each other")
+            why = f"more than {DEEPEST} groups in each other"
+        if why is not None:
+            _check_before(pattern[: piece.start()])
+            raise InvalidPattern(why)
+
+
+def _fault_of_name(name: str, known: set[str]) -> str | None:
+    if not _NAME.fullmatch(name):
+        return "invalid named capture"
+    return "duplicate capture group name" if name in known else None
+
+
+def _check_before(pattern: str) -> None:
+    """Let RE2 find an error in what precedes a piece: the first error of a pattern is the answer."""
+    try:
+        _compiled(pattern)
+    except _google_re2().error as error:
+        if not _text_of(error).startswith(_OPEN):
+            raise

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupsim.protocol.patterns import DEEPEST, InvalidPattern, compile_pattern
+from groupsim.protocol.patterns import DEEPEST, LARGEST, LONGEST, InvalidPattern, compile_pattern, resolve
 
 ANSWERS = json.loads((Path(__file__).parents[1] / "data" / "re2j" / "answers.json").read_text("utf-8"))
 
@@ -114,8 +114,71 @@ def test_without_google_re2_the_error_names_the_extra(monkeypatch: pytest.Monkey
         compile_pattern("a")
 
 
-def test_a_pattern_that_others_try_for_ever_is_told_at_once() -> None:
+def test_a_pattern_that_others_try_for_ever_is_answered_at_once() -> None:
     """Repetitions of repetitions cost their length times that of the text, no more."""
     began = time.monotonic()
     assert not compile_pattern("(a*)*(a|a)*(a?){20}b")("a" * 2_000)
     assert time.monotonic() - began < 20
+
+
+@pytest.mark.parametrize(
+    ("pattern", "description"),
+    [
+        ("a" * 1_000_000, f"more than {LONGEST} characters"),
+        ("[" * 1_000_000, f"more than {LONGEST} characters"),
+        ("[" * LONGEST, "missing closing ]"),
+        ("(?<" * (LONGEST // 3), "invalid named capture"),
+        ("(?:a|b?){1000}" * 100, f"more than {LARGEST} instructions"),
+        ("[\\pL]{1000}", "pattern too large"),
+    ],
+    ids=["megabyte", "open classes", "open classes, shorter", "open names", "repetitions", "letters of every script"],
+)
+def test_a_huge_pattern_is_answered_in_bounded_time(pattern: str, description: str) -> None:
+    """RE2/J takes some of these, in minutes, and overflows its stack at others."""
+    began = time.monotonic()
+    with pytest.raises(InvalidPattern, match=re.escape(description)):
+        compile_pattern(pattern)
+    assert time.monotonic() - began < 10
+
+
+def test_groups_cost_nothing() -> None:
+    """Ten thousand groups are matched as fast as none, because no caller asks for their places."""
+    matches = compile_pattern("(a|b)*" * 8_000)
+    began = time.monotonic()
+    assert matches("ab" * 100)
+    assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize(
+    ("pattern", "description"),
+    [
+        ("\\8{99999999999}", "invalid escape sequence"),
+        ("(?z)(?<a b>c)", "invalid or unsupported Perl syntax"),
+        ("a**\\C", "invalid nested repetition operator"),
+        ("[a{99999999999}", "missing closing ]"),
+        ("{+", "invalid nested repetition operator"),
+        ("a{{2}", "invalid nested repetition operator"),
+        ("\\x{", "invalid escape sequence"),
+    ],
+)
+def test_the_first_error_of_a_pattern_is_the_answer(pattern: str, description: str) -> None:
+    """Of two errors RE2/J names the first; a brace that is a letter counts as a repetition (asked of RE2/J 1.8)."""
+    with pytest.raises(InvalidPattern, match=re.escape(description)):
+        compile_pattern(pattern)
+
+
+def test_an_escaped_letter_that_is_not_ascii_is_that_letter() -> None:
+    """RE2 refuses it, RE2/J does not."""
+    assert compile_pattern("caf\\é")("café")
+
+
+def test_patterns_are_resolved_to_the_names_that_match_as_a_whole() -> None:
+    """`orders` finds no `orders.eu`; an invalid pattern finds nothing."""
+    names = ("orders", "orders.eu", "bills", "Orders")
+    assert resolve(["orders", "orders.*", "(?i)orders", "[", ""], names) == {
+        "orders": ("orders",),
+        "orders.*": ("orders", "orders.eu"),
+        "(?i)orders": ("orders", "Orders"),
+        "[": (),
+        "": (),
+    }
