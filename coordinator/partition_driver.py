@@ -5,7 +5,7 @@ Answers go to their calls, records to the log, timers to the loop, events to the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from functools import cached_property, partial
 from typing import Any
 
@@ -23,11 +23,12 @@ from groupsim.coordinator.base.consumer_records import (
 from groupsim.coordinator.base.consumer_serde import key_end
 from groupsim.coordinator.base.effects import Append, CancelTimer, Drop, Effect, Emit, Park, SetTimer
 from groupsim.coordinator.base.failures import IllegalState
-from groupsim.coordinator.base.interfaces import AppendRefused, LoadFailed, Log, OutOfSync
+from groupsim.coordinator.base.interfaces import AppendRefused, LoadFailed, Log, OutOfSync, TopicsImage
 from groupsim.coordinator.base.operation import Arrival
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.coordinator.base.records import GroupRecord, OffsetRecord, Record, TransactionEnd
 from groupsim.coordinator.base.timers import Timer, TimerKind
+from groupsim.coordinator.base.topics import NO_TOPICS
 from groupsim.coordinator.loop_timers import LoopTimers
 from groupsim.coordinator.shard import Shard
 from groupsim.eventloop.interface import EventLoop, Handle, Host
@@ -70,6 +71,7 @@ class PartitionDriver:
         partition: int,
         epoch: int,
         *,
+        topics: TopicsImage = NO_TOPICS,
         out_of_sync: Callable[[PartitionDriver, str], None] | None = None,
     ) -> None:
         self.partition = partition
@@ -82,6 +84,7 @@ class PartitionDriver:
         self._host = host
         self._log = log
         self._config = config
+        self._topics = topics
         self._trace = loop.trace
         self._empty_since_us: int | None = None
 
@@ -91,7 +94,12 @@ class PartitionDriver:
         will_want = self._trace.will_want
         tracing = any(will_want(kind) for kind in _OUR_KINDS)
         shard = Shard(
-            self.partition, self._config, self._loop.ticket, tracing=tracing, every_move=will_want(Kind.TIMER_SET)
+            self.partition,
+            self._config,
+            self._loop.ticket,
+            tracing=tracing,
+            every_move=will_want(Kind.TIMER_SET),
+            topics=self._topics,
         )
         if self._empty_since_us is not None:
             shard.load((), self._empty_since_us)
@@ -157,6 +165,11 @@ class PartitionDriver:
         """Delete the offsets of a deleted topic."""
         if not self._is_untouched:
             self._carry_out(self.shard.topic_deleted(topic, self._loop.now_us))
+
+    def metadata_changed(self, names: Collection[str]) -> None:
+        """Report changed topics to the groups."""
+        if not self._is_untouched:
+            self._carry_out(self.shard.metadata_changed(names, self._loop.now_us))
 
     def _fire(self, timer: Timer) -> None:
         if self._trace.wants(Kind.TIMER_FIRED) and timer.kind not in _SILENT_TIMERS:

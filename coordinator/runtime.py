@@ -9,9 +9,12 @@ Source: `CoordinatorRuntime`; classic-protocol reference, 3.3.
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from groupsim.coordinator.base.config import CoordinatorConfig
-from groupsim.coordinator.base.interfaces import LoadFailed, Log
+from groupsim.coordinator.base.interfaces import LoadFailed, Log, TopicsImage
 from groupsim.coordinator.base.placement import partition_for
+from groupsim.coordinator.base.topics import NO_TOPICS
 from groupsim.coordinator.partition_driver import PartitionDriver
 from groupsim.eventloop.interface import EventLoop, Host, Order
 
@@ -21,8 +24,11 @@ _REMEMBERED = 4_096  # cached groups; clients may name any number of them
 class CoordinatorRuntime:
     """The partitions of one broker. `elect` and `resign` follow the partition leaders."""
 
-    def __init__(self, loop: EventLoop, host: Host, config: CoordinatorConfig, log: Log) -> None:
+    def __init__(
+        self, loop: EventLoop, host: Host, config: CoordinatorConfig, log: Log, topics: TopicsImage = NO_TOPICS
+    ) -> None:
         self.config = config
+        self._topics = topics
         self._loop = loop
         self._host = host
         self._log = log
@@ -62,6 +68,12 @@ class CoordinatorRuntime:
             if driver.active:
                 driver.topic_deleted(name)
 
+    def metadata_changed(self, names: Collection[str]) -> None:
+        """Report topics that were created, changed or deleted to the groups of every loaded partition."""
+        for driver in self._drivers.values():
+            if driver.active:
+                driver.metadata_changed(names)
+
     @property
     def led_partitions(self) -> tuple[int, ...]:
         """The partitions this broker leads, loaded or not."""
@@ -75,6 +87,7 @@ class CoordinatorRuntime:
             self.config,
             partition,
             epoch,
+            topics=self._topics,
             out_of_sync=self._out_of_sync,
         )
         driver.load_us = load_us

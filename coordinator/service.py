@@ -17,10 +17,11 @@ from attrs import evolve
 
 from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.base.failures import IllegalState
-from groupsim.coordinator.base.interfaces import Call, Log, Metadata
+from groupsim.coordinator.base.interfaces import Call, Log, Metadata, TopicsImage
 from groupsim.coordinator.base.operation import Arrival
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC, partition_for
 from groupsim.coordinator.base.snapshot import GroupSnapshot
+from groupsim.coordinator.base.topics import NO_TOPICS
 from groupsim.coordinator.classic.heartbeat import ALIVE
 from groupsim.coordinator.fan_out import GroupsGathered, GroupsPart, MarkerCall, WithUnknownTopics
 from groupsim.coordinator.ids import MemberIds
@@ -66,9 +67,16 @@ class GroupCoordinator(CoordinatorRuntime):
     """One broker's coordinator: `handle` takes group requests."""
 
     def __init__(
-        self, loop: EventLoop, host: Host, node: int, config: CoordinatorConfig, log: Log, metadata: Metadata
+        self,
+        loop: EventLoop,
+        host: Host,
+        node: int,
+        config: CoordinatorConfig,
+        log: Log,
+        metadata: Metadata,
+        topics: TopicsImage = NO_TOPICS,
     ) -> None:
-        super().__init__(loop, host, config, log)
+        super().__init__(loop, host, config, log, topics)
         self._metadata = metadata
         self.ids = MemberIds(loop, node, host.incarnation)  #: the source of member ids
         #: The check of a transactional commit by the transaction coordinator; without one, every commit passes.

@@ -17,7 +17,7 @@ Source: `GroupCoordinatorShard`, `CoordinatorRuntime`; classic-protocol referenc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
 from attrs import evolve, frozen
@@ -27,11 +27,13 @@ from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.base.effects import CallToken, Effect
 from groupsim.coordinator.base.failures import IllegalState, append_error, refused_by_group
 from groupsim.coordinator.base.group_kind import Group
+from groupsim.coordinator.base.interfaces import TopicsImage
 from groupsim.coordinator.base.operation import Arrival, Operation
 from groupsim.coordinator.base.purgatory import ANSWERED, Purgatory
 from groupsim.coordinator.base.records import Loaded, whole_ms
 from groupsim.coordinator.base.snapshot import GroupSnapshot, Parked, PendingOffset, held
 from groupsim.coordinator.base.timers import Timer, TimerKind, Timers
+from groupsim.coordinator.base.topics import NO_TOPICS
 from groupsim.coordinator.classic.entry_points import ClassicGroup
 from groupsim.coordinator.classic.group_record import new_group_record
 from groupsim.coordinator.classic.join import join
@@ -75,8 +77,16 @@ class Shard:
         *,
         tracing: bool = True,
         every_move: bool = True,
+        topics: TopicsImage = NO_TOPICS,
     ) -> None:
-        self.op = Operation(config, Timers(draw_ticket), Purgatory(partition), tracing=tracing, every_move=every_move)
+        self.op = Operation(
+            config,
+            Timers(draw_ticket),
+            Purgatory(partition),
+            tracing=tracing,
+            every_move=every_move,
+            topics=topics,
+        )
         self.groups = Registry()
         self.partition = Partition(partition, self.op, self.groups, OffsetStore())
         self.closed = False
@@ -265,6 +275,13 @@ class Shard:
         """Delete the committed offsets of a deleted topic."""
         self.op.now_us = now_us
         requests.topic_deleted(self.partition, topic)
+        return self.op.take()
+
+    def metadata_changed(self, names: Collection[str], now_us: int) -> list[Effect]:
+        """Report to the groups that topics were created, changed or deleted; `op.topics` has them already."""
+        self.op.now_us = now_us
+        for group in self.groups:
+            group.metadata_changed(self.op, names)
         return self.op.take()
 
 

@@ -19,10 +19,12 @@ from attrs import define, evolve, field
 
 from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.base.effects import Append, CancelTimer, Drop, Effect, Emit, Park, SetTimer
+from groupsim.coordinator.base.interfaces import TopicsImage
 from groupsim.coordinator.base.operation import Arrival
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.coordinator.base.records import Loaded
 from groupsim.coordinator.base.snapshot import GroupSnapshot
+from groupsim.coordinator.base.topics import NO_TOPICS
 from groupsim.coordinator.shard import Shard
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
@@ -114,6 +116,7 @@ class Bench:
         records: Iterable[Loaded] = (),
         now_us: int = 0,
         partition: int = 0,
+        topics: TopicsImage = NO_TOPICS,
     ) -> None:
         self.config = config or CoordinatorConfig()
         self.auto_commit = auto_commit
@@ -124,7 +127,7 @@ class Bench:
         self.timer_events: list[SetTimer | CancelTimer] = []
         self.in_flight: list[Append] = []
         self._ids = count(1)
-        self.shard = Shard(partition, self.config, count(1).__next__)
+        self.shard = Shard(partition, self.config, count(1).__next__, topics=topics)
         self.carry_out(self.shard.load(self.log, now_us))
 
     # --- requests ----------------------------------------------------------------------------------------------------
@@ -249,6 +252,11 @@ class Bench:
         """Send an OffsetFetch for these partitions, or for all."""
         return self.send(OffsetFetchRequest(group, partitions or None, stable))
 
+    def change_topics(self, topics: TopicsImage, *names: str) -> None:
+        """Give the broker another view of the topics, in which these were created, changed or deleted."""
+        self.shard.op.topics = topics
+        self.carry_out(self.shard.metadata_changed(names, self.now_us))
+
     # --- time and log ------------------------------------------------------------------------------------------------
 
     def advance_ms(self, duration_ms: int) -> None:
@@ -287,7 +295,8 @@ class Bench:
         if not committed_only:
             records += [record for append in self.in_flight for record in append.records]
         self.carry_out(self.shard.unload(self.now_us))
-        return Bench(self.config, auto_commit=self.auto_commit, records=records, now_us=self.now_us)
+        topics = self.shard.op.topics
+        return Bench(self.config, auto_commit=self.auto_commit, records=records, now_us=self.now_us, topics=topics)
 
     def carry_out(self, effects: list[Effect]) -> None:
         """Execute the effects; with `auto_commit` an append is committed once all of them are executed."""

@@ -126,7 +126,9 @@ class Broker(Endpoint):
         """Make the parts that last for one life of the broker."""
         self.log = self._logs.offsets(self)
         coordinator = self.config.coordinator_of(self.node)
-        self.groups = GroupCoordinator(self.loop, self.host, self.node, coordinator, self.log, self.metadata)
+        self.groups = GroupCoordinator(
+            self.loop, self.host, self.node, coordinator, self.log, self.metadata, self.metadata.topics
+        )
         if self._member_ids is not None:
             self.groups.ids = self._member_ids
         self.services = self._logs.services(self)
@@ -190,13 +192,16 @@ class Broker(Endpoint):
     # --- the image -------------------------------------------------------------------------------------------
 
     def take(self, image: ClusterImage, changed: MetadataLogResponse) -> None:
-        """Apply an image: first to the answers to clients, then to the replicas, then to offsets of deleted topics."""
+        """Apply an image: to the answers to clients, to the replicas, to offsets of deleted topics, to the groups."""
         self.services.image_changes(image)
+        self.metadata.topics.created(image, changed.topics)
         self.metadata.take(image)
         self.replicas.apply(image, changed.partitions)
         for topic in changed.topics:
             if topic not in image.topics:
                 self.groups.topic_deleted(topic)
+        if changed.topics:
+            self.groups.metadata_changed(changed.topics)
         self.services.image_changed()
 
     def _leading(self, partition: TopicPartition, epoch: int) -> None:

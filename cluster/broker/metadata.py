@@ -16,6 +16,7 @@ from typing import Final
 
 from attrs import evolve
 
+from groupsim.cluster.broker.topic_views import BrokerTopics
 from groupsim.cluster.controller.admin_requests import INTERNAL_TOPICS
 from groupsim.cluster.controller.topic_changes import illegal_name
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC, partition_for
@@ -44,6 +45,7 @@ class BrokerMetadata:
 
     def __init__(self) -> None:
         self.image = ClusterImage()
+        self.topics = BrokerTopics(lambda: self.image, self.topic_name)  #: the topics for the coordinator
         self._answers: dict[tuple[str, ...] | None, MetadataResponse] = {}
         self._kept = 0  # number of names in the keys of the cached answers
         self._topics: dict[str, tuple[TopicState, TopicInfo]] = {}

@@ -12,4 +12,5 @@ Where to read:
     failures                    answers to errors that do not depend on a group's state
     expiry                      the rule by which offsets expire
     interfaces, placement       the interfaces that higher floors implement; the partition of a group
+    topics                      the topics of a broker as a value, for benches
 """

@@ -7,7 +7,7 @@ in `coordinator/partition/admission.py`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from enum import Enum
 from typing import Any, Protocol, TypeAlias
 
@@ -75,13 +75,17 @@ class IsShown(Protocol):
 
 
 class Lives(Protocol):
-    """Timers, load and unload, and the actions of an operator."""
+    """Timers, load and unload, changes of topics, and the actions of an operator.
+
+    `metadata_changed` gets the names of topics that were created, changed or deleted (`Group.requestMetadataRefresh`).
+    """
 
     def timer_fired(self, op: Operation, timer: Timer) -> None: ...
     def force_rebalance(self, op: Operation, reason: str) -> bool: ...
     def loaded(self, op: Operation) -> None: ...
     def unloaded(self, op: Operation) -> None: ...
     def vanished(self, op: Operation) -> None: ...
+    def metadata_changed(self, op: Operation, names: Collection[str]) -> None: ...
 
 
 class Group(AnswersRequests, ChecksCommits, OwnsOffsets, IsShown, Lives, Protocol):

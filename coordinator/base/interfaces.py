@@ -97,8 +97,10 @@ class TopicsImage(Protocol):
     `version` grows with every change; `created_version` is the version of the newest topic.
     """
 
-    version: int
-    created_version: int
+    @property
+    def version(self) -> int: ...
+    @property
+    def created_version(self) -> int: ...
 
     def topic(self, name: str) -> TopicView | None:
         """Return the topic of that name."""

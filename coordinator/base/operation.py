@@ -12,9 +12,11 @@ from typing import Any, Protocol
 
 from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.base.effects import Append, CallToken, CancelTimer, Drop, Effect, Emit, Park, SetTimer
+from groupsim.coordinator.base.interfaces import TopicsImage
 from groupsim.coordinator.base.purgatory import ANSWERED, Purgatory, Then
 from groupsim.coordinator.base.records import Record
 from groupsim.coordinator.base.timers import Timer, TimerKind, Timers, session_timer
+from groupsim.coordinator.base.topics import NO_TOPICS
 from groupsim.coordinator.base.versions import Differences
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.messages.group import Api, Request, Response
@@ -54,10 +56,11 @@ class Operation:
     """The context of the core's functions.
 
     `tracing`: whether events of the trace, and reports of parked requests, are wanted. `every_move`: whether the driver
-    wants an effect for every move of a timer; else only for moves to an earlier one.
+    wants an effect for every move of a timer; else only for moves to an earlier one. `topics` are those that the broker
+    knows at this instant.
     """
 
-    __slots__ = ("config", "differences", "effects", "every_move", "now_us", "purgatory", "timers", "tracing")
+    __slots__ = ("config", "differences", "effects", "every_move", "now_us", "purgatory", "timers", "topics", "tracing")
 
     def __init__(
         self,
@@ -67,8 +70,10 @@ class Operation:
         *,
         tracing: bool = True,
         every_move: bool = True,
+        topics: TopicsImage = NO_TOPICS,
     ) -> None:
         self.config = config
+        self.topics = topics
         self.differences: Differences = config.differences
         self.timers = timers
         self.purgatory = purgatory

@@ -5,7 +5,7 @@ A method with a module of its own is a function there, which takes the group as 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
 
 from attrs import define
@@ -83,6 +83,9 @@ class ClassicGroup(GroupData):
             initial_timer_fired(op, self, *timer.args)
         else:
             complete_join(op, self)
+
+    def metadata_changed(self, op: Operation, names: Collection[str]) -> None:
+        """Ignore changed topics: the members of a classic group look at topics themselves."""
 
     @property
     def has_record(self) -> bool:
