@@ -31,6 +31,8 @@ from groupsim.protocol.messages.transactions import (
     WriteTxnMarkersRequest,
 )
 
+_NAMED_SINCE = 6
+_SINCE_6 = (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.STALE_MEMBER_EPOCH)
 _MARKER_TIMEOUT_MS = 30_000
 """The wait of a broker up to 3.9 for control records: its `request.timeout.ms`, at the default."""
 
@@ -42,7 +44,7 @@ def commit(partition: Partition, call: CallToken, request: TxnOffsetCommitReques
     decision = decide(request, group, op.differences)
     error = group.txn_commit_error(op, request) if group is not None and decision is Decision.ANSWER else decision
     if isinstance(error, ErrorCode):
-        op.reply(call, refusal(request, error))
+        op.reply(call, refusal(request, _known(error, request)))
         return
     if decision is Decision.CREATE_SIMPLE:
         create_simple(partition, request.group_id)
@@ -54,6 +56,11 @@ def commit(partition: Partition, call: CallToken, request: TxnOffsetCommitReques
     producer = Producer(request.producer_id, request.producer_epoch)
     results = write(partition, request.group_id, values, producer, created=group is None)
     answer_commit(partition, call, request, TxnOffsetCommitResponse, results)
+
+
+def _known(error: ErrorCode, request: TxnOffsetCommitRequest) -> ErrorCode:
+    """Return the error as this version names it: producers below version 6 do not know two of them (KIP-1319)."""
+    return ErrorCode.ILLEGAL_GENERATION if error in _SINCE_6 and request.version < _NAMED_SINCE else error
 
 
 def end(partition: Partition, call: CallToken, request: WriteTxnMarkersRequest) -> None:

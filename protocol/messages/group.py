@@ -268,7 +268,10 @@ class OffsetToCommit:
 
 @value
 class OffsetCommitRequest(AnsweredBy["OffsetCommitResponse"]):
-    """Store offsets for a group; generation -1 with member id "" is a commit from outside the group."""
+    """Store offsets for a group; generation -1 with member id "" is a commit from outside the group.
+
+    `generation_id` is the member epoch of a member of a consumer group (KIP-848).
+    """
 
     API: ClassVar[Api] = Api.OFFSET_COMMIT
     group_id: str
@@ -298,13 +301,18 @@ class OffsetCommitResponse:
 
 @value
 class OffsetFetchRequest(AnsweredBy["OffsetFetchResponse"]):
-    """Read committed offsets of one group; `partitions=None` asks for all."""
+    """Read committed offsets of one group; `partitions=None` asks for all.
+
+    A member of a consumer group (KIP-848) names itself and its epoch, for the broker to fence it.
+    """
 
     API: ClassVar[Api] = Api.OFFSET_FETCH
     group_id: str
     partitions: tuple[TopicPartition, ...] | None = None
     require_stable: bool = True
     version: int = 9
+    member_id: str | None = None
+    member_epoch: int = -1
 
 
 @value

@@ -196,7 +196,7 @@ RELEASES: tuple[tuple[str, Mapping[Api, VersionRange]], ...] = (
         {**_ranges(1, OFFSET_FETCH=10, LIST_OFFSETS=11, WRITE_TXN_MARKERS=2), **_ranges(2, OFFSET_COMMIT=10)},
     ),
     ("4.3", _ranges(1, DESCRIBE_LOG_DIRS=5)),
-    ("4.4", _ranges(DELETE_GROUPS=3)),
+    ("4.4", _ranges(DELETE_GROUPS=3, TXN_OFFSET_COMMIT=6)),
 )
 
 

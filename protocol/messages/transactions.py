@@ -89,7 +89,11 @@ class OffsetInTxn:
 
 @frozen
 class TxnOffsetCommitRequest(AnsweredBy["TxnOffsetCommitResponse"]):
-    """Commit offsets inside a transaction, fenced by the group's generation since version 3 (KIP-447)."""
+    """Commit offsets inside a transaction, fenced by the group's generation since version 3 (KIP-447).
+
+    `generation_id` is the member epoch of a member of a consumer group (KIP-848). Version 6 has topic ids, and errors
+    that older versions do not know (KIP-1319).
+    """
 
     API: ClassVar[Api] = Api.TXN_OFFSET_COMMIT
     transactional_id: str

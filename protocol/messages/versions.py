@@ -135,7 +135,11 @@ CARRIED: Mapping[type, Mapping[str, Carried]] = {
         "group_instance_id": Carried(7, None),
         "retention_time_ms": Carried(2, -1, until=4),
     },
-    OffsetFetchRequest: {"require_stable": Carried(7, False)},
+    OffsetFetchRequest: {
+        "require_stable": Carried(7, False),
+        "member_id": Carried(9, None),
+        "member_epoch": Carried(9, -1),
+    },
     FetchedOffset: {"leader_epoch": Carried(5, -1)},
     OffsetFetchResponse: {"error": Carried(2, ErrorCode.NONE)},
     DescribeGroupsRequest: {"include_authorized_operations": Carried(3, False)},

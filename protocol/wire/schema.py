@@ -3,17 +3,20 @@
 A shape is a list of fields in the order of the wire. A field has its kind, whether it is an array, whether it is
 nullable, its tag if it is a tagged one (KIP-482) and its default. Shapes are made at their first use and stored:
 importing all of Kafka's schemas would take seconds.
+
+Kafka is ahead of kio: `NEWER` has the versions that kio lacks, each as a version that kio has with other fields.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from datetime import datetime, timedelta
 from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Final, Union, get_args, get_origin
 
-from attrs import frozen
+from attrs import evolve, frozen
 from kio.index import load_request_schema, load_response_schema
 from kio.schema.index import api_key_map, schema_name_map
 from kio.static.constants import EntityType, uuid_zero
@@ -50,23 +53,53 @@ class Shape:
     fields: tuple[Field, ...]
 
 
+@frozen
+class Newer:
+    """A version that kio lacks: like an older one, but for the fields that replace others at any depth, by name."""
+
+    like: int
+    replaced: Mapping[str, Field]
+
+
+NEWER: Mapping[Api, Mapping[int, Newer]] = {
+    # KIP-1319: topics by their ids.
+    Api.TXN_OFFSET_COMMIT: {6: Newer(5, {"name": Field("topic_id", "uuid", False, False, None, REQUIRED)})},
+}
+"""API → version → the difference to a version of kio. A row is to be removed when kio has its version (0.6.5: none)."""
+
+
 @cache
 def request_shape(api: Api, version: int) -> Shape:
     """Return the request of an API in one version. Raises LookupError for a version outside `known_versions`."""
+    newer = NEWER.get(api, {}).get(version)
+    if newer is not None:
+        return _revised(request_shape(api, newer.like), newer)
     return _shape(load_request_schema(api, version))
 
 
 @cache
 def response_shape(api: Api, version: int) -> Shape:
     """Return the response of an API in one version. Raises LookupError for a version outside `known_versions`."""
+    newer = NEWER.get(api, {}).get(version)
+    if newer is not None:
+        return _revised(response_shape(api, newer.like), newer)
     return _shape(load_response_schema(api, version))
+
+
+def _revised(shape: Shape, newer: Newer) -> Shape:
+    """Return a shape with the replaced fields, in it and in its parts."""
+    return evolve(shape, fields=tuple(newer.replaced.get(field.name) or _parts(field, newer) for field in shape.fields))
+
+
+def _parts(field: Field, newer: Newer) -> Field:
+    return field if field.parts is None else evolve(field, parts=_revised(field.parts, newer))
 
 
 def known_versions(api: Api) -> VersionRange:
     """Return the versions of an API with a schema; Kafka itself dropped older ones in 4.0 (KIP-896)."""
     kinds = schema_name_map[api_key_map[api]]
     known = [version for version in kinds if EntityType.request in kinds[version]]
-    return VersionRange(min(known), max(known))
+    return VersionRange(min(known), max([*known, *NEWER.get(api, ())]))
 
 
 def _shape(entity: Any) -> Shape:

@@ -82,14 +82,18 @@ def _to_commit(topic: str, item: Fields) -> OffsetToCommit:
 
 @frozen
 class _FetchedGroup:
-    """One group of an OffsetFetch: topics with the numbers of their partitions, None for all offsets."""
+    """One group of an OffsetFetch: topics with the numbers of their partitions, None for all offsets; its sender."""
 
     group_id: str
     topics: tuple[tuple[Topic, tuple[int, ...]], ...] | None
+    member_id: str | None
+    member_epoch: int
 
     def request(self, require_stable: bool, version: int) -> OffsetFetchRequest:
         """Return the request that reads the offsets of this group."""
-        return OffsetFetchRequest(self.group_id, self._partitions(), require_stable, version)
+        return OffsetFetchRequest(
+            self.group_id, self._partitions(), require_stable, version, self.member_id, self.member_epoch
+        )
 
     def _partitions(self) -> tuple[TopicPartition, ...] | None:
         if self.topics is None:
@@ -115,10 +119,15 @@ def _fetch(fields: Fields, header: Header, directory: Directory) -> Exchange:
 
 def _asked(group: Fields, directory: Directory) -> _FetchedGroup:
     topics = group["topics"]
-    if topics is None:
-        return _FetchedGroup(group["group_id"], None)
-    named = ((requested_topic(topic, directory, "name"), tuple(topic["partition_indexes"])) for topic in topics)
-    return _FetchedGroup(group["group_id"], tuple(named))
+    named = topics and [
+        (requested_topic(topic, directory, "name"), tuple(topic["partition_indexes"])) for topic in topics
+    ]
+    return _FetchedGroup(
+        group["group_id"],
+        None if named is None else tuple(named),
+        group.get("member_id"),
+        group.get("member_epoch", NO_EPOCH),
+    )
 
 
 def _encode_group(asked: _FetchedGroup, answer: OffsetFetchResponse, directory: Directory, version: int) -> Fields:

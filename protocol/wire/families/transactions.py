@@ -5,10 +5,12 @@ brokers use those versions; the *verification* of a transaction (KIP-890) is not
 UNSUPPORTED_VERSION. An EndTxn of version 5 is treated as version 4: the producer keeps its epoch, because the feature
 `transaction.version` 2 is not listed, and clients do not use that version then.
 
+TxnOffsetCommit has topic ids from version 6 on (KIP-1319); an unknown id is answered UNKNOWN_TOPIC_ID here.
+
 Producers of old versions get some errors under other names.
 
 Sources: `KafkaApis.handleInitProducerIdRequest` and its neighbours, `AddPartitionsToTxnRequest.getErrorResponse`;
-KIP-98, KIP-447, KIP-890.
+KIP-98, KIP-447, KIP-890, KIP-1319.
 """
 
 from __future__ import annotations
@@ -36,7 +38,7 @@ from groupsim.protocol.messages.transactions import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
-from groupsim.protocol.wire.by_topic import Topic, errors_by_name, in_request_order, named_partitions
+from groupsim.protocol.wire.by_topic import errors_by_name, in_request_order, named_partitions, requested_topic
 from groupsim.protocol.wire.exchange import Directory, Exchange
 from groupsim.protocol.wire.headers import Header
 from groupsim.protocol.wire.serial import Fields
@@ -186,27 +188,33 @@ def _end(fields: Fields, header: Header, directory: Directory) -> Exchange:
 
 
 def _commit_offsets(fields: Fields, header: Header, directory: Directory) -> Exchange:
+    topics = [(requested_topic(topic, directory, "name"), topic["partitions"]) for topic in fields["topics"]]
+    known = [_offset(topic.name, item) for topic, items in topics for item in items if topic.name is not None]
+    unknown = any(items for topic, items in topics if topic.name is None)
     request = TxnOffsetCommitRequest(
         transactional_id=fields["transactional_id"],
         group_id=fields["group_id"],
         producer_id=fields["producer_id"],
         producer_epoch=fields["producer_epoch"],
-        offsets=tuple([_offset(topic["name"], part) for topic in fields["topics"] for part in topic["partitions"]]),
+        offsets=tuple(known),
         generation_id=fields.get("generation_id", NO_GENERATION),
         member_id=fields.get("member_id", ""),
         group_instance_id=fields.get("group_instance_id"),
         version=header.version,
     )
+    asked = [(topic, [item["partition_index"] for item in items]) for topic, items in topics]
 
-    asked = [
-        (Topic(topic["name"]), [part["partition_index"] for part in topic["partitions"]]) for topic in fields["topics"]
-    ]
-
-    def encode(answer: TxnOffsetCommitResponse) -> Fields:
-        errors = (_loading(error, header.version) for _, error in answer.results)
+    def encode(answers: Sequence[TxnOffsetCommitResponse], error: ErrorCode = ErrorCode.UNKNOWN_TOPIC_ID) -> Fields:
+        results = (_loading(result, header.version) for answer in answers for _, result in answer.results)
+        errors = (error if topic.name is None else next(results) for topic, numbers in asked for _ in numbers)
         return {"throttle_time": 0, "topics": in_request_order(asked, errors, directory)}
 
-    return one(header, request, encode)
+    return Translation(
+        header,
+        () if unknown and not known else (request,),
+        encode,
+        refused=lambda error: encode([refusal(request, error)], error),
+    )
 
 
 def _offset(topic: str, part: Fields) -> OffsetInTxn:

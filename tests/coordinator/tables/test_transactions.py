@@ -10,6 +10,7 @@ import pytest
 
 from groupsim.coordinator.base.records import OffsetRecord, OffsetValue, Producer, TransactionEnd
 from groupsim.coordinator.base.snapshot import PendingOffset
+from groupsim.coordinator.classic.entry_points import ClassicGroup
 from groupsim.coordinator.testing import Bench, committed_in_transaction, offsets_of, unstable
 from groupsim.protocol.errors import ErrorCode as E
 from groupsim.protocol.messages.group import (
@@ -48,6 +49,18 @@ def test_group_that_is_not_there(generation: int, version: int, error: E) -> Non
     assert committed_in_transaction(sent) == [error]
     assert describe(made).state == (EMPTY if error is E.NONE else DEAD)
     assert describe(made).protocol_type == ""
+
+
+@pytest.mark.parametrize("version", [3, 5, 6])
+@pytest.mark.parametrize("error", [E.STALE_MEMBER_EPOCH, E.GROUP_ID_NOT_FOUND, E.UNKNOWN_MEMBER_ID])
+def test_errors_that_older_producers_do_not_know(monkeypatch: pytest.MonkeyPatch, error: E, version: int) -> None:
+    """Below version 6 two errors of a group become ILLEGAL_GENERATION (KIP-1319); others stay as they are."""
+    made = bench()
+    made.commit_offset(1)
+    monkeypatch.setattr(ClassicGroup, "txn_commit_error", lambda group, op, request: error)
+    sent = made.commit_in_transaction(5, generation=3, member_id="m", version=version)
+    renamed = version < 6 and error is not E.UNKNOWN_MEMBER_ID
+    assert committed_in_transaction(sent) == [E.ILLEGAL_GENERATION if renamed else error]
 
 
 def test_dead_group() -> None:

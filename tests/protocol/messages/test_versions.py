@@ -124,7 +124,7 @@ NOT_MODELLED = {
     "topic_id",
 }
 # Ours that stand elsewhere in the schema, around the class's own.
-ELSEWHERE = {"OffsetFetchRequest": {"group_id", "partitions"}}
+ELSEWHERE = {"OffsetFetchRequest": {"group_id", "partitions", "member_id", "member_epoch"}}
 # Around our fields in some versions: the list of members or groups, and who asks for offsets (KIP-848).
 WRAPPING = {
     "LeavingMember": {"group_id", "members"},
@@ -161,6 +161,18 @@ def test_no_class_escapes_the_comparison() -> None:
     assert mine - set(SCHEMA) == {"PartitionInfo", "FindCoordinatorRequest"}  # in test_data_versions
     for name, place in SCHEMA.items():
         assert set(place.renamed) <= {field.name for field in fields(getattr(group, name))}, name
+
+
+@pytest.mark.parametrize("version", range(1, 11))
+def test_a_fetch_of_offsets_names_its_member_from_9(version: int) -> None:
+    """The member and its epoch are at the group, which versions below 8 do not have."""
+    theirs = at("offset_fetch.request", "OffsetFetchRequestGroup").fields(version) or set()
+    sender = {"member_id", "member_epoch"}
+    assert carried_fields(OffsetFetchRequest, version) & sender == theirs & sender
+    fetch = OffsetFetchRequest("g", (T0,), version=version, member_id="m", member_epoch=4)
+    found = normalise_request(fetch)
+    assert isinstance(found, OffsetFetchRequest)
+    assert (found.member_id, found.member_epoch) == (("m", 4) if version >= 9 else (None, -1))
 
 
 def test_racks_of_brokers_are_known_since_metadata_1() -> None:

@@ -268,6 +268,22 @@ def test_a_batched_offset_fetch_is_one_request_per_group(version: int) -> None:
     assert requests == tuple(OffsetFetchRequest(group, parts, False, version) for group, parts in expected)
 
 
+@pytest.mark.parametrize("version", [8, 9, 10])
+def test_a_member_names_itself_and_its_epoch_with_a_fetch(version: int) -> None:
+    """From version 9 on, at each group; without a member null and -1 (KIP-848)."""
+    asked = topic("OffsetFetch", "OffsetFetchRequestTopics", version, partition_indexes=[3])
+    who = {"member_id": "m-1", "member_epoch": 7} if version >= 9 else {}
+    groups = [
+        part("OffsetFetch", "OffsetFetchRequestGroup", group_id="g", topics=[asked], **who),
+        part("OffsetFetch", "OffsetFetchRequestGroup", group_id="h", topics=[asked]),
+    ]
+    requests = understood(frame("OffsetFetch", version, groups=groups, require_stable=True)).exchange.requests
+    named = ("m-1", 7) if version >= 9 else (None, -1)
+    assert requests == tuple(
+        OffsetFetchRequest(group, (O3,), True, version, *sender) for group, sender in (("g", named), ("h", (None, -1)))
+    )
+
+
 @pytest.mark.parametrize("version", range(2, 8))
 def test_all_offsets_of_a_group_are_asked_for_with_null(version: int) -> None:
     """OffsetFetch has null for all partitions since version 2."""
