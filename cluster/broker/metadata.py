@@ -128,7 +128,7 @@ class BrokerMetadata:
             return kept[1]
         brokers = self.image.brokers
         partitions = (_partition(number, state, brokers) for number, state in enumerate(topic.partitions))
-        info = TopicInfo(name, partitions=tuple(partitions), internal=topic.internal)
+        info = TopicInfo(name, partitions=tuple(partitions), internal=topic.internal, topic_id=topic.topic_id)
         self._topics[name] = topic, info
         return info
 

@@ -65,7 +65,7 @@ class PartitionInfo:
 class TopicInfo:
     """One topic of a Metadata response; `partitions` sorted by number, empty when the topic is unknown.
 
-    `operations`: one bit for each authorized operation.
+    `operations`: one bit for each authorized operation. `topic_id`: None when the topic is unknown.
     """
 
     name: str
@@ -73,6 +73,7 @@ class TopicInfo:
     partitions: tuple[PartitionInfo, ...] = ()
     internal: bool = False
     operations: int = NOT_ASKED
+    topic_id: str | None = None
 
 
 @value

@@ -152,7 +152,7 @@ CARRIED: Mapping[type, Mapping[str, Carried]] = {
         "include_topic_operations": Carried(8, False),
         "include_cluster_operations": Carried(8, False, until=10),
     },
-    TopicInfo: {"internal": Carried(1, False), "operations": Carried(8, NOT_ASKED)},
+    TopicInfo: {"internal": Carried(1, False), "operations": Carried(8, NOT_ASKED), "topic_id": Carried(10, None)},
     PartitionInfo: {
         "racks": Carried(1, ()),
         "offline": Carried(5, ()),

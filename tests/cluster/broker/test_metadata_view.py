@@ -43,6 +43,12 @@ def test_a_partition_is_told_with_leader_epoch_isr_and_racks() -> None:
     assert part.error is ErrorCode.NONE
 
 
+def test_a_topic_has_its_id_in_the_answer() -> None:
+    """Members map the ids of an assignment to names by it; an unknown topic has none."""
+    known, unknown = view().describe(("t", "x")).topics
+    assert (known.topic_id, unknown.topic_id) == ("id-t", None)
+
+
 def test_all_topics_include_internal_ones_marked_as_such() -> None:
     """A request for all topics has `__consumer_offsets`, a request for none has none."""
     assert [(topic.name, topic.internal) for topic in view().describe(None).topics] == [

@@ -119,10 +119,7 @@ SCHEMA: dict[str, Place] = {
 }
 
 # Fields of the schema that no message of ours has: throttling, and what stands outside the scope.
-NOT_MODELLED = {
-    "throttle_time",
-    "topic_id",
-}
+NOT_MODELLED = {"throttle_time"}
 # Ours that stand elsewhere in the schema, around the class's own.
 ELSEWHERE = {"OffsetFetchRequest": {"group_id", "partitions", "member_id", "member_epoch"}}
 # Around our fields in some versions: the list of members or groups, and who asks for offsets (KIP-848).

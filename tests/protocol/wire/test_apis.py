@@ -11,12 +11,15 @@ from versions_table import table
 
 from groupsim.protocol.basics import Api
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages.releases import broker_versions
+from groupsim.protocol.messages.releases import VersionRange, broker_versions
 from groupsim.protocol.wire import Unreadable, api_table, served
 from groupsim.protocol.wire.apis import RELEASES, taken
+from groupsim.protocol.wire.families.api_versions import finalized, read_api_versions
+from groupsim.protocol.wire.headers import read_header
 from tests.helpers.between_brokers import BETWEEN_BROKERS
 from tests.helpers.wire_samples import frame, told, understood
 
+BEAT = Api.CONSUMER_GROUP_HEARTBEAT
 VALID = {"client_software_name": "tests", "client_software_version": "1.0-rc.1"}
 
 
@@ -91,11 +94,35 @@ def test_api_versions_tells_the_table_of_the_profile(release: str, version: int)
     assert list(table_of(response)) == sorted(table_of(response))
 
 
-def test_no_feature_is_finalized() -> None:
+@pytest.mark.parametrize("release", RELEASES)
+def test_only_the_consumer_protocol_is_finalized(release: str) -> None:
     """A finalized transaction.version 2 would have clients end transactions in the way of KIP-890."""
-    response = told("ApiVersions", 4, understood(frame("ApiVersions", 4, **VALID)).exchange.response([]))
-    assert not response.finalized_features
-    assert response.finalized_features_epoch in (None, -1)
+    names = {one.name for one in finalized(api_table(release))}
+    assert names == ({"group.version"} if api_table(release).get(BEAT, VersionRange(0, 0)).newest >= 1 else set())
+
+
+def features_of(version: int, beats: VersionRange | None) -> tuple[Any, Any, int]:
+    """What kio reads of the features of a broker: supported and finalized ones, and their epoch."""
+    table = dict(api_table("4.4"))
+    table.pop(BEAT, None)
+    if beats is not None:
+        table[BEAT] = beats
+    fields = VALID if version >= 3 else {}
+    data = frame("ApiVersions", version, **fields)
+    header, _ = read_header(data, Api.API_VERSIONS, version >= 3, (4, 4))
+    response = by_kio(version, read_api_versions(dict(fields), header, table).response())
+    supported = [(one.name, one.min_version, one.max_version) for one in response.supported_features]
+    levels = [(one.name, one.min_version_level, one.max_version_level) for one in response.finalized_features]
+    return supported, levels, response.finalized_features_epoch
+
+
+def test_brokers_with_the_consumer_protocol_finalize_it() -> None:
+    """group.version 1 with ConsumerGroupHeartbeat 1 (4.0); without it, and with the preview of 3.7, no feature."""
+    level = [("group.version", 1, 1)]
+    assert features_of(4, VersionRange(0, 1)) == ([("group.version", 0, 1)], level, 1)
+    assert features_of(3, VersionRange(0, 1)) == ([], level, 1)
+    for without in (None, VersionRange(0, 0)):
+        assert features_of(4, without) == ([], [], -1)
 
 
 @pytest.mark.parametrize("version", [5, 6, 32_767, -1])

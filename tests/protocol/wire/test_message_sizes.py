@@ -6,11 +6,14 @@ import pytest
 from attrs import evolve
 
 from groupsim.protocol.basics import Api
+from groupsim.protocol.messages.consumer_group import ConsumerGroupHeartbeatResponse, TopicPartitions
 from groupsim.protocol.messages.data import FetchResponse, PartitionData
 from groupsim.protocol.messages.group import HeartbeatRequest
 from groupsim.protocol.messages.sizes import request_bytes, response_bytes
+from groupsim.protocol.wire.schema import response_shape
+from groupsim.protocol.wire.serial import writer
 from tests.helpers.data_samples import BATCH, CASES, EVERY, O0, O3, fetch, records
-from tests.helpers.wire_samples import understood
+from tests.helpers.wire_samples import ORDERS_ID, understood
 
 NEAR = 24
 """How many bytes a computed size may be wrong by: a version's fields that our values do not have, or the reverse."""
@@ -41,6 +44,19 @@ def test_a_longer_text_counts_its_bytes() -> None:
     """A group id of five letters more makes a heartbeat five bytes longer; a letter of two bytes counts two."""
     short, long, wide = (request_bytes(HeartbeatRequest(name, 1, "m"), "c") for name in ("g", "g-long", "ü"))
     assert (long - short, wide - short) == (5, 1)
+
+
+def test_a_topic_id_counts_its_sixteen_bytes() -> None:
+    """An assignment of a member has the size of its encoding, nearly: topics are ids of 16 bytes, not text."""
+    places = tuple(TopicPartitions(ORDERS_ID, (number, number + 1)) for number in range(20))
+    answer = ConsumerGroupHeartbeatResponse(member_id="m", assignment=places)
+    encoded = bytearray()
+    topics = [{"topic_id": one.topic_id, "partitions": list(one.partitions)} for one in places]
+    assigned = {"throttle_time": 0, "error_code": 0, "member_id": "m", "member_epoch": 0, "heartbeat_interval": 0}
+    writer(response_shape(answer.API, 1))(encoded, {**assigned, "assignment": {"topic_partitions": topics}})
+    assert abs(response_bytes(answer) - 4 - 5 - len(encoded)) <= NEAR
+    fewer = evolve(answer, assignment=places[:10])
+    assert response_bytes(answer) - response_bytes(fewer) == 10 * (16 + 1 + 8 + 1)
 
 
 def test_what_is_not_sent_does_not_count() -> None:
