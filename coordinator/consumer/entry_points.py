@@ -8,7 +8,7 @@ A method with a module of its own is a function there, which takes the group as 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, ClassVar, Protocol
 
 from attrs import define
@@ -185,6 +185,9 @@ class ConsumerGroup:
     def unloaded(self, op: Operation) -> None:
         """Report that the broker no longer leads the partition; the epochs stay as they are."""
         op.emit(Kind.GROUP_UNLOADED, self)
+
+    def metadata_changed(self, op: Operation, names: Collection[str]) -> None:
+        """Do nothing: a heartbeat, which would look at the topics, is not answered yet."""
 
     def vanished(self, op: Operation) -> None:
         """Do nothing after the failure of the append that created the group: no request is parked with it."""
