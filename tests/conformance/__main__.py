@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 import trio
 
 from tests.conformance.basics import TimingFailed
-from tests.conformance.cases import Case
+from tests.conformance.cases import ALONE, Case
 from tests.conformance.core import play_on_core
 from tests.conformance.data import load
 from tests.conformance.live import Live, addresses_of, ended_in_order, real, served
@@ -43,9 +43,11 @@ def chosen(
 ) -> list[Case]:
     """The cases of these tables, or whose names begin so; all of them when nothing is named.
 
-    `nodes`: those of clusters of so many; `without`: not those of these kinds.
+    `nodes`: those of clusters of so many; `without`: not those of these kinds, where `alone` stands for all that are
+    started again and again.
     """
-    cases = [case for case in all_cases().values() if nodes in (None, case.nodes) and case.kind not in without]
+    left_out = {*without, *(ALONE if "alone" in without else ())}
+    cases = [case for case in all_cases().values() if nodes in (None, case.nodes) and case.kind not in left_out]
     cases = [case for case in cases if long or not case.long]
     wanted = tuple(names)
     cases = [case for case in cases if not wanted or case.table in wanted or case.id.startswith(wanted)]

@@ -72,6 +72,7 @@ KEYS = {
     "ConsumerGroupDescribe": 69,
     "ListConfigResources": 74,
     "DescribeTopicPartitions": 75,
+    "ShareGroupHeartbeat": 76,
 }
 _NAMES = {name: "".join("_" + letter.lower() if letter.isupper() else letter for letter in name)[1:] for name in KEYS}
 

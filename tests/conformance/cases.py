@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from tests.conformance.script import Script
 
 
+ALONE = ("alone", "consumer-alone")
+"""Kinds of one node that its scripts handle."""
+
+
 @frozen
 class Case:
     """One script at one version."""
@@ -33,7 +37,7 @@ class Case:
     @property
     def handled(self) -> bool:
         """Whether it handles its peer's nodes: then no other is played on them meanwhile."""
-        return self.nodes > 1 or self.kind in ("alone", "consumer-alone")
+        return self.nodes > 1 or self.kind in ALONE
 
     @property
     def members_in_order(self) -> bool:

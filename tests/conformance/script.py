@@ -41,6 +41,7 @@ from tests.conformance.basics import (
 )
 from tests.conformance.basics import Topic as Topic
 from tests.conformance.bodies import Body, as_bytes, decode, encode
+from tests.conformance.cases import ALONE
 from tests.conformance.cases import CASES as CASES
 from tests.conformance.cases import Case as Case
 from tests.conformance.cases import script as script
@@ -255,7 +256,7 @@ class Script:
 
     def partition_of(self, group: str) -> int:
         """A group's partition of the offsets topic."""
-        return partition_for(group, MANY_PARTITIONS if self.case.kind == "alone" else OFFSETS_PARTITIONS)
+        return partition_for(group, MANY_PARTITIONS if self.case.kind in ALONE else OFFSETS_PARTITIONS)
 
     async def settle_at_coordinator(self) -> Mark:
         """Find the group's coordinator and wait until it serves; actors connect there from now on."""
@@ -331,24 +332,25 @@ class Script:
     async def on_log(self, group: str | None = None) -> list[Body]:
         """What the log has of a group, in order; it stands in the transcript, too."""
         named = self.group if group is None else group
-        told = []
+        told: list[Body] = []
         hashes: dict[int, str] = {}
         for key, value in await self.log_of(self.partition_of(named)):
             if key and int.from_bytes(key[:2], "big") in records.TYPES:
                 what = records.key_of(key)
-                content: object = records.plain(what["type"], records.value_of(what["type"], value), hashes)
-            else:
-                what = stored.key_of(key)
-                content = stored.value_of(what["type"], value)
+                if what["group_id"] == named:
+                    found = records.value_of(what["type"], value)
+                    told.append({"key": what, "value": records.plain(what["type"], found, hashes)})
+                continue
+            what = stored.key_of(key)
             if what["group_id"] == named:
-                told.append({"key": what, "value": content})
+                told.append({"key": what, "value": stored.value_of(what["type"], value)})
         self.note("on the log", told)
         return told
 
     async def _read(self, api: str, version: int, body: Body) -> Body:
-        """A request about the log, to the node of the group, or where scripts handle nodes to any."""
+        """A request about the log, to the node of the group."""
         if self.hands is not None:
-            return await self.hands.ask(api, version, body)
+            return await self.hands.ask(api, version, body, self.node)
         if self._reader is None:
             self._reader = await self.peer.connect("reader", self.node)
         await self._reader.send(encode(api, version, 1, "reader", body))

@@ -30,8 +30,13 @@ PENDING_SECTIONS: dict[str, str] = {
     "consumer_policy_downgrade": _HEARTBEAT,
     "consumer_regexes": _HEARTBEAT,
     "consumer_assignors": _HEARTBEAT,
-    "consumer_authorization": _HEARTBEAT,
-    "consumer_restarts": _HEARTBEAT,
+    "consumer_guarded": _HEARTBEAT,
+    "consumer_alone": _HEARTBEAT,
+    "consumer_transactions": _HEARTBEAT,
+    "consumer_classic_timers": _HEARTBEAT,
+    "consumer_expiries": _HEARTBEAT,
+    "consumer_group_configs": _HEARTBEAT,
     "consumer_moves": _HEARTBEAT,
+    "consumer_appends": _HEARTBEAT,
 }
 """Table → why it is not compared yet."""

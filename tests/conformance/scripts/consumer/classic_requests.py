@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tests.conformance.consumer.claims import claims
 from tests.conformance.consumer.classic import classic, rejoin, subscription
-from tests.conformance.consumer.rounds import alone, full, two
+from tests.conformance.consumer.rounds import alone, full, two, written_beside
 from tests.conformance.script import Script
 
 UNKNOWN = "UNKNOWN_MEMBER_ID"
@@ -48,6 +48,7 @@ async def an_unknown_member_joins_an_empty_consumer_group(s: Script) -> None:
     await a.retire()
     m = await s.member("m")
     await m.join(protocols={"range": subscription(t)}, error=UNKNOWN)
+    await written_beside(s, t)
     await m.describe(error="GROUP_ID_NOT_FOUND")
     await m.look(error="GROUP_ID_NOT_FOUND")
     await s.on_log()
