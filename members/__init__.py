@@ -17,7 +17,7 @@ Where to read:
     interfaces                             what a consumer needs from the cluster
 
 Sub-packages: `consumer` (the public object and the application's poll loop), `classic` (the classic group protocol),
-`consumer_protocol` (that of KIP-848), `commit` (offsets), `fetch` (positions and records), `profiles` (libraries and
-their defects), `producer`, and `zookeeper` (the consumer of Kafka 0.8, which rebalances through ZooKeeper without a
-coordinator).
+`consumer_protocol` (that of KIP-848), `commit` (offsets), `fetch` (positions and records), `ownership` (what is owned,
+and callbacks), `profiles` (libraries and their defects), `producer`, and `zookeeper` (the consumer of Kafka 0.8, which
+rebalances through ZooKeeper without a coordinator).
 """

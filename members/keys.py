@@ -86,7 +86,8 @@ _WITH_EFFECT = (
     acts("metadata.max.age.ms", _MS, 300_000, 0),
     acts("exclude.internal.topics", _BOOL, True),
     acts("internal.leave.group.on.close", _BOOL, None),
-    acts("group.protocol", _STR, "classic", choices=("classic",)),
+    acts("group.protocol", _STR, "classic", choices=("classic", "consumer")),
+    acts("group.remote.assignor", _STR, None),
     # not a Kafka key: one name for the rebalance timeout that other libraries send
     acts("rebalance.timeout.ms", _MS, None, 1),
 )
@@ -108,7 +109,6 @@ _WITHOUT_EFFECT = (
     ClientKey("config.providers", _LIST, ""),
     ClientKey("connections.max.idle.ms", _MS, 540_000),
     ClientKey("enable.metrics.push", _BOOL, True),
-    ClientKey("group.remote.assignor", _STR, None, note="accepted; belongs to group.protocol=consumer"),
     ClientKey("interceptor.classes", _LIST, ""),
     ClientKey("internal.throw.on.fetch.stable.offset.unsupported", _BOOL, False),
     ClientKey("metadata.recovery.rebootstrap.trigger.ms", _MS, 300_000),

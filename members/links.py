@@ -16,6 +16,7 @@ from groupsim.eventloop.trace.events import Kind
 from groupsim.members.backoff import Backoff
 from groupsim.members.interfaces import NO_BROKER, Connection, Disconnected, Outcome
 from groupsim.members.ports import Ports
+from groupsim.protocol.messages.consumer_group import ConsumerGroupHeartbeatRequest
 from groupsim.protocol.messages.group import (
     Api,
     HeartbeatRequest,
@@ -285,6 +286,24 @@ def _heartbeat_details(request: HeartbeatRequest) -> dict[str, Any]:
     return {"generation": request.generation_id, **_instance(request.group_instance_id)}
 
 
+def _consumer_heartbeat_details(request: ConsumerGroupHeartbeatRequest) -> dict[str, Any]:
+    """Return the member epoch, and the fields that the request carries besides the ids."""
+    given = {
+        "rack": request.rack_id,
+        "rebalance_timeout_ms": None if request.rebalance_timeout_ms < 0 else request.rebalance_timeout_ms,
+        "topics": None if request.subscribed_topic_names is None else list(request.subscribed_topic_names),
+        "assignor": request.server_assignor,
+        "owned": None
+        if request.topic_partitions is None
+        else {entry.topic_id: list(entry.partitions) for entry in request.topic_partitions},
+    }
+    return {
+        "epoch": request.member_epoch,
+        **{name: value for name, value in given.items() if value is not None},
+        **_instance(request.instance_id),
+    }
+
+
 def _instance(instance_id: str | None) -> dict[str, Any]:
     return {} if instance_id is None else {"instance_id": instance_id}
 
@@ -296,6 +315,7 @@ _DETAILS: dict[type, Callable[[Any], dict[str, Any]]] = {
     OffsetCommitRequest: _commit_details,
     OffsetFetchRequest: _fetch_details,
     HeartbeatRequest: _heartbeat_details,
+    ConsumerGroupHeartbeatRequest: _consumer_heartbeat_details,
 }
 
 """By request: the function that makes its payload in the trace, besides target and version."""

@@ -10,6 +10,7 @@ the thread that reads the socket stores an answer, and `poll` acts on it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -110,7 +111,8 @@ class Member:
         self.on_record = on_record
         self.versions = _agreed(profile, transport.release)
         self.group = settings.group_id
-        self.state = ClientState.UNJOINED
+        #: The client's state; its protocol has its own (`ClientState`, `consumer_protocol.states.MemberState`).
+        self.state: StrEnum = ClientState.UNJOINED
         self.generation = NO_MEMBERSHIP
         #: The generation of the last completed rebalance; it may have been reset since.
         self.joined = NO_MEMBERSHIP
@@ -126,7 +128,7 @@ class Member:
 
     # -- identity -----------------------------------------------------------------------------------------------
 
-    def become(self, state: ClientState, reason: str | None = None) -> None:
+    def become(self, state: StrEnum, reason: str | None = None) -> None:
         """Enter a client state, and emit the change."""
         before, self.state = self.state, state
         if before is not state and self.trace.wants(_STATE):

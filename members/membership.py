@@ -2,8 +2,9 @@
 
 A membership does no I/O of its own. Its inputs are these methods, answers and timers; its outputs go through its ports
 (`ports.py`): requests on the coordinator's connection, timers of the host, the flag that `poll` waits for. It returns
-user code to `poll` as a coroutine. `classic/membership.py` implements the classic protocol; tests run it without an
-event loop (`tests/helpers/membership_bench.py`).
+user code to `poll` as a coroutine. `classic/membership.py` implements the classic protocol,
+`consumer_protocol/membership.py` that of KIP-848; tests run both without an event loop
+(`tests/helpers/membership_bench.py`).
 """
 
 from __future__ import annotations
@@ -89,8 +90,12 @@ class Membership(Protocol):
         """Reset the generation, and the member id if `member_id_too`, and join again."""
         ...
 
+    def prepare_leave(self) -> None:
+        """Prepare for a leave, before the callbacks for the partitions that are given up."""
+        ...
+
     def leave(self, reason: str, *, on_done: Callable[[Outcome], None] | None = None, static_too: bool = False) -> bool:
-        """Leave the group and reset the membership; True if LeaveGroup was sent, whose outcome `on_done` gets."""
+        """Leave the group and reset the membership; True if a request was sent, whose outcome `on_done` gets."""
         ...
 
     def resign(self) -> None:
@@ -102,6 +107,21 @@ class Membership(Protocol):
         ...
 
     # -- state --------------------------------------------------------------------------------------------------
+
+    @property
+    def in_group(self) -> bool:
+        """Whether the member is in the group, as far as it knows, or on its way into it."""
+        ...
+
+    @property
+    def commit_refusal(self) -> str | None:
+        """The exception of a commit that is refused without a request in the current state; None: it is sent."""
+        ...
+
+    @property
+    def stays_by_request(self) -> bool:
+        """Whether a member that is to stay reports that it will come back."""
+        ...
 
     @property
     def rejoin_needed(self) -> bool:

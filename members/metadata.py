@@ -40,6 +40,8 @@ class MetadataView:
         "_group_topics",
         "_in_flight",
         "_member",
+        "_named",
+        "_names",
         "_node",
         "_timer",
         "_waiting",
@@ -54,6 +56,8 @@ class MetadataView:
         self.leaders = leaders
         self.topics: dict[str, TopicInfo] = {}
         self.version = 0
+        self._names: dict[str, str] = {}  # by topic id, of the version `_named`
+        self._named = 0
         self._group_topics: tuple[str, ...] = ()
         self._asked: tuple[str, ...] | None = ()
         self._asked_us = 0
@@ -70,6 +74,13 @@ class MetadataView:
         """The topics to watch: those of the subscription, and for a leader those of the whole group."""
         own = self._member.subscription.topics  # sorted, without duplicates
         return tuple(java_sorted({*own, *self._group_topics})) if self._group_topics else own
+
+    def topic_name(self, topic_id: str) -> str | None:
+        """Return the name of a topic by its id; None for a topic that the last metadata response lacks."""
+        if self._named != self.version:
+            self._named = self.version
+            self._names = {topic.topic_id: name for name, topic in self.topics.items() if topic.topic_id}
+        return self._names.get(topic_id)
 
     def watch_group(self, topics: Iterable[str]) -> bool:
         """Watch the group's topics as its leader; True when the metadata lack some of them."""

@@ -8,6 +8,7 @@ other parts. `Member` implements them; a membership uses nothing else of its cli
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from groupsim.members.backoff import Backoff
     from groupsim.members.behaviour import Behaviour
     from groupsim.members.failures import ClientFailure, PluginErrors
-    from groupsim.members.generation import ClientState, Generation
+    from groupsim.members.generation import Generation
     from groupsim.members.interfaces import Transport
     from groupsim.members.membership import Membership
     from groupsim.members.parts import Commits, Connections, Coordinator, KnownTopics, Partitions, RecordSource
@@ -44,7 +45,7 @@ class Ports(Protocol):
     started_us: int
 
     # the membership, which all parts read
-    state: ClientState
+    state: StrEnum
     generation: Generation
     joined: Generation
     closing: bool
@@ -72,7 +73,7 @@ class Ports(Protocol):
     @property
     def now_us(self) -> int: ...
     def wake_at(self, when_us: int) -> None: ...
-    def become(self, state: ClientState, reason: str | None = None) -> None: ...
+    def become(self, state: StrEnum, reason: str | None = None) -> None: ...
     def fail(self, failure: ClientFailure) -> None: ...
     def version(self, api: Api) -> int: ...
     def report_error(self, error: str, reason: str) -> None: ...

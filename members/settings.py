@@ -88,6 +88,10 @@ class ConsumerSettings:
     isolation_level: str = "read_uncommitted"
     #: The duration of auto.offset.reset = by_duration:…; None for the other policies.
     reset_duration_ms: int | None = None
+    #: The group protocol: "classic", or "consumer" (KIP-848).
+    group_protocol: str = "classic"
+    #: The coordinator's assignor that a member of a consumer group asks for; None: no preference.
+    group_remote_assignor: str | None = None
     #: The properties that differ from the defaults, without secrets.
     changed: Mapping[str, object] = {}
 
@@ -166,6 +170,7 @@ def _resolved(
     changed = {key: value for key, value in given.items() if values[key] != value}
     values |= given
     settings = _resolve(profile, values, changed)
+    _check_protocol(profile, settings, given)
     _check(settings)
     notes += _advice(settings, profile, given)
     return settings, tuple(notes)
@@ -359,6 +364,37 @@ def rebalance_timeout_of(profile: ClientProfile, values: Mapping[str, Any]) -> i
     return int(values["session.timeout.ms"])
 
 
+#: Keys that a consumer of the other protocol refuses (`ConsumerConfig.checkUnsupportedConfigsPostProcess`).
+_ONLY_UNDER: Mapping[str, tuple[str, ...]] = {
+    "classic": ("partition.assignment.strategy", "heartbeat.interval.ms", "session.timeout.ms"),
+    "consumer": ("group.remote.assignor",),
+}
+_OTHER_REMEDY = {
+    "partition.assignment.strategy": "leave it out, and name an assignor of the broker by group.remote.assignor",
+    "heartbeat.interval.ms": "leave it out: the broker sets the interval (group.consumer.heartbeat.interval.ms)",
+    "session.timeout.ms": "leave it out: the broker sets the timeout (group.consumer.session.timeout.ms)",
+    "group.remote.assignor": "leave it out, or set group.protocol to consumer",
+}
+
+
+def _check_protocol(profile: ClientProfile, settings: ConsumerSettings, given: Mapping[str, object]) -> None:
+    """Refuse a protocol that the library lacks, and settings of the other protocol."""
+    protocol = settings.group_protocol
+    if protocol not in profile.protocols:
+        raise SettingError(
+            "group.protocol",
+            protocol,
+            f"{profile.name} has the classic protocol only",
+            "use a Java client from 4.0 on (java-4.x), or group.protocol: classic",
+        )
+    for other in profile.protocols:
+        refused = () if other == protocol else _ONLY_UNDER[other]
+        for key in refused:
+            if given.get(key) not in (None, ""):
+                problem = f"cannot be set when group.protocol={protocol.upper()}"
+                raise SettingError(key, given[key], problem, _OTHER_REMEDY[key])
+
+
 def _check(settings: ConsumerSettings) -> None:
     heartbeat, session = settings.heartbeat_interval_ms, settings.session_timeout_ms
     if heartbeat >= session:
@@ -379,6 +415,8 @@ def _check(settings: ConsumerSettings) -> None:
 
 def _advice(settings: ConsumerSettings, profile: ClientProfile, given: Mapping[str, object]) -> Iterable[Note]:
     """Warn of settings that have no effect in this library, or that are risky."""
+    if "group.remote.assignor" in given and "consumer" not in profile.protocols:
+        yield Note("note", "group.remote.assignor", "accepted; belongs to group.protocol=consumer")
     if settings.heartbeat_interval_ms * 3 > settings.session_timeout_ms:
         yield Note(
             "warning",

@@ -70,12 +70,14 @@ def listed(names: Iterable[Name], what: str) -> tuple[Name, ...]:
 class SubscriptionState:
     """The current subscription and the topics it resolves to."""
 
-    __slots__ = ("_wanted", "active", "by_pattern", "joined", "topics")
+    __slots__ = ("_wanted", "active", "by_pattern", "changes", "joined", "topics")
 
     def __init__(self) -> None:
         #: Whether there is a subscription that needs a group membership.
         self.active = False
         self._wanted: Wanted | None = None
+        #: How often the application has changed it.
+        self.changes = 0
         #: Whether the subscription is a pattern.
         self.by_pattern = False
         #: The topics it resolves to, in Java's order of strings.
@@ -86,6 +88,7 @@ class SubscriptionState:
     def change(self, wanted: Wanted | None) -> None:
         """Replace the subscription; None unsubscribes. A pattern has no topics until metadata arrive."""
         self._wanted = wanted
+        self.changes += 1
         self.active = wanted is not None and not isinstance(wanted, Assigned)
         self.by_pattern = isinstance(wanted, Pattern)
         names: Iterable[str] = ()

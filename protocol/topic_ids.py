@@ -8,7 +8,7 @@ Source: `org.apache.kafka.common.Uuid`.
 
 from __future__ import annotations
 
-from base64 import urlsafe_b64decode
+from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Callable, Collection
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -25,6 +25,20 @@ V = TypeVar("V")
 def _halves(topic_id: str) -> tuple[int, int]:
     raw = urlsafe_b64decode(topic_id + "==")
     return int.from_bytes(raw[:8], "big"), int.from_bytes(raw[8:], "big")
+
+
+def random_uuid(word: Callable[[], int]) -> str:
+    """Return a random id as Kafka prints it: a UUID of version 4 in 22 characters of base64, the first not `-`.
+
+    `word` draws a uniform integer of 64 bits.
+    """
+    while True:
+        raw = bytearray(word().to_bytes(8, "big") + word().to_bytes(8, "big"))
+        raw[6] = raw[6] & 0x0F | 0x40
+        raw[8] = raw[8] & 0x3F | 0x80
+        text = urlsafe_b64encode(raw).decode().rstrip("=")
+        if not text.startswith("-"):
+            return text
 
 
 def topic_id_order(topic_id: str) -> tuple[int, int]:

@@ -31,6 +31,7 @@ ORDER = (
     "coordinator-log",
     "coordinator-releases",
     "members",
+    "members-consumer",
     "members-ancestors",
     "assignors",
     "cluster-controller",

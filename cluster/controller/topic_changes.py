@@ -9,7 +9,6 @@ Sources: `ReplicationControlManager` (createTopics, createPartitions, deleteTopi
 from __future__ import annotations
 
 import re
-from base64 import urlsafe_b64encode
 from collections.abc import Callable, Mapping, Sequence
 
 from attrs import evolve
@@ -24,6 +23,7 @@ from groupsim.eventloop.randomness import Stream
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.cluster import PartitionState, TopicState
+from groupsim.protocol.topic_ids import random_uuid
 
 _LEGAL = re.compile(r"[a-zA-Z0-9._-]+")
 _MAX_NAME_LENGTH = 249
@@ -300,11 +300,5 @@ def check_settings(config: Mapping[str, str]) -> None:
 
 
 def topic_id(stream: Stream) -> str:
-    """Return a random id as Kafka prints it: a UUID of version 4 in 22 characters of base64, the first not `-`."""
-    while True:
-        raw = bytearray(stream.word().to_bytes(8, "big") + stream.word().to_bytes(8, "big"))
-        raw[6] = raw[6] & 0x0F | 0x40
-        raw[8] = raw[8] & 0x3F | 0x80
-        text = urlsafe_b64encode(raw).decode().rstrip("=")
-        if not text.startswith("-"):
-            return text
+    """Return a random id of a topic, as Kafka prints it."""
+    return random_uuid(stream.word)

@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     from groupsim.members.interfaces import Outcome
     from groupsim.members.membership import Membership
 
-_IDLE, _JOINED = Stage.IDLE, Stage.JOINED  # bound once: access to a member of an enumeration is slow
+# Bound once: access to a member of an enumeration is slow.
+_IDLE, _JOINED, _STABLE = Stage.IDLE, Stage.JOINED, ClientState.STABLE
 
 
 class ClassicMembership:
@@ -98,6 +99,9 @@ class ClassicMembership:
         member.become(ClientState.UNJOINED, reason)
         self.heartbeat.disable()
 
+    def prepare_leave(self) -> None:
+        """Do nothing: a classic member leaves by its request alone."""
+
     def leave(self, reason: str, *, on_done: Callable[[Outcome], None] | None = None, static_too: bool = False) -> bool:
         return self.rebalance.leave(reason, on_done=on_done, static_too=static_too)
 
@@ -120,6 +124,22 @@ class ClassicMembership:
     @property
     def owes_heartbeat(self) -> bool:
         return self.heartbeat.owed
+
+    @property
+    def in_group(self) -> bool:
+        return bool(self.member.generation.member_id) or self.rebalance.under_way
+
+    @property
+    def commit_refusal(self) -> str | None:
+        # `sendOffsetCommitRequest` fails without a request: `poll` has to finish the rebalance first.
+        state = self.member.state
+        if state is _STABLE:
+            return None
+        return "CommitFailedException" if state is ClientState.UNJOINED else "RebalanceInProgressException"
+
+    @property
+    def stays_by_request(self) -> bool:
+        return False
 
     @property
     def rejoin_needed(self) -> bool:

@@ -20,11 +20,9 @@ from groupsim.assignors.base.errors import AssignorError
 from groupsim.assignors.base.interface import Assignor, RebalanceProtocol
 from groupsim.assignors.error_location import locate_errors, source_of
 from groupsim.assignors.sticky.base import StickyBase
-from groupsim.eventloop.distributions import Distribution
-from groupsim.eventloop.randomness import Stream
-from groupsim.eventloop.trace.events import Kind
 from groupsim.members.failures import ClientFailure
 from groupsim.members.generation import ClientState
+from groupsim.members.ownership.owned import ASSIGNED, LOST, REVOKED, UNASSIGNED, OwnedPartitions
 from groupsim.members.plugins import report
 from groupsim.members.ports import Ports
 from groupsim.members.profiles.defects import Defect
@@ -32,11 +30,8 @@ from groupsim.members.settings import SettingError
 from groupsim.protocol.embedded.consumer_protocol import Subscription, decode_assignment, encode_subscription
 from groupsim.protocol.embedded.sticky_data import encode_sticky_user_data
 from groupsim.protocol.errors import ProtocolError
-from groupsim.protocol.javahash import java_copied_order, java_sorted
 from groupsim.protocol.messages.group import NO_GENERATION, JoinProtocol, TopicPartition
 
-CALLBACKS = ASSIGNED, REVOKED, LOST = "assigned", "revoked", "lost"
-UNASSIGNED = "unassigned"
 _SHORTEST_ASSIGNMENT = 2
 _REMEMBERED = 1_024  # cached offers
 _topic_of = itemgetter(0)  # the topic of a partition
@@ -58,25 +53,19 @@ def common_protocol(assignors: Iterable[Assignor]) -> RebalanceProtocol:
     return max(common)
 
 
-class Ownership:
-    """The owned partitions of one member."""
+class Ownership(OwnedPartitions):
+    """The owned partitions of one member of a classic group."""
 
-    __slots__ = ("_assignors", "_claims", "_draws", "_member", "_raises", "blocks", "owned", "protocol")
+    __slots__ = ("_assignors", "_claims", "protocol")
 
     def __init__(self, member: Ports, assignors: Sequence[Assignor]) -> None:
-        self._member = member
+        super().__init__(member)
         self._assignors = {assignor.name: assignor for assignor in assignors}
         if not member.profile.leader.sticky_by_quotas:
             for assignor in assignors:
                 if isinstance(assignor, StickyBase):
                     assignor.has_quotas = False
         self.protocol = common_protocol(assignors)
-        #: Partition → the generation that assigned it first, in the order of the assignment.
-        self.owned: dict[TopicPartition, int] = {}
-        self._draws: dict[str, Stream] = {}
-        #: Kind of callback → extra time of the next one, in microseconds.
-        self.blocks: dict[str, int] = {}
-        self._raises: dict[str, str] = {}
         self._claims: bytes | None = None  # user data of a cooperative assignor: the last assignment
 
     # -- JoinGroup ----------------------------------------------------------------------------------------------
@@ -234,32 +223,6 @@ class Ownership:
         self._member.membership.request_rejoin(NEED_TO_REVOKE)
         return failure
 
-    def _added(self, assigned: tuple[TopicPartition, ...]) -> list[TopicPartition]:
-        owned = self.owned
-        return [partition for partition in assigned if partition not in owned] if owned else list(assigned)
-
-    def _own(self, assigned: tuple[TopicPartition, ...], added: list[TopicPartition]) -> None:
-        member = self._member
-        generation = member.generation.id
-        before = self.owned
-        if before:
-            self.owned = {partition: before.get(partition, generation) for partition in assigned}
-        else:
-            self.owned = dict.fromkeys(assigned, generation)
-        if added and member.trace.wants(Kind.PARTITION_OWNED):
-            for partition in added:
-                member.emit(Kind.PARTITION_OWNED, topic=partition.topic, partition=partition.partition)
-        member.fetcher.ownership_changed()
-
-    def choose(self, partitions: tuple[TopicPartition, ...]) -> None:
-        """Own the partitions that the application assigned itself: no generation, no callbacks."""
-        if tuple(self.owned) == partitions:
-            return
-        self._release([partition for partition in self.owned if partition not in partitions], UNASSIGNED)
-        added = self._added(partitions)
-        self._member.commits.restart_interval()
-        self._own(partitions, added)
-
     async def abandon(self) -> None:
         """Revoke all partitions on close or unsubscribe; lose them without a stable membership (`onLeavePrepare`)."""
         member = self._member
@@ -270,19 +233,7 @@ class Ownership:
         sound = not member.generation.is_lost and member.state is ClientState.STABLE  # even if a rejoin is requested
         await self._give_up(REVOKED if sound else LOST, list(self.owned))
 
-    def release_all(self, reason: str) -> None:
-        """Release all partitions without callbacks, as the process ends."""
-        self._release(list(self.owned), reason)
-
     # -- callbacks ----------------------------------------------------------------------------------------------
-
-    def block_next(self, kind: str, us: int) -> None:
-        """Extend the next callback of this kind (assigned, revoked, lost) by `us` microseconds."""
-        self.blocks[kind] = self.blocks.get(kind, 0) + us
-
-    def raise_next(self, kind: str, message: str) -> None:
-        """Make the next callback of this kind raise."""
-        self._raises[kind] = message
 
     def _revoke(self, partitions: list[TopicPartition]) -> Coroutine[Any, Any, None]:
         self._member.commits.giving_up(partitions)
@@ -297,76 +248,9 @@ class Ownership:
             if not member.closing or member.host.alive:
                 self._release(partitions, kind)
 
-    def _release(self, partitions: Iterable[TopicPartition], reason: str) -> None:
-        member = self._member
-        for partition in partitions:
-            generation = self.owned.pop(partition, None)
-            if generation is not None and member.trace.wants(Kind.PARTITION_RELEASED):
-                member.trace.emit(
-                    Kind.PARTITION_RELEASED,
-                    host=member.host.name,
-                    group=member.group,
-                    member=member.generation.member_id or None,
-                    generation=generation if generation >= 0 else None,
-                    topic=partition.topic,
-                    partition=partition.partition,
-                    reason=reason,
-                )
-        if not (member.profile.positions.kept and reason == REVOKED and member.state is ClientState.STABLE):
-            member.fetcher.ownership_changed()
-            member.commits.given_up(partitions)
-
-    async def _call_back(self, kind: str, partitions: Sequence[TopicPartition]) -> None:
-        """Run one callback of the listener, during which the application's thread is away from poll.
-
-        Partitions are ordered by topic and number (`ConsumerCoordinator.COMPARATOR`), up to 3.1 as in a HashSet.
-        """
-        member = self._member
-        span = member.trace.span()
-        if member.trace.wants(Kind.CALLBACK_BEGUN):
-            in_order = _in_order if member.profile.callbacks.by_number else java_copied_order
-            names = {"partitions": [str(partition) for partition in in_order(partitions)]}
-            member.trace.begin(member.emit(Kind.CALLBACK_BEGUN, reason=kind, span=span, payload=names))
-        error = self._raises.pop(kind, None)
-        was_inside = member.membership.in_poll
-        took = self._duration_us(kind)
-        if took:
-            if not member.pace.rebalances_in_task:
-                member.membership.leave_poll()
-            await member.host.sleep(took)
-        if kind == REVOKED:
-            await member.commits.on_revoke()
-        if was_inside:
-            member.membership.enter_poll()
-        member.trace.begin(member.emit(Kind.CALLBACK_ENDED, reason=kind, span=span, error=error))
-        if error:
-            raise ClientFailure("KafkaException", f"User rebalance callback throws an error: {error}")
-
-    def _duration_us(self, kind: str) -> int:
-        blocked = self.blocks.pop(kind, 0)
-        distribution = self._distribution(kind)
-        if distribution is None:
-            return blocked
-        if kind not in self._draws:
-            self._draws[kind] = self._member.stream_factory(f"callback-{kind}")()
-        return blocked + distribution.draw(self._draws[kind])
-
-    def _distribution(self, kind: str) -> Distribution | None:
-        behaviour = self._member.behaviour
-        if kind == ASSIGNED:
-            return behaviour.on_assigned
-        return behaviour.on_lost or behaviour.on_revoked if kind == LOST else behaviour.on_revoked
-
 
 def _is_cooperative(assignor: Assignor) -> bool:
     return RebalanceProtocol.COOPERATIVE in assignor.protocols
-
-
-def _in_order(partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
-    """Sort partitions by topic in Java's order of strings, then by number."""
-    topics = dict.fromkeys(partition.topic for partition in partitions)
-    order = {topic: number for number, topic in enumerate(java_sorted(topics))}
-    return sorted(partitions, key=lambda partition: (order[partition.topic], partition.partition))
 
 
 def _rank(assignor: str) -> int:

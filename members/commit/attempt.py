@@ -1,7 +1,8 @@
 """One attempt to commit offsets: refused locally or sent, and the reaction to its answer.
 
-A commit is sent in the state STABLE only. Otherwise it fails without a request: with RebalanceInProgressException
-during a rebalance, with CommitFailedException when the membership is lost.
+A classic member sends a commit in the state STABLE only. Otherwise it fails without a request: with
+RebalanceInProgressException during a rebalance, with CommitFailedException when the membership is lost
+(`Membership.commit_refusal`). A member of a consumer group sends it in any state, with its member epoch.
 
 Sources: `ConsumerCoordinator.sendOffsetCommitRequest`, `OffsetCommitResponseHandler`; classic-protocol reference,
 section 4.10.
@@ -38,12 +39,13 @@ class CommitResult:
     error: str | None = None
     retriable: bool = False
     fatal: bool = False
+    stale: bool = False  #: refused for the member's epoch, which may be a newer one by now
 
 
 OnResult = Callable[[CommitResult], None]
 _DONE = CommitResult()
-# Bound once for every commit: access to a member of an enumeration is slow.
-_STABLE, _COMMITTED = ClientState.STABLE, Kind.OFFSETS_COMMITTED
+# Bound once: access to a member of an enumeration is slow.
+_COMMITTED = Kind.OFFSETS_COMMITTED
 
 
 def entries_of(member: Member, offsets: Offsets) -> Entries:
@@ -73,11 +75,8 @@ class Attempt:
         member = self._member
         if not self._offsets:
             self._on_result(_DONE)
-        # `sendOffsetCommitRequest` fails without a request: `poll` has to finish the rebalance first.
-        elif member.state is not _STABLE and member.subscription.assigned is None:
-            rebalancing = member.state is not ClientState.UNJOINED
-            name = "RebalanceInProgressException" if rebalancing else "CommitFailedException"
-            self._failed(CommitResult(name))
+        elif (refusal := member.membership.commit_refusal) is not None and member.subscription.assigned is None:
+            self._failed(CommitResult(refusal))
         elif not (member.coordinator.known and member.coordinator.ready):
             self._failed_once(CommitResult("CoordinatorNotAvailableException", retriable=True))
         else:
@@ -109,6 +108,10 @@ class Attempt:
         changed = member.generation != self._sent
         if reaction is Reaction.RETRY:
             return CommitResult(exception_name(error), retriable=True)
+        if reaction is Reaction.STALE:
+            return CommitResult(exception_name(error), stale=True)
+        if reaction is Reaction.COMMIT_FAILED:
+            return CommitResult("CommitFailedException")
         if reaction is Reaction.REDISCOVER:
             member.coordinator.lost(f"error response {error.name}", later=member.commits.blocking)
             return CommitResult(exception_name(error), retriable=True)

@@ -10,7 +10,7 @@ Sources: `ConsumerCoordinator.maybeAutoCommitOffsetsAsync`, `commitOffsetsSync`;
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING, Any
 
 from groupsim.assignors.base.interface import RebalanceProtocol
@@ -18,6 +18,7 @@ from groupsim.eventloop.units import MS_US
 from groupsim.members.behaviour import CommitPolicy
 from groupsim.members.commit.attempt import BACKOFF, Attempt, CommitResult, Entries, Offsets, entries_of
 from groupsim.members.commit.before_rebalance import CommitBefore
+from groupsim.members.commit.before_reconciliation import CommitBeforeReconciliation
 from groupsim.members.failures import ClientFailure
 from groupsim.members.generation import ClientState
 from groupsim.members.member import Member
@@ -44,6 +45,7 @@ class Committer:
         "_member",
         "_never_looks_up",
         "_pending",
+        "_reconciling",
         "_revoking",
         "_timer",
         "blocking",
@@ -66,6 +68,7 @@ class Committer:
         self._pending = 0  # asynchronous commits without an answer
         self.blocking = False  #: a commitSync waits for its answer
         self._before: CommitBefore | None = None  # the last commit before a rebalance
+        self._reconciling: CommitBeforeReconciliation | None = None  # the last commit before a reconciliation
         self._revoking: Entries = ()  # librdkafka: commit after the revoked callback
         self._in_flight = 0  # librdkafka: commits that the next join waits for
         self._held = False  # librdkafka: the join waits for them
@@ -124,6 +127,9 @@ class Committer:
             return
         if member.group_comes_first:
             self.owed = True  # `ConsumerCoordinator.poll` returns before its auto-commit while a rebalance is pending
+            return
+        if self._reconciling is not None and self._reconciling.pending:
+            self.owed = True  # `AutoCommitState.shouldAutoCommit`: one auto-commit is in flight
             return
         if self._waits_for_coordinator():
             self.owed = True  # `ConsumerCoordinator.poll` returns before its auto-commit without a coordinator
@@ -230,6 +236,11 @@ class Committer:
             self._member.wake.set()
             self._member.membership.go_on()
 
+    def before_reconciliation(self, done: Callable[[], None]) -> None:
+        """Commit all positions, until that succeeds or max.poll.interval.ms has passed; then call `done`."""
+        self._reconciling = CommitBeforeReconciliation(self._member, done)
+        self._reconciling.send()
+
     # -- finished records ---------------------------------------------------------------------------------------
 
     def given_up(self, partitions: Iterable[TopicPartition]) -> None:
@@ -304,7 +315,8 @@ class Committer:
             if result.error is None:
                 return
             if not result.retriable:
-                raise ClientFailure(result.error, "commitSync failed", fatal=result.fatal)
+                error = "CommitFailedException" if result.stale else result.error
+                raise ClientFailure(error, "commitSync failed", fatal=result.fatal)
             wait = member.backoff(BACKOFF).next_us()
             if member.now_us + wait >= deadline:
                 raise ClientFailure("TimeoutException", f"commitSync timed out; the last error was {result.error}")

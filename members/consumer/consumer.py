@@ -20,24 +20,27 @@ from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.units import as_us, show_us
 from groupsim.members.behaviour import Behaviour
 from groupsim.members.classic.membership import ClassicMembership
-from groupsim.members.classic.ownership import CALLBACKS, Ownership, common_protocol
+from groupsim.members.classic.ownership import Ownership, common_protocol
 from groupsim.members.commit.committer import Committer
 from groupsim.members.consumer.leave import close_process
 from groupsim.members.consumer.poll_loop import PollLoop
 from groupsim.members.consumer.rounds import Rounds
 from groupsim.members.consumer.workers import StuckWorkers
+from groupsim.members.consumer_protocol.membership import ConsumerMembership
+from groupsim.members.consumer_protocol.ownership import ConsumerOwnership
 from groupsim.members.coordinator_client import CoordinatorClient
 from groupsim.members.failures import ClientFailure, PluginErrors
 from groupsim.members.fetch.fetcher import PullFetcher
 from groupsim.members.fetch.light import LightFetcher
 from groupsim.members.fetch.positions import Fetcher
 from groupsim.members.fetch.push_fetcher import PushFetcher
-from groupsim.members.generation import NO_MEMBERSHIP, ClientState
+from groupsim.members.generation import NO_MEMBERSHIP
 from groupsim.members.leaders import Leaders
 from groupsim.members.links import Links
 from groupsim.members.member import Member
 from groupsim.members.metadata import MetadataView
-from groupsim.members.profiles import PROFILES, ClientProfile
+from groupsim.members.ownership.owned import CALLBACKS
+from groupsim.members.profiles import PROFILES, ClientProfile, profile_under
 from groupsim.members.settings import ConsumerSettings
 from groupsim.members.subscription import Assigned, Pattern, SubscriptionState, Topics, Wanted, listed, partition_of
 
@@ -50,6 +53,8 @@ if TYPE_CHECKING:
 
 ENFORCED = "rebalance enforced by user"
 _PLAIN = Behaviour()
+CLASSIC = "classic"  # the value of group.protocol
+STABLE = "STABLE"  # in a group of either protocol
 NOT_STARTED, STOPPED, CRASHED, FAILED = "NOT_STARTED", "STOPPED", "CRASHED", "FAILED"
 
 
@@ -90,7 +95,7 @@ class Consumer:
         self.loop = loop
         self.host = loop.host(host_name)
         self.settings = settings
-        self.profile = PROFILES["java"] if profile is None else profile
+        self.profile = profile_under(PROFILES["java"] if profile is None else profile, settings.group_protocol)
         self._transport = transport
         self._data = data
         self._behaviour = _PLAIN if behaviour is None else behaviour
@@ -114,8 +119,10 @@ class Consumer:
         #: The failure that ended the process, if one did.
         self.failed: ClientFailure | None = None
         #: The assignors of the first process, made now so that an invalid one is refused at once.
-        self._first_assignors: Sequence[Assignor] | None = self._assignors(settings)
-        common_protocol(self._first_assignors)
+        self._first_assignors: Sequence[Assignor] | None = None
+        if settings.group_protocol == CLASSIC:
+            self._first_assignors = self._assignors(settings)
+            common_protocol(self._first_assignors)
 
     # -- state --------------------------------------------------------------------------------------------------
 
@@ -133,7 +140,7 @@ class Consumer:
     def settled(self) -> bool:
         """Whether the member is stable: callbacks have ended, and no further rebalance is pending."""
         member = self._member
-        if member is None or member.state is not ClientState.STABLE:
+        if member is None or member.state.value != STABLE:
             return False
         return not member.membership.rebalances
 
@@ -150,7 +157,7 @@ class Consumer:
 
     @property
     def generation(self) -> int:
-        """The client's generation; -1 without one."""
+        """The client's generation, in a consumer group its member epoch; -1 without one."""
         return self._member.generation.id if self._member else NO_MEMBERSHIP.id
 
     @property
@@ -227,10 +234,15 @@ class Consumer:
         member.coordinator = CoordinatorClient(member)
         member.metadata = MetadataView(member, None if self._data is not None else Leaders())
         member.fetcher = self._fetcher_of(member)
-        assignors, self._first_assignors = self._first_assignors or self._assignors(self.settings), None
-        ownership = member.ownership = Ownership(member, assignors)
-        member.commits = Committer(member)
-        member.membership = self._membership_of(member, ownership)
+        if self.settings.group_protocol == CLASSIC:
+            assignors, self._first_assignors = self._first_assignors or self._assignors(self.settings), None
+            ownership = member.ownership = Ownership(member, assignors)
+            member.commits = Committer(member)
+            member.membership = self._membership_of(member, ownership)
+        else:
+            reconciled = member.ownership = ConsumerOwnership(member)
+            member.commits = Committer(member)
+            member.membership = ConsumerMembership(member, reconciled)
         self._rounds = member.rounds = Rounds(member)
         return member
 

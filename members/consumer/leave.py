@@ -18,8 +18,9 @@ CLOSE_TIMEOUT_US = 30 * SECOND_US
 async def unsubscribe(member: Member) -> None:
     """Give partitions up and leave. A static member stays in the group, but forgets its member id."""
     await _rebalance_apart(member)
+    member.membership.prepare_leave()
     await member.ownership.abandon()
-    if member.generation.member_id or member.membership.under_way:
+    if member.membership.in_group:
         member.membership.leave(UNSUBSCRIBED, static_too=member.profile.leaving.static_on_unsubscribe)
     member.membership.resign()
 
@@ -40,7 +41,7 @@ async def close_process(member: Member, leave: bool | None) -> None:
         member.ownership.release_all("closed")
     else:
         await member.ownership.abandon()
-        if leave is not False:
+        if leave is not False or member.membership.stays_by_request:
             await _leave(member, static_too=leave is True, until_us=deadline)
     member.fetcher.close()
     member.links.close()

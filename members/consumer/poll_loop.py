@@ -156,7 +156,7 @@ class PollLoop:
             rest = membership.poll()
         elif member.subscription.assigned is not None:
             member.ownership.choose(member.subscription.assigned)
-        elif member.generation.member_id or member.ownership.owned or membership.under_way:
+        elif membership.in_group or member.ownership.owned:
             rest = unsubscribe(member)
         return self._take() if rest is None else self._take_after(rest)
 

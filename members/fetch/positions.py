@@ -199,16 +199,26 @@ class Fetcher(ABC):
         if not member.coordinator.ready:
             self._pause()
             return
-        version = member.version(Api.OFFSET_FETCH)
-        stable = version >= _STABLE_SINCE and member.profile.positions.stable
         self._looking_up = missing
         self._lookup_number += 1
-        request = OffsetFetchRequest(member.group, tuple(in_order), stable, version)
-        member.coordinator.send(request, partial(self._committed, self._lookup_number))
+        member.coordinator.send(self._request(tuple(in_order)), partial(self._committed, self._lookup_number))
+
+    def _request(self, partitions: tuple[TopicPartition, ...]) -> OffsetFetchRequest:
+        """Make the request; a member of a consumer group names itself, with the newest epoch (KIP-848)."""
+        member = self._member
+        version = member.version(Api.OFFSET_FETCH)
+        stable = version >= _STABLE_SINCE and member.profile.positions.stable
+        epoch, member_id, _ = member.generation
+        if epoch < 0 or member.settings.group_protocol == "classic":
+            return OffsetFetchRequest(member.group, partitions, stable, version)
+        return OffsetFetchRequest(member.group, partitions, stable, version, member_id, epoch)
 
     def _without_position(self) -> list[TopicPartition]:
         """Return the owned partitions without a committed offset or position."""
-        return [partition for partition in self._member.ownership.owned if partition not in self.positions]
+        ownership, positions = self._member.ownership, self.positions
+        missing = [partition for partition in ownership.owned if partition not in positions]
+        awaiting = ownership.awaiting
+        return [partition for partition in missing if partition not in awaiting] if awaiting else missing
 
     def _committed(self, number: int, outcome: Outcome) -> None:
         if number != self._lookup_number:

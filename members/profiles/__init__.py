@@ -23,10 +23,13 @@ from collections.abc import Mapping
 
 from groupsim.members.profiles import java, librdkafka, others, python
 from groupsim.members.profiles.defects import defects_of, version_of
+from groupsim.members.profiles.pace import BACKGROUND_THREAD
 from groupsim.members.profiles.profile import ClientProfile, RebalanceTimeout, SettingName
+from groupsim.members.profiles.reactions import CONSUMER_PROTOCOL
+from groupsim.members.profiles.row_types import AfterBreak
 from groupsim.members.profiles.versions import VERSIONS
 
-__all__ = ["PROFILES", "WITHOUT_DEFECTS", "ClientProfile", "RebalanceTimeout", "SettingName"]
+__all__ = ["PROFILES", "WITHOUT_DEFECTS", "ClientProfile", "RebalanceTimeout", "SettingName", "profile_under"]
 
 _ROWS = {**java.ROWS, **librdkafka.ROWS, **python.ROWS, **others.ROWS}
 _NEWEST_JAVA = ClientProfile(name="", title="", client_id="", defaults={}, versions={})
@@ -74,3 +77,28 @@ _BY_NAME = {name: _of_its_age(profile) for name, profile in WITHOUT_DEFECTS.item
 
 #: Profiles by name and by alias (`java` is `java-3.9`, the default of a scenario).
 PROFILES: Mapping[str, ClientProfile] = _BY_NAME | {alias: _BY_NAME[name] for alias, name in _ALIASES.items()}
+
+
+_UNDER_CONSUMER: dict[str, tuple[ClientProfile, ClientProfile]] = {}
+
+
+def profile_under(profile: ClientProfile, protocol: str) -> ClientProfile:
+    """Return a library's profile under a group protocol, "classic" or "consumer".
+
+    Under the latter (KIP-848) its asynchronous consumer runs: a background thread, which looks the coordinator up by
+    itself, waits for a connection to it, and does not give it up (`AsyncKafkaConsumer`, `CoordinatorRequestManager`).
+    """
+    if protocol == "classic":
+        return profile
+    kept = _UNDER_CONSUMER.get(profile.name)
+    if kept is None or kept[0] is not profile:
+        made = profile.but(
+            pace=BACKGROUND_THREAD,
+            coordinator={"refreshes_metadata": False, "after_break": AfterBreak.CONNECTS},
+            reactions={
+                **profile.reactions,
+                **{api: {**profile.reactions.get(api, {}), **table} for api, table in CONSUMER_PROTOCOL.items()},
+            },
+        )
+        kept = _UNDER_CONSUMER[profile.name] = (profile, made)
+    return kept[1]

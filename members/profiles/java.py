@@ -126,7 +126,11 @@ ROWS: Final[Mapping[str, ProfileRow]] = {
     "java-3.9": (
         "java-4.x",
         "Apache Kafka Java consumer 3.x (3.9), classic protocol",
-        {"positions": {"reset_by_duration": False}, "defects": frozenset({Defect.KAFKA_20778})},
+        {
+            "positions": {"reset_by_duration": False},
+            "defects": frozenset({Defect.KAFKA_20778}),
+            "protocols": ("classic",),
+        },
     ),
     "java-4.x": (
         "",
@@ -140,6 +144,7 @@ ROWS: Final[Mapping[str, ProfileRow]] = {
             "positions": {"reset_by_duration": True},
             "commits": {"retried_on_any_event": True},
             "coordinator": {"refreshes_metadata": True},
+            "protocols": ("classic", "consumer"),
         },
     ),
 }

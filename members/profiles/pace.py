@@ -3,6 +3,7 @@
     Pace         Java since 0.10.1 (KIP-62): a thread sends heartbeats; `poll` rebalances and commits
     MainThread   librdkafka: its main thread does everything except callbacks, with periodic checks
     AsyncTask    aiokafka, franz-go: a task of the library does everything, with the callbacks
+    BackgroundThread    Java under the consumer group protocol (KIP-848): `poll` calls back, commits and delivers
     PollOnly     Java 0.9, kafka-python 1.3, kafkajs, ruby-kafka: all work is done in `poll`
 
 The `pace` of a profile is one of them. It has no state; the parts of a client call it.
@@ -148,7 +149,15 @@ class MainThread(Pace):
         return started_us + _stepped(now_us - started_us + interval_us, self.heartbeat_step_ms * MS_US) - now_us
 
 
+@frozen
+class BackgroundThread(Pace):
+    """Java under the consumer group protocol: a thread does the group work; `poll` calls back and delivers."""
+
+    poll_begins_with_group: ClassVar[bool] = False
+
+
 HEARTBEAT_THREAD = Pace()
+BACKGROUND_THREAD = BackgroundThread()
 
 
 def _stepped(value: int, step: int) -> int:

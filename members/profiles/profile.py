@@ -137,6 +137,8 @@ class ClientProfile:
     reactions: Mapping[Api, Table] = {}
     setting_names: Mapping[str, SettingName] = {}
     error_loop: ErrorLoop = ENDS
+    #: The group protocols that the library has.
+    protocols: tuple[str, ...] = ("classic",)
     defects: frozenset[Defect] = frozenset()
     #: The requested release, where it is not the profile's name: logs have its words.
     release: str = ""

@@ -28,6 +28,8 @@ class Reaction(StrEnum):
     THROW = "thrown from poll; a later poll tries again"
     OVERLOOK = "taken for an answer without an error"
     BACKOFF = "only wait longer before the next one"
+    COMMIT_FAILED = "thrown as CommitFailedException"
+    STALE = "commitSync throws CommitFailedException; repeated with a newer epoch before a reconciliation"
 
 
 Table = Mapping[ErrorCode, Reaction]
@@ -103,6 +105,20 @@ JAVA: Mapping[Api, Table] = {
     Api.OFFSET_COMMIT: COMMIT,
     Api.OFFSET_FETCH: OFFSET_FETCH,
     Api.FIND_COORDINATOR: FIND_COORDINATOR,
+}
+
+# The Java client under the consumer group protocol (`CommitRequestManager`, 4.4.0). Only heartbeats fence a member: a
+# refused commit resets nothing.
+CONSUMER_PROTOCOL: Mapping[Api, Table] = {
+    Api.OFFSET_COMMIT: {
+        _E.STALE_MEMBER_EPOCH: Reaction.STALE,
+        _E.UNKNOWN_MEMBER_ID: Reaction.COMMIT_FAILED,
+        _E.FENCED_INSTANCE_ID: Reaction.COMMIT_FAILED,
+        _E.REBALANCE_IN_PROGRESS: Reaction.THROW,
+        _E.ILLEGAL_GENERATION: Reaction.THROW,
+        _E.UNKNOWN_TOPIC_ID: Reaction.RETRY,
+    },
+    Api.OFFSET_FETCH: {_E.STALE_MEMBER_EPOCH: Reaction.RETRY, _E.UNKNOWN_MEMBER_ID: Reaction.THROW},
 }
 
 # Older Java clients. Up to 3.1 ILLEGAL_GENERATION resets the member id as well (KAFKA-13419), and up to 2.3 so does a

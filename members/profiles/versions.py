@@ -25,11 +25,12 @@ _APIS: Final = (
     Api.FETCH,
     Api.LIST_OFFSETS,
     Api.OFFSET_FOR_LEADER_EPOCH,
+    Api.CONSUMER_GROUP_HEARTBEAT,
 )
 # fmt: off
-#: By profile, in the order of `_APIS`; a row without the last one belongs to a library that does not send it.
+#: By profile, in the order of `_APIS`; a shorter row belongs to a library that does not send the last ones.
 _ROWS: Final[Mapping[str, tuple[int, ...]]] = {
-    #                  join sync beat leave commit committed find metadata fetch offsets epochs
+    #                  join sync beat leave commit committed find metadata fetch offsets epochs consumer
     "java-0.9":         (0, 0, 0, 0, 2, 1, 0, 0, 1, 0),
     "java-0.10":        (1, 0, 0, 0, 2, 2, 0, 2, 3, 1),
     "java-0.11":        (2, 1, 1, 1, 3, 3, 1, 4, 5, 2),
@@ -45,7 +46,7 @@ _ROWS: Final[Mapping[str, tuple[int, ...]]] = {
     "java-3.5":         (9, 5, 4, 5, 8, 8, 4, 12, 15, 8, 4),
     "java-3.7":         (9, 5, 4, 5, 9, 9, 4, 12, 16, 8, 4),
     "java-3.9":         (9, 5, 4, 5, 9, 9, 6, 12, 17, 9, 4),
-    "java-4.x":         (9, 5, 4, 5, 9, 9, 6, 13, 17, 10, 4),
+    "java-4.x":         (9, 5, 4, 5, 9, 9, 6, 13, 17, 10, 4, 1),
     "librdkafka-1.x":   (5, 3, 3, 1, 7, 1, 2, 2, 11, 1),
     "librdkafka-1.9":   (5, 3, 3, 1, 7, 7, 2, 4, 11, 2),
     "librdkafka-2.x":   (5, 3, 3, 1, 9, 9, 2, 12, 16, 7, 2),

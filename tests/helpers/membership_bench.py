@@ -36,7 +36,7 @@ from groupsim.members.links import Links
 from groupsim.members.member import Member
 from groupsim.members.metadata import MetadataView
 from groupsim.members.ports import Ports
-from groupsim.members.profiles import PROFILES
+from groupsim.members.profiles import PROFILES, profile_under
 from groupsim.members.settings import settings_from
 from groupsim.members.subscription import SubscriptionState, Topics
 from groupsim.protocol.embedded.consumer_protocol import Assignment, encode_assignment
@@ -58,6 +58,13 @@ from groupsim.protocol.messages.group import (
 from groupsim.protocol.messages.releases import BASELINE
 
 MS = 1_000
+
+
+def id_of(topic: str) -> str:
+    """The id of a topic on the bench."""
+    return f"id-of-{topic}"
+
+
 Timer = tuple[int, int, Callable[[Any], None], Any]
 
 
@@ -232,8 +239,8 @@ class MembershipBench:
         self.unanswered: list[Sent] = []
         self.events: list[TraceEvent] = []
         self.host.trace.subscribe(self.events.append)
-        library = PROFILES[profile]
-        settings, _ = settings_from(library, {"group.id": "g", **(properties or {})}, pulls=False)
+        settings, _ = settings_from(PROFILES[profile], {"group.id": "g", **(properties or {})}, pulls=False)
+        library = profile_under(PROFILES[profile], settings.group_protocol)
         transport: Any = BenchTransport(self)
         member = self.member = Member(
             self.host, self.host, settings, library, behaviour or Behaviour(), transport, PluginErrors.STOP
@@ -244,12 +251,16 @@ class MembershipBench:
         member.coordinator = CoordinatorClient(member)
         member.metadata = MetadataView(member)
         member.fetcher = NoRecords(member)
-        ports: Any = OnlyPorts(member)
-        ownership = member.ownership = Ownership(ports, [resolve(name) for name in settings.assignors])
-        member.commits = Committer(member)
-        member.membership = self.membership = ClassicMembership(ports, ownership)
+        self._join_up(OnlyPorts(member))
         member.metadata.refresh()
         self.topics(t=4)
+
+    def _join_up(self, ports: Any) -> None:
+        """Make the membership, and the ownership of partitions that belongs to it."""
+        member = self.member
+        ownership = member.ownership = Ownership(ports, [resolve(name) for name in member.settings.assignors])
+        member.commits = Committer(member)
+        member.membership = self.membership = ClassicMembership(ports, ownership)
 
     # -- inputs -------------------------------------------------------------------------------------------------
 
@@ -298,7 +309,11 @@ class MembershipBench:
     def topics(self, **partitions: int) -> None:
         """Answer the metadata request with these topics."""
         topics = [
-            TopicInfo(name, partitions=tuple(PartitionInfo(number, 0, (0,)) for number in range(many)))
+            TopicInfo(
+                name,
+                partitions=tuple(PartitionInfo(number, 0, (0,)) for number in range(many)),
+                topic_id=id_of(name),
+            )
             for name, many in sorted(partitions.items())
         ]
         self.answer(MetadataResponse(((0, "b0"), (1, "b1")), tuple(topics)))

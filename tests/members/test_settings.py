@@ -120,7 +120,8 @@ def test_a_librarys_own_names_and_units_are_understood():
         ("partition.assignment.strategy", "range,range", "twice"),
         ("group.id", "", "needs a group"),
         ("group.instance.id", "", "empty"),
-        ("group.protocol", "consumer", "use one of classic"),
+        ("group.protocol", "streams", "use one of classic, consumer"),
+        ("group.protocol", "consumer", "java-3.9 has the classic protocol only"),
     ],
 )
 def test_impossible_values_are_refused(key, value, words):
@@ -258,3 +259,37 @@ def test_a_value_that_equals_another_is_not_taken_for_it():
     assert resolve(client__id="a", enable__auto__commit=True)[0].enable_auto_commit
     with pytest.raises(SettingError, match="neither true nor false"):
         resolve(client__id="b", enable__auto__commit=1)
+
+
+CONSUMER = {"group.id": "g", "group.protocol": "consumer"}
+
+
+@pytest.mark.parametrize(
+    ("properties", "key", "words"),
+    [
+        (CONSUMER | {"session.timeout.ms": 10_000}, "session.timeout.ms", "group.consumer.session.timeout.ms"),
+        (CONSUMER | {"heartbeat.interval.ms": 1_000}, "heartbeat.interval.ms", "the broker sets the interval"),
+        (CONSUMER | {"partition.assignment.strategy": "range"}, "partition.assignment.strategy", "CONSUMER"),
+        ({"group.id": "g", "group.remote.assignor": "range"}, "group.remote.assignor", "group.protocol=CLASSIC"),
+    ],
+)
+def test_settings_of_the_other_protocol_are_refused(properties, key, words):
+    """A Java client from 4.0 on throws ConfigException for a key of the other group protocol (KIP-848)."""
+    with pytest.raises(SettingError) as caught:
+        settings_from(PROFILES["java-4.x"], properties)
+    assert words in str(caught.value)
+    assert caught.value.key == key
+
+
+def test_a_consumer_of_the_new_protocol_names_an_assignor_of_the_broker():
+    """group.remote.assignor is kept for the heartbeats; without it there is no preference."""
+    settings, notes = settings_from(PROFILES["java-4.x"], CONSUMER | {"group.remote.assignor": "range"})
+    assert (settings.group_protocol, settings.group_remote_assignor, notes) == ("consumer", "range", ())
+    settings, _ = settings_from(PROFILES["java-4.x"], {"group.id": "g"})
+    assert (settings.group_protocol, settings.group_remote_assignor) == ("classic", None)
+
+
+def test_an_older_client_notes_the_assignor_of_the_broker():
+    """A library without the consumer protocol reads group.remote.assignor without effect."""
+    _, notes = settings_from(JAVA, GROUP | {"group.remote.assignor": "range"})
+    assert [(note.level, note.key) for note in notes] == [("note", "group.remote.assignor")]

@@ -1,0 +1,70 @@
+"""The callbacks that the background thread has asked for; the application's thread runs them inside `poll`.
+
+The Java client passes them as background events. A callback that throws ends the `poll` it runs in; the rest waits for
+the next one. The background thread goes on when a callback has ended (`done`), and may ask for the next one.
+
+Sources: `AsyncKafkaConsumer.processBackgroundEvents`, `ConsumerRebalanceListenerCallbackNeededEvent`.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from groupsim.members.failures import ClientFailure
+from groupsim.members.ports import Ports
+
+Work = Callable[[], Coroutine[Any, Any, None]]
+Done = Callable[[ClientFailure | None], None]
+
+
+class Callbacks:
+    """The queue from the background thread to the application's thread."""
+
+    __slots__ = ("_due", "_failure", "_member", "running")
+
+    def __init__(self, member: Ports) -> None:
+        self._member = member
+        self._due: deque[tuple[Work, Done]] = deque()
+        self._failure: ClientFailure | None = None
+        self.running = False  #: a callback is under way
+
+    @property
+    def pending(self) -> bool:
+        """Whether there is something for the application's thread."""
+        return bool(self._due) or self._failure is not None
+
+    def ask(self, work: Work, done: Done) -> None:
+        """Have `work` run by the application's thread; `done` is called with the exception that it threw, or None."""
+        self._due.append((work, done))
+        self._member.wake.set()
+
+    def throw(self, failure: ClientFailure) -> None:
+        """Have `poll` throw, after the callbacks that are due (`ErrorEvent`)."""
+        if self._failure is None:
+            self._failure = failure
+        self._member.wake.set()
+
+    def clear(self) -> None:
+        """Drop the callbacks that have not begun: the member calls back for everything it owns as it leaves."""
+        self._due.clear()
+
+    async def run(self) -> None:
+        """Run what is due, and what becomes due meanwhile. Raises ClientFailure."""
+        while self._due:
+            work, done = self._due.popleft()
+            failure = None
+            self.running = True
+            try:
+                await work()
+            except ClientFailure as thrown:
+                failure = thrown
+            finally:
+                self.running = False
+            done(failure)
+            if failure is not None:
+                raise failure
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure

@@ -1,0 +1,94 @@
+"""The fields of a heartbeat: everything when the member joins or a heartbeat has failed, else what has changed.
+
+The request names group, member id, member epoch and instance id always. The rest is compared with what the last built
+request had; a field counts as sent when the request is built, not when it is answered. A failure of any kind forgets
+what was sent, so that the next request is complete, and is answered with the assignment. TopicPartitions is what the
+member has reconciled, also if the same partitions were reconciled once more: it is the acknowledgement. The rack is
+sent with a join only. A heartbeat that leaves has ids and epoch alone.
+
+Sources: `ConsumerHeartbeatRequestManager.HeartbeatState`, `SentFields` (4.4.0).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from groupsim.members.consumer_protocol.assignment import LocalAssignment, to_message
+from groupsim.members.consumer_protocol.states import MemberState
+from groupsim.protocol.messages.consumer_group import ConsumerGroupHeartbeatRequest
+
+if TYPE_CHECKING:
+    from groupsim.members.consumer_protocol.membership import ConsumerMembership
+    from groupsim.members.ports import Ports
+
+
+class HeartbeatFields:
+    """Builds the heartbeats of one member, and keeps what the last one had."""
+
+    __slots__ = ("_assignment", "_assignor", "_member", "_membership", "_plain", "_timeout_ms", "_topics")
+
+    def __init__(self, member: Ports, membership: ConsumerMembership) -> None:
+        self._member = member
+        self._membership = membership
+        self._plain: ConsumerGroupHeartbeatRequest | None = None
+        self.forget()
+
+    def forget(self) -> None:
+        """Forget what was sent: the next request has all fields."""
+        self._timeout_ms: int | None = None
+        self._topics: tuple[str, ...] | None = None
+        self._assignor: str | None = None
+        self._assignment: LocalAssignment | None = None
+
+    def build(self, version: int) -> ConsumerGroupHeartbeatRequest:
+        """Build the next request; one without changes is the same object as long as the epoch stays."""
+        membership = self._membership
+        if membership.epoch < 0:
+            return self._with_ids(version)
+        member, settings = self._member, self._member.settings
+        joins = membership.state is MemberState.JOINING
+        timeout_ms, topics = settings.max_poll_interval_ms, member.subscription.topics
+        assignor, assignment = settings.group_remote_assignor, membership.current
+        new_timeout = joins or timeout_ms != self._timeout_ms
+        new_topics = joins or topics != self._topics
+        new_assignor = joins or assignor != self._assignor
+        new_assignment = joins or assignment != self._assignment
+        if not (new_timeout or new_topics or new_assignor or new_assignment):
+            return self._unchanged(version)
+        self._timeout_ms, self._topics, self._assignor, self._assignment = timeout_ms, topics, assignor, assignment
+        return ConsumerGroupHeartbeatRequest(
+            member.group,
+            membership.member_id,
+            membership.epoch,
+            settings.group_instance_id,
+            settings.client_rack or None if joins else None,
+            timeout_ms if new_timeout else -1,
+            topics if new_topics else None,
+            None,
+            assignor if new_assignor else None,
+            to_message(assignment.partitions) if new_assignment else None,
+            version,
+        )
+
+    def _unchanged(self, version: int) -> ConsumerGroupHeartbeatRequest:
+        plain = self._plain
+        if plain is None or plain.member_epoch != self._membership.epoch or plain.version != version:
+            plain = self._plain = self._with_ids(version)
+        return plain
+
+    def _with_ids(self, version: int) -> ConsumerGroupHeartbeatRequest:
+        membership, member = self._membership, self._member
+        return ConsumerGroupHeartbeatRequest(
+            member.group, membership.member_id, membership.epoch, member.settings.group_instance_id, version=version
+        )
+
+
+def is_plain(request: ConsumerGroupHeartbeatRequest) -> bool:
+    """Whether a request only keeps the session: ids and epoch of a member that stays."""
+    return (
+        request.member_epoch > 0
+        and request.rebalance_timeout_ms < 0
+        and request.subscribed_topic_names is None
+        and request.server_assignor is None
+        and request.topic_partitions is None
+    )

@@ -1,0 +1,208 @@
+"""Heartbeats of a member of a consumer group: when one is sent, and what its answer does.
+
+The broker sets the interval with each answer, and it counts from the send. JOINING, ACKNOWLEDGING and LEAVING do not
+wait for it, nor for a backoff. One heartbeat is in flight at a time; one that leaves may overtake. After a failure the
+next one follows when the backoff allows it (100 ms, doubled up to 1 s, each ±20 %), and has all fields (`fields.py`).
+While the coordinator is unknown none is sent, and the state stays.
+
+A heartbeat of a quiet member costs three heap events: its timer, the request and the answer.
+
+Source: `AbstractHeartbeatRequestManager`, `HeartbeatRequestState` (4.4.0).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from groupsim.eventloop.units import MS_US
+from groupsim.members.consumer_protocol.errors import Action, action_on
+from groupsim.members.consumer_protocol.fields import HeartbeatFields, is_plain
+from groupsim.members.consumer_protocol.states import AT_ONCE, ON_THE_WAY_OUT, OUTSIDE, MemberState
+from groupsim.members.failures import ClientFailure
+from groupsim.members.interfaces import Disconnected, Outcome
+from groupsim.members.links import emit_outcome
+from groupsim.members.ports import Ports
+from groupsim.members.profiles.exceptions import exception_name
+from groupsim.protocol.messages.consumer_group import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
+from groupsim.protocol.messages.group import Api
+
+if TYPE_CHECKING:
+    from groupsim.eventloop.interface import Handle
+    from groupsim.members.consumer_protocol.membership import ConsumerMembership
+
+_BACKOFF = "heartbeat-backoff"  # the purpose of its random stream
+
+
+class ConsumerHeartbeats:
+    """Sends the heartbeats of one member."""
+
+    __slots__ = (
+        "_backoff_until_us",
+        "_due_us",
+        "_failing",
+        "_fields",
+        "_flight",
+        "_in_flight",
+        "_interval_us",
+        "_member",
+        "_membership",
+        "_timer",
+        "_timer_us",
+        "quiet",
+    )
+
+    def __init__(self, member: Ports, membership: ConsumerMembership) -> None:
+        self._member = member
+        self._membership = membership
+        self._fields = HeartbeatFields(member, membership)
+        self._interval_us = 0  # the first heartbeat is due at once
+        self._due_us = 0
+        self._backoff_until_us = 0
+        self._failing = False
+        self._in_flight = False
+        self._flight = 0  # number of the last heartbeat
+        self._timer: Handle | None = None
+        self._timer_us = 0
+        self.quiet = 0  #: number of heartbeats answered without an error
+
+    # -- sending ------------------------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """Send a heartbeat if one is due, else set the timer."""
+        member, membership = self._member, self._membership
+        if not member.coordinator.known or membership.state in OUTSIDE:
+            membership.heartbeat_skipped()
+            return
+        state = membership.state
+        if membership.poll_timer.is_over and state not in ON_THE_WAY_OUT:
+            membership.leave_by_poll_limit()
+            self._send(answered=False)
+            self._reset()
+            return
+        if state is MemberState.LEAVING or (state in AT_ONCE and not self._in_flight) or self._may_send():
+            self._send()
+        else:
+            self._plan()
+
+    @property
+    def may_overtake(self) -> bool:
+        """Whether a heartbeat that does not wait for the interval may be sent now."""
+        return not self._in_flight and self._member.coordinator.known
+
+    def _may_send(self) -> bool:
+        now = self._member.loop.now_us
+        return not self._in_flight and now >= self._due_us and now >= self._backoff_until_us
+
+    def _send(self, *, answered: bool = True) -> None:
+        """Build and send one heartbeat; without `answered` its answer is ignored."""
+        member = self._member
+        try:
+            version = member.version(Api.CONSUMER_GROUP_HEARTBEAT)
+        except ClientFailure as failure:
+            self._membership.fatal(failure)
+            return
+        request = self._fields.build(version)
+        self._in_flight = True
+        self._flight += 1
+        self._due_us = member.loop.now_us + self._interval_us
+        on_done = partial(self._answered, self._flight, request) if answered else _ignored
+        link = member.coordinator.link
+        if link is not None and is_plain(request) and not member.trace.heartbeats:
+            link.send(request, on_done, member.request_timeout_us)
+        else:
+            member.coordinator.send(request, on_done)
+        self._membership.heartbeat_generated()
+        self._plan()
+
+    def _plan(self) -> None:
+        """Set the timer of the next heartbeat; while one is in flight, its answer sends a late one."""
+        when_us = max(self._due_us, self._backoff_until_us)
+        if self._timer is not None:
+            if self._timer_us == when_us:
+                return
+            self._member.host.cancel(self._timer)
+        if when_us <= self._member.loop.now_us:
+            self._timer = None
+            return
+        self._timer_us = when_us
+        self._timer = self._member.host.call_at(when_us, self._due)
+
+    def _due(self, _: Any) -> None:
+        self._timer = None
+        self._membership.run()
+
+    def _reset(self) -> None:
+        """Forget what is in flight, and the backoff (`RequestState.reset`)."""
+        self._in_flight = False
+        self._backoff_until_us = 0
+        self._failing = False
+        self._fields.forget()
+
+    # -- answers ------------------------------------------------------------------------------------------------
+
+    def _answered(self, flight: int, request: ConsumerGroupHeartbeatRequest, outcome: Outcome) -> None:
+        if flight == self._flight:
+            self._in_flight = False
+        if type(outcome) is ConsumerGroupHeartbeatResponse and not outcome.error:
+            self._accepted(request, outcome)
+        else:
+            self._emit_if_quiet(request, outcome)
+            self._failed(outcome)
+        self._membership.run()
+
+    def _accepted(self, request: ConsumerGroupHeartbeatRequest, response: ConsumerGroupHeartbeatResponse) -> None:
+        self.quiet += 1
+        if self._failing:
+            self._failing = False
+            self._backoff_until_us = 0
+            self._member.succeeded(_BACKOFF)
+        interval_us = response.heartbeat_interval_ms * MS_US
+        if interval_us != self._interval_us:
+            self._interval_us = interval_us
+            self._due_us = self._member.loop.now_us + interval_us
+        if response.assignment is not None or response.member_epoch != request.member_epoch:
+            self._emit_if_quiet(request, response)
+        self._membership.accepted(response)
+
+    def _emit_if_quiet(self, request: ConsumerGroupHeartbeatRequest, outcome: Outcome) -> None:
+        """Emit the outcome of a heartbeat that was sent without a trace event: it is not quiet."""
+        trace = self._member.trace
+        if is_plain(request) and not trace.heartbeats:
+            trace.begin(emit_outcome(self._member, request, 0, outcome))
+
+    def _failed(self, outcome: Outcome) -> None:
+        member, membership = self._member, self._membership
+        self._due_us = member.now_us
+        self._failing = True
+        self._backoff_until_us = member.now_us + member.backoff(_BACKOFF).next_us()
+        self._fields.forget()
+        membership.heartbeat_failed()
+        if isinstance(outcome, Disconnected):
+            member.coordinator.lost("coordinator unavailable")
+        elif isinstance(outcome, ConsumerGroupHeartbeatResponse):
+            self._react(outcome)
+
+    def _react(self, response: ConsumerGroupHeartbeatResponse) -> None:
+        member, membership, error = self._member, self._membership, response.error
+        action = action_on(error)
+        if action is Action.LOOK_UP:
+            self._reset()
+            member.succeeded(_BACKOFF)
+            member.coordinator.lost(f"error response {error.name}")
+        elif action is Action.FENCE:
+            self._reset()
+            member.succeeded(_BACKOFF)
+            membership.fence(error)
+        elif action is Action.THROW:
+            membership.callbacks.throw(self._thrown(response, fatal=False))
+        elif action is Action.FATAL or (action is Action.NO_GROUP and membership.state is not MemberState.UNSUBSCRIBED):
+            membership.fatal(self._thrown(response, fatal=True))
+
+    def _thrown(self, response: ConsumerGroupHeartbeatResponse, *, fatal: bool) -> ClientFailure:
+        reason = response.error_message or f"ConsumerGroupHeartbeat answered {response.error.name}"
+        return ClientFailure(exception_name(response.error), reason, fatal=fatal)
+
+
+def _ignored(outcome: Outcome) -> None:
+    """Ignore the answer to a heartbeat that left by the poll limit: the member may join before it arrives."""

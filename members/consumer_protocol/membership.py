@@ -1,0 +1,426 @@
+"""The membership in a consumer group (KIP-848): state, epoch, heartbeats, reconciliation, poll limit.
+
+Two actors work on it. The application's thread calls `poll`, and runs the callbacks there (`callbacks.py`). The
+background thread sends heartbeats and handles answers, whether the application polls or not; one pass of it is `run`,
+after every input and at the earliest deadline. A pass takes no time, so a second pass follows at once where the state
+has changed: an acknowledgement leaves at the instant at which the reconciliation ends.
+
+The coordinator assigns partitions in its answers. The member reconciles, reports what it owns, and is stable; no other
+member waits for it, except for partitions that it has yet to give up. Its epoch fences it: an older one is refused
+(FENCED_MEMBER_EPOCH), after which partitions are lost and the member joins again with epoch 0 and the same member id,
+which the client draws itself (KIP-1082).
+
+Every `poll` is an event of the Java client (`AsyncPollEvent`), whose order `poll` keeps: reconcile, join if the
+application has subscribed since, restart the poll limit (a stale member joins again). Records, the commit at its
+interval and positions follow in the poll loop.
+
+Sources: `AbstractMembershipManager`, `ConsumerMembershipManager`, `ApplicationEventProcessor` (4.4.0).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from groupsim.eventloop.trace.events import Kind
+from groupsim.members.consumer_protocol.assignment import NONE, LocalAssignment, by_topic
+from groupsim.members.consumer_protocol.callbacks import Callbacks
+from groupsim.members.consumer_protocol.heartbeat import ConsumerHeartbeats
+from groupsim.members.consumer_protocol.ownership import ConsumerOwnership
+from groupsim.members.consumer_protocol.poll_timer import PollTimer
+from groupsim.members.consumer_protocol.reconciliation import Reconciliation
+from groupsim.members.consumer_protocol.states import (
+    AT_ONCE,
+    OUTSIDE,
+    TAKES_ASSIGNMENT,
+    MemberState,
+    may_follow,
+)
+from groupsim.members.failures import ClientFailure
+from groupsim.members.generation import generation_of
+from groupsim.members.interfaces import Disconnected, Outcome
+from groupsim.members.ports import Ports
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.consumer_group import (
+    JOIN_EPOCH,
+    LEAVE_EPOCH,
+    STATIC_LEAVE_EPOCH,
+    ConsumerGroupHeartbeatResponse,
+)
+from groupsim.protocol.messages.group import NO_GENERATION
+from groupsim.protocol.topic_ids import random_uuid
+
+if TYPE_CHECKING:
+    from groupsim.members.membership import Membership
+
+_S = MemberState
+POLL_LIMIT = "consumer poll timeout has expired"
+#: The outcome of a leave for which no answer came.
+_UNANSWERED = Disconnected("the heartbeat that leaves was not answered")
+
+
+class ConsumerMembership:
+    """The membership of one process in a consumer group. `Membership` documents the methods."""
+
+    __slots__ = (
+        "_by_poll_limit",
+        "_heartbeats",
+        "_held_until_us",
+        "_member",
+        "_on_left",
+        "_ownership",
+        "_reconciliation",
+        "_rejoins",
+        "_released",
+        "_running",
+        "_searches",
+        "_seen",
+        "callbacks",
+        "enter_poll",
+        "epoch",
+        "leave_poll",
+        "member_id",
+        "poll_timer",
+        "state",
+    )
+
+    def __init__(self, member: Ports, ownership: ConsumerOwnership) -> None:
+        self._member = member
+        self._ownership = ownership
+        self.state = _S.UNSUBSCRIBED
+        self.epoch = JOIN_EPOCH
+        #: Drawn by the client, and kept as long as the process lives.
+        self.member_id = random_uuid(member.stream_factory("member-id")().word)
+        member.state = self.state
+        member.generation = generation_of(NO_GENERATION, self.member_id, None)
+        self.callbacks = Callbacks(member)
+        self.poll_timer = PollTimer(member, self.run)
+        self._reconciliation = Reconciliation(member, self, ownership, self.callbacks)
+        self._heartbeats = ConsumerHeartbeats(member, self)
+        self._seen = 0  # changes of the subscription that `poll` has seen
+        self._by_poll_limit = False  # the member leaves because of the poll limit
+        self._released = True  # a stale member has called back for what it lost
+        self._rejoins = False  # a stale member joins when it has
+        self._on_left: Callable[[Outcome], None] | None = None
+        self._searches = True  # the coordinator is looked up when it is unknown
+        self._held_until_us = 0  # the background thread does not run before
+        self._running = False
+        # Bound methods without a call in between: every poll uses them.
+        self.enter_poll: Callable[[], None] = self.poll_timer.enter
+        self.leave_poll: Callable[[], None] = self.poll_timer.leave
+
+    # -- the background thread ----------------------------------------------------------------------------------
+
+    def run(self) -> None:
+        """One pass, and more where the state asks for one at once (`RequestManagers`: coordinator, heartbeat, rest)."""
+        member = self._member
+        if self._running or member.loop.now_us < self._held_until_us:
+            return
+        self._running = True
+        try:
+            if not member.coordinator.known and self._searches:
+                member.coordinator.ensure()
+            goes_on = True
+            while goes_on:
+                self._heartbeats.run()
+                self._reconciliation.begin(in_poll=False)
+                goes_on = self.state in AT_ONCE and self._heartbeats.may_overtake
+        finally:
+            self._running = False
+
+    @property
+    def current(self) -> LocalAssignment:
+        """What was reconciled last, by topic ids."""
+        return self._reconciliation.current
+
+    def become(self, state: MemberState, reason: str | None = None) -> None:
+        """Enter a state. Raises RuntimeError for a state that may not follow."""
+        if not may_follow(self.state, state):
+            raise RuntimeError(f"{self._member.host.name}: {state} may not follow {self.state}")
+        self.state = state
+        self._member.become(state, reason)
+
+    def _set_epoch(self, epoch: int) -> None:
+        self.epoch = epoch
+        member = self._member
+        number = epoch if epoch > 0 else NO_GENERATION
+        if member.generation.id != number:
+            member.generation = generation_of(number, self.member_id, None)
+            if epoch > 0:
+                member.joined = member.generation
+
+    def _join(self) -> None:
+        self._reconciliation.rejoined()
+        self._set_epoch(JOIN_EPOCH)
+        self.become(_S.JOINING)
+
+    # -- answers ------------------------------------------------------------------------------------------------
+
+    def accepted(self, response: ConsumerGroupHeartbeatResponse) -> None:
+        """Handle an answer without an error (`onHeartbeatSuccess`)."""
+        if self.state is _S.UNSUBSCRIBED and response.member_epoch < 0:
+            self._left(response)
+        if self.state in OUTSIDE or self.state is _S.LEAVING or response.member_epoch < 0:
+            return
+        self._set_epoch(response.member_epoch)
+        if response.assignment is not None and self.state in TAKES_ASSIGNMENT:
+            self._assigned(by_topic(response.assignment))
+
+    def _assigned(self, partitions: Mapping[str, tuple[int, ...]]) -> None:
+        reconciliation = self._reconciliation
+        reconciliation.target = reconciliation.target.followed_by(partitions)
+        if not reconciliation.is_done:
+            self.become(_S.RECONCILING)
+            self._member.wake.set()
+        elif self.state in (_S.RECONCILING, _S.JOINING):
+            self.become(_S.STABLE)
+
+    def heartbeat_failed(self) -> None:
+        """Handle an error or a lost connection: a leave is sent once, whatever becomes of it."""
+        if self.state is _S.UNSUBSCRIBED:
+            self._left(_UNANSWERED)
+
+    def _left(self, outcome: Outcome) -> None:
+        on_left, self._on_left = self._on_left, None
+        if on_left is not None:
+            on_left(outcome)
+
+    def fence(self, error: ErrorCode) -> None:
+        """Lose all partitions and join again; a member that leaves is out at once (`transitionToFenced`)."""
+        if self.state is _S.PREPARE_LEAVING:
+            self._begin_leave(LEAVE_EPOCH)
+        if self.state is _S.LEAVING:
+            self._set_epoch(JOIN_EPOCH)
+            self.become(_S.UNSUBSCRIBED, error.name)
+            self._left(_UNANSWERED)
+        if self.state in OUTSIDE:
+            return
+        self.become(_S.FENCED, error.name)
+        self._set_epoch(JOIN_EPOCH)
+        self._lose(self._rejoin_if_fenced)
+
+    def _rejoin_if_fenced(self) -> None:
+        if self.state is _S.FENCED:
+            self._join()
+
+    def fatal(self, failure: ClientFailure) -> None:
+        """End the membership: `poll` calls back for lost partitions, and throws (`transitionToFatal`)."""
+        before = self.state
+        if before is _S.FATAL or not may_follow(before, _S.FATAL):
+            return
+        self.callbacks.throw(failure)
+        self.become(_S.FATAL, failure.error)
+        self._set_epoch(JOIN_EPOCH)
+        if before in (_S.LEAVING, _S.PREPARE_LEAVING):
+            self._left(_UNANSWERED)
+        elif before is not _S.UNSUBSCRIBED:
+            self._lose(_nothing)
+
+    def _lose(self, then: Callable[[], None]) -> None:
+        """Have the application call back for lost partitions, and forget them; then go on."""
+        partitions = list(self._ownership.owned)
+        if partitions:
+            self._ownership.stop_consuming(partitions)
+            self.callbacks.ask(partial(self._ownership.lose, partitions), partial(self._lost, then))
+        else:
+            self._lost(then, None)
+
+    def _lost(self, then: Callable[[], None], failure: ClientFailure | None) -> None:
+        self._reconciliation.clear()
+        then()
+        self.run()
+
+    # -- heartbeats ---------------------------------------------------------------------------------------------
+
+    def heartbeat_generated(self) -> None:
+        """Go on once a heartbeat is built (`onHeartbeatRequestGenerated`)."""
+        if self.state is _S.ACKNOWLEDGING:
+            self.become(_S.STABLE if self._reconciliation.is_done else _S.RECONCILING)
+            self._member.wake.set()
+        elif self.state is _S.LEAVING and self._by_poll_limit:
+            self.become(_S.STALE)
+            self._released = False
+            self._lose(self._release)
+        elif self.state is _S.LEAVING:
+            self.become(_S.UNSUBSCRIBED)
+
+    def heartbeat_skipped(self) -> None:
+        """Leave without a heartbeat: there is no coordinator (`onHeartbeatRequestSkipped`)."""
+        if self.state is _S.LEAVING:
+            self.become(_S.UNSUBSCRIBED, "no coordinator to leave")
+            self._set_epoch(JOIN_EPOCH)
+            self._left(_UNANSWERED)
+
+    def leave_by_poll_limit(self) -> None:
+        """Leave at once, without callbacks: they follow when the application polls."""
+        member = self._member
+        seq = member.emit(Kind.POLL_EXPIRED, payload={"limit_us": self.poll_timer.limit_us})
+        member.trace.begin(seq)
+        self._by_poll_limit = True
+        self.become(_S.PREPARE_LEAVING, POLL_LIMIT)
+        self._begin_leave(self._leave_epoch(for_good=False))
+
+    def _release(self) -> None:
+        self._released = True
+        if self._rejoins and self.state is _S.STALE:
+            self._rejoins = False
+            self._join()
+
+    def _begin_leave(self, epoch: int) -> None:
+        self._reconciliation.current = NONE
+        self._set_epoch(epoch)
+        self.become(_S.LEAVING)
+
+    def _leave_epoch(self, *, for_good: bool) -> int:
+        is_static = self._member.settings.group_instance_id is not None
+        return STATIC_LEAVE_EPOCH if is_static and not for_good else LEAVE_EPOCH
+
+    # -- the application's thread -------------------------------------------------------------------------------
+
+    def poll(self) -> Coroutine[Any, Any, None] | None:
+        self._reconciliation.begin(in_poll=True)
+        changes = self._member.subscription.changes
+        if self._seen != changes:
+            self._seen = changes
+            if self.state is _S.UNSUBSCRIBED:
+                self._join()
+        self._by_poll_limit = False
+        if self.state is _S.STALE:
+            self._rejoins = True
+            if self._released:
+                self._release()
+        self.run()
+        return self.callbacks.run() if self.callbacks.pending else None
+
+    def polled(self) -> None:
+        """Do nothing: heartbeats do not wait for the application."""
+
+    def go_on(self) -> None:
+        self.run()
+
+    def prepare_leave(self) -> None:
+        if self.state not in OUTSIDE and may_follow(self.state, _S.PREPARE_LEAVING):
+            self.become(_S.PREPARE_LEAVING)
+        self.callbacks.clear()
+
+    def leave(self, reason: str, *, on_done: Callable[[Outcome], None] | None = None, static_too: bool = False) -> bool:
+        """Leave the group; the partitions were given up before. A static member comes back, unless `static_too`."""
+        self._reconciliation.clear()
+        if self.state is _S.FENCED:
+            self.become(_S.UNSUBSCRIBED, reason)
+        if self.state in OUTSIDE:
+            return False
+        if self.state is not _S.PREPARE_LEAVING:
+            self.become(_S.PREPARE_LEAVING, reason)
+        self._by_poll_limit = False
+        self._begin_leave(self._leave_epoch(for_good=static_too))
+        self._on_left = on_done
+        sent = self._member.coordinator.known
+        self.run()
+        return sent
+
+    # -- inputs from elsewhere ----------------------------------------------------------------------------------
+
+    def metadata_changed(self) -> None:
+        if self.state is _S.RECONCILING and self.poll_timer.inside:
+            self._member.wake.set()
+        self.run()
+
+    def coordinator_found(self) -> None:
+        self.run()
+
+    def coordinator_lost(self) -> None:
+        """Do nothing: state and epoch stay."""
+
+    def pausing(self) -> None:
+        self._member.host.call_at(self._member.loop.now_us, self._run_after_pause)
+
+    def _run_after_pause(self, _: Any) -> None:
+        self.run()
+
+    def block_heartbeats(self, us: int) -> None:
+        self._held_until_us = max(self._held_until_us, self._member.loop.now_us + us)
+        self._member.host.call_at(self._held_until_us, self._run_after_pause)
+
+    # -- requests of other parts --------------------------------------------------------------------------------
+
+    def request_rejoin(self, reason: str, payload: Mapping[str, Any] | None = None) -> None:
+        """Do nothing but warn: `enforceRebalance` has no effect under this protocol."""
+        text = "Operation not supported in new consumer group protocol"
+        self._member.emit(Kind.WARNING, reason=f"enforceRebalance: {text}")
+
+    def reset(self, reason: str, *, member_id_too: bool) -> None:
+        """Do nothing: only a heartbeat resets this membership."""
+
+    def resign(self) -> None:
+        """Do nothing: no member leads."""
+
+    def stop_heartbeats(self) -> None:
+        """Look for no other coordinator: the process closes. Heartbeats go on until the member leaves."""
+        self._searches = False
+        self.callbacks.clear()
+
+    # -- state --------------------------------------------------------------------------------------------------
+
+    @property
+    def in_poll(self) -> bool:
+        return self.poll_timer.inside
+
+    @property
+    def away_since_us(self) -> int:
+        return self.poll_timer.away_since_us
+
+    @property
+    def owes_heartbeat(self) -> bool:
+        return False
+
+    @property
+    def rejoin_needed(self) -> bool:
+        return self.state in (_S.FENCED, _S.STALE)
+
+    @property
+    def under_way(self) -> bool:
+        return self.state not in OUTSIDE and self.state is not _S.STABLE
+
+    @property
+    def rebalances(self) -> bool:
+        return self.state is not _S.STABLE or self.callbacks.pending
+
+    @property
+    def in_group(self) -> bool:
+        return self.state not in OUTSIDE or self.state is _S.FENCED
+
+    @property
+    def commit_refusal(self) -> str | None:
+        return None
+
+    @property
+    def stays_by_request(self) -> bool:
+        return self._member.settings.group_instance_id is not None
+
+    @property
+    def busy(self) -> bool:
+        return self.callbacks.running
+
+    @property
+    def assigns_next(self) -> bool:
+        return False
+
+    @property
+    def sends_heartbeats(self) -> bool:
+        return self._searches
+
+    @property
+    def quiet_heartbeats(self) -> int:
+        return self._heartbeats.quiet
+
+
+def _nothing() -> None:
+    """Do nothing after the callback of a member that ends."""
+
+
+if TYPE_CHECKING:
+
+    def _is_one(made: ConsumerMembership) -> Membership:
+        return made
