@@ -12,7 +12,7 @@ from groupsim.members.failures import ClientFailure
 from groupsim.members.subscription import Topics
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Api, FindCoordinatorResponse
-from tests.helpers.consumer_bench import BEAT, INTERVAL_MS, ConsumerBench, entries
+from tests.helpers.consumer_member_bench import BEAT, INTERVAL_MS, ConsumerBench, entries
 
 E = ErrorCode
 STATIC = {"group.instance.id": "i1"}

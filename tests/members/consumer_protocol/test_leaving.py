@@ -14,7 +14,7 @@ from groupsim.members.consumer.leave import unsubscribe
 from groupsim.members.subscription import Topics
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Api, FindCoordinatorResponse
-from tests.helpers.consumer_bench import BEAT, ConsumerBench
+from tests.helpers.consumer_member_bench import BEAT, ConsumerBench
 
 E = ErrorCode
 STATIC = {"group.instance.id": "i1"}

@@ -13,7 +13,7 @@ from groupsim.members.failures import ClientFailure
 from groupsim.members.profiles.exceptions import exception_name
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Api, OffsetFetchResponse
-from tests.helpers.consumer_bench import BEAT, ConsumerBench, entries
+from tests.helpers.consumer_member_bench import BEAT, ConsumerBench, entries
 
 E = ErrorCode
 
