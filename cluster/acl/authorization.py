@@ -11,7 +11,7 @@ Source: `KafkaApis`, `AuthHelper`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from groupsim.cluster.acl.operations import SUPPORTED, bits
@@ -82,6 +82,10 @@ class AuthContext:
         """Pass another request to the handler; `reshape` turns its answer into the answer to the client's request."""
         self._pass_on(ReshapedCall(self.call, request, reshape), request)
 
+    def forward_as(self, call: ReshapedCall) -> None:
+        """Pass another call to the handler, with its request."""
+        self._pass_on(call, call.request)
+
     def answer(self, response: Response) -> None:
         """Answer without the handler."""
         self.call.answer(response)
@@ -142,6 +146,26 @@ class ReshapedCall:
 
     def cut(self, reason: str) -> None:
         self._call.cut(reason)
+
+
+def _unchanged(answer: Any) -> Response:
+    response: Response = answer
+    return response
+
+
+class DescribingCall(ReshapedCall):
+    """A call whose handler asks later which topics the caller may describe (`coordinator.base.interfaces`)."""
+
+    __slots__ = ("_auth",)
+
+    def __init__(self, auth: AuthContext, request: Request) -> None:
+        super().__init__(auth.call, request, _unchanged)
+        self._auth = auth
+
+    def describable(self, names: Iterable[str]) -> Collection[str]:
+        """Return those of the topics that the caller may describe now."""
+        allowed = self._auth.allowed(Operation.DESCRIBE, Resource.TOPIC, names)
+        return [name for name in allowed if allowed[name]]
 
 
 class Authorization:

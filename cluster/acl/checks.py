@@ -29,7 +29,9 @@ def _never_forward(call: object, request: object) -> None:
     raise RuntimeError(f"{request} was forwarded a second time")
 
 
-def authorization_of(config: ClusterConfig, image: Callable[[], ClusterImage]) -> KafkaAuthorization | None:
+def authorization_of(
+    config: ClusterConfig, image: Callable[[], ClusterImage], node: int = 0
+) -> KafkaAuthorization | None:
     """Return the checks of a broker with these settings, over the ACLs of its image; None without an authorizer."""
     if not config.acl.enabled:
         return None
@@ -39,7 +41,7 @@ def authorization_of(config: ClusterConfig, image: Callable[[], ClusterImage]) -
 
     checks = {
         **groups.CHECKS,
-        **consumer_groups.CHECKS,
+        **consumer_groups.checks(config.coordinator_of(node).consumer_protocol),
         **offsets.CHECKS,
         **transactions.CHECKS,
         **records.CHECKS,

@@ -1,5 +1,8 @@
 """Authorization checks for the consumer group protocol: ConsumerGroupHeartbeat, ConsumerGroupDescribe.
 
+A broker on which the protocol is off refuses both before it asks the authorizer. The topics of a regular expression are
+found after the heartbeat; those that its sender may not describe do not count, without an error (`DescribingCall`).
+
 Source: `KafkaApis.handleConsumerGroupHeartbeat`, `handleConsumerGroupDescribe`.
 """
 
@@ -10,7 +13,7 @@ from typing import Final
 
 from attrs import evolve
 
-from groupsim.cluster.acl.authorization import AuthContext, Check
+from groupsim.cluster.acl.authorization import AuthContext, Check, DescribingCall
 from groupsim.cluster.acl.groups import NO_GROUP
 from groupsim.cluster.acl.offsets import NO_TOPIC
 from groupsim.protocol.messages.acl import Operation, Resource
@@ -18,6 +21,7 @@ from groupsim.protocol.messages.consumer_group import (
     ConsumerGroupDescribeRequest,
     ConsumerGroupDescribeResponse,
     ConsumerGroupHeartbeatRequest,
+    ConsumerGroupRequest,
     DescribedConsumerGroup,
 )
 
@@ -30,6 +34,8 @@ def _heartbeat(auth: AuthContext, request: ConsumerGroupHeartbeatRequest) -> Non
         auth.refuse(NO_GROUP)
     elif not all(auth.allowed(Operation.DESCRIBE, Resource.TOPIC, request.subscribed_topic_names or ()).values()):
         auth.refuse(NO_TOPIC)
+    elif request.subscribed_topic_regex:
+        auth.forward_as(DescribingCall(auth, request))
     else:
         auth.forward(request)
 
@@ -59,8 +65,12 @@ def _visible(
     return evolve(group, error=NO_TOPIC, error_message=_HIDDEN, members=())
 
 
-CHECKS: Mapping[type, Check] = {
-    ConsumerGroupHeartbeatRequest: _heartbeat,
-    ConsumerGroupDescribeRequest: _describe,
-}
-"""Request class → its check."""
+def _refused_anyway(auth: AuthContext, request: ConsumerGroupRequest) -> None:
+    auth.forward(request)
+
+
+def checks(consumer_protocol: bool) -> Mapping[type, Check]:
+    """Return the checks by request class, of a broker with or without the protocol."""
+    if not consumer_protocol:
+        return {ConsumerGroupHeartbeatRequest: _refused_anyway, ConsumerGroupDescribeRequest: _refused_anyway}
+    return {ConsumerGroupHeartbeatRequest: _heartbeat, ConsumerGroupDescribeRequest: _describe}

@@ -1,7 +1,11 @@
-"""The columns of a request in the trace, from the request alone."""
+"""The columns of a request in the trace, from the request alone.
+
+The generation of a member of a consumer group (KIP-848) is its member epoch.
+"""
 
 from __future__ import annotations
 
+from groupsim.protocol.messages.consumer_group import ConsumerGroupHeartbeatRequest
 from groupsim.protocol.messages.group import (
     NO_GENERATION,
     Api,
@@ -26,7 +30,10 @@ def columns_of(request: Request) -> tuple[str | None, str | None, int | None]:
     elif type(request) is LeaveGroupRequest:
         ids = [leaving.member_id for leaving in request.members]
         member = ids[0] if len(ids) == 1 else None
-    generation: int = getattr(request, "generation_id", NO_GENERATION)
+    if type(request) is ConsumerGroupHeartbeatRequest:
+        generation = request.member_epoch
+    else:
+        generation = getattr(request, "generation_id", NO_GENERATION)
     return group, member or None, generation if generation >= 0 else None
 
 

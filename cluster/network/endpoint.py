@@ -18,6 +18,7 @@ from groupsim.protocol.messages.cluster import (
     BrokerRegistrationRequest,
     MetadataLogRequest,
 )
+from groupsim.protocol.messages.consumer_group import ConsumerGroupHeartbeatResponse
 from groupsim.protocol.messages.data import FetchRequest, ProduceRequest
 from groupsim.protocol.messages.group import HeartbeatRequest, JoinGroupResponse, Response
 from groupsim.protocol.messages.response_errors import error_in
@@ -93,6 +94,9 @@ class Endpoint(ABC):
             columns = group, member or response.member_id or None, answered
             if response.members:
                 payload["members"] = len(response.members)
+        elif response.__class__ is ConsumerGroupHeartbeatResponse and not error:
+            group, member, _ = columns
+            columns = group, member or response.member_id, response.member_epoch if response.member_epoch >= 0 else None
         self._emit(_ANSWERED, call, columns, error.name if error else None, payload)
 
     def _emit(self, kind: Kind, call: BrokerConnection, columns: Columns, error: str | None, payload: Payload) -> None:

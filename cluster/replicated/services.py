@@ -122,7 +122,7 @@ class ReplicatedServices:
     def _guarded(self, handlers: dict[type, Handler]) -> dict[type, Handler]:
         """Add the authorization checks to the handlers, if the broker has an authorizer."""
         broker = self._broker
-        authorization = authorization_of(self._config, self._image)
+        authorization = authorization_of(self._config, self._image, broker.node)
         self._allows_everything = authorization is None
         if authorization is None:
             return handlers

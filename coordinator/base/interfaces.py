@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Protocol
 
 from groupsim.coordinator.base.records import Loaded, Record
@@ -28,6 +28,13 @@ class Call(Protocol):
 
     def answer(self, response: Response) -> None:
         """Send the response; called at most once. An answer to a closed connection is dropped by the connection."""
+
+
+class DescribesTopics(Protocol):
+    """A call of a sender that may not describe every topic; other calls have no such method."""
+
+    def describable(self, names: Iterable[str]) -> Collection[str]:
+        """Return those of the topics that the sender may describe now."""
 
 
 class LoadFailed(Exception):

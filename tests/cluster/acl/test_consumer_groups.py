@@ -7,6 +7,7 @@ from typing import Any
 from groupsim.cluster.acl.checks import authorization_of
 from groupsim.cluster.config.acl import STANDARD, AclConfig
 from groupsim.cluster.config.cluster import ClusterConfig
+from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.acl import NOT_ASKED, Acl, Operation, Resource
 from groupsim.protocol.messages.cluster import ClusterImage
@@ -66,13 +67,13 @@ def describe(call: Any, request: ConsumerGroupDescribeRequest) -> None:
     call.answer(ConsumerGroupDescribeResponse(tuple(GROUPS[name] for name in request.group_ids)))
 
 
-def answer(request: Any, *acls: Acl) -> Any:
+def answer(request: Any, *acls: Acl, beat: Any = heartbeat, **coordinator: Any) -> Any:
     """Return the answer to a client that may do what these ACLs allow."""
-    config = ClusterConfig(acl=AclConfig(STANDARD))
+    config = ClusterConfig(acl=AclConfig(STANDARD), coordinator=CoordinatorConfig(**coordinator))
     authorization = authorization_of(config, lambda: ClusterImage(acls=frozenset(acls)))
     assert authorization is not None
     handlers = authorization.guarded(
-        {ConsumerGroupHeartbeatRequest: heartbeat, ConsumerGroupDescribeRequest: describe}, lambda call, request: None
+        {ConsumerGroupHeartbeatRequest: beat, ConsumerGroupDescribeRequest: describe}, lambda call, request: None
     )
     call = Call(request)
     handlers[type(request)](call, request)
@@ -94,6 +95,30 @@ def test_a_heartbeat_reads_the_group_and_describes_its_topics() -> None:
     for names in (None, ()):
         quiet = ConsumerGroupHeartbeatRequest("g", "m", 3, subscribed_topic_names=names, subscribed_topic_regex=".*")
         assert answer(quiet, READ).member_epoch == 1
+
+
+def test_a_pattern_finds_topics_that_its_sender_may_describe() -> None:
+    """The coordinator asks later, by the call; without a pattern the call is the client's own."""
+    calls: list[Any] = []
+
+    def beat(call: Any, request: ConsumerGroupHeartbeatRequest) -> None:
+        calls.append(call)
+        heartbeat(call, request)
+
+    pattern = ConsumerGroupHeartbeatRequest("g", "m", 0, subscribed_topic_regex=".*")
+    assert answer(pattern, READ, SEEN, beat=beat).member_epoch == 1
+    assert list(calls[0].describable(["hidden", "seen"])) == ["seen"]
+    assert (calls[0].request, calls[0].client_host) == (pattern, "/10.0.0.1")
+    answer(ConsumerGroupHeartbeatRequest("g", "m", 0), READ, beat=beat)
+    assert not hasattr(calls[1], "describable")
+
+
+def test_a_broker_without_the_protocol_does_not_authorize_it() -> None:
+    """The coordinator's UNSUPPORTED_VERSION comes before any authorization error."""
+    for off in ({"rebalance_protocols": ("classic",)}, {"broker_version": "3.9"}):
+        assert answer(ConsumerGroupHeartbeatRequest("g", "m", 0), **off).member_epoch == 1
+        (group,) = answer(ConsumerGroupDescribeRequest(("gone",)), **off).groups
+        assert group == GROUPS["gone"]
 
 
 def test_a_description_of_a_group_needs_describe_on_it() -> None:

@@ -13,7 +13,9 @@ from groupsim.eventloop.distributions import constant
 from groupsim.eventloop.trace.trace import Level
 from groupsim.members.interfaces import Disconnected
 from groupsim.protocol.batch.batch import Batch
+from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.cluster import BrokerHeartbeatRequest, BrokerHeartbeatResponse
+from groupsim.protocol.messages.consumer_group import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from groupsim.protocol.messages.data import FetchRequest, FetchResponse, ProduceRequest, ProduceResponse
 from groupsim.protocol.messages.group import FindCoordinatorRequest, FindCoordinatorResponse, TopicPartition
 
@@ -73,6 +75,30 @@ def test_a_broker_reaches_the_controller_that_no_client_is_told_of(play: Any) ->
             net.network.connect("broker-1", "broker-1", 9, "replication")
 
     play(story)
+
+
+def test_an_answer_to_a_heartbeat_shows_the_new_epoch(play: Any) -> None:
+    """The member id and the epoch of the answer, of a member that joins; with an error, and to a leave, no epoch."""
+    answers = [
+        ConsumerGroupHeartbeatResponse(member_id="m", member_epoch=8),
+        ConsumerGroupHeartbeatResponse(ErrorCode.FENCED_MEMBER_EPOCH),
+        ConsumerGroupHeartbeatResponse(member_id="m", member_epoch=-1),
+    ]
+
+    async def story(rig: Any) -> None:
+        net = Net(rig.loop)
+        net.desks[1].receive = lambda call: call.answer(answers.pop(0))  # type: ignore[method-assign]
+        for member, epoch in (("", 0), ("m", 8), ("m", -1)):
+            connection = net.network.connect("c", "c", 1, "coordinator")
+            net.send(connection, ConsumerGroupHeartbeatRequest("g", member, epoch))
+            await rig.loop.sleep(10_000)
+
+    events = [event for event in play(story) if event.kind.value == "response.sent"]
+    assert [(event.group, event.member, event.generation, event.error) for event in events] == [
+        ("g", "m", 8, None),
+        ("g", "m", 8, "FENCED_MEMBER_EPOCH"),
+        ("g", "m", None, None),
+    ]
 
 
 @pytest.mark.parametrize(
