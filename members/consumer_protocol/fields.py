@@ -4,7 +4,8 @@ The request names group, member id, member epoch and instance id always. The res
 request had; a field counts as sent when the request is built, not when it is answered. A failure of any kind forgets
 what was sent, so that the next request is complete, and is answered with the assignment. TopicPartitions is what the
 member has reconciled, also if the same partitions were reconciled once more: it is the acknowledgement. The rack is
-sent with a join only. A heartbeat that leaves has ids and epoch alone.
+sent with a join only. A heartbeat that leaves follows the same rule: the member has no partitions by then, and, unless
+it leaves by the poll limit, no topics.
 
 Sources: `ConsumerHeartbeatRequestManager.HeartbeatState`, `SentFields` (4.4.0).
 """
@@ -43,11 +44,10 @@ class HeartbeatFields:
     def build(self, version: int) -> ConsumerGroupHeartbeatRequest:
         """Build the next request; one without changes is the same object as long as the epoch stays."""
         membership = self._membership
-        if membership.epoch < 0:
-            return self._with_ids(version)
         member, settings = self._member, self._member.settings
         joins = membership.state is MemberState.JOINING
-        timeout_ms, topics = settings.max_poll_interval_ms, member.subscription.topics
+        timeout_ms = settings.max_poll_interval_ms
+        topics = () if membership.has_unsubscribed else member.subscription.topics
         assignor, assignment = settings.group_remote_assignor, membership.current
         new_timeout = joins or timeout_ms != self._timeout_ms
         new_topics = joins or topics != self._topics

@@ -24,6 +24,7 @@ from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.members.links import emit_outcome
 from groupsim.members.ports import Ports
 from groupsim.members.profiles.exceptions import exception_name
+from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.consumer_group import ConsumerGroupHeartbeatRequest, ConsumerGroupHeartbeatResponse
 from groupsim.protocol.messages.group import Api
 
@@ -99,8 +100,8 @@ class ConsumerHeartbeats:
         member = self._member
         try:
             version = member.version(Api.CONSUMER_GROUP_HEARTBEAT)
-        except ClientFailure as failure:
-            self._membership.fatal(failure)
+        except ClientFailure:  # no version in common
+            self._membership.fatal(_unsupported())
             return
         request = self._fields.build(version)
         self._in_flight = True
@@ -200,8 +201,18 @@ class ConsumerHeartbeats:
             membership.fatal(self._thrown(response, fatal=True))
 
     def _thrown(self, response: ConsumerGroupHeartbeatResponse, *, fatal: bool) -> ClientFailure:
+        if response.error is ErrorCode.UNSUPPORTED_VERSION:
+            return _unsupported()
         reason = response.error_message or f"ConsumerGroupHeartbeat answered {response.error.name}"
         return ClientFailure(exception_name(response.error), reason, fatal=fatal)
+
+
+def _unsupported() -> ClientFailure:
+    reason = (
+        "The cluster does not support the new CONSUMER group protocol. Set group.protocol=classic on the consumer"
+        " configs to revert to the CLASSIC protocol until the cluster is upgraded."
+    )
+    return ClientFailure(exception_name(ErrorCode.UNSUPPORTED_VERSION), reason, fatal=True)
 
 
 def _ignored(outcome: Outcome) -> None:

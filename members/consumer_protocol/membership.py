@@ -134,6 +134,11 @@ class ConsumerMembership:
         """What was reconciled last, by topic ids."""
         return self._reconciliation.current
 
+    @property
+    def has_unsubscribed(self) -> bool:
+        """Whether the member leaves, or has left, because the application unsubscribed or closes."""
+        return self.epoch < 0 and not self._by_poll_limit
+
     def become(self, state: MemberState, reason: str | None = None) -> None:
         """Enter a state. Raises RuntimeError for a state that may not follow."""
         if not may_follow(self.state, state):

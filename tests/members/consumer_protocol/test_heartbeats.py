@@ -277,12 +277,12 @@ def test_a_group_that_is_gone_is_ignored_by_a_member_that_left():
 
 
 def test_brokers_without_the_protocol_end_the_member():
-    """No common version of ConsumerGroupHeartbeat: UNSUPPORTED_VERSION out of poll, as in Java."""
+    """No common version of ConsumerGroupHeartbeat: poll throws Java's words, with the remedy in them."""
     bench = ConsumerBench()
     bench.member.versions = {}
     bench.member.transport.release = "3.6"
     bench.poll()
     bench.answer(FindCoordinatorResponse(node=1))
     assert bench.state == "FATAL"
-    with pytest.raises(ClientFailure, match="UNSUPPORTED_VERSION"):
+    with pytest.raises(ClientFailure, match=r"UnsupportedVersionException: .* Set group\.protocol=classic"):
         bench.poll()

@@ -31,13 +31,15 @@ def unsubscribes(bench: ConsumerBench) -> None:
 
 
 def test_unsubscribe_revokes_then_leaves():
-    """The revoked callback for everything owned, then one heartbeat with epoch -1 that has nothing but ids."""
+    """The revoked callback for everything owned, then one heartbeat with epoch -1, without topics and partitions."""
     bench = ConsumerBench()
     bench.stable(0, 1, epoch=3)
     unsubscribes(bench)
     assert bench.callbacks[-1] == ("revoked", [0, 1])
     assert bench.states[-3:] == ["PREPARE_LEAVING", "LEAVING", "UNSUBSCRIBED"]
-    assert (bench.beat.member_epoch, bench.beat.topic_partitions, bench.beat.rebalance_timeout_ms) == (-1, None, -1)
+    beat = bench.beat
+    assert (beat.member_epoch, beat.topic_partitions, beat.subscribed_topic_names) == (-1, (), ())
+    assert beat.rebalance_timeout_ms == -1
     assert (bench.owned, bench.member.generation.id) == ([], -1)
 
 
@@ -145,6 +147,7 @@ def test_the_poll_limit_leaves_at_once_and_calls_back_later():
     bench.advance_ms(2_000)
     assert bench.states[-3:] == ["PREPARE_LEAVING", "LEAVING", "STALE"]
     assert (bench.beat.member_epoch, bench.owned, len(bench.callbacks)) == (-1, [0, 1], 1)
+    assert (bench.beat.topic_partitions, bench.beat.subscribed_topic_names) == ((), None)
     assert [event.kind for event in bench.events].count(Kind.POLL_EXPIRED) == 1
     before = bench.count(BEAT)
     bench.advance_ms(60_000)

@@ -1,0 +1,153 @@
+"""Consumer groups (KIP-848) from both ends: members of the Java client 4.4 with their coordinator, in whole runs.
+
+Facts: KIP-848; `GroupMetadataManager`, `AbstractMembershipManager` of Kafka 4.4.0.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import pytest
+
+from groupsim import Kind, Simulation
+
+SECOND = 1_000_000
+INTERVAL_US = 5 * SECOND
+CONSUMER = {"group.protocol": "consumer", "auto.offset.reset": "earliest"}
+
+
+def start(sim: Simulation, *names: str, **properties: object) -> None:
+    """Start members of group g1 under the consumer protocol."""
+    for name in names:
+        sim.member(name, client="java-4.4", properties={**CONSUMER, **properties})
+
+
+async def owning(sim: Simulation, within: str = "2m", **shares: int) -> None:
+    """Let time pass until each of these members is stable with so many partitions."""
+    members = {sim.members[name]: share for name, share in shares.items()}
+    await sim.until(
+        lambda: all(one.settled and len(one.assignment) == share for one, share in members.items()), within=within
+    )
+
+
+def callbacks(sim: Simulation, name: str) -> list[tuple[str, int]]:
+    """Return the callbacks of a member: kind, and the number of partitions."""
+    found = [event for event in sim.find(Kind.CALLBACK_BEGUN) if event.host == name]
+    return [(str(event.reason), len((event.payload or {})["partitions"])) for event in found]
+
+
+def delivered(sim: Simulation) -> dict[str, set[int]]:
+    """Return the offsets that poll returned to any member, by partition."""
+    offsets: dict[str, set[int]] = defaultdict(set)
+    for event in sim.find(Kind.RECORDS_DELIVERED):
+        base, count = (event.payload or {})["base"], (event.payload or {})["count"]
+        offsets[f"{event.topic}-{event.partition}"].update(range(base, base + count))
+    return offsets
+
+
+async def test_a_second_member_takes_half_and_the_rest_goes_on(sim: Simulation) -> None:
+    """A join moves half of the partitions within two intervals; those that stay are in no callback."""
+    sim.topic("orders", 6)
+    start(sim, "c1")
+    await owning(sim, c1=6)
+    joined_us = sim.now_us
+    start(sim, "c2")
+    await owning(sim, c1=3, c2=3)
+    assert sim.now_us - joined_us <= 2 * INTERVAL_US + SECOND
+    assert callbacks(sim, "c1") == [("assigned", 6), ("revoked", 3), ("assigned", 0)]
+    assert callbacks(sim, "c2") == [("assigned", 0), ("assigned", 3)]
+    released = [event.partition for event in sim.find(Kind.PARTITION_RELEASED)]
+    assert sorted(released) == sorted(one.partition for one in sim.members["c2"].assignment)
+
+
+async def test_six_members_join_leave_and_crash_and_every_record_is_read(sim: Simulation) -> None:
+    """Six members share twelve partitions; one closes, one crashes; no offset is skipped, and the group ends empty."""
+    sim.topic("orders", 12, rate=120)
+    names = [f"c{number}" for number in range(1, 7)]
+    start(sim, *names)
+    await owning(sim, **dict.fromkeys(names, 2))
+    await sim.members["c6"].close()
+    await sim.until(lambda: sorted(len(sim.members[name].assignment) for name in names[:5]) == [2, 2, 2, 3, 3])
+    sim.members["c5"].crash()
+    await owning(sim, **dict.fromkeys(names[:4], 3))
+    assert [event.reason for event in sim.find(Kind.MEMBER_REMOVED)][-1] == "session-expired"
+    await sim.run_for("10s")
+    for partition, offsets in delivered(sim).items():
+        assert offsets == set(range(max(offsets) + 1)), partition
+        assert max(offsets) > 10 * (sim.now_us / SECOND - 5), partition
+    for name in names[:4]:
+        await sim.members[name].close()
+    assert sim.state() == "Empty"
+
+
+async def test_a_partition_has_one_owner_at_a_time(sim: Simulation) -> None:
+    """Through joins, leaves and an eviction no partition is owned by two members at once."""
+    sim.topic("orders", 8)
+    start(sim, "c1", "c2", "c3")
+    await sim.run_for("20s")
+    start(sim, "c4")
+    await sim.run_for("20s")
+    await sim.members["c2"].close()
+    sim.members["c3"].block_poll("6m")
+    await sim.run_for("7m")
+    owners: dict[str, set[str]] = defaultdict(set)
+    for event in sim.events:
+        partition = f"{event.topic}-{event.partition}"
+        if event.kind is Kind.PARTITION_OWNED:
+            owners[partition].add(str(event.host))
+            assert len(owners[partition] - {"c3"}) <= 1, (event.t_us, partition, owners[partition])
+        elif event.kind is Kind.PARTITION_RELEASED:
+            owners[partition].discard(str(event.host))
+
+
+async def test_a_member_beyond_its_poll_limit_comes_back(sim: Simulation) -> None:
+    """STALE after max.poll.interval.ms: its partitions move on at once, and it gets a share again when it polls."""
+    sim.topic("orders", 4)
+    start(sim, "c1", "c2", **{"max.poll.interval.ms": 20_000})
+    await owning(sim, c1=2, c2=2)
+    blocked_us = sim.now_us
+    sim.members["c2"].block_poll("60s")
+    await owning(sim, c1=4)
+    assert 20 * SECOND <= sim.now_us - blocked_us <= 20 * SECOND + 2 * INTERVAL_US
+    assert sim.members["c2"].state == "STALE"
+    await owning(sim, c1=2, c2=2)
+    assert callbacks(sim, "c2")[-3:] == [("lost", 2), ("assigned", 0), ("assigned", 2)]
+
+
+@pytest.mark.sim(brokers=3)
+async def test_a_moved_coordinator_changes_no_assignment(sim: Simulation) -> None:
+    """The members look the coordinator up, and go on at their epochs: no callback, no new epoch."""
+    sim.topic("orders", 4)
+    start(sim, "c1", "c2")
+    await owning(sim, c1=2, c2=2)
+    before = [sim.members[name].generation for name in ("c1", "c2")]
+    seen = len(sim.find(Kind.CALLBACK_BEGUN))
+    sim.move_coordinator()
+    await sim.run_for("30s")
+    assert [sim.members[name].generation for name in ("c1", "c2")] == before
+    assert len(sim.find(Kind.CALLBACK_BEGUN)) == seen
+    assert sim.members["c1"].settled
+
+
+async def test_a_static_member_comes_back_to_its_partitions(sim: Simulation) -> None:
+    """A close reports epoch -2; the restart takes the same partitions over at once, and others notice nothing."""
+    sim.topic("orders", 4)
+    start(sim, "c1", **{"group.instance.id": "i1"})
+    start(sim, "c2", **{"group.instance.id": "i2"})
+    await owning(sim, c1=2, c2=2)
+    member, before, seen = sim.members["c2"], sim.members["c2"].assignment, callbacks(sim, "c1")
+    await member.close()
+    await sim.run_for("20s")
+    member.start()
+    await owning(sim, "2s", c2=2)
+    assert member.assignment == before
+    assert callbacks(sim, "c1") == seen
+
+
+async def test_new_partitions_are_assigned_within_an_interval(sim: Simulation) -> None:
+    """A topic that is created later is assigned to the member that subscribes to it."""
+    sim.topic("orders", 2)
+    sim.member("c1", topics=["orders", "later"], client="java-4.4", properties=CONSUMER)
+    await owning(sim, c1=2)
+    sim.topic("later", 3)
+    await owning(sim, "10s", c1=5)
