@@ -13,7 +13,7 @@ from groupsim.logs.clients.java_words import JAVA_CLIENT
 from groupsim.logs.clients.known import COOPERATIVE, Known
 from groupsim.logs.layout import stock
 from groupsim.logs.messages import MESSAGES
-from groupsim.logs.wording import Blanks, Version, wording
+from groupsim.logs.wording import Blanks, Table, Version, wording
 from groupsim.members.profiles.exceptions import exception_name
 from groupsim.protocol.errors import ErrorCode
 
@@ -25,6 +25,9 @@ COORDINATING = (
     *("C_GIVING_AWAY", "C_UPDATING", "C_ASSIGNOR_NOTIFIED", "C_ASSIGNMENT_FINISHED", "C_COMMIT_FAIL"),
     *("C_NO_COMMITTED_OFFSET", "C_OFFSET_SET", *CALLBACKS),
 )
+
+
+Words = Iterator[tuple[str, Mapping[str, object]]]
 
 
 @define
@@ -45,14 +48,22 @@ class JavaLog:
 
     def lines(self, event: TraceEvent) -> Iterator[str]:
         """Yield the lines of one event of this process."""
-        worder = JAVA_WORDERS.get(event.kind)
-        for code, values in worder(self, event) if worder else ():
-            words = wording(JAVA_CLIENT, code, self.version)
+        for code, values in self.words(event):
+            words = wording(self.table(), code, self.version)
             if words is not None:
                 text = words.text.format_map(Blanks(self._values(event), values))
                 prefix = "" if code == "C_OFFSET_SET" and self.version >= (3, 7) else self._prefix()
                 yield stock(event.t_us, words.level, prefix + text, self._logger(code))
         self._note(event)
+
+    def words(self, event: TraceEvent) -> Words:
+        """Yield the codes of the lines of an event, each with its values."""
+        worder = JAVA_WORDERS.get(event.kind)
+        return worder(self, event) if worder else iter(())
+
+    def table(self) -> Table:
+        """Return the messages by code."""
+        return JAVA_CLIENT
 
     def _note(self, event: TraceEvent) -> None:
         """Store the facts that later lines contain."""
@@ -141,9 +152,6 @@ def _exception(error: str | None) -> str:
     if code in ErrorCode.__members__:
         return exception_name(ErrorCode[code])
     return "".join(part.capitalize() for part in code.split("_")) + "Exception" if code.isupper() else code
-
-
-Words = Iterator[tuple[str, Mapping[str, object]]]
 
 
 def partitions_of(payload: Mapping[str, Any] | None) -> str:

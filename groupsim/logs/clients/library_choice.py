@@ -9,6 +9,7 @@ from groupsim.eventloop.trace.events import TraceEvent
 from groupsim.logs.clients.brod import BROD
 from groupsim.logs.clients.go import FRANZ_GO, SARAMA
 from groupsim.logs.clients.java import JavaLog
+from groupsim.logs.clients.java_consumer_groups import AsyncJavaLog
 from groupsim.logs.clients.kafka_python import AIOKAFKA, KAFKA_PYTHON_1, KAFKA_PYTHON_2, KAFKA_PYTHON_2_3
 from groupsim.logs.clients.kafkajs import KAFKAJS
 from groupsim.logs.clients.known import Known
@@ -53,7 +54,9 @@ def client_log(event: TraceEvent, known: Known) -> ClientLog:
     group, client_id = event.group, str(payload.get("client_id") or event.host)
     profile, instance = str(payload.get("profile") or "java"), payload.get("instance_id")
     if profile.startswith("java"):
-        return JavaLog(group, client_id, instance, version(payload.get("release") or profile), known)
+        asynchronous = (payload.get("config") or {}).get("group.protocol") == "consumer"
+        kind = AsyncJavaLog if asynchronous else JavaLog
+        return kind(group, client_id, instance, version(payload.get("release") or profile), known)
     if profile.startswith("librdkafka"):
         return LibrdkafkaLog.of(group, client_id, known)
     library = next((library for name, library in LIBRARIES if profile.startswith(name)), None)

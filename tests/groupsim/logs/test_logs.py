@@ -321,3 +321,26 @@ def test_exceptions_are_called_as_kafka_calls_them(error: str, exception: str) -
     tape.client(Kind.PROCESS_FAILED, "c1", error=error, reason="too much")
     (line,) = [line for line in messages(logs.render(tape.end())["c1.log"]) if line.startswith("ERROR")]
     assert f"{exception}: " in line
+
+
+def test_a_member_of_a_consumer_group_logs_its_states() -> None:
+    """Java's asynchronous consumer has lines of its own: one for each change of state, none of generations."""
+    tape = Tape()
+    config = {"group.protocol": "consumer"}
+    started = {"client_id": "app-1", "profile": "java-4.x", "release": "4.4", "topics": ["orders"], "config": config}
+    tape.client(Kind.PROCESS_STARTED, "c1", payload=started)
+    tape.client(Kind.CLIENT_STATE, "c1", from_="UNSUBSCRIBED", to="JOINING")
+    tape.client(Kind.CLIENT_STATE, "c1", from_="JOINING", to="RECONCILING", generation=2)
+    tape.client(Kind.CALLBACK_BEGUN, "c1", reason="assigned", payload={"partitions": ["orders-0"]})
+    tape.client(Kind.CLIENT_STATE, "c1", from_="PREPARE_LEAVING", to="LEAVING")
+    lines = logs.render(tape.end())["c1.log"]
+    assert [re.sub(r"Member \S* with", "Member M with", line).split("] ", 2)[-1] for line in lines] == [
+        f"{text} (org.apache.kafka.clients.consumer.internals.{speaker})"
+        for text, speaker in (
+            ("Subscribed to topic(s): orders", "AsyncKafkaConsumer"),
+            ("Member M with epoch 0 transitioned from UNSUBSCRIBED to JOINING.", "ConsumerMembershipManager"),
+            ("Member M with epoch 2 transitioned from JOINING to RECONCILING.", "ConsumerMembershipManager"),
+            ("Adding newly assigned partitions: [orders-0]", "ConsumerRebalanceListenerInvoker"),
+            ("Member M with epoch -1 transitioned from PREPARE_LEAVING to LEAVING.", "ConsumerMembershipManager"),
+        )
+    ]
