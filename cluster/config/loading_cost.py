@@ -57,6 +57,8 @@ class LoadingCost:
         """Return the time for a log in its present state."""
         if log is None or log.end_offset == log.start_offset:
             return 0
-        batches = list(everything(log))
-        records = sum(batch.count if batch.records is None else len(batch.records) for batch in batches)
-        return self.us(sum(batch.size for batch in batches), records)
+        size = records = 0
+        for batch in everything(log):
+            size += batch.size
+            records += batch.count if batch.records is None else len(batch.records)
+        return self.us(size, records)

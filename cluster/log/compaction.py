@@ -26,6 +26,7 @@ Source: `LogCleaner.Cleaner`, `LogCleanerManager.cleanableOffsets`, `CleanedTran
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 
 from attrs import Factory, define, evolve, frozen
 
@@ -151,13 +152,14 @@ def clean(
     done = Cleaning()
     cleaner = _Cleaner(keys, dirty.first_uncleanable, producers, _CleanedTransactions(aborted), config, now_ms, done)
     for group in _groups(below, dirty.first_uncleanable, config.segment_bytes):
-        before = [batch for segment in group for batch in segment.batches()]
-        kept = [new for batch in before if (new := cleaner.clean(batch)) is not None]
-        if (
-            len(group) > 1
-            or len(kept) < len(before)
-            or any(new is not old for new, old in zip(kept, before, strict=True))
-        ):
+        kept: list[Batch] = []
+        changed = len(group) > 1
+        for batch in chain.from_iterable(segment.batches() for segment in group):  # they are too many for a list
+            new = cleaner.clean(batch)
+            changed = changed or new is not batch
+            if new is not None:
+                kept.append(new)
+        if changed:
             done.replacements.append((group, kept))
     done.aborted_left = cleaner.transactions.observed
     return done

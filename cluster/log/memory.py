@@ -1,8 +1,7 @@
 """A log in memory: the storage of simulations.
 
-A segment has three lists of equal length: the batches, their base offsets and their positions (bytes before them); a
-lookup is a bisection. Older batches are packed (`packed_batches.py`), because nearly all reads are of the newest.
-`flushed` is the offset below which a crash of the machine loses nothing. `lose_unflushed` models that crash: the log
+A segment has a list of its newest batches, which nearly all reads want; older ones are packed (`packed_batches.py`). A
+lookup is a bisection. The logs of several brokers share batches and blocks, as long as they have the same. `flushed` is the offset below which a crash of the machine loses nothing. `lose_unflushed` models that crash: the log
 ends at the first unflushed batch, as recovery truncates a log at its first gap. A crash does not change checkpoints,
 because Kafka's `CheckpointFile` writes them atomically and flushes them.
 
@@ -13,24 +12,24 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from itertools import accumulate, chain
+from itertools import chain
 from operator import attrgetter
 
 from attrs import define, field
 
 from groupsim.cluster.log.interfaces import Found, Segment, SegmentStore
-from groupsim.cluster.log.packed_batches import Block, pack, unpack
+from groupsim.cluster.log.packed_batches import Block, join, pack, unpack
 from groupsim.cluster.log.segment_reads import first_not_older, records_in
 from groupsim.protocol.batch.batch import Batch
 
-_UNPACKED = 64  # the largest length of the lists; then the older half is packed
+_UNPACKED = 64  # the largest length of the list; then the older half is packed
 _JOINED = 16  # blocks of that size that are merged into one
 _base_offset = attrgetter("base_offset")
 
 
 @define(eq=False)
 class MemorySegment(Segment):
-    """The batches of one segment: the newest in lists, the older ones packed in blocks."""
+    """The batches of one segment: the newest in a list, the older ones packed in blocks."""
 
     base_offset: int
     created_ms: int
@@ -39,8 +38,6 @@ class MemorySegment(Segment):
     flushed: int = -1
     """The offset after the last flushed batch; the base offset if none is flushed."""
     _batches: list[Batch] = field(factory=list)
-    _bases: list[int] = field(factory=list)
-    _positions: list[int] = field(factory=list)
     _blocks: list[Block] = field(factory=list)
 
     def __attrs_post_init__(self) -> None:
@@ -53,11 +50,8 @@ class MemorySegment(Segment):
 
     def append(self, batch: Batch) -> None:
         """Append a batch with assigned offsets."""
-        size = self.size
         self._batches.append(batch)
-        self._bases.append(batch.base_offset)
-        self._positions.append(size)
-        self.size = size + batch.size
+        self.size += batch.size
         if batch.max_timestamp_ms > self.max_timestamp_ms:
             self.max_timestamp_ms = batch.max_timestamp_ms
         if len(self._batches) >= _UNPACKED:
@@ -72,53 +66,57 @@ class MemorySegment(Segment):
 
     def _batches_from(self, from_offset: int) -> Iterator[Batch]:
         newest = self._batches[self._index(from_offset) :]
-        if self._blocks and from_offset < self._bases[0]:
-            for block in self._blocks[self._block(from_offset) :]:
-                yield from (batch for batch in unpack(block) if batch.next_offset > from_offset)
+        if self._is_packed(from_offset):
+            at = self._block(from_offset)
+            later = self._blocks[at + 1 :]
+            yield from (batch for batch in unpack(self._blocks[at]) if batch.next_offset > from_offset)
+            for block in later:
+                yield from block.batches()
         yield from newest
 
     def _pack(self) -> None:
-        """Pack the older half of the lists, and merge many small blocks into a large one."""
+        """Pack the older half of the list, and merge many small blocks into a large one."""
         half = _UNPACKED // 2
-        self._blocks.append(pack(self._batches[:half], self._positions[0]))
-        del self._batches[:half], self._bases[:half], self._positions[:half]
+        position = self.size - sum(batch.size for batch in self._batches)
+        self._blocks.append(pack(self._batches[:half], position))
+        del self._batches[:half]
         small = self._blocks[-_JOINED:]
         if len(small) == _JOINED and all(block.count == half for block in small):
-            self._blocks[-_JOINED:] = [pack([batch for block in small for batch in block.batches()], small[0].position)]
+            self._blocks[-_JOINED:] = [join(small)]
 
     def _unpack(self, at: int) -> None:
-        """Move the batches of the blocks from this index on into the lists."""
-        batches = [batch for block in self._blocks[at:] for batch in block.batches()]
-        position = self._blocks[at].position
-        positions = list(accumulate((batch.size for batch in batches[:-1]), initial=position))
-        self._batches[:0], self._positions[:0] = batches, positions
-        self._bases[:0] = [batch.base_offset for batch in batches]
+        """Move the batches of the blocks from this index on into the list."""
+        self._batches[:0] = [batch for block in self._blocks[at:] for batch in block.batches()]
         del self._blocks[at:]
 
+    def _is_packed(self, offset: int) -> bool:
+        """Whether the offset lies below those of the list."""
+        return bool(self._blocks) and offset < self._blocks[-1].next_offset
+
     def _block(self, offset: int) -> int:
-        """Return the index of the block that holds an offset below the lists, or of the last block before it."""
+        """Return the index of the block that holds an offset below the list, or of the last block before it."""
         return max(0, bisect_right(self._blocks, offset, key=_base_offset) - 1)
 
     def _index(self, offset: int) -> int:
-        """Return the index of the batch that holds the offset, or of the first after it."""
-        index = bisect_right(self._bases, offset) - 1
+        """Return the index in the list of the batch that holds the offset, or of the first after it."""
+        index = bisect_right(self._batches, offset, key=_base_offset) - 1
         if index < 0:
             return 0
         return index if self._batches[index].next_offset > offset else index + 1
 
     def position(self, offset: int) -> int:
         """Return the bytes of the batches that begin before the offset."""
-        if self._blocks and offset <= self._bases[0]:
+        if self._is_packed(offset):
             block = self._blocks[self._block(offset)]
             return block.position + sum(batch.size for batch in unpack(block) if batch.base_offset < offset)
-        index = bisect_left(self._bases, offset)
-        return self._positions[index] if index < len(self._positions) else self.size
+        first = bisect_left(self._batches, offset, key=_base_offset)
+        return self.size - sum(batch.size for batch in self._batches[first:])
 
     def find_time(self, timestamp_ms: int) -> Found | None:
         """Return the first record with this timestamp or a later one; None if there is none."""
         if self.max_timestamp_ms < timestamp_ms:
             return None
-        old = (unpack(block) for block in self._blocks if block.max_timestamp_ms >= timestamp_ms)
+        old = (block.batches() for block in self._blocks if block.max_timestamp_ms >= timestamp_ms)
         for batch in chain(chain.from_iterable(old), self._batches):
             if batch.max_timestamp_ms >= timestamp_ms:
                 found = first_not_older(batch, timestamp_ms)
@@ -128,12 +126,12 @@ class MemorySegment(Segment):
 
     def truncate(self, to_offset: int) -> None:
         """Remove every batch with an offset at or above `to_offset`; a batch is never split."""
-        if self._blocks and to_offset <= self._bases[0]:
-            self._unpack(max(0, self._block(to_offset) - 1))  # the lists must not be empty after blocks
+        if self._blocks and to_offset <= self._batches[0].base_offset:
+            self._unpack(max(0, self._block(to_offset) - 1))  # the list must not be empty after blocks
         keep = self._index(to_offset)
         if keep < len(self._batches):
-            self.size = self._positions[keep]
-            del self._batches[keep:], self._bases[keep:], self._positions[keep:]
+            self.size -= sum(batch.size for batch in self._batches[keep:])
+            del self._batches[keep:]
             packed_ms = max((block.max_timestamp_ms for block in self._blocks), default=-1)
             self.max_timestamp_ms = max((packed_ms, *(batch.max_timestamp_ms for batch in self._batches)))
             self.flushed = min(self.flushed, self.next_offset)

@@ -2,6 +2,10 @@
 
 A block holds neighbouring batches by columns, compressed; numbers are differences from the batch before. Unpacked
 batches equal the packed ones.
+
+The replicas of a partition have the same batches, and pack the same ones shortly after each other. The first one makes
+the block, the others find it by its last batch and share it. A replica with another batch, after a truncation, finds
+none and makes its own.
 """
 
 from __future__ import annotations
@@ -11,6 +15,7 @@ import zlib
 from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from attrs import frozen
 
@@ -58,14 +63,41 @@ class Block:
         return found
 
 
-@lru_cache(maxsize=64)
+_packed: WeakKeyDictionary[Batch, tuple[list[Batch], Block]] = WeakKeyDictionary()
+"""The batches before a batch, and the block that ends with it, as long as a log has that batch unpacked."""
+_joined: WeakKeyDictionary[Block, tuple[list[Block], Block]] = WeakKeyDictionary()
+"""The same for a small block and the large one that ends with it."""
+
+
+@lru_cache(maxsize=16)
 def unpack(block: Block) -> list[Batch]:
-    """Return the batches of a block. The cache lets a read of consecutive batches unpack each block once."""
+    """Return the batches of a block. The cache lets small reads in a row unpack each block once."""
     return block.batches()
 
 
 def pack(batches: Sequence[Batch], position: int) -> Block:
     """Pack neighbouring batches; `position` is the first one's position in the segment, in bytes."""
+    *before, last = batches
+    known = _packed.get(last)
+    if known is not None and known[1].position == position and known[0] == before:
+        return known[1]
+    block = _block(batches, position)
+    _packed[last] = before, block
+    return block
+
+
+def join(blocks: Sequence[Block]) -> Block:
+    """Merge neighbouring blocks into one."""
+    *before, last = blocks
+    known = _joined.get(last)
+    if known is not None and known[0] == before:
+        return known[1]
+    joined = _block([batch for block in blocks for batch in block.batches()], blocks[0].position)
+    _joined[last] = before, joined
+    return joined
+
+
+def _block(batches: Sequence[Batch], position: int) -> Block:
     rows: list[tuple[Any, ...]] = []
     offset = time_ms = sequence = 0
     for one in batches:
