@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from functools import cached_property, partial
+from itertools import chain
 from typing import Any
 
 from groupsim.coordinator.base.config import CoordinatorConfig
@@ -118,13 +119,14 @@ class PartitionDriver:
 
     def load(self) -> None:
         """Load the partition's groups. Raises LoadFailed, and loads none."""
-        records = self._log.read(self.partition)
-        if not records:
+        records = iter(self._log.read(self.partition))
+        first = next(records, None)
+        if first is None:
             self._empty_since_us = self._loop.now_us
             self.active = True
             return
         try:
-            effects = self.shard.load(records, self._loop.now_us)
+            effects = self.shard.load(chain((first,), records), self._loop.now_us)
         except IllegalState as error:
             raise LoadFailed(f"{OFFSETS_TOPIC}-{self.partition} holds a group in an invalid state: {error}") from error
         self.active = True

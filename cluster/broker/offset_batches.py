@@ -86,9 +86,9 @@ def placed_records(batches: Iterable[Batch], partition: int) -> Iterator[tuple[i
                 raise LoadFailed(f"__consumer_offsets-{partition}, offset {offset}: {error}") from error
 
 
-def to_records(batches: Iterable[Batch], partition: int) -> tuple[Loaded, ...]:
-    """Return the records of these batches, for `coordinator.interfaces.Log.read`. Raises LoadFailed."""
-    return tuple(record for _, record in placed_records(batches, partition))
+def to_records(batches: Iterable[Batch], partition: int) -> Iterator[Loaded]:
+    """Yield the records of these batches, for `coordinator.interfaces.Log.read`. Raises LoadFailed."""
+    return (record for _, record in placed_records(batches, partition))
 
 
 def _producer(record: Record | None) -> Producer | None:

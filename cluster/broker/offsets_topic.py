@@ -17,7 +17,7 @@ Sources: `CoordinatorLoaderImpl`, `CoordinatorPartitionWriter`, `CoordinatorRunt
 from __future__ import annotations
 
 from base64 import urlsafe_b64decode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from groupsim.cluster.broker.offset_batches import to_batch, to_records
@@ -125,12 +125,11 @@ class OffsetsTopic:
             found = self._ids[text] = urlsafe_b64decode(text + "==")
         return found
 
-    def read(self, partition: int) -> Sequence[Loaded]:
+    def read(self, partition: int) -> Iterable[Loaded]:
         where = TopicPartition(OFFSETS_TOPIC, partition)
         log = self._replicas.log(where)
         if log is None:
             raise LoadFailed(f"{where}: this broker has no replica of it")
         empty = log.start_offset == log.end_offset  # most partitions are
-        found = () if empty else to_records(everything(log), partition)
         self._next[partition] = log.end_offset
-        return found
+        return () if empty else to_records(everything(log), partition)

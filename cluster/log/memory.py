@@ -1,9 +1,10 @@
 """A log in memory: the storage of simulations.
 
 A segment has a list of its newest batches, which nearly all reads want; older ones are packed (`packed_batches.py`). A
-lookup is a bisection. The logs of several brokers share batches and blocks, as long as they have the same. `flushed` is the offset below which a crash of the machine loses nothing. `lose_unflushed` models that crash: the log
-ends at the first unflushed batch, as recovery truncates a log at its first gap. A crash does not change checkpoints,
-because Kafka's `CheckpointFile` writes them atomically and flushes them.
+lookup is a bisection. The logs of several brokers share batches, packed or not. `flushed` is the offset below which a
+crash of the machine loses nothing. `lose_unflushed` models that crash: the log ends at the first unflushed batch, as
+recovery truncates a log at its first gap. A crash does not change checkpoints, because Kafka's `CheckpointFile` writes
+them atomically and flushes them.
 
 Source: `LogSegment`; `LocalLog.flush` and `markFlushed` for the recovery point.
 """

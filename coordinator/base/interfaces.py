@@ -77,8 +77,11 @@ class Log(Protocol):
         called. Kafka writes such a batch alone and at once, so its refusal concerns no other request.
         """
 
-    def read(self, partition: int) -> Sequence[Loaded]:
-        """Return all records of the partition, uncommitted ones too, oldest first, for loading. Raises LoadFailed."""
+    def read(self, partition: int) -> Iterable[Loaded]:
+        """Return all records of the partition, uncommitted ones too, oldest first, for loading.
+
+        They may be decoded as they are read, so that a long log takes no memory. Raises LoadFailed, then or meanwhile.
+        """
 
 
 class Metadata(Protocol):

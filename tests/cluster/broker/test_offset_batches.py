@@ -48,7 +48,7 @@ def test_transactional_append_names_its_producer_and_no_sequence() -> None:
     batch = to_batch((IN_TXN,), 17)
     assert (batch.producer_id, batch.producer_epoch, batch.base_sequence) == (7, 2, -1)
     assert batch.is_transactional
-    assert to_records([batch], 0) == (IN_TXN,)
+    assert list(to_records([batch], 0)) == [IN_TXN]
 
 
 @pytest.mark.parametrize("committed", [True, False])
@@ -58,7 +58,7 @@ def test_end_of_a_transaction_is_a_control_batch(committed: bool) -> None:
     batch = to_batch((end,), 17)
     assert batch.is_control
     assert batch == marker_batch(7, 2, committed=committed, coordinator_epoch=4, timestamp_ms=17)
-    assert to_records([batch], 0) == (end,)
+    assert list(to_records([batch], 0)) == [end]
 
 
 @pytest.mark.parametrize("records", [(OFFSET, IN_TXN), (IN_TXN, TransactionEnd(Producer(7, 2), True))])
@@ -79,7 +79,7 @@ def test_append_does_not_mix_transactions(records: tuple[Record, ...]) -> None:
 def test_what_is_no_record_is_named_with_its_offset(batch: Batch, message: str) -> None:
     """A load that meets it fails, naming partition and offset."""
     with pytest.raises(LoadFailed, match="__consumer_offsets-3") as caught:
-        to_records([batch.placed(9, 0)], 3)
+        list(to_records([batch.placed(9, 0)], 3))
     assert message in str(caught.value)
 
 
@@ -129,7 +129,7 @@ def test_compacted_partition_tells_the_same(steps: list[tuple[str, str, int, boo
     for _ in range(rounds):
         now_ms += 2 * HOUR_MS
         log.maintain(now_ms)
-    read = to_records(log.batches(log.start_offset, log.end_offset), 0)
+    read = tuple(to_records(log.batches(log.start_offset, log.end_offset), 0))
     assert everything(Bench(records=read).shard) == everything(Bench(records=records).shard)
 
 
@@ -143,7 +143,7 @@ def test_compaction_really_happens_in_that_walk() -> None:
     log.advance_high_watermark(log.end_offset)
     log.maintain(now_ms + HOUR_MS)
     assert log.end_offset == 101
-    assert len(to_records(log.batches(log.start_offset, log.end_offset), 0)) < 20
+    assert len(list(to_records(log.batches(log.start_offset, log.end_offset), 0))) < 20
 
 
 def test_an_offset_is_written_with_its_topics_id() -> None:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
+from weakref import WeakSet
 
+import pytest
 from attrs import evolve
 
+from groupsim.cluster.config.log import LogConfig
+from groupsim.cluster.log import compaction
 from groupsim.cluster.log.markers import marker_batch
-from groupsim.cluster.log.memory import MemoryStore
-from groupsim.protocol.batch.batch import DELETE_HORIZON, HEADER_BYTES, LogRecord
-from groupsim.protocol.batch.sizes import record_size
+from groupsim.cluster.log.memory import MemorySegment, MemoryStore
+from groupsim.protocol.batch.batch import DELETE_HORIZON, HEADER_BYTES, Batch, LogRecord
+from groupsim.protocol.batch.sizes import batch_of, record_size
 
 BACKOFF = 15_000
 DAY = 86_400_000
@@ -261,3 +266,27 @@ def test_truncation_makes_the_tail_dirty_again(new_store: Any, kit: Any) -> None
     _close_segment(log, kit, 4_000)
     log.maintain(4_000)
     assert kit.contents(log) == [(1, "a", "2"), (2, "active", "x")]
+
+
+def test_a_cleaning_holds_no_batches_that_it_drops(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of a segment with thousands of batches of the same keys a few are in memory at a time, packed ones apart."""
+    segment, active = MemorySegment(0, 0), MemorySegment(3_000, 0)
+    for place in range(3_000):
+        rows = (LogRecord(0, b"key", b"value"),)
+        segment.append(batch_of(rows, 1_000).placed(place, 0))
+    most, alive = 0, WeakSet[Batch]()
+    plain = MemorySegment.batches
+
+    def watched(self: MemorySegment, from_offset: int = 0) -> Iterator[Batch]:
+        nonlocal most
+        for batch in plain(self, from_offset):
+            alive.add(batch)
+            most = max(most, len(alive))
+            yield batch
+
+    monkeypatch.setattr(MemorySegment, "batches", watched)
+    segments, config = [segment, active], LogConfig(cleanup_policy=("compact",))
+    dirty = compaction.dirty_part(segments, 0, 3_000, config, DAY)
+    done = compaction.clean(segments, dirty, {}, (), config, DAY)
+    assert [[batch.base_offset for batch in kept] for _, kept in done.replacements] == [[2_999]]
+    assert most < 3_000 / 2

@@ -1,4 +1,4 @@
-"""A log in memory packs its older batches; reads, sizes and truncation give the same results."""
+"""A log in memory packs its older batches; reads, sizes and truncation give the same results, and replicas share."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from groupsim.cluster.log import memory
 from groupsim.cluster.log.memory import MemorySegment
-from groupsim.cluster.log.packed_batches import pack
+from groupsim.cluster.log.packed_batches import pack, unpack
 from groupsim.protocol.batch.batch import Batch, LogRecord
 from groupsim.protocol.batch.sizes import batch_of, counted_batch
 
@@ -70,3 +70,49 @@ def test_a_packed_batch_takes_a_few_bytes() -> None:
     """Of a steady producer: at most twelve bytes for a batch."""
     batches = [counted_batch(1, 100, 1_000 + 997 * place, base_offset=place) for place in range(512)]
     assert len(pack(batches, 0).data) <= 12 * len(batches)
+
+
+def replicas(batches: list[Batch], other: list[Batch]) -> list[MemorySegment]:
+    """Two segments of the same batches, and one of others."""
+    segments = [MemorySegment(0, 0) for _ in range(3)]
+    for segment, appended in zip(segments, (batches, batches, other), strict=True):
+        for batch in appended:
+            segment.append(batch)
+    return segments
+
+
+def test_replicas_share_the_blocks_of_the_same_batches() -> None:
+    """Small blocks and large ones; a replica with one other batch has blocks of its own from there on."""
+    batches = [counted_batch(1, 20, 1_000 + 10 * place, base_offset=place) for place in range(700)]
+    other = [*batches[:550], counted_batch(1, 20, 9_999, base_offset=550), *batches[551:]]
+    leader, follower, diverged = replicas(batches, other)
+    assert [block.count for block in leader._blocks] == [512, 32, 32, 32, 32]
+    assert all(one is two for one, two in zip(leader._blocks, follower._blocks, strict=True))
+    assert [one is two for one, two in zip(leader._blocks, diverged._blocks, strict=True)] == [
+        True,
+        True,
+        False,
+        True,
+        True,
+    ]
+    assert list(leader.batches()) == list(follower.batches()) == batches
+    assert list(diverged.batches()) == other
+
+
+def test_a_block_at_another_position_is_not_shared() -> None:
+    """The same batches after others that are smaller lie elsewhere in the file."""
+    batches = [counted_batch(1, 20, 1_000, base_offset=place) for place in range(100)]
+    smaller = [counted_batch(1, 10, 1_000, base_offset=place) for place in range(32)]
+    leader, _, other = replicas(batches, smaller + batches[32:])
+    assert other._blocks[1] is not leader._blocks[1]
+    assert [segment.position(64) for segment in (leader, other)] == [
+        sum(batch.size for batch in before) for before in (batches[:64], smaller + batches[32:64])
+    ]
+
+
+def test_a_read_of_a_whole_log_unpacks_one_block_at_a_time() -> None:
+    """Only the block where a read begins is kept unpacked, for the next small read."""
+    segment = filled([1] * 2_000)
+    unpack.cache_clear()
+    assert sum(batch.count for batch in segment.batches()) == 2_000
+    assert unpack.cache_info().currsize == 1
