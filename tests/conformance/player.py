@@ -22,6 +22,8 @@ from tests.conformance.script import MANY_PARTITIONS, OFFSETS_PARTITIONS, Script
 from tests.conformance.transcript import Transcript, transcript_of
 
 AT_ONCE = 24
+CONSUMERS_AT_ONCE = 8
+"""Scripts of the consumer protocol that are played at once: sessions and revocations of a second end in many."""
 TRIES = 4
 _PLAYS = count()  # no two plays on one broker have the same names
 
@@ -150,7 +152,9 @@ async def play_all(
 ) -> dict[str, Played]:
     """Play many cases at once on one broker, one after the other on several; `told` hears of each as it ends."""
     results: dict[str, Played] = {}
-    places = trio.CapacityLimiter(at_once if nodes is None else 1)
+    cases = list(cases)
+    most = CONSUMERS_AT_ONCE if cases and cases[0].kind in CONSUMER_KINDS else AT_ONCE
+    places = trio.CapacityLimiter(min(at_once, most) if nodes is None else 1)
 
     async def one(case: Case) -> None:
         async with places:

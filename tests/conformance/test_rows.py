@@ -6,6 +6,8 @@ import json
 import re
 from pathlib import Path
 
+from tests.conformance.consumer.facts import FACTS, NOT_ASKED, scripts_of
+from tests.conformance.consumer.pending import PENDING_SECTIONS
 from tests.conformance.data import FOLDER, load
 from tests.conformance.marks import cell_of, marked
 from tests.conformance.player import settings_for
@@ -61,3 +63,16 @@ def test_defects_name_rows_and_scripts_that_are_there() -> None:
     for cells in lines:
         assert set(re.findall("`([^`]+)`", cells[3])) <= set(documented())
         assert set(re.findall("`([^`]+)`", cells[4])) <= compared
+
+
+def test_every_fact_of_the_consumer_protocol_is_asked_or_has_a_reason() -> None:
+    """Scripts name facts that are listed, and a fact that no script asks about says why."""
+    asked = scripts_of()
+    assert set(asked) <= set(FACTS)
+    assert set(FACTS) - set(asked) == set(NOT_ASKED)
+
+
+def test_a_table_that_is_not_compared_exists_and_says_why() -> None:
+    """The switch names tables that are there, each with a reason."""
+    assert set(PENDING_SECTIONS) <= {case.table for case in all_cases().values()}
+    assert all(PENDING_SECTIONS.values())

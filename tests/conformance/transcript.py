@@ -57,8 +57,11 @@ _SETS = {
     "partition_result": ("partition_id",),
     "transaction_states": ("transactional_id",),
     "topic_partitions": ("topic_id",),
+    "assigned": ("topic_id",),
+    "pending": ("topic_id",),
+    "target": ("topic_id",),
 }
-_SETS_BY_HASH = ("members", "topic_partitions")
+_SETS_BY_HASH = ("members", "topic_partitions", "assigned", "pending", "target")
 _ORDERED = {"LeaveGroup"}
 _OF_BROKERS = (4, 8)  # types of resources that every play shares
 TEXTS: dict[str, str] = {

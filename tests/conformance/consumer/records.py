@@ -1,4 +1,4 @@
-"""Records of consumer groups on `__consumer_offsets` (types 3 to 8 and 16), taken apart and put together.
+"""Records of groups on `__consumer_offsets` (types 2 to 8 and 16), taken apart and put together.
 
 A reader and a writer of its own, made of nothing that is under test. A record that is put together from what was read
 has to have the same bytes: then two records that read alike are alike byte for byte. `plain` blanks out what differs
@@ -80,9 +80,24 @@ def _struct(
 
 
 _TEXT = Kind(_read_text, _write_text)
-_OLD_TEXT = Kind(
-    lambda reader: reader.text(), lambda text: len(text.encode()).to_bytes(2, "big") + text.encode()
-)  # keys are not flexible
+
+
+def _write_old_text(text: str | None) -> bytes:
+    return b"\xff\xff" if text is None else len(text.encode()).to_bytes(2, "big") + text.encode()
+
+
+def _old_array(of: Kind) -> Kind:
+    return Kind(
+        lambda reader: [of.read(reader) for _ in range(reader.number(4))],
+        lambda items: len(items).to_bytes(4, "big") + b"".join(map(of.write, items)),
+    )
+
+
+_OLD_TEXT = Kind(lambda reader: reader.text(), _write_old_text)  # keys, and records of classic groups
+_OLD_BYTES = Kind(
+    lambda reader: as_text(reader.take(reader.number(4))),
+    lambda text: len(as_bytes(text)).to_bytes(4, "big") + as_bytes(text),
+)
 _BYTES = Kind(
     lambda reader: as_text(reader.take(reader.varint() - 1)),
     lambda text: _varint(len(as_bytes(text)) + 1) + as_bytes(text),
@@ -97,9 +112,24 @@ _CLASSIC = Kind(  # one byte says whether it is null, which is written as well
     lambda value: b"\0" if value is None else b"\1" + _PROTOCOLS.write(value),
 )
 
+_OLD_MEMBER = _struct(
+    {
+        "member_id": _OLD_TEXT,
+        "instance_id": _OLD_TEXT,
+        "client_id": _OLD_TEXT,
+        "client_host": _OLD_TEXT,
+        "rebalance_timeout": _INT,
+        "session_timeout": _INT,
+        "subscription": _OLD_BYTES,
+        "assignment": _OLD_BYTES,
+    },
+    flexible=False,
+)
+
 _OF_GROUP = {"group_id": _OLD_TEXT}
 _OF_MEMBER = {"group_id": _OLD_TEXT, "member_id": _OLD_TEXT}
 _KEYS: dict[int, Kind] = {
+    2: _struct(_OF_GROUP, flexible=False),
     3: _struct(_OF_GROUP, flexible=False),
     4: _struct(_OF_GROUP, flexible=False),
     5: _struct(_OF_MEMBER, flexible=False),
@@ -109,6 +139,17 @@ _KEYS: dict[int, Kind] = {
     16: _struct({"group_id": _OLD_TEXT, "regex": _OLD_TEXT}, flexible=False),
 }
 _VALUES: dict[int, Kind] = {
+    2: _struct(
+        {
+            "protocol_type": _OLD_TEXT,
+            "generation": _INT,
+            "protocol": _OLD_TEXT,
+            "leader": _OLD_TEXT,
+            "time": _LONG,
+            "members": _old_array(_OLD_MEMBER),
+        },
+        flexible=False,
+    ),
     3: _struct({"epoch": _INT}, {0: ("metadata_hash", _LONG)}),
     5: _struct(
         {
@@ -124,14 +165,23 @@ _VALUES: dict[int, Kind] = {
         {0: ("classic", _CLASSIC)},
     ),
     6: _struct({"epoch": _INT}, {0: ("time", _LONG)}),
-    7: _struct({"partitions": _array(_TARGET_OF_TOPIC)}),
+    7: _struct({"target": _array(_TARGET_OF_TOPIC)}),
     8: _struct(
         {"epoch": _INT, "previous_epoch": _INT, "state": _BYTE, "assigned": _PARTITIONS, "pending": _PARTITIONS}
     ),
     16: _struct({"topics": _array(_TEXT), "version": _LONG, "time": _LONG}),
 }
 TYPES = tuple(_KEYS)
-NAMES = {3: "group epoch", 4: "topics", 5: "member", 6: "target epoch", 7: "target", 8: "current", 16: "regex"}
+NAMES = {
+    2: "classic group",
+    3: "group epoch",
+    4: "topics",
+    5: "member",
+    6: "target epoch",
+    7: "target",
+    8: "current",
+    16: "regex",
+}
 
 
 def _whole(kind: Kind, data: bytes) -> Any:

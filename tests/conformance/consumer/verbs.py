@@ -11,7 +11,7 @@ from tests.conformance.basics import Mark, ScriptFailed, Topic, in_time
 from tests.conformance.bodies import Body
 from tests.conformance.script import Script
 
-HEARD_MS = 400
+HEARD_MS = 600
 """After so long a coordinator has heard of a topic that changed."""
 _GROUP_CONFIG, _SET, _DELETE = 32, 0, 1
 
@@ -74,7 +74,20 @@ async def configure(s: Script, name: str, value: int | None, *, error: str = "NO
     if told["responses"][0]["error_code"] != error:
         raise ScriptFailed(f"{s.id}: {name}={value}: expected {error}, got {told}")
     s.note(f"{name} {value}", told["responses"][0]["error_message"])
+    if error == "NONE":
+        asked = {"resource_type": _GROUP_CONFIG, "resource_name": s.group, "configuration_keys": [name]}
+        body = {"resources": [asked], "include_synonyms": False, "include_documentation": False}
+        await s.awaited("DescribeConfigs", 4, body, partial(_is_set, value))
     await s.sleep(HEARD_MS)
+
+
+_OF_THE_GROUP = 8
+
+
+def _is_set(value: int | None, told: Body) -> bool:
+    """Whether the group has this value of its own; None: whether it has none."""
+    own = [one["value"] for one in told["results"][0]["configs"] if one["config_source"] == _OF_THE_GROUP]
+    return own == ([] if value is None else [str(value)])
 
 
 async def _ask(s: Script, api: str, version: int, body: Body) -> Body:

@@ -96,7 +96,7 @@ async def an_empty_consumer_group_is_loaded(s: Script) -> None:
 @claims("load-interval", kind=KIND)
 async def the_time_of_a_target_is_loaded(s: Script) -> None:
     a, t = await rounds.alone(s)
-    await s.restart(group_consumer_assignment_interval_ms=15_000, group_consumer_max_assignment_interval_ms=20_000)
+    await s.restart(group_consumer_assignment_interval_ms=200_000, group_consumer_max_assignment_interval_ms=300_000)
     await s.follow(a)
     b = await s.member("b")
     await b.enroll(t, now=2)

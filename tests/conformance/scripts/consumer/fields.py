@@ -274,7 +274,7 @@ async def owned_partitions_that_cannot_be(s: Script) -> None:
 async def everything_changes_at_once(s: Script) -> None:
     a, t = await alone(s)
     u = await s.topic("u", 2)
-    await a.beat(owned={t: [0, 1, 2]}, names=[u], rack="r", rebalance_ms=9, assignor="range", regex="", now=2)
+    await a.beat(owned={t: [0, 1, 2]}, names=[u], rack="r", rebalance_ms=9_000, assignor="range", regex="", now=2)
     await a.look()
     await a.acknowledge()
     await a.look()

@@ -11,6 +11,7 @@ from tests.conformance.actor import Actor
 from tests.conformance.bodies import Body
 from tests.conformance.consumer.claims import claims
 from tests.conformance.consumer.rounds import alone
+from tests.conformance.consumer.verbs import HEARD_MS
 from tests.conformance.script import Script
 
 GROUP = 32
@@ -28,7 +29,7 @@ async def altered(
     named = s.group if group == "own" else group
     resource = {"resource_type": GROUP, "resource_name": named, "configs": each}
     answer = await a.ask("IncrementalAlterConfigs", 1, {"resources": [resource], "validate_only": False}, error=error)
-    await s.sleep(300)
+    await s.sleep(HEARD_MS)
     return answer
 
 
