@@ -251,11 +251,20 @@ def _sorted(value: Any, sets: set[str], at: str = "") -> Any:
 
 
 def _parts(one: Any, other: Any) -> str:
-    if one and other and one[0] == other[0] and isinstance(one[1], dict) and isinstance(other[1], dict):
-        names = [name for name in dict.fromkeys([*one[1], *other[1]]) if one[1].get(name) != other[1].get(name)]
-        parts = (f"{name} {_json(one[1].get(name))} there, {_json(other[1].get(name))} here" for name in names)
-        return f"{one[0]}: {'; '.join(parts)}"
+    if one and other and one[0] == other[0]:
+        return f"{one[0]}: {'; '.join(_apart(one[1], other[1]))}"
     return f"{_json(one)} there, {_json(other)} here"
+
+
+def _apart(one: Any, other: Any, at: str = "") -> list[str]:
+    """The innermost parts that differ, each with the way to it."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        names = [name for name in dict.fromkeys([*one, *other]) if one.get(name) != other.get(name)]
+        return [part for name in names for part in _apart(one.get(name), other.get(name), f"{at}.{name}".lstrip("."))]
+    if isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
+        pairs = [(number, pair) for number, pair in enumerate(zip(one, other, strict=True)) if pair[0] != pair[1]]
+        return [part for number, pair in pairs for part in _apart(*pair, f"{at}[{number}]")]
+    return [f"{at} {_json(one)} there, {_json(other)} here".strip()]
 
 
 def _json(value: Any) -> str:
