@@ -54,7 +54,8 @@ def topic_id_hash(topic_id: str) -> int:
     return (folded >> 32 ^ folded) & _MASK
 
 
-def _spread(topic_id: str) -> int:
+def topic_id_spread(topic_id: str) -> int:
+    """Return the hash as `HashMap` uses it, with its upper half folded into the lower."""
     h = topic_id_hash(topic_id)
     return h ^ (h >> 16)
 
@@ -63,7 +64,7 @@ class TopicIdMap(JavaHashMap[str, V]):
     """A mapping that iterates in the order of `java.util.HashMap` with topic ids as keys."""
 
     __slots__ = ()
-    _spread_of: Callable[[Any], int] = staticmethod(_spread)
+    _spread_of: Callable[[Any], int] = staticmethod(topic_id_spread)
 
 
 def topic_ids_copied_order(topic_ids: Collection[str]) -> list[str]:

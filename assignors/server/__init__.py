@@ -9,6 +9,7 @@ Where to read:
     range            contiguous ranges, computed from scratch
     uniform          the choice between the next two
     homogeneous      every member subscribes to the same topics
+    topic_order      the order of topics in the record of a target
     heterogeneous    members subscribe to different topics; `balancer` chooses the members that give and get partitions
     registry         the assignors that a broker loads, by name or `module:Class`
 """

@@ -13,10 +13,11 @@ Source: `UniformHeterogeneousAssignmentBuilder`; consumer-protocol reference, 1.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 
 from groupsim.assignors.server.balancer import Balancer
 from groupsim.assignors.server.interface import AssignmentFailed, ServerGroup, Target, Topics, partition_count
+from groupsim.assignors.server.topic_order import CopiedTopics
 from groupsim.protocol.topic_ids import topic_id_order
 
 _MOST_ROUNDS = 16
@@ -36,6 +37,7 @@ class Heterogeneous:
                     self._owners[topic] = [_NO_OWNER] * partition_count(topics, topic)
                 self._subscribers.setdefault(topic, []).append(number)
         self._sizes = [0] * len(group.members)
+        self._orders: dict[int, CopiedTopics] = {}  # of the members whose targets change
 
     def targets(self) -> Mapping[str, Target]:
         """Return the targets."""
@@ -56,6 +58,8 @@ class Heterogeneous:
                         if partition >= len(owners):  # Kafka's class throws ArrayIndexOutOfBoundsException
                             raise AssignmentFailed(f"a target has partition {partition} of {len(owners)} of a topic")
                         owners[partition] = number
+                else:
+                    self._order(number).remove(topic)
 
     def _grant(self) -> None:
         free = {
@@ -103,10 +107,18 @@ class Heterogeneous:
 
     def _move(self, topic: str, partition: int, taker: int) -> None:
         giver = self._owners[topic][partition]
+        self._owners[topic][partition] = taker
         if giver != _NO_OWNER:
             self._sizes[giver] -= 1
-        self._owners[topic][partition] = taker
+            self._order(giver).take(topic)
         self._sizes[taker] += 1
+        self._order(taker).grant(topic)
+
+    def _order(self, number: int) -> CopiedTopics:
+        order = self._orders.get(number)
+        if order is None:
+            order = self._orders[number] = CopiedTopics(self._group.members[number].target)
+        return order
 
     def _sorted(self, topics: Iterable[str]) -> list[str]:
         return sorted(topics, key=self._rank)
@@ -122,6 +134,10 @@ class Heterogeneous:
                 if owner != _NO_OWNER:
                     found[owner].setdefault(topic, []).append(partition)
         return {
-            member.member_id: {topic: tuple(partitions) for topic, partitions in target.items()}
-            for member, target in zip(self._group.members, found, strict=True)
+            member.member_id: {topic: tuple(target[topic]) for topic in self._in_order(number, target)}
+            for number, (member, target) in enumerate(zip(self._group.members, found, strict=True))
         }
+
+    def _in_order(self, number: int, target: Collection[str]) -> Collection[str]:
+        order = self._orders.get(number)
+        return target if order is None or len(target) < 2 else order.in_order()

@@ -12,7 +12,7 @@ Source: `UniformHomogeneousAssignmentBuilder`; consumer-protocol reference, 1.11
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from groupsim.assignors.server.interface import (
     AssignmentFailed,
@@ -22,6 +22,7 @@ from groupsim.assignors.server.interface import (
     Topics,
     partition_count,
 )
+from groupsim.assignors.server.topic_order import CopiedTopics
 from groupsim.protocol.topic_ids import topic_ids_copied_order
 
 
@@ -89,7 +90,7 @@ def _kept(
             kept[topic] = partitions[:stays]
         else:
             del kept[topic]
-    return target if kept is None else kept, quota
+    return target if kept is None else _in_order(kept, target, ()), quota
 
 
 def _fill(targets: dict[str, Target], unfilled: list[tuple[ServerMember, int]], free: list[tuple[str, int]]) -> None:
@@ -102,6 +103,19 @@ def _fill(targets: dict[str, Target], unfilled: list[tuple[ServerMember, int]], 
             target = dict(targets[member.member_id])
             for topic, partition in granted:
                 target[topic] = (*target.get(topic, ()), partition)
-            targets[member.member_id] = target
+            targets[member.member_id] = _in_order(target, member.target, granted)
     if at < len(free):
         raise AssignmentFailed("partitions are left without a member")
+
+
+def _in_order(target: Mapping[str, tuple[int, ...]], old: Target, granted: Sequence[tuple[str, int]]) -> Target:
+    """Return a target in the order of Kafka's map, which was copied from the old one and got these partitions."""
+    if len(target) < 2:
+        return target
+    topics = CopiedTopics(old)
+    for topic in old:
+        if topic not in target:
+            topics.remove(topic)
+    for topic, _ in granted:
+        topics.grant(topic)
+    return {topic: target[topic] for topic in topics.in_order()}

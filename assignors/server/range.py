@@ -18,6 +18,7 @@ from groupsim.assignors.server.interface import (
     Topics,
     partition_count,
 )
+from groupsim.assignors.server.topic_order import sized_order
 from groupsim.protocol.javahash import java_string_key
 
 
@@ -46,7 +47,8 @@ class ServerRange(ServerAssignor):
                 end = begin + least + (at < extra)
                 if begin < end:
                     target[topic] = tuple(range(begin, end))
-            targets[member.member_id] = target
+            order = sized_order(target, len(member.topics)) if len(target) > 1 else target
+            targets[member.member_id] = {topic: target[topic] for topic in order}
         return targets
 
 
