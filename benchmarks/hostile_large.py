@@ -21,6 +21,7 @@ from typing import Any
 
 from benchmarks.hostile import Witness, serve
 from groupsim.protocol.basics import Api
+from groupsim.protocol.wire.apis import served
 from groupsim.protocol.wire.schema import request_shape
 from groupsim.protocol.wire.serial import writer
 
@@ -34,7 +35,8 @@ Case = tuple[Api, int, dict[str, Any]]
 def cases(entries: int) -> dict[str, Case]:
     """Name → API, version and fields of a request with so many entries; topics and groups that are mostly not there."""
     names = [f"name-{number}" for number in range(entries)]
-    return {**_of_names(names), **_of_offsets(names), **_of_records(entries)}
+    every = {**_of_names(names), **_of_consumer_groups(names), **_of_offsets(names), **_of_records(entries)}
+    return {name: case for name, case in every.items() if case[0] in served()}
 
 
 def _of_names(names: list[str]) -> dict[str, Case]:
@@ -50,6 +52,20 @@ def _of_names(names: list[str]) -> dict[str, Case]:
         "FindCoordinator": (Api.FIND_COORDINATOR, 4, {"key_type": 0, "coordinator_keys": names}),
         "LeaveGroup": (Api.LEAVE_GROUP, 4, {"group_id": "g", "members": leaving}),
         "DescribeConfigs": (Api.DESCRIBE_CONFIGS, 4, {**told, "resources": configs}),
+    }
+
+
+def _of_consumer_groups(names: list[str]) -> dict[str, Case]:
+    beat = {"group_id": "of-names", "member_id": "m", "member_epoch": 0, "rebalance_timeout": 1_000}
+    owned = [{"topic_id": "A" * 21 + "Q", "partitions": list(range(len(names)))}]
+    by_topic = [{"topic_id": f"{number:022d}", "partitions": [0]} for number in range(len(names))]
+    described = {"group_ids": names, "include_authorized_operations": False}
+    heartbeat, described_by = Api.CONSUMER_GROUP_HEARTBEAT, Api.CONSUMER_GROUP_DESCRIBE
+    return {
+        "ConsumerGroupHeartbeat": (heartbeat, 1, {**beat, "subscribed_topic_names": names, "topic_partitions": ()}),
+        "ConsumerGroupHeartbeat, owned": (heartbeat, 1, {**beat, "member_epoch": 2, "topic_partitions": owned}),
+        "ConsumerGroupHeartbeat, topics": (heartbeat, 1, {**beat, "member_epoch": 2, "topic_partitions": by_topic}),
+        "ConsumerGroupDescribe": (described_by, 1, described),
     }
 
 
