@@ -12,13 +12,14 @@ from attrs import evolve, frozen
 
 from groupsim.coordinator.base.effects import CallToken
 from groupsim.coordinator.base.failures import operation_error
-from groupsim.coordinator.base.group_kind import Group
+from groupsim.coordinator.base.group_kind import Group, GroupKind
 from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.classic.states import State
 from groupsim.coordinator.partition.admission import Decision, decide, refused
 from groupsim.coordinator.partition.state import BY_REQUEST, Partition
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.consumer_group import DescribedConsumerGroup
 from groupsim.protocol.messages.group import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
@@ -34,6 +35,9 @@ def describe_one(partition: Partition, group_id: str, request: DescribeGroupsReq
     """Return the answer of DescribeGroups for one group."""
     group = partition.groups.get_committed(group_id)
     decision = decide(request, group, partition.op.differences)
+    if group is not None and group.kind is not GroupKind.CLASSIC:
+        dead = group.describe()
+        return dead if decision is ErrorCode.GROUP_ID_NOT_FOUND else DescribedGroup(group_id, state=dead.state)
     if group is not None and decision is Decision.ANSWER:
         described = group.describe()
         return described if partition.op.differences.describe_shows_old_assignments else _hidden(described)
@@ -41,6 +45,14 @@ def describe_one(partition: Partition, group_id: str, request: DescribeGroupsReq
     if decision is ErrorCode.GROUP_ID_NOT_FOUND:
         return DescribedGroup(group_id, decision, f"Group {group_id} not found.", "Dead")
     return DescribedGroup(group_id, state="Dead")
+
+
+def describe_consumer_group(partition: Partition, group_id: str) -> DescribedConsumerGroup:
+    """Return the answer of ConsumerGroupDescribe for one group."""
+    group = partition.groups.get_committed(group_id)
+    if group is None:
+        return DescribedConsumerGroup(group_id, ErrorCode.GROUP_ID_NOT_FOUND, f"Group {group_id} not found.")
+    return group.described(partition.op)
 
 
 def _hidden(described: DescribedGroup) -> DescribedGroup:

@@ -7,6 +7,8 @@ a leader, follows from these ids: that is why leaders look random. Source: `Clas
 
 from __future__ import annotations
 
+from base64 import urlsafe_b64encode
+
 from groupsim.eventloop.interface import EventLoop
 from groupsim.eventloop.randomness import Stream
 
@@ -33,9 +35,19 @@ class MemberIds:
 
     def fresh(self, group_id: str, prefix: str) -> str:
         """Return the next id for this prefix in this group."""
+        stream = self._stream(group_id, prefix)
+        return f"{prefix}-{uuid4_text(stream.word(), stream.word())}"
+
+    def fresh_uuid(self, group_id: str, client_id: str) -> str:
+        """Return an id for a member of a consumer group without one: Kafka's `Uuid`, 22 letters without a prefix."""
+        stream = self._stream(group_id, client_id)
+        raw = bytes.fromhex(uuid4_text(stream.word(), stream.word()).replace("-", ""))
+        return urlsafe_b64encode(raw).decode("ascii").rstrip("=")
+
+    def _stream(self, group_id: str, prefix: str) -> Stream:
         stream = self._streams.get((group_id, prefix))
         if stream is None:
             entity = f"{self._node}/{group_id}/{prefix}"
             stream = self._loop.stream("member-id", entity, self._incarnation)
             self._streams[group_id, prefix] = stream
-        return f"{prefix}-{uuid4_text(stream.word(), stream.word())}"
+        return stream

@@ -22,7 +22,7 @@ from groupsim.coordinator.base.consumer_records import (
     TopicsRecord,
 )
 from groupsim.coordinator.base.consumer_serde import key_end
-from groupsim.coordinator.base.effects import Append, CancelTimer, Drop, Effect, Emit, Park, SetTimer
+from groupsim.coordinator.base.effects import Append, CancelTimer, Drop, Effect, Emit, Park, Resolve, SetTimer
 from groupsim.coordinator.base.failures import IllegalState
 from groupsim.coordinator.base.interfaces import AppendRefused, LoadFailed, Log, OutOfSync, TopicsImage
 from groupsim.coordinator.base.operation import Arrival
@@ -30,6 +30,7 @@ from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.coordinator.base.records import GroupRecord, OffsetRecord, Record, TransactionEnd
 from groupsim.coordinator.base.timers import Timer, TimerKind
 from groupsim.coordinator.base.topics import NO_TOPICS
+from groupsim.coordinator.consumer.assignment.resolution import resolve
 from groupsim.coordinator.loop_timers import LoopTimers
 from groupsim.coordinator.shard import Shard
 from groupsim.eventloop.interface import EventLoop, Handle, Host
@@ -49,11 +50,17 @@ _OUR_KINDS = (
     Kind.GROUP_LOADED,
     Kind.GROUP_UNLOADED,
     Kind.GROUP_DELETED,
+    Kind.EPOCH_BUMPED,
+    Kind.TARGET_COMPUTED,
+    Kind.MEMBER_EPOCH,
+    Kind.REGEX_RESOLVED,
     Kind.OFFSET_EXPIRED,
     Kind.WARNING,
     Kind.REQUEST_PARKED,
     Kind.REQUEST_DROPPED,
 )
+_RESOLUTION_US = 1_000
+"""The time in which regular expressions are resolved; in Kafka it grows with the number of topics."""
 _SILENT_TIMERS = (TimerKind.WRITE_TIMEOUT, TimerKind.EXPIRY)
 # Looked up once: access to a member of an enumeration is slow, and every request needs these.
 _TIMER_SET, _PARKED = Kind.TIMER_SET, Kind.REQUEST_PARKED
@@ -264,6 +271,16 @@ class PartitionDriver:
             self._appended(effect, refused.error)
             self._trace.cause = cause
 
+    def _resolve(self, effect: Resolve) -> None:
+        self._host.call_at(self._loop.now_us + _RESOLUTION_US, self._resolved, effect)
+
+    def _resolved(self, effect: Resolve) -> None:
+        if self.shard.closed:
+            return
+        results = resolve(effect.regexes, self._topics, self._loop.now_us)
+        effects = self.shard.resolved(effect.group_id, effect.member_id, results, self._loop.now_us)
+        self._carry_out(effects)
+
     def _emit(self, effect: Emit) -> None:
         topic, partition, payload = effect.topic, effect.partition, effect.payload
         if effect.kind is Kind.GROUP_LOADED:  # with the epoch of the election that caused the load
@@ -330,6 +347,7 @@ _CARRIERS: Mapping[type[Any], Callable[[PartitionDriver, Any], None]] = {
     Park: PartitionDriver._park,
     Drop: PartitionDriver._drop,
     SetTimer: PartitionDriver._set_timer,
+    Resolve: PartitionDriver._resolve,
     CancelTimer: PartitionDriver._cancel_timer,
     Append: PartitionDriver._append,
     Emit: PartitionDriver._emit,

@@ -15,7 +15,9 @@ from typing import Any
 
 from attrs import evolve
 
+from groupsim.assignors.server.registry import server_assignors
 from groupsim.coordinator.base.config import CoordinatorConfig
+from groupsim.coordinator.base.consumer_settings import CONSUMER
 from groupsim.coordinator.base.failures import IllegalState
 from groupsim.coordinator.base.interfaces import Call, Log, Metadata, TopicsImage
 from groupsim.coordinator.base.operation import Arrival
@@ -23,13 +25,21 @@ from groupsim.coordinator.base.placement import OFFSETS_TOPIC, partition_for
 from groupsim.coordinator.base.snapshot import GroupSnapshot
 from groupsim.coordinator.base.topics import NO_TOPICS
 from groupsim.coordinator.classic.heartbeat import ALIVE
+from groupsim.coordinator.consumer.refused import Refused
+from groupsim.coordinator.consumer.request_checks import check_request
 from groupsim.coordinator.fan_out import GroupsGathered, GroupsPart, MarkerCall, WithUnknownTopics
 from groupsim.coordinator.ids import MemberIds
 from groupsim.coordinator.partition_driver import PartitionDriver
 from groupsim.coordinator.runtime import CoordinatorRuntime
 from groupsim.eventloop.interface import EventLoop, Host
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages.consumer_group import ConsumerGroupDescribeRequest, ConsumerGroupHeartbeatRequest
+from groupsim.protocol.messages.consumer_group import (
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupDescribeResponse,
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+    DescribedConsumerGroup,
+)
 from groupsim.protocol.messages.group import (
     DeleteGroupsRequest,
     DeleteGroupsResponse,
@@ -83,13 +93,15 @@ class GroupCoordinator(CoordinatorRuntime):
         self.verify: Callable[[TxnOffsetCommitRequest, TopicPartition], ErrorCode] = lambda request, partition: (
             ErrorCode.NONE
         )
+        #: The names that a member may prefer.
+        self._assignors = tuple(one.name for one in server_assignors(config.consumer_assignors))
         self._handlers = {
             HeartbeatRequest: self._heartbeat,
             JoinGroupRequest: self._join,
             SyncGroupRequest: self._sync,
             LeaveGroupRequest: self._of_group,
-            ConsumerGroupHeartbeatRequest: self._unsupported,
-            ConsumerGroupDescribeRequest: self._unsupported,
+            ConsumerGroupHeartbeatRequest: self._consumer_heartbeat,
+            ConsumerGroupDescribeRequest: self._describe_consumers,
             OffsetCommitRequest: self._commit,
             OffsetFetchRequest: self._fetch,
             OffsetDeleteRequest: self._delete_offsets,
@@ -140,11 +152,6 @@ class GroupCoordinator(CoordinatorRuntime):
         else:
             call.answer(refusal(call.request, ErrorCode.INVALID_GROUP_ID))
 
-    @staticmethod
-    def _unsupported(call: Call) -> None:
-        """Refuse a request of the consumer protocol, as a broker with `group.version` 0 does."""
-        call.answer(refusal(call.request, ErrorCode.UNSUPPORTED_VERSION))
-
     # --- membership --------------------------------------------------------------------------------------------------
 
     def _heartbeat(self, call: Call) -> None:
@@ -190,6 +197,20 @@ class GroupCoordinator(CoordinatorRuntime):
             call.answer(SyncGroupResponse(ErrorCode.REBALANCE_IN_PROGRESS))
         else:
             self._of_group(call)
+
+    def _consumer_heartbeat(self, call: Call) -> None:
+        request = call.request
+        assert isinstance(request, ConsumerGroupHeartbeatRequest)
+        if CONSUMER not in self.config.rebalance_protocols:
+            call.answer(refusal(request, ErrorCode.UNSUPPORTED_VERSION))
+            return
+        try:
+            check_request(request, self._assignors)
+        except Refused as refused:
+            call.answer(ConsumerGroupHeartbeatResponse(refused.error, refused.message))
+            return
+        fresh_id = "" if request.member_id else self.ids.fresh_uuid(request.group_id, call.client_id)
+        self._route(call, request.group_id, fresh_id)
 
     # --- offsets -----------------------------------------------------------------------------------------------------
 
@@ -310,6 +331,25 @@ class GroupCoordinator(CoordinatorRuntime):
         if request.include_authorized_operations and not described.error:
             without = 0 if self.config.differences.groups_have_configs else _ON_CONFIGS
             return evolve(described, authorized_operations=_ALL_OPERATIONS & ~without)
+        return described
+
+    def _describe_consumers(self, call: Call) -> None:
+        request = call.request
+        assert isinstance(request, ConsumerGroupDescribeRequest)
+        if CONSUMER not in self.config.rebalance_protocols:
+            call.answer(refusal(request, ErrorCode.UNSUPPORTED_VERSION))
+            return
+        described = tuple(self._described_consumer(group_id, request) for group_id in request.group_ids)
+        call.answer(ConsumerGroupDescribeResponse(described))
+
+    def _described_consumer(self, group_id: str, request: ConsumerGroupDescribeRequest) -> DescribedConsumerGroup:
+        driver = self._driver_of(group_id)
+        error = ErrorCode.INVALID_GROUP_ID if not group_id else self._unavailable(driver)
+        if error is not None or driver is None:
+            return DescribedConsumerGroup(group_id, error or ErrorCode.NOT_COORDINATOR)
+        described = driver.shard.describe_consumer_group(group_id)
+        if request.include_authorized_operations and not described.error:
+            return evolve(described, authorized_operations=_ALL_OPERATIONS)
         return described
 
     def _list(self, call: Call) -> None:

@@ -24,6 +24,7 @@ from attrs import evolve, frozen
 
 from groupsim.coordinator import admin
 from groupsim.coordinator.base.config import CoordinatorConfig
+from groupsim.coordinator.base.consumer_records import ResolvedRegex
 from groupsim.coordinator.base.effects import CallToken, Effect
 from groupsim.coordinator.base.failures import IllegalState, append_error, refused_by_group
 from groupsim.coordinator.base.group_kind import Group
@@ -37,6 +38,10 @@ from groupsim.coordinator.base.topics import NO_TOPICS
 from groupsim.coordinator.classic.entry_points import ClassicGroup
 from groupsim.coordinator.classic.group_record import new_group_record
 from groupsim.coordinator.classic.join import join
+from groupsim.coordinator.consumer.entry_points import ConsumerGroup
+from groupsim.coordinator.consumer.heartbeat import heartbeat
+from groupsim.coordinator.consumer.refused import not_found_message
+from groupsim.coordinator.consumer.regex import resolved
 from groupsim.coordinator.offsets import requests, retention, transactions
 from groupsim.coordinator.partition.admission import Decision, decide
 from groupsim.coordinator.partition.offset_store import OffsetStore
@@ -46,6 +51,11 @@ from groupsim.coordinator.replay import replay
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.consumer_group import (
+    ConsumerGroupHeartbeatRequest,
+    ConsumerGroupHeartbeatResponse,
+    DescribedConsumerGroup,
+)
 from groupsim.protocol.messages.group import (
     DeleteGroupsRequest,
     DescribedGroup,
@@ -60,6 +70,7 @@ from groupsim.protocol.messages.group import (
     OffsetDeleteRequest,
     OffsetFetchRequest,
     Request,
+    Response,
     SyncGroupRequest,
 )
 from groupsim.protocol.messages.refusals import refusal
@@ -116,6 +127,10 @@ class Shard:
         """Return the answer of DescribeGroups for one group."""
         return admin.describe_one(self.partition, group_id, request)
 
+    def describe_consumer_group(self, group_id: str) -> DescribedConsumerGroup:
+        """Return the answer of ConsumerGroupDescribe for one group."""
+        return admin.describe_consumer_group(self.partition, group_id)
+
     def list_groups(self, request: ListGroupsRequest) -> list[ListedGroup]:
         """Return the partition's groups that pass the request's filters."""
         return admin.list_groups(self.partition, request)
@@ -146,9 +161,24 @@ class Shard:
         decision = decide(request, group, self.op.differences)
         if decision is Decision.CREATE_CLASSIC:
             self._join_new_group(arrival, request)
+        elif decision is Decision.BECOME_CLASSIC and group is not None:
+            self._join_in_place_of(group, arrival, request)
+        elif decision is Decision.LOSE_GROUP and group is not None:
+            self.partition.lose(group)
+            self.op.reply(arrival.call, refused_by_group(request, ErrorCode.UNKNOWN_MEMBER_ID))
+        elif decision in (Decision.CREATE_CONSUMER, Decision.BECOME_CONSUMER):
+            self._beat_new_group(group, arrival, request)
         else:
             assert isinstance(decision, ErrorCode)
-            self.op.reply(arrival.call, refused_by_group(request, decision))
+            self.op.reply(arrival.call, self._refused(group, request, decision))
+
+    def _refused(self, group: Group | None, request: Any, error: ErrorCode) -> Response:
+        """Return the answer to a request that the table refuses; that to a heartbeat has Kafka's message."""
+        if isinstance(request, JoinGroupRequest) and error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL:
+            return JoinGroupResponse(error)
+        if not isinstance(request, ConsumerGroupHeartbeatRequest):
+            return refused_by_group(request, error)
+        return ConsumerGroupHeartbeatResponse(error, not_found_message(request, classic=group is not None))
 
     def _join_new_group(self, arrival: Arrival, request: JoinGroupRequest) -> None:
         """Create the group, and since 4.0 its first record, even when the join itself is refused."""
@@ -159,6 +189,21 @@ class Shard:
         if op.differences.new_group_is_written:
             self.partition.append((new_group_record(group),), GroupCreated(group, arrival.call))
             self.groups.created_by(group.group_id, op.purgatory.last_id)
+        retention.schedule(self.partition)
+
+    def _join_in_place_of(self, group: Group, arrival: Arrival, request: JoinGroupRequest) -> None:
+        """Delete an empty consumer group and create a classic one, with one append, even when the join is refused."""
+        op = self.op
+        new = ClassicGroup(request.group_id, state_us=whole_ms(op.now_us))
+        self.partition.append((*group.tombstones(), new_group_record(new)), GroupCreated(new, arrival.call))
+        self.groups.add(new)
+        self.groups.created_by(new.group_id, op.purgatory.last_id)
+        join(new, op, arrival, request)
+
+    def _beat_new_group(self, classic: Group | None, arrival: Arrival, request: ConsumerGroupHeartbeatRequest) -> None:
+        """Let a new consumer group answer. It exists from its first record on, in place of an empty classic group."""
+        before = () if classic is None else classic.tombstones()
+        heartbeat(self.partition.new_consumer_group(request.group_id, before), self.op, arrival, request)
         retention.schedule(self.partition)
 
     def _commit(self, arrival: Arrival, request: OffsetCommitRequest) -> None:
@@ -271,6 +316,21 @@ class Shard:
         self.closed = True
         return op.take()
 
+    def resolved(
+        self, group_id: str, member_id: str, results: Mapping[str, ResolvedRegex], now_us: int
+    ) -> list[Effect]:
+        """Handle the result of a `Resolve`: the topics of each regular expression."""
+        op = self.op
+        op.now_us = now_us
+        op.resolving.discard(group_id)
+        group = self.groups.get(group_id)
+        if isinstance(group, ConsumerGroup):
+            try:
+                resolved(group, op, member_id, results)
+            except IllegalState as error:
+                op.emit_by_id(Kind.WARNING, group_id, reason=f"regular expressions could not be stored: {error}")
+        return op.take()
+
     def topic_deleted(self, topic: str, now_us: int) -> list[Effect]:
         """Delete the committed offsets of a deleted topic."""
         self.op.now_us = now_us
@@ -306,6 +366,7 @@ _HANDLERS: Mapping[type[Any], Callable[[Shard, Arrival, Any], None]] = {
     SyncGroupRequest: Shard._of_group,
     HeartbeatRequest: Shard._of_group,
     LeaveGroupRequest: Shard._of_group,
+    ConsumerGroupHeartbeatRequest: Shard._of_group,
     OffsetCommitRequest: Shard._commit,
     OffsetFetchRequest: Shard._fetch,
     OffsetDeleteRequest: Shard._delete_offsets,

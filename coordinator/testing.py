@@ -18,13 +18,14 @@ from typing import Any
 from attrs import define, evolve, field
 
 from groupsim.coordinator.base.config import CoordinatorConfig
-from groupsim.coordinator.base.effects import Append, CancelTimer, Drop, Effect, Emit, Park, SetTimer
+from groupsim.coordinator.base.effects import Append, CancelTimer, Drop, Effect, Emit, Park, Resolve, SetTimer
 from groupsim.coordinator.base.interfaces import TopicsImage
 from groupsim.coordinator.base.operation import Arrival
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.coordinator.base.records import Loaded
 from groupsim.coordinator.base.snapshot import GroupSnapshot
 from groupsim.coordinator.base.topics import NO_TOPICS
+from groupsim.coordinator.consumer.assignment.resolution import resolve
 from groupsim.coordinator.shard import Shard
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
@@ -126,6 +127,7 @@ class Bench:
         self.emitted: list[Emit] = []
         self.timer_events: list[SetTimer | CancelTimer] = []
         self.in_flight: list[Append] = []
+        self.resolutions: list[Resolve] = []
         self._ids = count(1)
         self.shard = Shard(partition, self.config, count(1).__next__, topics=topics)
         self.carry_out(self.shard.load(self.log, now_us))
@@ -298,6 +300,13 @@ class Bench:
         topics = self.shard.op.topics
         return Bench(self.config, auto_commit=self.auto_commit, records=records, now_us=self.now_us, topics=topics)
 
+    def resolve(self) -> None:
+        """Finish the resolutions of regular expressions that are under way."""
+        for effect in self.resolutions[:]:
+            self.resolutions.remove(effect)
+            results = resolve(effect.regexes, self.shard.op.topics, self.now_us)
+            self.carry_out(self.shard.resolved(effect.group_id, effect.member_id, results, self.now_us))
+
     def carry_out(self, effects: list[Effect]) -> None:
         """Execute the effects; with `auto_commit` an append is committed once all of them are executed."""
         for effect in effects:
@@ -312,6 +321,8 @@ class Bench:
                 self.log += effect.records
             elif isinstance(effect, Append):
                 self.in_flight.append(effect)
+            elif isinstance(effect, Resolve):
+                self.resolutions.append(effect)
             elif isinstance(effect, Emit):
                 self.emitted.append(effect)
             else:

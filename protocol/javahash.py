@@ -120,6 +120,11 @@ def _spread(key: str | TopicPartition) -> int:
     return h ^ (h >> 16)
 
 
+def java_spread(text: str) -> int:
+    """Return what `HashMap` takes the bucket of a string from; the lower bits are the number of the bucket."""
+    return _spread(text)
+
+
 class JavaHashMap(MutableMapping[K, V]):
     """A mapping that iterates in the order of `java.util.HashMap`; keys are strings or `TopicPartition`s.
 

@@ -19,7 +19,9 @@ GROUP_VERSION_SINCE: Final = (4, 0)
 """The first release that finalizes the feature `group.version` at 1: with 0 no group of the protocol can exist."""
 
 PROTOCOLS_KEY: Final = "group.coordinator.rebalance.protocols"
-PROTOCOLS: Final = ("consumer", "classic", "share", "streams")
+CONSUMER: Final = "consumer"
+"""The protocol of KIP-848, in the list of `group.coordinator.rebalance.protocols`."""
+PROTOCOLS: Final = (CONSUMER, "classic", "share", "streams")
 """What `group.coordinator.rebalance.protocols` may name, in the order of Kafka's message."""
 
 ASSIGNORS_KEY: Final = "group.consumer.assignors"

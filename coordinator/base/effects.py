@@ -78,6 +78,19 @@ class Append:
 
 
 @value
+class Resolve:
+    """Find the topics that match regular expressions, and give them to the core (`Shard.resolved`).
+
+    That takes a while beside the core. Topics that the sender of `call` may not describe do not count.
+    """
+
+    call: CallToken
+    group_id: str
+    member_id: str
+    regexes: tuple[str, ...]
+
+
+@value
 class Emit:
     """Emit a trace event; the fields are the trace's columns (`eventloop/trace/events.py`)."""
 
@@ -93,4 +106,4 @@ class Emit:
     payload: Mapping[str, Any] | None = None
 
 
-Effect: TypeAlias = Reply | Park | Drop | SetTimer | CancelTimer | Append | Emit
+Effect: TypeAlias = Reply | Park | Drop | SetTimer | CancelTimer | Append | Resolve | Emit

@@ -18,7 +18,8 @@ from groupsim.coordinator.base.records import Record
 from groupsim.coordinator.base.snapshot import GroupSnapshot
 from groupsim.coordinator.base.timers import Timer
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages.group import DescribedGroup, ListedGroup, OffsetCommitRequest
+from groupsim.protocol.messages.consumer_group import DescribedConsumerGroup
+from groupsim.protocol.messages.group import DescribedGroup, ListedGroup, OffsetCommitRequest, OffsetFetchRequest
 from groupsim.protocol.messages.transactions import TxnOffsetCommitRequest
 
 
@@ -44,10 +45,14 @@ class AnswersRequests(Protocol):
 
 
 class ChecksCommits(Protocol):
-    """The check of the sender of a commit, outside a transaction and in one; None when it may commit."""
+    """The check of the sender of a commit, outside a transaction and in one, and of a fetch; None when it may go on.
+
+    `committed`: a fetch reads the state of the last committed append.
+    """
 
     def commit_error(self, op: Operation, request: OffsetCommitRequest) -> ErrorCode | None: ...
     def txn_commit_error(self, op: Operation, request: TxnOffsetCommitRequest) -> ErrorCode | None: ...
+    def fetch_error(self, request: OffsetFetchRequest, *, committed: bool) -> ErrorCode | None: ...
 
 
 class OwnsOffsets(Protocol):
@@ -70,6 +75,7 @@ class IsShown(Protocol):
     """The group in answers to administrators, and as a value."""
 
     def describe(self) -> DescribedGroup: ...
+    def described(self, op: Operation) -> DescribedConsumerGroup: ...
     def listed(self) -> ListedGroup: ...
     def snapshot(self, op: Operation) -> GroupSnapshot: ...
 

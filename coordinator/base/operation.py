@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
+from groupsim.assignors.server.interface import ServerAssignor
+from groupsim.assignors.server.registry import server_assignors
+from groupsim.assignors.server.uniform import ServerUniform
 from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.base.effects import Append, CallToken, CancelTimer, Drop, Effect, Emit, Park, SetTimer
 from groupsim.coordinator.base.interfaces import TopicsImage
@@ -60,7 +63,19 @@ class Operation:
     knows at this instant.
     """
 
-    __slots__ = ("config", "differences", "effects", "every_move", "now_us", "purgatory", "timers", "topics", "tracing")
+    __slots__ = (
+        "_assignors",
+        "config",
+        "differences",
+        "effects",
+        "every_move",
+        "now_us",
+        "purgatory",
+        "resolving",
+        "timers",
+        "topics",
+        "tracing",
+    )
 
     def __init__(
         self,
@@ -81,11 +96,29 @@ class Operation:
         self.every_move = every_move
         self.now_us = 0
         self.effects: list[Effect] = []
+        #: The groups whose regular expressions are being resolved.
+        self.resolving: set[str] = set()
+        self._assignors: Mapping[str, ServerAssignor] | None = None
 
     def take(self) -> list[Effect]:
         """Return the effects so far and start a new list."""
         effects, self.effects = self.effects, []
         return effects
+
+    def config_of(self, group_id: str) -> CoordinatorConfig:
+        """Return the settings of a group."""
+        return self.config
+
+    @property
+    def assignors(self) -> Mapping[str, ServerAssignor]:
+        """The broker's assignors by name, the default first; made at the first use."""
+        if self._assignors is None:
+            returns_extra = self.differences.uniform_returns_extra
+            self._assignors = {
+                one.name: ServerUniform(returns_extra=returns_extra) if type(one) is ServerUniform else one
+                for one in server_assignors(self.config.consumer_assignors)
+            }
+        return self._assignors
 
     # --- requests ----------------------------------------------------------------------------------------------------
 

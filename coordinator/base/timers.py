@@ -5,6 +5,8 @@ A parked request has no deadline of its own. Deadlines belong to timers, and eac
     join-<group>                closes the round of JoinGroups, or prolongs the initial rebalance delay
     sync-<group>                removes members that never sent SyncGroup
     heartbeat-<group>-<member>  a member's session, or the time limit of a pending member id
+    session-timeout-<group>-<member>   the session of a member of a consumer group
+    rebalance-timeout-<group>-<member>  the time that it has to revoke partitions
     write-timeout-<partition>   the oldest answer that waits for an append
     expire-group-metadata-<partition>  deletes offsets and groups past their retention
 
@@ -33,6 +35,7 @@ class TimerKind(Enum):
     INITIAL_JOIN = auto()
     JOIN = auto()
     SYNC = auto()
+    REBALANCE = auto()
     WRITE_TIMEOUT = auto()
     EXPIRY = auto()
 
@@ -139,7 +142,9 @@ class Timers:
         return sorted(own, key=lambda timer: (timer.due_us, timer.ticket))
 
 
-_GROUP_KINDS = frozenset({TimerKind.SESSION, TimerKind.INITIAL_JOIN, TimerKind.JOIN, TimerKind.SYNC})
+_GROUP_KINDS = frozenset(
+    {TimerKind.SESSION, TimerKind.INITIAL_JOIN, TimerKind.JOIN, TimerKind.SYNC, TimerKind.REBALANCE}
+)
 
 
 def join_timer(group_id: str) -> str:
@@ -155,3 +160,13 @@ def sync_timer(group_id: str) -> str:
 def session_timer(group_id: str, member_id: str) -> str:
     """Return the name of a member's session timer."""
     return f"heartbeat-{group_id}-{member_id}"
+
+
+def consumer_session_timer(group_id: str, member_id: str) -> str:
+    """Return the name of the session timer of a member of a consumer group."""
+    return f"session-timeout-{group_id}-{member_id}"
+
+
+def rebalance_timer(group_id: str, member_id: str) -> str:
+    """Return the name of the timer of a member of a consumer group that has to revoke partitions."""
+    return f"rebalance-timeout-{group_id}-{member_id}"

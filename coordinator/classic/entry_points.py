@@ -36,7 +36,15 @@ from groupsim.coordinator.classic.states import (
     TransitionCause,
 )
 from groupsim.coordinator.classic.sync import sync, sync_timer_fired
-from groupsim.protocol.messages.group import HeartbeatRequest, JoinGroupRequest, LeaveGroupRequest, SyncGroupRequest
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.consumer_group import DescribedConsumerGroup
+from groupsim.protocol.messages.group import (
+    HeartbeatRequest,
+    JoinGroupRequest,
+    LeaveGroupRequest,
+    OffsetFetchRequest,
+    SyncGroupRequest,
+)
 
 
 @define(eq=False)
@@ -86,6 +94,15 @@ class ClassicGroup(GroupData):
 
     def metadata_changed(self, op: Operation, names: Collection[str]) -> None:
         """Ignore changed topics: the members of a classic group look at topics themselves."""
+
+    def fetch_error(self, request: OffsetFetchRequest, *, committed: bool) -> ErrorCode | None:
+        """Return None: every sender may fetch the offsets of a classic group (`ClassicGroup.validateOffsetFetch`)."""
+        return None
+
+    def described(self, op: Operation) -> DescribedConsumerGroup:
+        """Return the answer of ConsumerGroupDescribe, which has consumer groups only."""
+        message = f"Group {self.group_id} is not a consumer group."
+        return DescribedConsumerGroup(self.group_id, ErrorCode.GROUP_ID_NOT_FOUND, message)
 
     @property
     def has_record(self) -> bool:

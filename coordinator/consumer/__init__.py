@@ -2,14 +2,22 @@
 
 Where to read:
 
-    state               the group as its records make it, with one `apply` for live and load, and the way back
-    entry_points        the group with the methods that a partition calls
-    member              one member as a value: its epochs, its state, the partitions that it owns or has to revoke
-    request_checks      what a heartbeat must have before a group is looked for
-    epoch_check         the member epoch of a heartbeat: accepted, or fenced
-    reconciliation      the step of one member towards its target; begin here to understand the protocol
-    preferred_assignor  the assignor that most members name
-    timeline_order      the order of Kafka's maps, which decides ties
-    metadata_hash       the hash of the subscribed topics; a change of it bumps the group epoch
-    refused             the refusal of a request, with Kafka's message
+    heartbeat         begin here: the one request of a member, step by step
+    assignment        the target of a group, and the steps of its members towards it
+    joining, leave    who sends a heartbeat: a member, a new one, a static one that comes back; who leaves
+    request_checks    what a heartbeat must have before a group is looked for
+    epoch_check       the member epoch of a heartbeat: accepted, or fenced
+    fence, timers     the removal of members, and the timers that lead to it
+    regex             subscriptions by regular expression
+    classic_requests  SyncGroup, Heartbeat and LeaveGroup to a consumer group
+    commit            who may commit and fetch offsets
+    describe          the group in answers to administrators
+
+    entry_points      the group with the methods that a partition calls
+    state             the group as its records make it, with one `apply` for live and load, and the way back
+    soft_state        what the group has besides its records
+    changes           what one operation writes, with the events of the trace
+    member            one member as a value: its epochs, its state, the partitions that it owns or has to revoke
+    member_records    the records of one member
+    refused           the refusal of a request, with Kafka's message
 """

@@ -9,14 +9,15 @@ A method with a module of its own is a function there, which takes the group as 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
-from attrs import define
+from attrs import Factory, define
 
 from groupsim.coordinator.base.consumer_records import (
     CurrentRecord,
     EpochRecord,
     MemberRecord,
+    MemberState,
     RegexRecord,
     TargetEpochRecord,
     TargetRecord,
@@ -26,24 +27,32 @@ from groupsim.coordinator.base.effects import CallToken
 from groupsim.coordinator.base.expiry import ExpiryRule
 from groupsim.coordinator.base.group_kind import Answer, GroupKind
 from groupsim.coordinator.base.operation import Operation
-from groupsim.coordinator.base.purgatory import Then
 from groupsim.coordinator.base.records import Record
 from groupsim.coordinator.base.snapshot import GroupSnapshot, MemberSnapshot, TimerSnapshot, held
-from groupsim.coordinator.base.timers import Timer, TimerKind, session_timer
+from groupsim.coordinator.base.timers import consumer_session_timer
+from groupsim.coordinator.consumer.assignment.timeline_order import timeline_order
+from groupsim.coordinator.consumer.changes import Write
+from groupsim.coordinator.consumer.classic_requests import leave_group, sync_or_heartbeat
+from groupsim.coordinator.consumer.commit import commit_error, fetch_error, txn_commit_error
+from groupsim.coordinator.consumer.describe import described, listed
+from groupsim.coordinator.consumer.fence import timer_fired
+from groupsim.coordinator.consumer.heartbeat import heartbeat
 from groupsim.coordinator.consumer.member import ConsumerMember
+from groupsim.coordinator.consumer.soft_state import SoftState
 from groupsim.coordinator.consumer.state import ConsumerGroupState, GroupState
+from groupsim.coordinator.consumer.timers import set_rebalance, set_session
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages.group import DescribedGroup, ListedGroup, OffsetCommitRequest
-from groupsim.protocol.messages.transactions import TxnOffsetCommitRequest
+from groupsim.protocol.messages.consumer_group import ConsumerGroupHeartbeatRequest, DescribedConsumerGroup
+from groupsim.protocol.messages.group import (
+    DescribedGroup,
+    HeartbeatRequest,
+    LeaveGroupRequest,
+    ListedGroup,
+    SyncGroupRequest,
+)
 
 PROTOCOL_TYPE = "consumer"
-
-
-class Write(Protocol):
-    """Append records to the partition and apply them (`coordinator/partition/state.py` `Partition.append`)."""
-
-    def __call__(self, records: tuple[Record, ...], then: Then | None = None, within_ms: int | None = None) -> None: ...
 
 
 @define(eq=False)
@@ -52,10 +61,19 @@ class ConsumerGroup:
 
     data: GroupState
     write: Write
+    #: The group of an id, as the partition has it.
+    find: Callable[[str], Any]
+    soft: SoftState = Factory(SoftState)
 
     kind: ClassVar[GroupKind] = GroupKind.CONSUMER
-    answers: ClassVar[Mapping[type[Any], Answer]] = {}
-    timer_actions: ClassVar[Mapping[TimerKind, Callable[[Operation, ConsumerGroup, Timer], None]]] = {}
+    answers: ClassVar[Mapping[type[Any], Answer]] = {
+        ConsumerGroupHeartbeatRequest: heartbeat,
+        SyncGroupRequest: sync_or_heartbeat,
+        HeartbeatRequest: sync_or_heartbeat,
+        LeaveGroupRequest: leave_group,
+    }
+    #: Run the action of one of the group's timers.
+    timer_fired = timer_fired
 
     @property
     def group_id(self) -> str:
@@ -65,6 +83,11 @@ class ConsumerGroup:
     def generation(self) -> int:
         """The group epoch."""
         return self.data.group_epoch
+
+    def written(self) -> ConsumerGroup:
+        """Return the group as the partition has it: a group that is new is another object once it is written."""
+        found = self.find(self.group_id)
+        return found if isinstance(found, ConsumerGroup) else self
 
     # --- offsets -----------------------------------------------------------------------------------------------------
 
@@ -107,28 +130,10 @@ class ConsumerGroup:
             EpochRecord(group_id, None),
         )
 
-    def commit_error(self, op: Operation, request: OffsetCommitRequest) -> ErrorCode | None:
-        """Return the error of a sender that may not commit now (`ConsumerGroup.validateOffsetCommit`)."""
-        data = self.data
-        if request.generation_id < 0 and not data.members:
-            return None
-        member = data.members.get(request.member_id)
-        if member is None:
-            return ErrorCode.UNKNOWN_MEMBER_ID
-        if member.classic is None and request.version < 9:
-            return ErrorCode.UNSUPPORTED_VERSION
-        return _epoch_error(member, request.generation_id)
-
-    def txn_commit_error(self, op: Operation, request: TxnOffsetCommitRequest) -> ErrorCode | None:
-        """Return the error of a transactional commit; below version 6 a stale epoch is ILLEGAL_GENERATION."""
-        anonymous = not request.member_id and request.group_instance_id is None
-        if request.generation_id < 0 and (anonymous or not self.data.members):
-            return None
-        member = self.data.members.get(request.member_id)
-        if member is None:
-            return ErrorCode.UNKNOWN_MEMBER_ID
-        error = _epoch_error(member, request.generation_id)
-        return ErrorCode.ILLEGAL_GENERATION if error is not None and request.version < 6 else error
+    #: The error of a sender that may not commit, or fetch, offsets now; None when it may.
+    commit_error = commit_error
+    txn_commit_error = txn_commit_error
+    fetch_error = fetch_error
 
     # --- as administrators see it ------------------------------------------------------------------------------------
 
@@ -139,8 +144,7 @@ class ConsumerGroup:
 
     def listed(self) -> ListedGroup:
         """Return the group's entry in a list, as of the last committed append."""
-        state = self.data.committed().state
-        return ListedGroup(self.group_id, PROTOCOL_TYPE, state.value, self.kind.value)
+        return listed(self.data.committed())
 
     def snapshot(self, op: Operation) -> GroupSnapshot:
         """Return the group's present state as a value; it has no generation, but an epoch."""
@@ -170,44 +174,46 @@ class ConsumerGroup:
     def answered_otherwise(self, call: CallToken) -> None:
         """Do nothing: no request is parked with the group itself."""
 
-    def timer_fired(self, op: Operation, timer: Timer) -> None:
-        """Run the action of one of the group's timers."""
-        self.timer_actions[timer.kind](op, self, timer)
-
     def force_rebalance(self, op: Operation, reason: str) -> bool:
         """Return False: a consumer group has no rebalance that could be opened."""
         return False
 
     def loaded(self, op: Operation) -> None:
-        """Report the group after the load of its partition."""
+        """Start the timers of every member, in full length, after the load of the partition."""
         op.emit(Kind.GROUP_LOADED, self, payload={"members": len(self.data.members), "generation": self.generation})
+        timeout_ms = op.config_of(self.group_id).consumer_session_timeout_ms
+        for member_id in timeline_order(self.data.members):
+            set_session(self, op, member_id, timeout_ms)
+            member = self.data.members[member_id]
+            if member.state is MemberState.UNREVOKED_PARTITIONS:
+                set_rebalance(self, op, member)
 
     def unloaded(self, op: Operation) -> None:
         """Report that the broker no longer leads the partition; the epochs stay as they are."""
         op.emit(Kind.GROUP_UNLOADED, self)
 
     def metadata_changed(self, op: Operation, names: Collection[str]) -> None:
-        """Do nothing: a heartbeat, which would look at the topics, is not answered yet."""
+        """Make the metadata due when one of the topics has a subscription."""
+        if any(self.data.is_subscribed(name) for name in names):
+            self.soft.request_metadata()
+
+    def described(self, op: Operation) -> DescribedConsumerGroup:
+        """Return the answer of ConsumerGroupDescribe, as of the last committed append."""
+        return described(self.data.committed(), op)
 
     def vanished(self, op: Operation) -> None:
         """Do nothing after the failure of the append that created the group: no request is parked with it."""
 
 
-def _epoch_error(member: ConsumerMember, epoch: int) -> ErrorCode | None:
-    if epoch == member.member_epoch:
-        return None
-    return ErrorCode.STALE_MEMBER_EPOCH if member.classic is None else ErrorCode.ILLEGAL_GENERATION
-
-
 def _shown(group_id: str, member: ConsumerMember, op: Operation) -> MemberSnapshot:
-    session = op.timers.get(session_timer(group_id, member.member_id))
+    session = op.timers.get(consumer_session_timer(group_id, member.member_id))
     classic = member.classic
     return MemberSnapshot(
         member.member_id,
         member.instance_id,
         member.client_id,
         member.client_host,
-        0 if classic is None else classic.session_timeout_ms,
+        op.config_of(group_id).consumer_session_timeout_ms if classic is None else classic.session_timeout_ms,
         member.rebalance_timeout_ms,
         () if classic is None else tuple(protocol.name for protocol in classic.protocols),
         b"",

@@ -16,8 +16,8 @@ Source: `GroupMetadataManager.throwIfConsumerGroupMemberEpochIsInvalid`; consume
 from __future__ import annotations
 
 from groupsim.coordinator.base.versions import Differences
+from groupsim.coordinator.consumer.assignment.reconciliation import Owned
 from groupsim.coordinator.consumer.member import ConsumerMember, Partitions
-from groupsim.coordinator.consumer.reconciliation import Owned
 from groupsim.coordinator.consumer.refused import Refused
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.consumer_group import JOIN_EPOCH

@@ -6,6 +6,7 @@ Kafka throws an exception of the error (`ApiException`), and nothing that the re
 from __future__ import annotations
 
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.consumer_group import JOIN_EPOCH, ConsumerGroupHeartbeatRequest
 
 
 class Refused(Exception):
@@ -15,3 +16,13 @@ class Refused(Exception):
         super().__init__(message)
         self.error = error
         self.message = message
+
+
+def not_found_message(request: ConsumerGroupHeartbeatRequest, *, classic: bool) -> str:
+    """Return the message of GROUP_ID_NOT_FOUND, for an absent group or for a classic one."""
+    group_id = request.group_id
+    if not classic:
+        return f"Consumer group {group_id} not found." if request.member_epoch > 0 else f"Group {group_id} not found."
+    if request.member_epoch == JOIN_EPOCH:
+        return f"Cannot upgrade classic group {group_id} to consumer group because online upgrade is disabled."
+    return f"Group {group_id} is not a consumer group."

@@ -175,6 +175,10 @@ def fetch(partition: Partition, call: CallToken, request: OffsetFetchRequest) ->
     group = groups.get(request.group_id) if appended else groups.get_committed(request.group_id)
     # An unknown group is no error: it has no offset for any partition (`OffsetMetadataManager.fetchOffsets`).
     answered = decide(request, group, op.differences) is Decision.ANSWER and group is not None and not group.is_dead
+    refused = group.fetch_error(request, committed=not appended) if answered and group is not None else None
+    if refused is not None:
+        op.reply(call, refusal(request, refused))
+        return
     table = (store.latest if appended else store.committed)(request.group_id) if answered else {}
     unstable = _unstable(partition, request)
     requested = sorted(table) if request.partitions is None else request.partitions

@@ -7,6 +7,10 @@ condition holds decides. docs/answers.md prints the table.
     ANSWER           the group handles the request
     CREATE_CLASSIC   a classic group is created, and handles the request
     CREATE_SIMPLE    a classic group of offsets only is created
+    CREATE_CONSUMER  a consumer group is created, and handles the request
+    BECOME_CLASSIC   the group is deleted, and a classic group is created in its place, which handles the request
+    BECOME_CONSUMER  the same with a consumer group
+    LOSE_GROUP       the request is refused, but the group is gone without a tombstone, as in Kafka
     NO_OFFSETS       the request is answered as for a group without offsets
     Refusal          the request is refused with an error
 
@@ -25,6 +29,11 @@ from attrs import frozen
 from groupsim.coordinator.base.group_kind import Group, GroupKind
 from groupsim.coordinator.base.versions import Differences
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.consumer_group import (
+    JOIN_EPOCH,
+    ConsumerGroupDescribeRequest,
+    ConsumerGroupHeartbeatRequest,
+)
 from groupsim.protocol.messages.group import (
     DeleteGroupsRequest,
     DescribeGroupsRequest,
@@ -45,6 +54,10 @@ class Decision(Enum):
     ANSWER = "the group answers"
     CREATE_CLASSIC = "creates a classic group, which answers"
     CREATE_SIMPLE = "creates a classic group of offsets only"
+    CREATE_CONSUMER = "creates a consumer group, which answers"
+    BECOME_CLASSIC = "becomes a classic group, which answers"
+    BECOME_CONSUMER = "becomes a consumer group, which answers"
+    LOSE_GROUP = "`UNKNOWN_MEMBER_ID`; the group is lost until the next load"
     NO_OFFSETS = "answered with offset -1 for each partition"
 
 
@@ -65,11 +78,11 @@ class Refusal:
 
 @frozen
 class Row:
-    """A decision, and the condition of the request under which it holds; the last row of a list has no condition."""
+    """A decision, and the condition of request and group under which it holds; the last row of a list has none."""
 
     decision: Decision | Refusal
     when: str = ""
-    holds: Callable[[Any], bool] | None = None
+    holds: Callable[[Any, Any], bool] | None = None
 
 
 Kind: TypeAlias = GroupKind | None
@@ -83,39 +96,83 @@ _NOT_FOUND = (Row(Refusal(ErrorCode.GROUP_ID_NOT_FOUND)),)
 def _commit(since: int, switch: str | None) -> tuple[Row, ...]:
     refusal = Refusal(ErrorCode.GROUP_ID_NOT_FOUND, since, ErrorCode.ILLEGAL_GENERATION, switch)
     return (
-        Row(Decision.CREATE_SIMPLE, "the generation is below 0", lambda request: request.generation_id < 0),
+        Row(Decision.CREATE_SIMPLE, "the generation is below 0", lambda request, _: request.generation_id < 0),
         Row(refusal),
     )
+
+
+def _of_members(absent: tuple[Row, ...]) -> Mapping[Kind, tuple[Row, ...]]:
+    """Return the rows of a request that groups of every kind answer, with those for an absent group."""
+    return {None: absent, GroupKind.CLASSIC: _ANSWERED, GroupKind.CONSUMER: _ANSWERED}
+
+
+def _joins(request: ConsumerGroupHeartbeatRequest, _: object) -> bool:
+    return request.member_epoch == JOIN_EPOCH
 
 
 ADMISSION: Mapping[type[Any], Mapping[Kind, tuple[Row, ...]]] = {
     JoinGroupRequest: {
         None: (
-            Row(Refusal(ErrorCode.UNKNOWN_MEMBER_ID), "the request has a member id", lambda request: request.member_id),
+            Row(
+                Refusal(ErrorCode.UNKNOWN_MEMBER_ID),
+                "the request has a member id",
+                lambda request, _: request.member_id,
+            ),
             Row(Decision.CREATE_CLASSIC),
         ),
         GroupKind.CLASSIC: _ANSWERED,
+        GroupKind.CONSUMER: (
+            Row(
+                Refusal(ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
+                "the group has members",
+                lambda _, group: not group.is_empty,
+            ),
+            Row(
+                Decision.LOSE_GROUP,
+                "the request has a member id",
+                lambda request, _: request.member_id,
+            ),
+            Row(Decision.BECOME_CLASSIC),
+        ),
     },
-    SyncGroupRequest: {None: _UNKNOWN_MEMBER, GroupKind.CLASSIC: _ANSWERED},
-    HeartbeatRequest: {None: _UNKNOWN_MEMBER, GroupKind.CLASSIC: _ANSWERED},
-    LeaveGroupRequest: {None: _UNKNOWN_MEMBER, GroupKind.CLASSIC: _ANSWERED},
-    OffsetCommitRequest: {None: _commit(9, "commit_to_unknown_is_error"), GroupKind.CLASSIC: _ANSWERED},
-    TxnOffsetCommitRequest: {None: _commit(6, None), GroupKind.CLASSIC: _ANSWERED},
-    OffsetFetchRequest: {None: (Row(Decision.NO_OFFSETS),), GroupKind.CLASSIC: _ANSWERED},
-    OffsetDeleteRequest: {None: _NOT_FOUND, GroupKind.CLASSIC: _ANSWERED},
+    SyncGroupRequest: _of_members(_UNKNOWN_MEMBER),
+    HeartbeatRequest: _of_members(_UNKNOWN_MEMBER),
+    LeaveGroupRequest: _of_members(_UNKNOWN_MEMBER),
+    ConsumerGroupHeartbeatRequest: {
+        None: (Row(Decision.CREATE_CONSUMER, "the member epoch is 0", _joins), *_NOT_FOUND),
+        GroupKind.CLASSIC: (
+            Row(
+                Decision.BECOME_CONSUMER,
+                "the member epoch is 0 and the group is empty",
+                lambda request, group: _joins(request, group) and group.is_empty,
+            ),
+            *_NOT_FOUND,
+        ),
+        GroupKind.CONSUMER: _ANSWERED,
+    },
+    OffsetCommitRequest: _of_members(_commit(9, "commit_to_unknown_is_error")),
+    TxnOffsetCommitRequest: _of_members(_commit(6, None)),
+    OffsetFetchRequest: _of_members((Row(Decision.NO_OFFSETS),)),
+    OffsetDeleteRequest: _of_members(_NOT_FOUND),
     DescribeGroupsRequest: {
         # Below version 6 the answer has no error, and the state Dead (KIP-1043).
         None: (Row(Refusal(ErrorCode.GROUP_ID_NOT_FOUND, 6, ErrorCode.NONE, "describe_unknown_is_error")),),
         GroupKind.CLASSIC: _ANSWERED,
+        GroupKind.CONSUMER: (Row(Refusal(ErrorCode.GROUP_ID_NOT_FOUND, 6, ErrorCode.NONE)),),
     },
-    DeleteGroupsRequest: {None: _NOT_FOUND, GroupKind.CLASSIC: _ANSWERED},
+    ConsumerGroupDescribeRequest: {
+        None: _NOT_FOUND,
+        GroupKind.CLASSIC: _NOT_FOUND,
+        GroupKind.CONSUMER: _ANSWERED,
+    },
+    DeleteGroupsRequest: _of_members(_NOT_FOUND),
 }
 
 
 def decide(request: Any, group: Group | None, differences: Differences) -> Decision | ErrorCode:
     """Return the decision about a request to this group, or the error that refuses it."""
     for row in ADMISSION[type(request)][None if group is None else group.kind]:
-        if row.holds is None or row.holds(request):
+        if row.holds is None or row.holds(request, group):
             decision = row.decision
             break
     if isinstance(decision, Refusal):

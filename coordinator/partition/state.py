@@ -10,6 +10,7 @@ request that may yet be refused, is another object (`GroupMetadataManager.getOrM
 from __future__ import annotations
 
 from collections import deque
+from functools import partial
 
 from attrs import define, field
 
@@ -20,7 +21,7 @@ from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.base.purgatory import Then
 from groupsim.coordinator.base.records import GroupRecord, OffsetRecord, Record, TransactionEnd
 from groupsim.coordinator.consumer.entry_points import ConsumerGroup
-from groupsim.coordinator.consumer.state import GroupState
+from groupsim.coordinator.consumer.state import GroupState, Head
 from groupsim.coordinator.partition.offset_store import OffsetStore
 from groupsim.coordinator.partition.registry import Registry
 from groupsim.eventloop.trace.events import Kind
@@ -119,9 +120,24 @@ class Partition:
         if isinstance(record, EpochRecord) and record.value is None:
             self.groups.remove(record.group_id)
 
-    def new_consumer_group(self, group_id: str) -> ConsumerGroup:
-        """Return a consumer group without members that is not in the registry."""
-        return ConsumerGroup(GroupState(group_id), self.append)
+    def new_consumer_group(self, group_id: str, before: tuple[Record, ...] = ()) -> ConsumerGroup:
+        """Return a consumer group without members that is not in the registry.
+
+        Its first append begins with the records `before`, the tombstones of the group that it replaces.
+        """
+        epoch = self.op.differences.new_group_epoch
+        head = Head(group_epoch=epoch, assignment_epoch=epoch)
+        write = partial(self._append_after, before) if before else self.append
+        return ConsumerGroup(GroupState(group_id, head), write, self.groups.get)
+
+    def _append_after(
+        self,
+        before: tuple[Record, ...],
+        records: tuple[Record, ...],
+        then: Then | None = None,
+        within_ms: int | None = None,
+    ) -> None:
+        self.append((*before, *records), then, within_ms)
 
     def delete(self, records: tuple[Record, ...]) -> None:
         """Append tombstones.
@@ -143,6 +159,10 @@ class Partition:
     def _has_no_record(self, tombstone: Record) -> bool:
         group = self.groups.get(tombstone.group_id) if isinstance(tombstone, GroupRecord) else None
         return group is not None and not group.has_record
+
+    def lose(self, group: Group) -> None:
+        """Remove a group from memory alone: the next load brings it back (`maybeDeleteEmptyConsumerGroup`)."""
+        self._remove(group.group_id)
 
     def _remove(self, group_id: str) -> None:
         self._stop_timers(group_id)

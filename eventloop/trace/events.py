@@ -66,6 +66,13 @@ class Kind(StrEnum):
     )
     #   over-capacity, admin; payload: instance_id, client_reason
     MEMBER_FENCED = "member.fenced"  # payload: instance_id, current; reason: the operation
+    EPOCH_BUMPED = "epoch.bumped"  # of a consumer group; member (its cause); payload: epoch, triggers (created, joined,
+    #   subscription, regex, regex-resolved, metadata, assignor, left, session-expired, rebalance-timeout, join-timeout,
+    #   sync-timeout)
+    TARGET_COMPUTED = "target.computed"  # payload: epoch, assignor, members (with another target), moved (partitions),
+    #   waited_us (since the first bump)
+    MEMBER_EPOCH = "member.epoch"  # from, to: the member's epoch; payload: state, assigned, pending (topic id: numbers)
+    REGEX_RESOLVED = "regex.resolved"  # reason: the text; member (whose heartbeat began it); payload: topics
     LEADER_ELECTED = "leader.elected"  # member
     TIMER_SET = "timer.set"  # reason: the timer's name (join-g, sync-g, heartbeat-g-m …); payload: due_us
     TIMER_FIRED = "timer.fired"  # reason: its name

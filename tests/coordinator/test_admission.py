@@ -9,9 +9,11 @@ import pytest
 from groupsim.coordinator import shard
 from groupsim.coordinator.base.group_kind import GroupKind
 from groupsim.coordinator.classic.entry_points import ClassicGroup
+from groupsim.coordinator.consumer.entry_points import ConsumerGroup
 from groupsim.coordinator.partition.admission import ADMISSION, Decision, Refusal
 from groupsim.coordinator.testing import GROUP, Bench
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.consumer_group import ConsumerGroupDescribeRequest, ConsumerGroupHeartbeatRequest
 from groupsim.protocol.messages.group import (
     DescribeGroupsRequest,
     HeartbeatRequest,
@@ -23,14 +25,14 @@ from groupsim.protocol.messages.group import (
     TopicPartition,
 )
 
-KINDS = (None, GroupKind.CLASSIC)
+KINDS = (None, GroupKind.CLASSIC, GroupKind.CONSUMER)
 WITHOUT_A_GROUP = ("WriteTxnMarkersRequest",)  # they name a partition, not a group
 
 
 def test_every_request_of_a_group_has_rows_for_every_kind() -> None:
     """No request of the shard and no kind of group is left to code."""
     requests = [kind for kind in shard._HANDLERS if kind.__name__ not in WITHOUT_A_GROUP]
-    assert set(ADMISSION) == {*requests, DescribeGroupsRequest}
+    assert set(ADMISSION) == {*requests, DescribeGroupsRequest, ConsumerGroupDescribeRequest}
     assert all(set(rows) >= set(KINDS) for rows in ADMISSION.values())
 
 
@@ -43,10 +45,15 @@ def test_the_last_row_of_each_list_has_no_condition() -> None:
 
 
 def test_a_kind_answers_the_requests_of_members_that_its_rows_let_through() -> None:
-    """What the table gives to a classic group is in that kind's own table of answers."""
+    """What the table gives to a group of a kind is in that kind's own table of answers."""
     assert set(ClassicGroup.answers) == {JoinGroupRequest, SyncGroupRequest, HeartbeatRequest, LeaveGroupRequest}
     for request in ClassicGroup.answers:
         assert [row.decision for row in ADMISSION[request][GroupKind.CLASSIC]] == [Decision.ANSWER]
+    assert set(ConsumerGroup.answers) == {
+        *(ConsumerGroupHeartbeatRequest, SyncGroupRequest, HeartbeatRequest, LeaveGroupRequest)
+    }
+    for request in ConsumerGroup.answers:
+        assert [row.decision for row in ADMISSION[request][GroupKind.CONSUMER]] == [Decision.ANSWER]
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Collection
 
 import pytest
@@ -414,8 +415,9 @@ def test_offset_delete_names_unknown_topics_beside_the_others() -> None:
     run(story)
 
 
-def test_the_consumer_protocol_is_refused() -> None:
-    """Both requests are answered UNSUPPORTED_VERSION, as by a broker with `group.version` 0."""
+@pytest.mark.parametrize("settings", [{"broker.version": "3.9"}, {"group.coordinator.rebalance.protocols": "classic"}])
+def test_a_broker_without_the_consumer_protocol_refuses_it(settings: dict[str, str]) -> None:
+    """Both requests are answered UNSUPPORTED_VERSION, before anything else is looked at."""
 
     async def story(broker: Broker) -> None:
         unsupported = ErrorCode.UNSUPPORTED_VERSION
@@ -423,7 +425,58 @@ def test_the_consumer_protocol_is_refused() -> None:
         described = broker.send(ConsumerGroupDescribeRequest(("g", "h"))).response
         assert [(group.group_id, group.error) for group in described.groups] == [("g", unsupported), ("h", unsupported)]
 
+    run(story, config=CoordinatorConfig.from_properties(settings))
+
+
+def test_the_consumer_protocol_is_answered() -> None:
+    """A heartbeat is checked, and answered by its group; a client of version 0 is given an id of 22 letters."""
+
+    async def story(broker: Broker) -> None:
+        refused = broker.send(ConsumerGroupHeartbeatRequest("g", "m", 0)).response
+        assert (refused.error, refused.error_message) == (
+            ErrorCode.INVALID_REQUEST,
+            "RebalanceTimeoutMs must be provided in first request.",
+        )
+        unknown = ConsumerGroupHeartbeatRequest("g", "m", 0, None, None, 9, ("t",), None, "sticky", ())
+        assert broker.send(unknown).response.error is ErrorCode.UNSUPPORTED_ASSIGNOR
+        call = broker.send(ConsumerGroupHeartbeatRequest("g", "", 0, None, None, 9, ("t",), None, None, (), version=0))
+        await broker.wait_ms(10)
+        assert (call.response.error, call.response.member_epoch) == (ErrorCode.NONE, 2)
+        assert re.fullmatch(r"[\w-]{22}", call.response.member_id)
+        described = broker.send(ConsumerGroupDescribeRequest(("g", "h", ""), True)).response
+        assert [(group.group_id, group.error) for group in described.groups] == [
+            ("g", ErrorCode.NONE),
+            ("h", ErrorCode.GROUP_ID_NOT_FOUND),
+            ("", ErrorCode.INVALID_GROUP_ID),
+        ]
+        assert (described.groups[0].state, described.groups[0].authorized_operations) == ("Stable", 3400)
+
     run(story)
+
+
+@pytest.mark.parametrize(("lead", "error"), [(True, ErrorCode.NONE), (False, ErrorCode.NOT_COORDINATOR)])
+def test_a_heartbeat_goes_to_the_coordinator(lead: bool, error: ErrorCode) -> None:
+    """A broker that does not lead the group's partition says so, to a description, too."""
+
+    async def story(broker: Broker) -> None:
+        call = broker.send(ConsumerGroupHeartbeatRequest("g", "m", 0, None, None, 9, ("t",), None, None, ()))
+        await broker.wait_ms(10)
+        assert call.response.error is error
+        assert broker.send(ConsumerGroupDescribeRequest(("g",))).response.groups[0].error is error
+
+    run(story, lead=lead)
+
+
+def test_regular_expressions_are_resolved_a_little_later() -> None:
+    """The result is an event of the broker's own, a millisecond after the heartbeat that began it."""
+
+    async def story(broker: Broker) -> None:
+        broker.send(ConsumerGroupHeartbeatRequest("g", "m", 0, None, None, 9, None, "x", None, ()))
+        await broker.wait_ms(50)
+
+    events = run(story)
+    (resolved,) = [event for event in events if event.kind is Kind.REGEX_RESOLVED]
+    assert (resolved.member, resolved.reason, resolved.payload) == ("m", "x", {"topics": []})
 
 
 def test_groups_of_all_partitions_are_listed_and_described() -> None:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from groupsim.coordinator.base.versions import differences
+from groupsim.coordinator.consumer.assignment.reconciliation import Owned
 from groupsim.coordinator.consumer.epoch_check import check_epoch
 from groupsim.coordinator.consumer.member import ConsumerMember
-from groupsim.coordinator.consumer.reconciliation import Owned
 from groupsim.coordinator.consumer.refused import Refused
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.consumer_group import TopicPartitions

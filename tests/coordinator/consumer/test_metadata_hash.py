@@ -6,7 +6,7 @@ from attrs import frozen
 
 from groupsim.coordinator.base.interfaces import TopicView
 from groupsim.coordinator.base.versions import differences
-from groupsim.coordinator.consumer.metadata_hash import metadata_hash, topic_hash
+from groupsim.coordinator.consumer.assignment.metadata_hash import metadata_hash, topic_hash
 
 TOPIC_ID = "AQIDBAUGBwiJCgsMDQ4PEA"
 ORDERS = TopicView(TOPIC_ID, "orders", 2)

@@ -6,8 +6,8 @@ import pytest
 from attrs import evolve, frozen
 
 from groupsim.coordinator.base.versions import differences
+from groupsim.coordinator.consumer.assignment.reconciliation import NO_OWNER, Goal, Owned, reconcile
 from groupsim.coordinator.consumer.member import ConsumerMember, MemberState
-from groupsim.coordinator.consumer.reconciliation import NO_OWNER, Goal, Owned, reconcile
 from groupsim.coordinator.consumer.refused import Refused
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.consumer_group import TopicPartitions

@@ -1,7 +1,8 @@
 """The order in which the maps of a group yield their keys: Kafka's `TimelineHashMap`.
 
-Its table doubles when an entry is added and three quarters of the size, the new entry included, exceed the number of
-slots. A key is in the slot that the upper bits of its hash times a constant give; keys of one slot come newest first.
+Its table doubles when an entry is put and three quarters of the size, plus one, exceed the number of slots, also when
+the entry only replaces one. A key is in the slot that the upper bits of its hash times a constant give; keys of one
+slot come newest first.
 A table never shrinks; this module assumes the table that the present keys need, so a group that had more members once
 may differ from Kafka's.
 
@@ -18,11 +19,14 @@ _FACTOR = -7046029254386353131
 _SMALLEST = 2
 
 
-def timeline_order(keys: Iterable[str]) -> list[str]:
-    """Return the keys, given in order of insertion, as the map yields them."""
+def timeline_order(keys: Iterable[str], *, replaced: bool = True) -> list[str]:
+    """Return the keys, given in order of insertion, as the map yields them.
+
+    `replaced`: some value has been replaced since the last key came, as those of members always are.
+    """
     found = list(keys)
     slots = _SMALLEST
-    while 3 * len(found) > 4 * slots:
+    while 3 * (len(found) + replaced) > 4 * slots:
         slots *= 2
     shift = 64 - (slots.bit_length() - 1)
     found.reverse()

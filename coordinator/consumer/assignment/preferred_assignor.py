@@ -5,11 +5,11 @@ of Java's maps, and two maps are asked:
 
 * what ConsumerGroupDescribe shows, and what counts as the present choice, comes from the group's own map of votes;
 * a heartbeat computes the next choice from a copy, without the vote of its member, to which the member's vote is then
-  added. In that copy `uniform` and `range` share a bucket, and an assignor whose only vote was taken is added again at
-  the end. So with one vote for each, the choice is that of the *other* member.
+  added. `HashMap.compute` puts a new entry at the head of its bucket, and `uniform` and `range` share a bucket. So with
+  one vote for each, the choice is that of the member that asks; with more for each it is `uniform`.
 
-Hence a defect of 4.4: with one vote for `range` and one for `uniform`, each heartbeat of the second member finds a
-choice other than the present one, bumps the group epoch and computes a target, for ever.
+Hence a defect of 4.4: with one vote for `range` and one for `uniform`, each heartbeat of the member that names `range`
+finds a choice other than the present one, `uniform`, bumps the group epoch and computes a target, for ever.
 
 Source: `ConsumerGroup.preferredServerAssignor`, `computePreferredServerAssignor`; consumer-protocol reference, 1.11.
 """
@@ -18,35 +18,34 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from groupsim.coordinator.consumer.timeline_order import timeline_order
-from groupsim.protocol.javahash import JavaHashMap
+from groupsim.coordinator.consumer.assignment.timeline_order import timeline_order
+from groupsim.protocol.javahash import java_spread
+
+_INITIAL_TABLE = 16
 
 
 def preferred_assignor(votes: Mapping[str, int]) -> str | None:
     """Return the present choice; None when no member names an assignor. `votes` are in the order of insertion."""
-    return _first_with_most((name, votes[name]) for name in timeline_order(votes))
+    return _first_with_most((name, votes[name]) for name in _shown_order(votes))
 
 
 def next_preferred_assignor(votes: Mapping[str, int], old: str | None, new: str | None) -> str | None:
     """Return the choice once a member that named `old` names `new`; None without a vote, or for a new member."""
-    counts = _copied(votes)
+    counts = {name: votes[name] for name in _shown_order(votes)}
+    table = 1 << (4 * len(counts) // 3).bit_length() if counts else _INITIAL_TABLE
     if old is not None:
-        if counts[old] == 1:
+        counts[old] -= 1
+        if not counts[old]:
             del counts[old]
-        else:
-            counts[old] -= 1
     if new is not None:
-        counts[new] = counts.get(new, 0) + 1
-    return _first_with_most(counts.items())
+        counts = {new: 1, **counts} if new not in counts else {**counts, new: counts[new] + 1}
+    order = sorted(counts, key=lambda name: java_spread(name) & (table - 1))
+    return _first_with_most((name, counts[name]) for name in order)
 
 
-def _copied(votes: Mapping[str, int]) -> JavaHashMap[str, int]:
-    """Return the copy `new HashMap<>(votes)`, whose table is as small as the votes allow."""
-    entries = [(name, votes[name]) for name in timeline_order(votes)]
-    if not entries:
-        return JavaHashMap()
-    needed = -(-4 * len(entries) // 3)
-    return JavaHashMap(entries, capacity=1 << (needed - 1).bit_length())
+def _shown_order(votes: Mapping[str, int]) -> list[str]:
+    """Return the names in the order of the group's own map."""
+    return timeline_order(votes, replaced=max(votes.values(), default=0) > 1)
 
 
 def _first_with_most(votes: Iterable[tuple[str, int]]) -> str | None:

@@ -44,6 +44,7 @@ from typing import TypeAlias
 from attrs import evolve
 
 from groupsim.coordinator.base.versions import Differences
+from groupsim.coordinator.consumer.assignment.partition_order import kept_and_revoked, with_granted
 from groupsim.coordinator.consumer.member import ConsumerMember, MemberState, Partitions
 from groupsim.coordinator.consumer.refused import Refused
 from groupsim.protocol.errors import ErrorCode
@@ -116,17 +117,17 @@ def _advance(member: ConsumerMember, goal: Goal, owned: Owned, epoch: int, rules
     granted: dict[str, list[int]] = {}
     unreleased = False
     for topic in dict.fromkeys([*goal.target, *member.assigned]):
-        wanted = goal.target.get(topic, ())
+        wanted = set(goal.target.get(topic, ()))
         if rules.target_follows_subscription and topic not in goal.subscribed:
-            wanted = ()
+            wanted = set()
         assigned = member.assigned.get(topic, {})
-        keeps = {one: since for one, since in assigned.items() if one in wanted}
+        keeps, others = kept_and_revoked(assigned, wanted)
         if keeps:
             kept[topic] = keeps
-        if len(keeps) < len(assigned):
-            revoked[topic] = {one: since for one, since in assigned.items() if one not in keeps}
+        if others:
+            revoked[topic] = others
         own = member.pending.get(topic, {}) if rules.own_pending_is_free else {}
-        missing = [one for one in wanted if one not in assigned]
+        missing = sorted(wanted.difference(assigned))
         free = [one for one in missing if goal.partition_epoch(topic, one) == NO_OWNER or one in own]
         unreleased = unreleased or len(free) < len(missing)
         if free:
@@ -134,7 +135,7 @@ def _advance(member: ConsumerMember, goal: Goal, owned: Owned, epoch: int, rules
     if revoked and may_still_use(owned, revoked):
         return _moved(member, MemberState.UNREVOKED_PARTITIONS, epoch, kept, revoked)
     for topic, free in granted.items():
-        kept[topic] = dict(sorted([*kept.get(topic, {}).items(), *((one, goal.epoch) for one in free)]))
+        kept[topic] = with_granted(member.assigned.get(topic, {}), kept.get(topic, {}), free, goal.epoch)
     state = MemberState.UNRELEASED_PARTITIONS if unreleased else MemberState.STABLE
     return _moved(member, state, goal.epoch, kept, {})
 
