@@ -121,6 +121,11 @@ class ClassicGroup(GroupData):
     def is_dead(self) -> bool:
         return self.state is DEAD
 
+    @property
+    def is_simple(self) -> bool:
+        """Whether it is a group of offsets only, which the records of a consumer group replace (`isSimpleGroup`)."""
+        return self.protocol_type is None and self.state is EMPTY and not self.pending_join
+
     def force_rebalance(self, op: Operation, reason: str) -> bool:
         """Open a round as if a member's metadata had changed; return False when none can be opened.
 

@@ -20,6 +20,7 @@ from groupsim.coordinator.base.group_kind import Group
 from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.base.purgatory import Then
 from groupsim.coordinator.base.records import GroupRecord, OffsetRecord, Record, TransactionEnd
+from groupsim.coordinator.classic.entry_points import ClassicGroup
 from groupsim.coordinator.consumer.entry_points import ConsumerGroup
 from groupsim.coordinator.consumer.state import GroupState, Head
 from groupsim.coordinator.partition.offset_store import OffsetStore
@@ -96,8 +97,11 @@ class Partition:
 
     def _apply_one(self, record: ConsumerRecord, applied: _Applied) -> None:
         group = self.groups.get(record.group_id)
-        if group is None:
-            if record.value is None:
+        simple = isinstance(group, ClassicGroup) and group.is_simple
+        if simple:
+            self._delete(record.group_id, applied)
+        if group is None or simple:
+            if record.value is None and not simple:
                 return
             group = self.new_consumer_group(record.group_id)
             self.groups.add(group)
