@@ -25,6 +25,7 @@ from tests.twins.clients import (
     KAFKA_PYTHON_3,
     LIBRDKAFKA,
     OLDER_JAVA,
+    OLDER_JAVA_CONSUMERS,
     Client,
     Unavailable,
 )
@@ -60,7 +61,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def stories_of(client: Client) -> Sequence[Story]:
     """The stories that a client may play: those of its protocol."""
-    return consumer_stories.ALL if client is JAVA_CONSUMER else ALL
+    return consumer_stories.ALL if client.protocol == "consumer" else ALL
 
 
 def _asked(client: Client, asked: argparse.Namespace) -> int:
@@ -88,6 +89,7 @@ def _asked(client: Client, asked: argparse.Namespace) -> int:
 _CLIENTS = {
     "java": JAVA,
     "java-consumer": JAVA_CONSUMER,
+    **{f"{client.name.rsplit('.', 1)[0]}-consumer": client for client in OLDER_JAVA_CONSUMERS},
     **{client.name.rsplit(".", 1)[0]: client for client in OLDER_JAVA},
     "librdkafka": LIBRDKAFKA,
     "kafka-python-2.0": KAFKA_PYTHON_2_0,

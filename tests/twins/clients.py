@@ -19,6 +19,7 @@ from tests.twins import aiokafka, kafka_python, librdkafka
 from tests.twins.story import Deed, Story
 
 Unavailable = kafka_jars.Unavailable  #: a client cannot be had here
+_CLOSE_OPTIONS = (4, 1)
 _ASSIGNORS = {
     "range": "RangeAssignor",
     "roundrobin": "RoundRobinAssignor",
@@ -34,7 +35,7 @@ class Client:
     APIs `unseen` are not compared; of what applications go through, what begins with one of `hears` is; what errors
     are called is not if `loosely`, nor of which partition a question for one committed offset is if `unsorted`.
     `fitted`: a story as it plays it, None where it does not have the means. `apart_ms`: stories begin so far apart.
-    `broker`: the release whose versions of requests it is offered.
+    `broker`: the release whose versions of requests it is offered. `protocol`: its group.protocol.
     """
 
     name: str
@@ -48,6 +49,7 @@ class Client:
     fitted: Callable[[Story], Story | None] = lambda story: story
     apart_ms: int = 50
     broker: str = "4.x"
+    protocol: str = "classic"
 
 
 def _java(properties: Mapping[str, object]) -> Mapping[str, object]:
@@ -62,14 +64,19 @@ def _java_consumer(properties: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _without_close_options(story: Story) -> Story | None:
-    """Before 4.1 `close` cannot be told to leave or to stay."""
+    """Before 4.1 `close` has no option to leave or to stay."""
     told = any(isinstance(rule, Deed) and "leave" in rule.given for rule in story.rules)
     return None if told else story
 
 
 def _older_java(version: str, profile: str) -> Client:
     command = partial(build.command, "Twin", logs="off", version=version)
-    return Client(f"java-{version}", profile, command, _java, fitted=_without_close_options)
+    fitted = _without_close_options if _release(version) < _CLOSE_OPTIONS else lambda story: story
+    return Client(f"java-{version}", profile, command, _java, fitted=fitted)
+
+
+def _release(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")))
 
 
 def old_java(version: str) -> Client:
@@ -78,8 +85,15 @@ def old_java(version: str) -> Client:
 
 
 JAVA = Client(f"java-{kafka_jars.VERSION}", "java-4.x", lambda: build.command("Twin", logs="off"), _java)
-#: The same client with group.protocol=consumer; its stories are `consumer.stories.ALL`.
-JAVA_CONSUMER = evolve(JAVA, name=f"{JAVA.name}-consumer", settings=_java_consumer, apart_ms=150)
+
+
+def _in_consumer_protocol(client: Client) -> Client:
+    """The same client with group.protocol=consumer, whose stories are `consumer.stories.ALL`."""
+    return evolve(client, name=f"{client.name}-consumer", settings=_java_consumer, apart_ms=150, protocol="consumer")
+
+
+JAVA_CONSUMER = _in_consumer_protocol(JAVA)
+OLDER_JAVA_CONSUMERS = tuple(_in_consumer_protocol(_older_java(version, "")) for version in ("4.2.1", "4.0.2"))
 #: Older releases, and the profile that stands for each.
 OLDER_JAVA = (
     _older_java("2.8.2", "java-2.8"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -18,6 +19,8 @@ from groupsim.members.profiles.profile import OnError
 from groupsim.members.settings import settings_from
 from groupsim.protocol.messages.group import Api
 from groupsim.protocol.messages.releases import BASELINE
+from tests.twins.consumer.offering import offered
+from tests.twins.consumer.story import ConsumerStory
 from tests.twins.story import Deed, Story
 from tests.twins.tap import Play
 from tests.twins.world import World
@@ -39,13 +42,15 @@ def play_simulated(
         await world.make([story])
         await world.begin(story)
         consumer = _consumer(story, profile, world)
-        play = world.tap.plays[story.slug] = Play(loop, story, partial(_carry_out, world, consumer), unseen)
+        carry_out = partial(_carry_out, world, consumer)
+        play = world.tap.plays[story.slug] = Play(loop, story, carry_out, unseen, world.coordinator(story))
         _subscribe(consumer, story, story.subscribes)
         consumer.start()
         await loop.until(lambda: play.over, 60_000_000)
         return play, consumer.running
 
-    play, running = run_virtual(main, seed=seed, trace=trace)
+    with offered() if isinstance(story, ConsumerStory) else nullcontext():
+        play, running = run_virtual(main, seed=seed, trace=trace)
     ended_us = play.began_us + story.ends_ms * 1_000 if play.began_us is not None else 0
     events = [event for event in sink.events if event.host == story.slug and event.t_us <= ended_us]
     return written(play, [*_lived(events, story.tells), *([] if running else ["closed"])])
@@ -56,7 +61,9 @@ def _consumer(story: Story, profile: ClientProfile, world: World) -> Consumer:
     behaviour = Behaviour(
         poll_timeout=parse_distribution(f"{story.poll_ms}ms"),
         commit=CommitPolicy(story.policy),
+        on_assigned=f"{story.set_up_ms}ms" if isinstance(story, ConsumerStory) and story.set_up_ms else None,
         on_revoked=f"{story.clean_up_ms}ms" if story.clean_up_ms else None,
+        on_lost=f"{story.clean_up_ms}ms" if isinstance(story, ConsumerStory) and story.clean_up_ms else None,
         on_error=OnError.RETRY_ALL if story.stubborn else OnError.STOP,
         on_commit_failure=OnError.STOP,
         error_pause_us=ERROR_PAUSE_MS * 1_000,

@@ -136,6 +136,6 @@ OTHERS: tuple[Story, ...] = (
     ConsumerStory(
         "the process stands still while the session ends",
         (after(3, 300, "pause", ms=1500), after(3, 500, "expel")),
-        5500,
+        5750,
     ),
 )

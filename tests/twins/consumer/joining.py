@@ -23,7 +23,7 @@ LOOK_UPS: tuple[Story, ...] = (
     ConsumerStory(
         "a lost coordinator is not found at once",
         (answer(BEAT, 3, "NOT_COORDINATOR"), answer(FIND, 2, "COORDINATOR_NOT_AVAILABLE", 2)),
-        3900,
+        4150,
     ),
     ConsumerStory(
         "the look-up of a lost coordinator is refused",

@@ -14,7 +14,7 @@ TARGETS: tuple[Story, ...] = (
     ConsumerStory("a partition is added", (target(3, 100, "t-0", "t-1"),), 4700, first=("t-0",)),
     ConsumerStory("a partition is exchanged", (target(3, 100, "t-1"),), 4700, first=("t-0",)),
     ConsumerStory("all partitions are revoked", (target(3, 100),), 4700),
-    ConsumerStory("all partitions are revoked and come back", (target(3, 100), target(5, 100, "t-0", "t-1")), 5500),
+    ConsumerStory("all partitions are revoked and come back", (target(3, 100), target(5, 100, "t-0", "t-1")), 5750),
     ConsumerStory("the first assignment is empty", (target(3, 100, "t-0"),), 4700, first=()),
     ConsumerStory("the epoch rises and nothing moves", (target(3, 100, "t-0", "t-1"),), 4700),
     ConsumerStory(
@@ -98,7 +98,7 @@ SUBSCRIPTIONS: tuple[Story, ...] = (
         5500,
         replies=(Reply(3, 5, ("t-0", "t-1", "?-0")),),
     ),
-    ConsumerStory("metadata comes after the assignment", (answer(METADATA, 1, "UNKNOWN_TOPIC_OR_PARTITION", 4),), 3900),
+    ConsumerStory("metadata comes after the assignment", (answer(METADATA, 1, "UNKNOWN_TOPIC_OR_PARTITION", 4),), 4150),
     ConsumerStory("metadata comes late", (slow(METADATA, 1, 700),), 3900),
 )
 
