@@ -48,6 +48,8 @@ CLASSES: Sequence[tuple[int, str]] = (
     (4_000, "3 s"),
 )
 
+_AT_ONCE_US = 60_000
+
 
 def pause(us: int) -> str:
     """The class of a pause."""
@@ -70,10 +72,12 @@ class Told:
 def written(play: Play, lived: Sequence[str]) -> Told:
     """A play in plain words; `lived` is what its application said."""
     symbols = _symbols(play.seen)
+    order = _ordered(play.seen) if play.coordinator is not None else range(len(play.seen))
+    pauses = _pauses(play.seen, play.began_us)
     topics = {} if play.coordinator is None else play.coordinator.symbols()
     return Told(
-        tuple(pause(us) for us in _pauses(play.seen, play.began_us)),
-        tuple(_said(_told(seen, topics), symbols, play.story) for seen in play.seen),
+        tuple(pause(pauses[at]) for at in order),
+        tuple(_said(_told(play.seen[at], topics), symbols, play.story) for at in order),
         tuple(application(lived, play.story)),
         play.held_up_us,
     )
@@ -94,6 +98,23 @@ def _pauses(seen: Sequence[Seen], began_us: int | None) -> list[int]:
         elif isinstance(one.request, JoinGroupRequest):
             beat = ended
     return found
+
+
+def _ordered(seen: Sequence[Seen]) -> Sequence[int]:
+    """The places of requests, a heartbeat before a look-up of offsets that goes out at the same time.
+
+    In the consumer protocol one thread sends both, and the two events that it handles come from another one.
+    """
+    order = list(range(len(seen)))
+    for at in range(1, len(seen)):
+        before, one = seen[order[at - 1]], seen[order[at]]
+        if (
+            isinstance(before.request, OffsetFetchRequest)
+            and isinstance(one.request, ConsumerGroupHeartbeatRequest)
+            and one.at_us - before.at_us < _AT_ONCE_US
+        ):
+            order[at - 1 : at + 1] = [order[at], order[at - 1]]
+    return order
 
 
 def _symbols(seen: Sequence[Seen]) -> dict[str, str]:

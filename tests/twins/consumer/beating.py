@@ -11,7 +11,7 @@ from tests.twins.stories import GROWING, IMPATIENT, STATIC
 from tests.twins.story import Rule, Story, answer, breaks, silence, slow
 
 
-def _acknowledged(name: str, *rules: Rule, ends_ms: int = 3100, **more: object) -> Story:
+def _acknowledged(name: str, *rules: Rule, ends_ms: int = 2900, **more: object) -> Story:
     """Something is in the way of the heartbeat that acknowledges the first assignment."""
     return ConsumerStory(f"an acknowledgement {name}", rules, ends_ms, **more)  # type: ignore[arg-type]
 
@@ -26,28 +26,28 @@ ACKNOWLEDGEMENTS: tuple[Story, ...] = (
     _acknowledged("is not authorized for a topic", answer(BEAT, 2, "TOPIC_AUTHORIZATION_FAILED"), stubborn=True),
     _acknowledged("meets a server error", answer(BEAT, 2, "UNKNOWN_SERVER_ERROR")),
     _acknowledged("is lost with its connection", breaks(BEAT, 2)),
-    _acknowledged("is not answered", silence(BEAT, 2), ends_ms=3900, settings=IMPATIENT),
+    _acknowledged("is not answered", silence(BEAT, 2), ends_ms=3700, settings=IMPATIENT),
     _acknowledged("is answered late", slow(BEAT, 2, 1000)),
-    _acknowledged("of a revocation is lost with its connection", target(3, 100, "t-0"), breaks(BEAT, 5), ends_ms=4700),
+    _acknowledged("of a revocation is lost with its connection", target(3, 100, "t-0"), breaks(BEAT, 5), ends_ms=4500),
     _acknowledged(
         "of a revocation with a fenced epoch",
         target(3, 100, "t-0"),
         answer(BEAT, 5, "FENCED_MEMBER_EPOCH"),
-        ends_ms=4700,
+        ends_ms=4500,
     ),
 )
 
 
-def _beat(name: str, error: str, times: int = 1, ends_ms: int = 3900, **more: object) -> Story:
+def _beat(name: str, error: str, times: int = 1, ends_ms: int = 3700, **more: object) -> Story:
     """The heartbeat of a stable member is answered with an error."""
     return ConsumerStory(f"a heartbeat {name}", (answer(BEAT, 3, error, times),), ends_ms, **more)  # type: ignore[arg-type]
 
 
 HEARTBEATS: tuple[Story, ...] = (
-    ConsumerStory("a quiet member", (), 4700),
-    ConsumerStory("a quiet static member with a rack", (), 3900, {**STATIC, "client.rack": "east"}),
+    ConsumerStory("a quiet member", (), 4500),
+    ConsumerStory("a quiet static member with a rack", (), 3700, {**STATIC, "client.rack": "east"}),
     _beat("meets a loading coordinator", "COORDINATOR_LOAD_IN_PROGRESS", 2),
-    _beat("meets a loading coordinator for longer", "COORDINATOR_LOAD_IN_PROGRESS", 3, settings=GROWING, ends_ms=4600),
+    _beat("meets a loading coordinator for longer", "COORDINATOR_LOAD_IN_PROGRESS", 3, settings=GROWING, ends_ms=4500),
     _beat("reaches the wrong coordinator", "NOT_COORDINATOR"),
     _beat("reaches no coordinator", "COORDINATOR_NOT_AVAILABLE"),
     _beat("of an unknown member", "UNKNOWN_MEMBER_ID"),
@@ -68,19 +68,19 @@ HEARTBEATS: tuple[Story, ...] = (
     _beat("meets a server error", "UNKNOWN_SERVER_ERROR"),
     _beat("meets a server error and polls on", "UNKNOWN_SERVER_ERROR", stubborn=True),
     _beat("is too late on the coordinator", "REQUEST_TIMED_OUT"),
-    ConsumerStory("the connection breaks under a heartbeat", (breaks(BEAT, 3),), 3900),
-    ConsumerStory("the connection breaks between heartbeats", (after(3, 300, "cut"),), 3900),
-    ConsumerStory("a heartbeat is not answered", (silence(BEAT, 3),), 4600, IMPATIENT),
-    ConsumerStory("a heartbeat is answered late", (slow(BEAT, 3, 1000),), 3900),
-    ConsumerStory("the session ends at the coordinator", (after(3, 200, "expel"),), 3900),
-    ConsumerStory("the coordinator moves", (after(3, 200, "move"),), 3900),
-    ConsumerStory("the coordinator moves before the join", (after(1, 10, "move"),), 3100),
-    ConsumerStory("the interval becomes longer", (after(3, 100, "interval", ms=1500),), 5200),
-    ConsumerStory("the interval becomes shorter", (after(3, 100, "interval", ms=400),), 3900),
+    ConsumerStory("the connection breaks under a heartbeat", (breaks(BEAT, 3),), 3700),
+    ConsumerStory("the connection breaks between heartbeats", (after(3, 300, "cut"),), 3700),
+    ConsumerStory("a heartbeat is not answered", (silence(BEAT, 3),), 4500, IMPATIENT),
+    ConsumerStory("a heartbeat is answered late", (slow(BEAT, 3, 1000),), 3700),
+    ConsumerStory("the session ends at the coordinator", (after(3, 200, "expel"),), 3700),
+    ConsumerStory("the coordinator moves", (after(3, 200, "move"),), 3700),
+    ConsumerStory("the coordinator moves before the join", (after(1, 10, "move"),), 2900),
+    ConsumerStory("the interval becomes longer", (after(3, 100, "interval", ms=1500),), 4900),
+    ConsumerStory("the interval becomes shorter", (after(3, 100, "interval", ms=400),), 3700),
 )
 
 
-def _slow(name: str, *rules: Rule, ends_ms: int = 5200, **more: object) -> Story:
+def _slow(name: str, *rules: Rule, ends_ms: int = 4900, **more: object) -> Story:
     """Something happens while the callback for a revoked partition takes two seconds; the fifth heartbeat is in it."""
     given = {"clean_up_ms": 2000, **more}
     return ConsumerStory(f"while a callback runs {name}", (target(3, 100, "t-0"), *rules), ends_ms, **given)  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ COMMITS: tuple[Story, ...] = (
     ConsumerStory("a commit of a member", (), 2000, records=3, policy="sync-after-batch"),
     _commit("meets a loading coordinator", "COORDINATOR_LOAD_IN_PROGRESS", 2),
     _commit(
-        "meets a loading coordinator for longer", "COORDINATOR_LOAD_IN_PROGRESS", 3, ends_ms=3100, settings=GROWING
+        "meets a loading coordinator for longer", "COORDINATOR_LOAD_IN_PROGRESS", 3, ends_ms=2900, settings=GROWING
     ),
     _commit("reaches the wrong coordinator", "NOT_COORDINATOR"),
     _commit("reaches no coordinator", "COORDINATOR_NOT_AVAILABLE"),
@@ -46,30 +46,30 @@ COMMITS: tuple[Story, ...] = (
     _commit("without waiting of an unknown member", "UNKNOWN_MEMBER_ID", **ASYNC),
     _commit("without waiting with a stale epoch", "STALE_MEMBER_EPOCH", **ASYNC),
     ConsumerStory(
-        "the connection breaks under a commit", (breaks(COMMIT, 1),), 2400, records=3, policy="sync-after-batch"
+        "the connection breaks under a commit", (breaks(COMMIT, 1),), 2100, records=3, policy="sync-after-batch"
     ),
     ConsumerStory(
-        "a commit is not answered", (silence(COMMIT, 1),), 4700, IMPATIENT, records=3, policy="sync-after-batch"
+        "a commit is not answered", (silence(COMMIT, 1),), 4500, IMPATIENT, records=3, policy="sync-after-batch"
     ),
-    ConsumerStory("a commit is answered late", (slow(COMMIT, 1, 1000),), 3100, records=3, policy="sync-after-batch"),
+    ConsumerStory("a commit is answered late", (slow(COMMIT, 1, 1000),), 2900, records=3, policy="sync-after-batch"),
     ConsumerStory(
         "a commit is under way when the member is fenced",
         (answer(BEAT, 3, "FENCED_MEMBER_EPOCH"), after(3, 300, "commit", offset=2)),
-        3900,
+        3700,
         records=3,
         policy="never",
     ),
     ConsumerStory(
         "records of a revoked partition are committed in the callback",
         (target(3, 100, "t-1"), after(3, 50, "records", count=2)),
-        4700,
+        4500,
         records=3,
         policy="on-revoke",
     ),
 )
 
 
-def _auto(name: str, *rules: Rule, ends_ms: int = 3100, **more: object) -> Story:
+def _auto(name: str, *rules: Rule, ends_ms: int = 2900, **more: object) -> Story:
     """Positions are committed every second."""
     given = {"settings": AUTO, "records": 3, **more}
     return ConsumerStory(f"an auto-commit {name}", rules, ends_ms, **given)  # type: ignore[arg-type]
@@ -78,7 +78,7 @@ def _auto(name: str, *rules: Rule, ends_ms: int = 3100, **more: object) -> Story
 RARELY = {**AUTO, "auto.commit.interval.ms": 9000}
 
 
-def _before(name: str, *rules: Rule, ends_ms: int = 4700, **more: object) -> Story:
+def _before(name: str, *rules: Rule, ends_ms: int = 4500, **more: object) -> Story:
     """Positions are committed before a partition is revoked."""
     given = {"settings": RARELY, "records": 3, **more}
     return ConsumerStory(f"a commit before a revocation {name}", (target(3, 100, "t-0"), *rules), ends_ms, **given)  # type: ignore[arg-type]
@@ -91,7 +91,7 @@ AUTO_COMMITS: tuple[Story, ...] = (
     _auto("of an unknown member", answer(COMMIT, 1, "UNKNOWN_MEMBER_ID")),
     _auto("with a stale epoch", answer(COMMIT, 1, "STALE_MEMBER_EPOCH")),
     _auto("meets a server error", answer(COMMIT, 1, "UNKNOWN_SERVER_ERROR")),
-    _auto("is not answered", silence(COMMIT, 1), ends_ms=4700, settings={**AUTO, **IMPATIENT}),
+    _auto("is not answered", silence(COMMIT, 1), ends_ms=4500, settings={**AUTO, **IMPATIENT}),
     _auto("of a fenced member", answer(BEAT, 3, "FENCED_MEMBER_EPOCH")),
     _before("of a member"),
     _before("meets a loading coordinator", answer(COMMIT, 2, "COORDINATOR_LOAD_IN_PROGRESS", 2)),
@@ -100,40 +100,40 @@ AUTO_COMMITS: tuple[Story, ...] = (
     _before("of an unknown member", answer(COMMIT, 2, "UNKNOWN_MEMBER_ID")),
     _before("meets a server error", answer(COMMIT, 2, "UNKNOWN_SERVER_ERROR")),
     _before("is lost with its connection", breaks(COMMIT, 2)),
-    _before("is not answered", silence(COMMIT, 2), ends_ms=5600, settings={**RARELY, **IMPATIENT}),
-    _before("is answered late", slow(COMMIT, 2, 1500), ends_ms=5600),
+    _before("is not answered", silence(COMMIT, 2), ends_ms=5300, settings={**RARELY, **IMPATIENT}),
+    _before("is answered late", slow(COMMIT, 2, 1500), ends_ms=5300),
     _before(
         "is answered late and the member is fenced",
         slow(COMMIT, 2, 1500),
         answer(BEAT, 5, "FENCED_MEMBER_EPOCH"),
-        ends_ms=5600,
+        ends_ms=5300,
     ),
     _before(
         "takes longer than the poll limit",
         answer(COMMIT, 2, "COORDINATOR_LOAD_IN_PROGRESS", 20),
-        ends_ms=5600,
+        ends_ms=5300,
         settings={**RARELY, "max.poll.interval.ms": 1500},
     ),
-    ConsumerStory("a commit at the close", (after(3, 100, "close"),), 2400, RARELY, records=3),
+    ConsumerStory("a commit at the close", (after(3, 100, "close"),), 2100, RARELY, records=3),
     ConsumerStory(
         "a commit at the close meets a loading coordinator",
         (after(3, 100, "close"), answer(COMMIT, 2, "COORDINATOR_LOAD_IN_PROGRESS", 2)),
-        3100,
+        2900,
         RARELY,
         records=3,
     ),
     ConsumerStory(
         "a commit at the close is not answered",
         (after(3, 100, "close"), silence(COMMIT, 2)),
-        4700,
+        4500,
         {**RARELY, **IMPATIENT},
         records=3,
     ),
-    ConsumerStory("a commit when the consumer unsubscribes", (after(3, 100, "unsubscribe"),), 2400, RARELY, records=3),
+    ConsumerStory("a commit when the consumer unsubscribes", (after(3, 100, "unsubscribe"),), 2100, RARELY, records=3),
 )
 
 
-def _fetch(name: str, *rules: Rule, ends_ms: int = 2400, **more: object) -> Story:
+def _fetch(name: str, *rules: Rule, ends_ms: int = 2100, **more: object) -> Story:
     return ConsumerStory(f"committed offsets {name}", rules, ends_ms, **more)  # type: ignore[arg-type]
 
 
@@ -142,7 +142,7 @@ OFFSET_LOOK_UPS: tuple[Story, ...] = (
     _fetch("are looked up at the wrong coordinator", answer(FETCH, 1, "NOT_COORDINATOR")),
     _fetch("are looked up at no coordinator", answer(FETCH, 1, "COORDINATOR_NOT_AVAILABLE")),
     _fetch("are not stable yet", answer(FETCH, 1, "UNSTABLE_OFFSET_COMMIT", 2)),
-    _fetch("are not stable for longer", answer(FETCH, 1, "UNSTABLE_OFFSET_COMMIT", 3), ends_ms=3100, settings=GROWING),
+    _fetch("are not stable for longer", answer(FETCH, 1, "UNSTABLE_OFFSET_COMMIT", 3), ends_ms=2900, settings=GROWING),
     _fetch("are looked up with a stale epoch", answer(FETCH, 1, "STALE_MEMBER_EPOCH")),
     _fetch("are looked up by an unknown member", answer(FETCH, 1, "UNKNOWN_MEMBER_ID")),
     _fetch("are looked up by an unknown member and poll goes on", answer(FETCH, 1, "UNKNOWN_MEMBER_ID"), stubborn=True),
@@ -150,7 +150,7 @@ OFFSET_LOOK_UPS: tuple[Story, ...] = (
     _fetch("of no group", answer(FETCH, 1, "GROUP_ID_NOT_FOUND")),
     _fetch("meet a server error", answer(FETCH, 1, "UNKNOWN_SERVER_ERROR"), stubborn=True),
     _fetch("are lost with their connection", breaks(FETCH, 1)),
-    _fetch("are not answered", silence(FETCH, 1), ends_ms=4700, settings=IMPATIENT),
-    _fetch("come late", slow(FETCH, 1, 1000), ends_ms=3100),
-    _fetch("come late and the partition is revoked", slow(FETCH, 1, 1500), target(2, 100, "t-1"), ends_ms=4700),
+    _fetch("are not answered", silence(FETCH, 1), ends_ms=4500, settings=IMPATIENT),
+    _fetch("come late", slow(FETCH, 1, 1000), ends_ms=2900),
+    _fetch("come late and the partition is revoked", slow(FETCH, 1, 1500), target(2, 100, "t-1"), ends_ms=4500),
 )

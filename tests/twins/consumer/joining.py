@@ -7,9 +7,9 @@ from tests.twins.stories import GROWING, IMPATIENT, STATIC
 from tests.twins.story import FIND, Story, answer, breaks, silence, slow
 
 LOOK_UPS: tuple[Story, ...] = (
-    ConsumerStory("no coordinator is found at first", (answer(FIND, 1, "COORDINATOR_NOT_AVAILABLE", 3),), 2500),
+    ConsumerStory("no coordinator is found at first", (answer(FIND, 1, "COORDINATOR_NOT_AVAILABLE", 3),), 2900),
     ConsumerStory(
-        "no coordinator is found for longer", (answer(FIND, 1, "COORDINATOR_NOT_AVAILABLE", 3),), 3100, GROWING
+        "no coordinator is found for longer", (answer(FIND, 1, "COORDINATOR_NOT_AVAILABLE", 3),), 2900, GROWING
     ),
     ConsumerStory("a look-up meets a loading broker", (answer(FIND, 1, "COORDINATOR_LOAD_IN_PROGRESS", 2),), 2000),
     ConsumerStory("a look-up is refused", (answer(FIND, 1, "GROUP_AUTHORIZATION_FAILED"),), 1500),
@@ -19,27 +19,27 @@ LOOK_UPS: tuple[Story, ...] = (
     ConsumerStory("a look-up meets a server error", (answer(FIND, 1, "UNKNOWN_SERVER_ERROR"),), 2000, stubborn=True),
     ConsumerStory("a look-up of an invalid group", (answer(FIND, 1, "INVALID_GROUP_ID"),), 1500),
     ConsumerStory("the connection breaks under a look-up", (breaks(FIND, 1),), 2000),
-    ConsumerStory("a look-up is not answered", (silence(FIND, 1),), 3500, IMPATIENT),
+    ConsumerStory("a look-up is not answered", (silence(FIND, 1),), 3700, IMPATIENT),
     ConsumerStory(
         "a lost coordinator is not found at once",
         (answer(BEAT, 3, "NOT_COORDINATOR"), answer(FIND, 2, "COORDINATOR_NOT_AVAILABLE", 2)),
-        4150,
+        4500,
     ),
     ConsumerStory(
         "the look-up of a lost coordinator is refused",
         (answer(BEAT, 3, "NOT_COORDINATOR"), answer(FIND, 2, "GROUP_AUTHORIZATION_FAILED")),
-        3900,
+        3700,
         stubborn=True,
     ),
     ConsumerStory(
         "the connection breaks under the look-up of a lost coordinator",
         (answer(BEAT, 3, "NOT_COORDINATOR"), breaks(FIND, 2)),
-        3900,
+        3700,
     ),
 )
 
 
-def _join(name: str, error: str, times: int = 1, ends_ms: int = 2300, **more: object) -> Story:
+def _join(name: str, error: str, times: int = 1, ends_ms: int = 2100, **more: object) -> Story:
     """The heartbeat that joins is answered with an error."""
     return ConsumerStory(f"a join {name}", (answer(BEAT, 1, error, times),), ends_ms, **more)  # type: ignore[arg-type]
 
@@ -69,24 +69,24 @@ JOINS: tuple[Story, ...] = (
     _join("meets a server error", "UNKNOWN_SERVER_ERROR"),
     _join("is too late on the coordinator", "REQUEST_TIMED_OUT"),
     _join("reaches a broker that shuts its network down", "NETWORK_EXCEPTION"),
-    ConsumerStory("the connection breaks under a join", (breaks(BEAT, 1),), 2300),
-    ConsumerStory("the connection breaks under two joins", (breaks(BEAT, 1, 2),), 3100),
-    ConsumerStory("a join is not answered", (silence(BEAT, 1),), 3900, IMPATIENT),
-    ConsumerStory("a join is answered late", (slow(BEAT, 1, 1000),), 3100),
-    ConsumerStory("a consumer closes before its join is answered", (slow(BEAT, 1, 800), after(1, 300, "close")), 2300),
+    ConsumerStory("the connection breaks under a join", (breaks(BEAT, 1),), 2100),
+    ConsumerStory("the connection breaks under two joins", (breaks(BEAT, 1, 2),), 2900),
+    ConsumerStory("a join is not answered", (silence(BEAT, 1),), 3700, IMPATIENT),
+    ConsumerStory("a join is answered late", (slow(BEAT, 1, 1000),), 2900),
+    ConsumerStory("a consumer closes before its join is answered", (slow(BEAT, 1, 800), after(1, 300, "close")), 2100),
     ConsumerStory(
-        "a consumer unsubscribes before its join is answered", (slow(BEAT, 1, 800), after(1, 300, "unsubscribe")), 2300
+        "a consumer unsubscribes before its join is answered", (slow(BEAT, 1, 800), after(1, 300, "unsubscribe")), 2100
     ),
     ConsumerStory(
         "the subscription changes before the join is answered",
         (slow(BEAT, 1, 800), after(1, 300, "subscribe", topics=("u",))),
-        3100,
+        2900,
         topics=("t", "u"),
     ),
     ConsumerStory(
         "a member with a rack and an assignor",
         (),
-        2300,
+        2100,
         {"client.rack": "east", "group.remote.assignor": "range"},
     ),
 )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from attrs import evolve
+
 from tests.twins.consumer import beating, committing, ending, joining, reconciling
+from tests.twins.consumer.ends import ENDS
 from tests.twins.story import Story
 
-ALL: tuple[Story, ...] = (
+_TABLES: tuple[Story, ...] = (
     *joining.LOOK_UPS,
     *joining.JOINS,
     *beating.HEARTBEATS,
@@ -21,4 +24,7 @@ ALL: tuple[Story, ...] = (
     *ending.UNSUBSCRIBES,
     *ending.AWAY,
     *ending.OTHERS,
+    *ending.LONG_POLLS,
 )
+
+ALL: tuple[Story, ...] = tuple(evolve(story, ends_ms=ENDS.get(story.name, story.ends_ms)) for story in _TABLES)

@@ -16,7 +16,7 @@ from tests.twins.story import SETTINGS, Deed, Rule, Story, slow, then
 
 BEAT = Api.CONSUMER_GROUP_HEARTBEAT
 
-_METADATA_FIRST_MS = 80
+_METADATA_FIRST_MS = 30
 _OF_THE_BROKER = ("session.timeout.ms", "heartbeat.interval.ms", "partition.assignment.strategy")
 CONSUMER_SETTINGS: Mapping[str, object] = {
     "group.protocol": "consumer",
@@ -46,7 +46,8 @@ class ConsumerStory(Story):
     The coordinator asks for a heartbeat every `interval_ms`. `replies`: heartbeats that are answered as written.
     `first`: the first target; None: all partitions of what is subscribed. `regex`: the pattern that the broker
     resolves. Callbacks named in `throws` (assigned, revoked, lost) throw at their first call; onPartitionsAssigned
-    takes `set_up_ms`.
+    takes `set_up_ms`. The application polls for 20 ms at a time, so that it soon looks at what its client's other
+    thread has for it; in a longer poll it looks when a Fetch comes back, and every retry.backoff.ms.
     """
 
     interval_ms: int = 800
@@ -55,6 +56,7 @@ class ConsumerStory(Story):
     regex: str | None = None
     throws: tuple[str, ...] = ()
     set_up_ms: int = 0
+    poll_ms: int = 20
 
     @property
     def all_rules(self) -> tuple[Rule, ...]:

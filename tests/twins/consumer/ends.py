@@ -1,0 +1,65 @@
+"""Where some stories end: half-way between two of their requests, so that a delay on either side changes nothing.
+
+The others end where their tables have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+ENDS: Mapping[str, int] = {
+    "a callback for revoked partitions throws and poll goes on": 4700,
+    "a commit before a revocation is answered late": 5650,
+    "a commit before a revocation is answered late and the member is fenced": 5450,
+    "a commit before a revocation is not answered": 5150,
+    "a commit in a long poll": 3500,
+    "a consumer that unsubscribes and comes back at once": 3050,
+    "a consumer that unsubscribes while the coordinator is lost": 3100,
+    "a coordinator moves in a long poll": 3400,
+    "a heartbeat is answered late": 3400,
+    "a heartbeat is not authorized for a topic": 3950,
+    "a heartbeat meets a loading coordinator": 3600,
+    "a heartbeat reaches no coordinator": 3900,
+    "a heartbeat reaches the wrong coordinator": 3950,
+    "a join is answered late": 2650,
+    "a join is not answered": 3450,
+    "a join reaches no coordinator": 2300,
+    "a look-up meets a server error": 2250,
+    "a member with a rack and an assignor": 1800,
+    "a partition is added in a long poll": 4050,
+    "a partition is added to none in a long poll": 4000,
+    "a partition is revoked slowly": 4300,
+    "a poll is woken": 3400,
+    "a quiet static member with a rack": 4000,
+    "an acknowledgement is answered late": 2600,
+    "an acknowledgement is lost with its connection": 3250,
+    "an acknowledgement is not authorized for a topic": 3200,
+    "an acknowledgement meets a loading coordinator": 2600,
+    "an acknowledgement of a revocation is lost with its connection": 4750,
+    "an acknowledgement reaches no coordinator": 3050,
+    "an auto-commit is not answered": 4700,
+    "an auto-commit of a fenced member": 2700,
+    "committed offsets are not stable for longer": 3150,
+    "committed offsets come late": 2650,
+    "partitions are lost slowly": 5000,
+    "the application enforces a rebalance in the consumer protocol": 3900,
+    "the application is away for too long and commits by itself": 5550,
+    "the application is away for too long and is static": 5100,
+    "the application is away for too long and the leave is not answered": 5700,
+    "the application is away for too long and the leave is refused": 5150,
+    "the application is away while the coordinator is lost": 5100,
+    "the connection breaks under a heartbeat": 3850,
+    "the connection breaks under a look-up": 1700,
+    "the connection breaks under the look-up of a lost coordinator": 4050,
+    "the connection breaks under two joins": 2600,
+    "the coordinator moves": 3500,
+    "the interval becomes shorter": 3950,
+    "the look-up of a lost coordinator is refused": 3350,
+    "the process stands still in the consumer protocol": 4950,
+    "the session ends at the coordinator": 3550,
+    "the subscription changes before the join is answered": 3250,
+    "while a callback runs a heartbeat is not answered": 5100,
+    "while a callback runs a heartbeat is not authorized for a topic": 5050,
+    "while a callback runs the application wants to close": 5100,
+}
+"""Milliseconds after the first request, by the story's name."""
