@@ -122,20 +122,20 @@ def record(client: Client, stories: Sequence[Story], times: int) -> None:
     """Play stories several times with the real client and keep the facts."""
     plays = [live(client, stories) for _ in range(times)]
     for story in stories:
-        told = undisturbed([play[story.name] for play in plays if story.name in play])
+        told = [play[story.name] for play in plays if story.name in play]
         if not told:
             print(f"{story.name}: not offered")
             continue
-        fact = facts.gathered(told)
+        fact = gathered(told)
         facts.write(client.name, story, fact)
         for one in filter(None, map(fact.differences, told)):
             print(f"{story.name}: seen once\n" + "\n".join(f"    {line}" for line in one if line[0] in "+-"))
 
 
-def undisturbed(plays: Sequence[Told]) -> Sequence[Told]:
-    """Those that the machine did not hold up; all of them where that leaves fewer than two."""
+def gathered(plays: Sequence[Told]) -> facts.Fact:
+    """The fact of a story: of the plays that the machine did not hold up, where there are two of them."""
     quick = [told for told in plays if told.held_up_us <= LIMIT_US]
-    return quick if len(quick) > 1 else plays
+    return facts.gathered(quick) if len(quick) > 1 else facts.gathered(plays, delayed=True)
 
 
 def compared(

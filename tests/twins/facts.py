@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import ndiff
 from pathlib import Path
 
@@ -105,16 +105,26 @@ def _awaits_records(before: str, request: str) -> bool:
     return before.startswith("OffsetFetch ") and request.startswith("OffsetCommit ")
 
 
-def gathered(plays: Sequence[Told]) -> Fact:
-    """The fact that several plays of one story are evidence of."""
-    kinds = Counter((play.requests, play.application) for play in plays)
+def gathered(plays: Sequence[Told], *, delayed: bool = False) -> Fact:
+    """The fact that several plays of one story are evidence of.
+
+    `delayed`: the machine held the plays up. Then of a pause the least that was seen counts, and where no two plays are
+    alike, the one that was held up least.
+    """
+    kinds = Counter((play.requests, play.application) for play in sorted(plays, key=lambda play: play.held_up_us))
     usual = [kind for kind, times in kinds.most_common() if times >= _OFTEN] or [kinds.most_common(1)[0][0]]
-    return Fact(tuple(_way([play for play in plays if (play.requests, play.application) == kind]) for kind in usual))
+    pauses = _least if delayed else _often
+    alike = ([play for play in plays if (play.requests, play.application) == kind] for kind in usual)
+    return Fact(tuple(_way(some, pauses) for some in alike))
 
 
-def _way(alike: Sequence[Told]) -> Way:
-    pauses = tuple(_often(column) for column in zip(*[play.pauses for play in alike], strict=True))
+def _way(alike: Sequence[Told], often: Callable[[Sequence[str]], frozenset[str]]) -> Way:
+    pauses = tuple(often(column) for column in zip(*[play.pauses for play in alike], strict=True))
     return Way(pauses, alike[0].requests, alike[0].application)
+
+
+def _least(pauses: Sequence[str]) -> frozenset[str]:
+    return frozenset({min(pauses, key=_ORDER.__getitem__)})
 
 
 def _often(pauses: Sequence[str]) -> frozenset[str]:

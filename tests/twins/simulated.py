@@ -46,6 +46,8 @@ def play_simulated(
         play = world.tap.plays[story.slug] = Play(loop, story, carry_out, unseen, world.coordinator(story))
         _subscribe(consumer, story, story.subscribes)
         consumer.start()
+        for kind in story.throws if isinstance(story, ConsumerStory) else ():
+            consumer.raise_in_callback(kind, "once")
         await loop.until(lambda: play.over, 60_000_000)
         return play, consumer.running
 
@@ -94,6 +96,8 @@ def _carry_out(world: World, consumer: Consumer, play: Play, deed: Deed) -> None
         _subscribe(consumer, play.story, given["topics"])
     elif deed.what == "unsubscribe":
         consumer.unsubscribe()
+    elif deed.what == "wake":
+        pass  # a poll that begins again at once: nothing that the broker could see
     elif deed.what == "enforce":
         consumer.enforce_rebalance(given["reason"])
     else:
