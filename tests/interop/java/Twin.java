@@ -88,7 +88,10 @@ public final class Twin {
         /** A command from outside: it interrupts a poll, as whoever shuts an application down does. */
         void tell(JsonNode command) {
             told.add(command);
-            consumer.wakeup();
+            KafkaConsumer<byte[], byte[]> made = consumer;
+            if (made != null) { // a busy machine may be slow to make it
+                made.wakeup();
+            }
         }
 
         @Override
