@@ -37,6 +37,7 @@ class CoordinatorClient:
         "_late_node",
         "_member",
         "_purpose",
+        "_spaced_us",
         "_waiting",
         "awaited",
         "link",
@@ -52,6 +53,7 @@ class CoordinatorClient:
         self._purpose = SHARED if member.profile.coordinator.shared_connection else APART
         self._asked_node = -1
         self._broke = False  # the connection broke, too
+        self._spaced_us = 0  # no look-up before
         self._began_us = -1  # when the connection was started
         self._late_node = -1  # a broker whose connection is closed with the next look-up
         self._waiting: list[Callable[[], None]] = []  # called when the current look-up ends
@@ -63,10 +65,13 @@ class CoordinatorClient:
         link = self.link
         if link is None:
             return False
-        if not link.open:
-            self.lost("coordinator unavailable")
-            return False
-        return True
+        if link.open:
+            return True
+        if self._member.profile.coordinator.reconnects:
+            self.link = self._member.links.connection(self.node, self._purpose)
+            return True
+        self.lost("coordinator unavailable")
+        return False
 
     @property
     def ready(self) -> bool:
@@ -132,7 +137,10 @@ class CoordinatorClient:
         if self._busy or self.known:
             return
         self._busy = True
-        self._ask(None)
+        if self._spaced_us > self._member.now_us:
+            self._member.host.call_at(self._spaced_us, self._ask)
+        else:
+            self._ask(None)
 
     def look_up(self, done: Callable[[], None]) -> None:
         """Start a look-up likewise; `done` is called when the current attempt, or else the next one, ends."""
@@ -226,6 +234,8 @@ class CoordinatorClient:
         member = self._member
         self._busy = False
         member.succeeded(_BACKOFF)
+        if member.profile.coordinator.spaced:
+            self._spaced_us = member.now_us + member.settings.retry_backoff_ms * MS_US
         self.node = node
         if member.profile.coordinator.connects_first and not member.links.connected(node, self._purpose):
             self._began_us = member.now_us

@@ -110,6 +110,8 @@ class Attempt:
             return CommitResult(exception_name(error), retriable=True)
         if reaction is Reaction.STALE:
             return CommitResult(exception_name(error), stale=True)
+        if reaction is Reaction.UNEXPECTED:
+            return CommitResult("KafkaException")
         if reaction is Reaction.COMMIT_FAILED:
             return CommitResult("CommitFailedException")
         if reaction is Reaction.REDISCOVER:

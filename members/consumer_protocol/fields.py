@@ -48,6 +48,8 @@ class HeartbeatFields:
         joins = membership.state is MemberState.JOINING
         timeout_ms = settings.max_poll_interval_ms
         topics = () if membership.has_unsubscribed else member.subscription.topics
+        if membership.state is MemberState.PREPARE_LEAVING and self._topics is not None:
+            topics = self._topics  # the subscription ends when the callback has returned
         assignor, assignment = settings.group_remote_assignor, membership.current
         new_timeout = joins or timeout_ms != self._timeout_ms
         new_topics = joins or topics != self._topics

@@ -3,6 +3,7 @@
 The broker sets the interval with each answer, and it counts from the send. JOINING, ACKNOWLEDGING and LEAVING do not
 wait for it, nor for a backoff. One heartbeat is in flight at a time; one that leaves may overtake. After a failure the
 next one follows when the backoff allows it (100 ms, doubled up to 1 s, each ±20 %), and has all fields (`fields.py`).
+After a success, too, the next one waits for retry.backoff.ms, which shows when an answer was late.
 While the coordinator is unknown none is sent, and the state stays.
 
 A heartbeat of a quiet member costs three heap events: its timer, the request and the answer.
@@ -48,6 +49,7 @@ class ConsumerHeartbeats:
         "_interval_us",
         "_member",
         "_membership",
+        "_retry_us",
         "_timer",
         "_timer_us",
         "quiet",
@@ -61,6 +63,7 @@ class ConsumerHeartbeats:
         self._due_us = 0
         self._backoff_until_us = 0
         self._failing = False
+        self._retry_us = member.settings.retry_backoff_ms * MS_US
         self._in_flight = False
         self._flight = 0  # number of the last heartbeat
         self._timer: Handle | None = None
@@ -156,8 +159,8 @@ class ConsumerHeartbeats:
         self.quiet += 1
         if self._failing:
             self._failing = False
-            self._backoff_until_us = 0
             self._member.succeeded(_BACKOFF)
+        self._backoff_until_us = self._member.loop.now_us + self._retry_us  # `RequestState.onSuccessfulAttempt`
         interval_us = response.heartbeat_interval_ms * MS_US
         if interval_us != self._interval_us:
             self._interval_us = interval_us

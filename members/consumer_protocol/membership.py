@@ -95,7 +95,7 @@ class ConsumerMembership:
         member.state = self.state
         member.generation = generation_of(NO_GENERATION, self.member_id, None)
         self.callbacks = Callbacks(member)
-        self.poll_timer = PollTimer(member, self.run)
+        self.poll_timer = PollTimer(member)
         self._reconciliation = Reconciliation(member, self, ownership, self.callbacks)
         self._heartbeats = ConsumerHeartbeats(member, self)
         self._seen = 0  # changes of the subscription that `poll` has seen
@@ -402,7 +402,8 @@ class ConsumerMembership:
 
     @property
     def stays_by_request(self) -> bool:
-        return self._member.settings.group_instance_id is not None
+        """Whether a member that is to stay sends a request: always. A dynamic one leaves by it, as seen of 4.4.0."""
+        return True
 
     @property
     def busy(self) -> bool:

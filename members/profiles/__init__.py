@@ -28,6 +28,7 @@ from groupsim.members.profiles.profile import ClientProfile, RebalanceTimeout, S
 from groupsim.members.profiles.reactions import CONSUMER_PROTOCOL
 from groupsim.members.profiles.row_types import AfterBreak
 from groupsim.members.profiles.versions import VERSIONS
+from groupsim.protocol.basics import Api
 
 __all__ = ["PROFILES", "WITHOUT_DEFECTS", "ClientProfile", "RebalanceTimeout", "SettingName", "profile_under"]
 
@@ -79,6 +80,7 @@ _BY_NAME = {name: _of_its_age(profile) for name, profile in WITHOUT_DEFECTS.item
 PROFILES: Mapping[str, ClientProfile] = _BY_NAME | {alias: _BY_NAME[name] for alias, name in _ALIASES.items()}
 
 
+_TOPIC_IDS = 10  # the version of OffsetCommit and OffsetFetch with topic ids, which the classic consumer does not send
 _UNDER_CONSUMER: dict[str, tuple[ClientProfile, ClientProfile]] = {}
 
 
@@ -94,7 +96,13 @@ def profile_under(profile: ClientProfile, protocol: str) -> ClientProfile:
     if kept is None or kept[0] is not profile:
         made = profile.but(
             pace=BACKGROUND_THREAD,
-            coordinator={"refreshes_metadata": False, "after_break": AfterBreak.CONNECTS},
+            versions={**profile.versions, Api.OFFSET_COMMIT: _TOPIC_IDS, Api.OFFSET_FETCH: _TOPIC_IDS},
+            coordinator={
+                "refreshes_metadata": False,
+                "after_break": AfterBreak.CONNECTS,
+                "spaced": True,
+                "reconnects": True,
+            },
             reactions={
                 **profile.reactions,
                 **{api: {**profile.reactions.get(api, {}), **table} for api, table in CONSUMER_PROTOCOL.items()},

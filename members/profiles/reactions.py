@@ -28,6 +28,7 @@ class Reaction(StrEnum):
     THROW = "thrown from poll; a later poll tries again"
     OVERLOOK = "taken for an answer without an error"
     BACKOFF = "only wait longer before the next one"
+    UNEXPECTED = "thrown as KafkaException"
     COMMIT_FAILED = "thrown as CommitFailedException"
     STALE = "commitSync throws CommitFailedException; repeated with a newer epoch before a reconciliation"
 
@@ -113,9 +114,9 @@ CONSUMER_PROTOCOL: Mapping[Api, Table] = {
     Api.OFFSET_COMMIT: {
         _E.STALE_MEMBER_EPOCH: Reaction.STALE,
         _E.UNKNOWN_MEMBER_ID: Reaction.COMMIT_FAILED,
-        _E.FENCED_INSTANCE_ID: Reaction.COMMIT_FAILED,
-        _E.REBALANCE_IN_PROGRESS: Reaction.THROW,
-        _E.ILLEGAL_GENERATION: Reaction.THROW,
+        _E.FENCED_INSTANCE_ID: Reaction.UNEXPECTED,
+        _E.REBALANCE_IN_PROGRESS: Reaction.UNEXPECTED,
+        _E.ILLEGAL_GENERATION: Reaction.UNEXPECTED,
         _E.UNKNOWN_TOPIC_ID: Reaction.RETRY,
     },
     Api.OFFSET_FETCH: {_E.STALE_MEMBER_EPOCH: Reaction.RETRY, _E.UNKNOWN_MEMBER_ID: Reaction.THROW},
@@ -222,7 +223,7 @@ OTHERWISE: Mapping[Api, Reaction] = {
 
 def exception_of(api: Api, error: ErrorCode) -> str:
     """Return the exception that the Java client throws: KafkaException for an error it does not expect of the API."""
-    expected = error in JAVA[api] and (api, error) not in _UNEXPECTED
+    expected = (error in JAVA[api] and (api, error) not in _UNEXPECTED) or (api, error) in _EXPECTED
     return exception_name(error) if expected or api is Api.FIND_COORDINATOR else "KafkaException"
 
 
@@ -232,4 +233,5 @@ def thrown_by(api: Api, error: ErrorCode) -> str:
     return exception_of(api, error) if known in (None, Reaction.THROW, Reaction.FATAL) else "KafkaException"
 
 
+_EXPECTED = frozenset({(Api.OFFSET_FETCH, _E.UNKNOWN_MEMBER_ID)})  # under the consumer group protocol alone
 _UNEXPECTED = frozenset({(Api.OFFSET_FETCH, _E.UNKNOWN_TOPIC_OR_PARTITION)})

@@ -84,6 +84,10 @@ class CoordinatorRow:
     #: JoinGroup, OffsetFetch and OffsetCommit to a new coordinator wait for retry.backoff.ms, until it is connected.
     connects_first: bool = False
     after_break: AfterBreak = AfterBreak.GIVES_UP
+    #: A look-up follows the answer to the last one after retry.backoff.ms at the earliest, also after a success.
+    spaced: bool = False
+    #: A connection that broke with nothing in flight is made again with the next request; the coordinator stays known.
+    reconnects: bool = False
 
 
 @frozen

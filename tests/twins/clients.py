@@ -92,6 +92,7 @@ def _in_consumer_protocol(client: Client) -> Client:
     return evolve(client, name=f"{client.name}-consumer", settings=_java_consumer, apart_ms=150, protocol="consumer")
 
 
+#: Of the simulated consumer's profile `java-4.x`, as of the newest release alone.
 JAVA_CONSUMER = _in_consumer_protocol(JAVA)
 OLDER_JAVA_CONSUMERS = tuple(_in_consumer_protocol(_older_java(version, "")) for version in ("4.2.1", "4.0.2"))
 #: Older releases, and the profile that stands for each.

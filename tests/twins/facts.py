@@ -108,12 +108,12 @@ def _awaits_records(before: str, request: str) -> bool:
 def gathered(plays: Sequence[Told], *, delayed: bool = False) -> Fact:
     """The fact that several plays of one story are evidence of.
 
-    `delayed`: the machine held the plays up. Then of a pause the least that was seen counts, and where no two plays are
-    alike, the one that was held up least.
+    `delayed`: the machine held the plays up. Then of a pause the least class counts, and the one that was seen most
+    often (after a delay a pause may be too short, too); where no two plays are alike, the one that was held up least.
     """
     kinds = Counter((play.requests, play.application) for play in sorted(plays, key=lambda play: play.held_up_us))
     usual = [kind for kind, times in kinds.most_common() if times >= _OFTEN] or [kinds.most_common(1)[0][0]]
-    pauses = _least if delayed else _often
+    pauses = _usual if delayed else _often
     alike = ([play for play in plays if (play.requests, play.application) == kind] for kind in usual)
     return Fact(tuple(_way(some, pauses) for some in alike))
 
@@ -123,8 +123,10 @@ def _way(alike: Sequence[Told], often: Callable[[Sequence[str]], frozenset[str]]
     return Way(pauses, alike[0].requests, alike[0].application)
 
 
-def _least(pauses: Sequence[str]) -> frozenset[str]:
-    return frozenset({min(pauses, key=_ORDER.__getitem__)})
+def _usual(pauses: Sequence[str]) -> frozenset[str]:
+    seen = Counter(pauses)
+    most = min(seen, key=lambda name: (-seen[name], _ORDER[name]))
+    return frozenset({most, min(seen, key=_ORDER.__getitem__)})
 
 
 def _often(pauses: Sequence[str]) -> frozenset[str]:

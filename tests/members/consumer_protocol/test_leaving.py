@@ -14,7 +14,7 @@ from groupsim.members.consumer.leave import unsubscribe
 from groupsim.members.subscription import Topics
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Api, FindCoordinatorResponse
-from tests.helpers.consumer_member_bench import BEAT, ConsumerBench
+from tests.helpers.consumer_member_bench import BEAT, INTERVAL_MS, ConsumerBench
 
 E = ErrorCode
 STATIC = {"group.instance.id": "i1"}
@@ -111,7 +111,7 @@ def test_a_leave_overtakes_a_heartbeat_in_flight():
     [
         ({}, None, [-1]),
         ({}, True, [-1]),
-        ({}, False, []),
+        ({}, False, [-1]),
         (STATIC, None, [-2]),
         (STATIC, True, [-1]),
         (STATIC, False, [-2]),
@@ -119,7 +119,7 @@ def test_a_leave_overtakes_a_heartbeat_in_flight():
     ids=["dynamic", "dynamic-leave", "dynamic-remain", "static", "static-leave", "static-remain"],
 )
 def test_the_epoch_of_a_close(properties: dict[str, str], leave: bool | None, epochs: list[int]):
-    """A dynamic member leaves with -1 or stays without a word; a static one reports -2, or -1 with LEAVE_GROUP."""
+    """A dynamic member leaves with -1 even with REMAIN_IN_GROUP; a static one reports -2, or -1 with LEAVE_GROUP."""
     bench = ConsumerBench(properties)
     bench.stable(0, 1)
     before = bench.count(BEAT)
@@ -136,15 +136,20 @@ def test_the_epoch_of_a_close(properties: dict[str, str], leave: bool | None, ep
 # --- the poll limit ----------------------------------------------------------------------------------------------
 
 
-def test_the_poll_limit_leaves_at_once_and_calls_back_later():
-    """STALE at the limit: the heartbeat leaves before the callback, and no more are sent until the next poll."""
-    bench = ConsumerBench(SHORT)
-    bench.stable(0, 1, epoch=3)
+def stay_away(bench: ConsumerBench, epoch: int) -> None:
+    """The application leaves poll for longer than the limit: the third heartbeat from then on finds it."""
     bench.leave_poll()
     for _ in range(2):
         bench.next_beat()
-        bench.accept(3, poll=False)
-    bench.advance_ms(2_000)
+        bench.accept(epoch, poll=False)
+    bench.advance_ms(INTERVAL_MS)
+
+
+def test_the_poll_limit_leaves_with_the_next_heartbeat_and_calls_back_later():
+    """STALE when a heartbeat is due: it leaves, before the callback, and no more are sent until the next poll."""
+    bench = ConsumerBench(SHORT)
+    bench.stable(0, 1, epoch=3)
+    stay_away(bench, 3)
     assert bench.states[-3:] == ["PREPARE_LEAVING", "LEAVING", "STALE"]
     assert (bench.beat.member_epoch, bench.owned, len(bench.callbacks)) == (-1, [0, 1], 1)
     assert (bench.beat.topic_partitions, bench.beat.subscribed_topic_names) == ((), None)
@@ -159,8 +164,7 @@ def test_a_stale_member_joins_with_the_next_poll():
     bench = ConsumerBench(SHORT)
     bench.stable(0, 1, epoch=3)
     member_id = bench.beat.member_id
-    bench.leave_poll()
-    bench.advance_ms(12_000)
+    stay_away(bench, 3)
     bench.poll()
     assert (bench.state, bench.callbacks[-1]) == ("JOINING", ("lost", [0, 1]))
     assert (bench.beat.member_epoch, bench.beat.member_id) == (0, member_id)
@@ -170,8 +174,7 @@ def test_a_static_member_that_is_stale_comes_back():
     """At the poll limit a static member reports epoch -2: its partitions stay reserved."""
     bench = ConsumerBench({**SHORT, **STATIC})
     bench.stable(0, 1)
-    bench.leave_poll()
-    bench.advance_ms(12_000)
+    stay_away(bench, 1)
     assert (bench.state, bench.beat.member_epoch) == ("STALE", -2)
 
 
@@ -210,8 +213,7 @@ def test_a_member_outside_the_group_commits_without_an_epoch():
     """After the poll limit a commit carries the member id and epoch -1, and the coordinator refuses it."""
     bench = ConsumerBench(SHORT)
     bench.stable(0, 1, epoch=3)
-    bench.leave_poll()
-    bench.advance_ms(12_000)
+    stay_away(bench, 3)
     bench.member.commits.commit_async({next(iter(bench.member.ownership.owned)): 3})
     commit = bench.asked(Api.OFFSET_COMMIT)
     assert (commit.generation_id, commit.member_id) == (-1, bench.beat.member_id)

@@ -327,7 +327,9 @@ def test_the_commit_is_repeated_until_the_rebalance_timeout():
     [
         (E.STALE_MEMBER_EPOCH, exception_name(E.STALE_MEMBER_EPOCH)),
         (E.UNKNOWN_MEMBER_ID, "CommitFailedException"),
-        (E.FENCED_INSTANCE_ID, "CommitFailedException"),
+        (E.FENCED_INSTANCE_ID, "KafkaException"),
+        (E.REBALANCE_IN_PROGRESS, "KafkaException"),
+        (E.ILLEGAL_GENERATION, "KafkaException"),
     ],
 )
 def test_a_refused_commit_resets_nothing(error: ErrorCode, exception: str):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from attrs import evolve
 
 from tests.twins.consumer import beating, committing, ending, joining, reconciling
+from tests.twins.consumer.differs import DIFFERS
 from tests.twins.consumer.ends import ENDS
 from tests.twins.story import Story
 
@@ -27,4 +28,6 @@ _TABLES: tuple[Story, ...] = (
     *ending.LONG_POLLS,
 )
 
-ALL: tuple[Story, ...] = tuple(evolve(story, ends_ms=ENDS.get(story.name, story.ends_ms)) for story in _TABLES)
+ALL: tuple[Story, ...] = tuple(
+    evolve(story, ends_ms=ENDS.get(story.name, story.ends_ms), differs=DIFFERS.get(story.name, "")) for story in _TABLES
+)
