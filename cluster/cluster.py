@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from groupsim.cluster.broker.admin.effective import group_rules
 from groupsim.cluster.broker.broker import Broker
 from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.network.causes import caused_by
@@ -161,6 +162,17 @@ class Cluster:
         with caused_by(self.loop.trace):
             self._logs.controller.delete_topic(name)
             self._logs.feed.close(name)
+
+    def alter_group_config(self, group: str, changes: Mapping[str, str | None]) -> None:
+        """Set settings of a group, as `kafka-configs --entity-type groups` does; None resets one.
+
+        Raises `ValueError` with Kafka's message for a name or value that the brokers refuse.
+        """
+        after = {**self.image.groups.get(group, {}), **changes}
+        settings = {name: value for name, value in after.items() if value is not None}
+        group_rules(self.config).check(settings)
+        with caused_by(self.loop.trace):
+            self._logs.controller.set_group_config(group, settings)
 
     def set_rate(self, topic: str, rate: Rate) -> None:
         """Produce `rate` records per second to a topic; 0 stops. Raises `ValueError` for an unknown topic."""

@@ -6,6 +6,7 @@ Where to read:
     parts           the protocols that the kinds of logs implement
     metadata        answers to Metadata and FindCoordinator, from the broker's image
     topic_views     the topics as the coordinator of the broker sees them
+    group_configs   the settings of groups as the coordinator of the broker sees them
     offsets_topic   `__consumer_offsets` as the coordinator of one broker writes and reads it
     offset_batches  its records as batches, and back
     admin           requests of administrators and operators

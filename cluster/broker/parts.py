@@ -138,5 +138,8 @@ class ClusterController(Protocol):
     def delete_topic(self, name: str) -> None:
         """Delete a topic. Raises `ValueError`."""
 
+    def set_group_config(self, group: str, settings: Mapping[str, str]) -> None:
+        """Replace the settings of a group."""
+
     def move_leader(self, partition: TopicPartition, node: int) -> None:
         """Make a broker the leader of a partition. Raises `ValueError`."""

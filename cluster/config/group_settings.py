@@ -1,9 +1,11 @@
 """Settings of groups (KIP-1082 and others): a table of names, types and bounds, and the checks of their values.
 
-They are settings of groups of the consumer, share and streams protocols. A classic group ignores them, as in Kafka;
-they are stored and described so that a client can set and read them.
+They are settings of groups of the consumer, share and streams protocols. A classic group ignores them, as in Kafka.
+Those of the consumer protocol have an effect (`coordinator/base/group_configs.py`); the others are stored and described
+so that a client can set and read them.
 
-Read from a 4.4.0 broker's DescribeConfigs, and from its answers to values out of bounds. Source: `GroupConfig`.
+Read from a 4.4.0 broker's DescribeConfigs, and from its answers to values out of bounds; the order of the checks from
+the released class. Source: `GroupConfig`.
 """
 
 from __future__ import annotations
@@ -16,9 +18,11 @@ from attrs import frozen
 
 from groupsim.cluster.config.inert_settings import INERT
 from groupsim.cluster.config.setting_values import Invalid, check_value
+from groupsim.coordinator.base.versions import BASELINE, OLDEST, Version, parse_version
 
 OFFSET_RESET: Final = "share.auto.offset.reset"
 _ASSIGNOR: Final = "streams.assignor.name"
+_DLQ: Final = "errors.deadletterqueue.topic.name"
 _ASSIGNORS: Final = ("sticky",)
 _DURATION: Final = re.compile(r"by_duration:P(?=.)(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?", re.IGNORECASE)
 
@@ -90,21 +94,72 @@ GROUP: Final[Mapping[str, GroupSetting]] = {
 """Every setting of groups, by name, in the order of names."""
 
 
-def check_group(config: Mapping[str, str], brokers: Mapping[str, str | None]) -> None:
-    """Check all settings of a group; `brokers` are the brokers' settings, which hold the bounds.
+_NEWEST: Final = parse_version(BASELINE)
+SINCE: Final[Mapping[str, Version]] = {
+    "consumer.assignment.interval.ms": (4, 3),
+    "consumer.assignor.offload.enable": (4, 4),
+}
+"""The first release of settings of the consumer protocol that 4.0 lacks; of other kinds all are known."""
 
-    Raises `Invalid`: an unknown name, a value of another type or out of bounds.
-    """
-    for name in config:
-        if name not in GROUP:
-            raise Invalid(f"Unknown group config name: {name}")
-    for name, row in GROUP.items():
-        if name in config:
-            check_value(name, row.type, config[name], least=row.least)
-            _check_text(name, config[name].strip())
-    for name, row in GROUP.items():
-        if name in config and row.bounds != (None, None):
-            _check_bounds(name, int(config[name].strip()), row, brokers)
+_BOUNDS_IN_ORDER: Final = (
+    *("consumer.heartbeat.interval.ms", "consumer.session.timeout.ms", "consumer.assignment.interval.ms"),
+    *("share.heartbeat.interval.ms", "share.session.timeout.ms", "share.record.lock.duration.ms"),
+    *("share.delivery.count.limit", "share.partition.max.record.locks", "share.assignment.interval.ms"),
+    *("streams.heartbeat.interval.ms", "streams.session.timeout.ms", "streams.num.standby.replicas"),
+    *("streams.assignment.interval.ms", "streams.task.offset.interval.ms", "streams.num.warmup.replicas"),
+)
+"""The settings with bounds, in the order of `GroupConfig.validateValues`: an answer has the first error."""
+
+
+@frozen
+class GroupRules:
+    """What brokers accept as settings of a group. `brokers` are their own static settings, which hold the bounds."""
+
+    brokers: Mapping[str, str | None]
+    version: Version = _NEWEST
+
+    @property
+    def release(self) -> str:
+        """The release as text."""
+        return ".".join(str(part) for part in self.version)
+
+    @property
+    def known(self) -> Mapping[str, GroupSetting]:
+        """The settings that this release has, by name, in the order of names."""
+        return {name: row for name, row in GROUP.items() if SINCE.get(name, OLDEST) <= self.version}
+
+    def check(self, config: Mapping[str, str]) -> None:
+        """Check all settings of a group together, in Kafka's order and words.
+
+        Raises `Invalid`: an unknown name, a value of another type or out of bounds, a session not above the interval
+        of heartbeats.
+        """
+        known = self.known
+        for name in config:
+            if name not in known:
+                raise Invalid(f"Unknown group config name: {name}")
+        for name, row in known.items():
+            if name in config:
+                check_value(name, row.type, config[name], least=row.least)
+                _check_text(name, config[name].strip())
+        for name in _BOUNDS_IN_ORDER:
+            if name in config:
+                _check_bounds(name, int(config[name].strip()), GROUP[name], self.brokers)
+        if _ASSIGNOR in config:
+            _check_assignor(config[_ASSIGNOR].strip())
+        for kind in ("consumer", "share", "streams"):
+            self._check_session(config, f"{kind}.session.timeout.ms", f"{kind}.heartbeat.interval.ms")
+        if config.get(_DLQ, "").strip().startswith("__"):
+            raise Invalid(f"{_DLQ}: DLQ topic name must not start with '__'")
+
+    def _check_session(self, config: Mapping[str, str], session: str, beat: str) -> None:
+        if session not in config and beat not in config:
+            return
+        timeout_ms, interval_ms = (
+            int(config.get(name) or _bound(GROUP[name].synonym, self.brokers)) for name in (session, beat)
+        )
+        if timeout_ms <= interval_ms:
+            raise Invalid(f"{session} must be greater than {beat}")
 
 
 def _check_text(name: str, value: str) -> None:
@@ -115,9 +170,12 @@ def _check_text(name: str, value: str) -> None:
     if name == "share.isolation.level" and value not in ("read_committed", "read_uncommitted"):
         text = "String must be one of: read_committed, read_uncommitted"
         raise Invalid(f"Invalid value {value} for configuration {name}: {text}")
-    if name == _ASSIGNOR and value not in _ASSIGNORS:
+
+
+def _check_assignor(value: str) -> None:
+    if value not in _ASSIGNORS:
         registered = f"Registered assignors are: [{', '.join(_ASSIGNORS)}]."
-        raise Invalid(f"{name} '{value}' is not a registered task assignor. {registered}")
+        raise Invalid(f"{_ASSIGNOR} '{value}' is not a registered task assignor. {registered}")
 
 
 def _check_bounds(name: str, value: int, row: GroupSetting, brokers: Mapping[str, str | None]) -> None:

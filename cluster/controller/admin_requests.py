@@ -20,7 +20,7 @@ from groupsim.cluster.acl.control import AclControl
 from groupsim.cluster.config import setting_values
 from groupsim.cluster.config.cluster import ClusterConfig, values_in_effect
 from groupsim.cluster.config.controller import ControllerConfig
-from groupsim.cluster.config.group_settings import check_group
+from groupsim.cluster.config.group_settings import GroupRules
 from groupsim.cluster.controller.image import Draft
 from groupsim.cluster.controller.partitions import MIN_ISR
 from groupsim.cluster.controller.placement import Refused
@@ -81,8 +81,8 @@ class Decided:
 class Administration:
     """Requests of administrators on a draft, which is not committed here.
 
-    `describe` returns the settings of a topic with these settings of its own; `broker_settings` are the brokers' static
-    settings, which bound those of groups; `on_deleted` are called with each deleted
+    `describe` returns the settings of a topic with these settings of its own; `group_rules` check the settings of
+    groups; `on_deleted` are called with each deleted
     topic after the commit. `may_elect` are the topics whose settings the last request changed.
     """
 
@@ -92,7 +92,7 @@ class Administration:
         self._config = config
         self._trace = trace
         self.describe: Describe = lambda own, image: ()
-        self.broker_settings: Mapping[str, str | None] = values_in_effect(ClusterConfig())
+        self.group_rules = GroupRules(values_in_effect(ClusterConfig()))
         self.on_deleted: list[Callable[[str], None]] = []
         self.may_elect: list[str] = []
         self._gone: list[str] = []
@@ -292,7 +292,7 @@ class Administration:
         if not resource.name:
             raise Refused(ErrorCode.INVALID_REQUEST, "Default group resources are not allowed.")
         try:
-            check_group(after, self.broker_settings)
+            self.group_rules.check(after)
         except setting_values.Invalid as invalid:
             raise Refused(ErrorCode.INVALID_CONFIG, str(invalid)) from None
         self._admin.configure_group(resource.name, after)

@@ -267,6 +267,11 @@ class Controller:
         with self._transaction():
             self._admin.delete(name)
 
+    def set_group_config(self, group: str, settings: Mapping[str, str]) -> None:
+        """Replace the settings of a group."""
+        with self._transaction():
+            self._admin.configure_group(group, settings)
+
     def add_acls(self, acls: frozenset[Acl]) -> None:
         """Add ACLs."""
         with self._transaction():

@@ -99,6 +99,11 @@ class CountedController:
         topics = {other: topic for other, topic in self.image.topics.items() if other != name}
         self._publish(topics, map(partial(TopicPartition, name), range(before)), (name,))
 
+    def set_group_config(self, group: str, settings: Mapping[str, str]) -> None:
+        """Replace the settings of a group."""
+        groups = {name: own for name, own in {**self.image.groups, group: settings}.items() if own}
+        self._publish_image(evolve(self.image, version=self.image.version + 1, groups=groups), (), ())
+
     def _known(self, name: str) -> TopicState:
         topic = self.image.topics.get(name)
         if topic is None or topic.internal:
@@ -131,8 +136,14 @@ class CountedController:
     def _publish(
         self, topics: Mapping[str, TopicState], partitions: Iterable[TopicPartition], changed: Sequence[str]
     ) -> None:
-        image = self.image = evolve(self.image, version=self.image.version + 1, topics=topics)
-        changes = MetadataLogResponse(image, tuple(partitions), tuple(changed), ())
+        image = evolve(self.image, version=self.image.version + 1, topics=topics)
+        self._publish_image(image, tuple(partitions), tuple(changed))
+
+    def _publish_image(
+        self, image: ClusterImage, partitions: tuple[TopicPartition, ...], changed: tuple[str, ...]
+    ) -> None:
+        self.image = image
+        changes = MetadataLogResponse(image, partitions, changed, ())
         for take in self.agents:
             take(changes)
         for listener in self.on_image:

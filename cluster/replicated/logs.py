@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 
 from attrs import evolve
 
-from groupsim.cluster.broker.admin.effective import Settings
+from groupsim.cluster.broker.admin.effective import Settings, group_rules
 from groupsim.cluster.broker.metadata import BrokerMetadata
 from groupsim.cluster.broker.offsets_topic import OffsetsTopic
-from groupsim.cluster.config.cluster import ClusterConfig, values_in_effect
+from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.config.controller import ControllerConfig
 from groupsim.cluster.config.transactions import TRANSACTION_TOPIC
 from groupsim.cluster.controller.agent import ControllerAgent
@@ -80,7 +80,7 @@ class ReplicatedLogs:
         self.controller = Controller(loop, _controller_config(config))
         self.feed = ProducerFeed(loop, network, lambda: self.controller.image)
         self.controller.administration.describe = Settings(config).created
-        self.controller.administration.broker_settings = values_in_effect(config)
+        self.controller.administration.group_rules = group_rules(config)
         self.controller.administration.on_deleted.append(self.feed.close)
         self._identity.begin(self.controller)
         self._stores = Stores(loop, config.storage, config.replica.log, self._topic_on, kept=config.kept)

@@ -4,6 +4,7 @@ Where to read:
 
     config, versions, defects   settings, differences of other releases, defects by Kafka's issue
     consumer_settings           settings of groups of the consumer protocol: lists, words, conflicts
+    group_configs               the settings in force for one group, with its own in the place of the broker's
     records, serde              the records of the log, as values and as bytes
     consumer_records, consumer_serde    those of consumer groups
     group_kind, snapshot        the interface of every kind of group, and a group as a value

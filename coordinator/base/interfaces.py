@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from groupsim.coordinator.base.records import Loaded, Record
@@ -120,3 +120,31 @@ class TopicsImage(Protocol):
 
     def names(self) -> Sequence[str]:
         """Return the names of all topics."""
+
+
+class GroupSettings(Protocol):
+    """What groups have set for themselves, as the broker knows it, and what was changed of the running broker.
+
+    Each mapping is from Kafka's name to the value as text, and is another object after every change.
+    """
+
+    def of_group(self, group_id: str) -> Mapping[str, str]:
+        """Return the settings of a group; empty without any."""
+
+    def of_broker(self) -> Mapping[str, str]:
+        """Return the changed settings of the broker."""
+
+
+class NoGroupSettings:
+    """No group has settings of its own."""
+
+    def of_group(self, group_id: str) -> Mapping[str, str]:
+        """See `GroupSettings`."""
+        return _NONE
+
+    def of_broker(self) -> Mapping[str, str]:
+        """See `GroupSettings`."""
+        return _NONE
+
+
+_NONE: Mapping[str, str] = {}

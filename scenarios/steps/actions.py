@@ -32,6 +32,7 @@ from groupsim.scenarios.language.values import (
     Names,
     Positive,
     ProcessCount,
+    Properties,
     Rate,
     Share,
     Size,
@@ -349,6 +350,26 @@ class DeleteTopic(StepAction):
     def perform(self, stage: Stage) -> None:
         """Delete the topic."""
         stage.cluster.delete_topic(self.topic)
+
+
+@action("alter-group-config")
+@frozen(kw_only=True)
+class AlterGroupConfig(StepAction):
+    """Set a group's own settings while it runs, as `kafka-configs --entity-type groups` does.
+
+    Members of the consumer protocol follow with their next heartbeats.
+    """
+
+    group: TheGroup | None = key(GROUP, None)
+    properties: Properties = key("Settings by Kafka's names, as consumer.heartbeat.interval.ms; null resets one.")
+
+    def perform(self, stage: Stage) -> None:
+        """Alter the settings. Raises ValueError for one that the brokers refuse."""
+        stage.cluster.alter_group_config(stage.group_id(self.group), self.changes())
+
+    def changes(self) -> dict[str, str | None]:
+        """Return the settings as texts; None resets one."""
+        return {name: None if value is None else str(value).strip() for name, value in self.properties.items()}
 
 
 @action("move-coordinator")

@@ -26,6 +26,8 @@ def describe_action(action: StepAction) -> str:
 def _worded(name: str, value: Any) -> str:
     if isinstance(value, bool):
         return name if value else f"no {name}"
+    if name == "properties" and isinstance(value, dict):
+        return ", ".join(f"{key} {'reset' if one is None else one}" for key, one in value.items())
     return str(value) if name == "acls" else f"{name} {value}"
 
 

@@ -54,9 +54,10 @@ from groupsim.scenarios.plans.members import (
     secrets_of,
 )
 from groupsim.scenarios.plans.property_places import path_of, place_of
-from groupsim.scenarios.steps.actions import AddAcls, AddPartitions, RemoveAcls
+from groupsim.scenarios.steps.actions import AddAcls, AddPartitions, AlterGroupConfig, RemoveAcls
 from groupsim.scenarios.validation.broker_lives import impossible_lives
 from groupsim.scenarios.validation.data import REMEDY, noted_data, wrong_data
+from groupsim.scenarios.validation.group_config import wrong_group_config
 from groupsim.scenarios.validation.references import wrong_names
 from groupsim.scenarios.validation.steps import noted_steps
 from groupsim.scenarios.validation.writes import broker_path
@@ -319,6 +320,8 @@ def _step(path: Path_, action: StepAction, scenario: Scenario) -> Found:
     if isinstance(action, AddAcls | RemoveAcls):
         for below, wrong in wrong_acls(action.acls):
             yield (*path, "acls", *below), wrong
+    if isinstance(action, AlterGroupConfig):
+        yield from wrong_group_config((*path, "properties"), action, scenario)
     topic = scenario.topics.get(action.topic) if isinstance(action, AddPartitions) else None
     if isinstance(action, AddPartitions) and topic is not None and action.to <= topic.partitions:
         message = f"`{action.topic}` has {topic.partitions} partitions already"

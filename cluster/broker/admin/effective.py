@@ -19,7 +19,7 @@ from typing import Any, Final
 from attrs import evolve
 
 from groupsim.cluster.config.cluster import ClusterConfig, values_in_effect
-from groupsim.cluster.config.group_settings import GROUP
+from groupsim.cluster.config.group_settings import GROUP, GroupRules
 from groupsim.cluster.config.inert_settings import INERT
 from groupsim.cluster.config.log import BROKER_SETTINGS, TOPIC_SETTINGS, LogConfig, broker_defaults
 from groupsim.cluster.config.setting_names import (
@@ -40,6 +40,7 @@ from groupsim.cluster.config.setting_names import (
 from groupsim.cluster.config.setting_texts import documentation_of
 from groupsim.cluster.config.setting_values import parsed_text
 from groupsim.cluster.controller.partitions import MIN_ISR
+from groupsim.coordinator.base.versions import parse_version
 from groupsim.protocol.messages.admin import ConfigEntry
 from groupsim.protocol.messages.cluster import ClusterImage
 
@@ -77,6 +78,7 @@ class Settings:
         self._node = "" if node is None else str(node)
         self._own: dict[str, str | None] = {"node.id": self._node, "broker.id": self._node, "broker.rack": rack}
         self._own |= dict.fromkeys(ADDRESSES, "")
+        self._group_settings = group_rules(config).known
 
     # --- effective values ------------------------------------------------------------------------------------
 
@@ -152,7 +154,7 @@ class Settings:
     def of_group(self, own: Mapping[str, str], image: ClusterImage, names: Collection[str] = ()) -> list[ConfigEntry]:
         """Return every setting of a group (or of `names`) whose own settings are `own`; internal ones only if set."""
         layers = self._layers(image)
-        shown = (name for name, row in GROUP.items() if name in own or not row.internal)
+        shown = (name for name, row in self._group_settings.items() if name in own or not row.internal)
         return [self._group_entry(name, own, layers) for name in shown if not names or name in names]
 
     def _group_entry(self, name: str, own: Mapping[str, str], layers: list[Layer]) -> ConfigEntry:
@@ -194,6 +196,11 @@ def _text(config: LogConfig, attribute: str) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     return ",".join(value) if isinstance(value, tuple) else str(value)
+
+
+def group_rules(config: ClusterConfig) -> GroupRules:
+    """Return what these brokers accept as settings of a group."""
+    return GroupRules(values_in_effect(config), parse_version(config.coordinator.broker_version))
 
 
 @cache

@@ -197,6 +197,22 @@ def add_partitions(draft: Draft) -> None:
     expect(draft.at("10s").add_partitions("t", to=6), "load", is_={"c-1": 3, "c-2": 3})
 
 
+def alter_group_config(draft: Draft) -> None:
+    """The brokers know the group's settings, until they are reset."""
+    beat = "consumer.heartbeat.interval.ms"
+    seen: list[dict[str, str]] = []
+
+    def look(stage: Stage) -> None:
+        seen.extend(dict(broker.metadata.image.groups.get("g", {})) for broker in stage.cluster.brokers.values())
+
+    altered = draft.broker(version="4.4").at("10s").alter_group_config(properties={beat: 6000})
+    reset = altered.at("20s").alter_group_config(group="g", properties={beat: None})
+    run = run_scenario(reset.build(), looks=[(at * 1_000_000, look) for at in (9, 15, 25)])
+    assert seen == [{}] * 3 + [{beat: "6000"}] * 3 + [{}] * 3
+    words = [event.reason for event in run.events if event.kind is Kind.ACTION]
+    assert words == [f"alter-group-config: {beat} 6000", f"alter-group-config: group g, {beat} reset"]
+
+
 def delete_topic(draft: Draft) -> None:
     """The topic no longer exists."""
     expect(draft.at("10s").delete_topic("t"), "event", kind="metadata.changed", payload={"partitions": 0, "before": 4})
@@ -321,6 +337,7 @@ CASES: dict[str, Callable[[Draft], None]] = {
         request,
         create_topic,
         add_partitions,
+        alter_group_config,
         delete_topic,
         move_coordinator,
         set_rate,
@@ -448,3 +465,19 @@ def test_the_leader_is_whoever_leads_when_the_step_runs() -> None:
     leader = [event.member for event in run.events if event.kind is Kind.LEADER_ELECTED and event.t_us < 10_000_000][-1]
     crashed = next(event for event in run.events if event.kind is Kind.PROCESS_CRASHED)
     assert crashed.member == leader
+
+
+@pytest.mark.parametrize(
+    ("properties", "version", "message"),
+    [
+        ({"consumer.heartbeat.interval.ms": 1}, "4.4", "must be in the range 5000 to 15000 inclusive"),
+        ({"consumer.heartbeat.interval": 6000}, "4.4", "did you mean `consumer.heartbeat.interval.ms`"),
+        ({"consumer.assignment.interval.ms": 0}, "4.2", "write broker.version 4.3 or newer"),
+    ],
+)
+def test_settings_of_a_group_that_brokers_refuse_are_found_before_the_run(
+    properties: dict[str, object], version: str, message: str
+) -> None:
+    """By the rules of the scenario's own brokers, with the remedy."""
+    with pytest.raises(ScenarioError, match=message):
+        base().broker(version=version).at("10s").alter_group_config(properties=properties).build()

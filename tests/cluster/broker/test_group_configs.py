@@ -1,0 +1,47 @@
+"""The settings of groups as the coordinator of one broker sees them."""
+
+from __future__ import annotations
+
+import pytest
+from attrs import evolve
+
+from groupsim.cluster.broker.group_configs import BrokerGroupSettings
+from groupsim.cluster.cluster import Cluster
+from groupsim.cluster.config.cluster import ClusterConfig
+from groupsim.eventloop.virtual import VirtualLoop, run_virtual
+from groupsim.protocol.messages.cluster import ClusterImage
+
+BEAT = "consumer.heartbeat.interval.ms"
+
+
+def test_a_setting_of_the_broker_precedes_one_of_all_brokers() -> None:
+    """The merged settings are one object until they change, by which a reader sees a change."""
+    image = ClusterImage(configs={"": {"a": "1", "b": "1"}, "2": {"b": "2"}, "3": {"b": "3"}})
+    settings = BrokerGroupSettings(lambda: image, 2)
+    first = settings.of_broker()
+    assert first == {"a": "1", "b": "2"}
+    assert settings.of_broker() is first
+    image = evolve(image, configs={"": {"a": "5"}})
+    assert settings.of_broker() == {"a": "5"}
+
+
+@pytest.mark.parametrize("counted", [False, True])
+def test_a_change_of_a_groups_settings_reaches_the_brokers(counted: bool) -> None:
+    """Both kinds of logs keep them in the image; None resets a setting, and a refused one changes nothing."""
+
+    async def story(loop: VirtualLoop) -> None:
+        cluster = Cluster(loop, ClusterConfig.with_counted_logs() if counted else ClusterConfig())
+        broker = cluster.brokers[1]
+        settings = BrokerGroupSettings(lambda: broker.metadata.image, 1)
+        cluster.alter_group_config("g", {BEAT: "6000", "consumer.session.timeout.ms": "50000"})
+        await loop.until(lambda: bool(settings.of_group("g")))
+        assert settings.of_group("g") == {BEAT: "6000", "consumer.session.timeout.ms": "50000"}
+        with pytest.raises(ValueError, match="must be in the range 5000 to 15000 inclusive"):
+            cluster.alter_group_config("g", {BEAT: "1"})
+        cluster.alter_group_config("g", {BEAT: None})
+        await loop.until(lambda: BEAT not in settings.of_group("g"))
+        cluster.alter_group_config("g", {"consumer.session.timeout.ms": None})
+        await loop.until(lambda: not settings.of_group("g"))
+        assert "g" not in cluster.image.groups
+
+    run_virtual(story)
