@@ -13,7 +13,7 @@ Asked of the released classes 4.4.0. Source: `GroupConfig.evaluate`, `GroupConfi
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from attrs import evolve
 
@@ -72,7 +72,8 @@ class GroupConfigs:
         for name in (HEARTBEAT, SESSION, INTERVAL):
             if name in own:
                 attribute = BROKER_KEYS[f"group.{name}"].attribute
-                config = evolve(config, **{attribute: self._bounded(config, group_id, name, int(own[name]))})
+                change: Any = {attribute: self._bounded(config, group_id, name, int(own[name]))}
+                config = evolve(config, **change)
         session, beat = config.consumer_session_timeout_ms, config.consumer_heartbeat_interval_ms
         if session <= beat:
             advice = (
