@@ -24,7 +24,16 @@ from groupsim.coordinator.base.consumer_records import (
 from groupsim.coordinator.base.consumer_serde import key_end
 from groupsim.coordinator.base.effects import Append, CancelTimer, Drop, Effect, Emit, Park, Resolve, SetTimer
 from groupsim.coordinator.base.failures import IllegalState
-from groupsim.coordinator.base.interfaces import AppendRefused, LoadFailed, Log, OutOfSync, TopicsImage
+from groupsim.coordinator.base.group_configs import GroupConfigs
+from groupsim.coordinator.base.interfaces import (
+    NO_SETTINGS,
+    AppendRefused,
+    GroupSettings,
+    LoadFailed,
+    Log,
+    OutOfSync,
+    TopicsImage,
+)
 from groupsim.coordinator.base.operation import Arrival
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.coordinator.base.records import GroupRecord, OffsetRecord, Record, TransactionEnd
@@ -80,6 +89,7 @@ class PartitionDriver:
         epoch: int,
         *,
         topics: TopicsImage = NO_TOPICS,
+        settings: GroupSettings = NO_SETTINGS,
         out_of_sync: Callable[[PartitionDriver, str], None] | None = None,
     ) -> None:
         self.partition = partition
@@ -93,6 +103,7 @@ class PartitionDriver:
         self._log = log
         self._config = config
         self._topics = topics
+        self._settings = settings
         self._trace = loop.trace
         self._empty_since_us: int | None = None
 
@@ -109,6 +120,7 @@ class PartitionDriver:
             every_move=will_want(Kind.TIMER_SET),
             topics=self._topics,
         )
+        shard.op.group_configs = GroupConfigs(self._config, self._settings)
         if self._empty_since_us is not None:
             shard.load((), self._empty_since_us)
         return shard

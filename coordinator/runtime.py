@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from groupsim.coordinator.base.config import CoordinatorConfig
-from groupsim.coordinator.base.interfaces import LoadFailed, Log, TopicsImage
+from groupsim.coordinator.base.interfaces import NO_SETTINGS, GroupSettings, LoadFailed, Log, TopicsImage
 from groupsim.coordinator.base.placement import partition_for
 from groupsim.coordinator.base.topics import NO_TOPICS
 from groupsim.coordinator.partition_driver import PartitionDriver
@@ -29,6 +29,7 @@ class CoordinatorRuntime:
     ) -> None:
         self.config = config
         self._topics = topics
+        self.settings: GroupSettings = NO_SETTINGS  #: the settings of groups, as the broker knows them
         self._loop = loop
         self._host = host
         self._log = log
@@ -88,6 +89,7 @@ class CoordinatorRuntime:
             partition,
             epoch,
             topics=self._topics,
+            settings=self.settings,
             out_of_sync=self._out_of_sync,
         )
         driver.load_us = load_us

@@ -21,6 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
+from groupsim.cluster.broker.group_configs import BrokerGroupSettings
 from groupsim.cluster.network.endpoint import QUIET, Endpoint, broker_name
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.coordinator.ids import MemberIds
@@ -129,6 +130,7 @@ class Broker(Endpoint):
         self.groups = GroupCoordinator(
             self.loop, self.host, self.node, coordinator, self.log, self.metadata, self.metadata.topics
         )
+        self.groups.settings = BrokerGroupSettings(lambda: self.metadata.image, self.node)
         if self._member_ids is not None:
             self.groups.ids = self._member_ids
         self.services = self._logs.services(self)

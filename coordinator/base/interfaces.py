@@ -135,7 +135,7 @@ class GroupSettings(Protocol):
         """Return the changed settings of the broker."""
 
 
-class NoGroupSettings:
+class _NoSettings:
     """No group has settings of its own."""
 
     def of_group(self, group_id: str) -> Mapping[str, str]:
@@ -148,3 +148,5 @@ class NoGroupSettings:
 
 
 _NONE: Mapping[str, str] = {}
+NO_SETTINGS: GroupSettings = _NoSettings()
+"""No group has settings of its own, and no broker was changed."""

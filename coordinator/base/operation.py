@@ -15,7 +15,8 @@ from groupsim.assignors.server.registry import server_assignors
 from groupsim.assignors.server.uniform import ServerUniform
 from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.base.effects import Append, CallToken, CancelTimer, Drop, Effect, Emit, Park, SetTimer
-from groupsim.coordinator.base.interfaces import TopicsImage
+from groupsim.coordinator.base.group_configs import GroupConfigs
+from groupsim.coordinator.base.interfaces import NO_SETTINGS, TopicsImage
 from groupsim.coordinator.base.purgatory import ANSWERED, Purgatory, Then
 from groupsim.coordinator.base.records import Record
 from groupsim.coordinator.base.timers import Timer, TimerKind, Timers, session_timer
@@ -60,7 +61,7 @@ class Operation:
 
     `tracing`: whether events of the trace, and reports of parked requests, are wanted. `every_move`: whether the driver
     wants an effect for every move of a timer; else only for moves to an earlier one. `topics` are those that the broker
-    knows at this instant.
+    knows at this instant, `group_configs` the settings of groups.
     """
 
     __slots__ = (
@@ -69,6 +70,7 @@ class Operation:
         "differences",
         "effects",
         "every_move",
+        "group_configs",
         "now_us",
         "purgatory",
         "resolving",
@@ -88,6 +90,7 @@ class Operation:
         topics: TopicsImage = NO_TOPICS,
     ) -> None:
         self.config = config
+        self.group_configs = GroupConfigs(config, NO_SETTINGS)
         self.topics = topics
         self.differences: Differences = config.differences
         self.timers = timers
@@ -100,14 +103,18 @@ class Operation:
         self.resolving: set[str] = set()
         self._assignors: Mapping[str, ServerAssignor] | None = None
 
+    def config_of(self, group_id: str) -> CoordinatorConfig:
+        """Return the settings in force for a group; one that the brokers' bounds have changed is a warning, once."""
+        config = self.group_configs.of(group_id)
+        warnings = self.group_configs.warnings
+        while warnings:
+            self.emit_by_id(Kind.WARNING, group_id, reason=warnings.pop(0))
+        return config
+
     def take(self) -> list[Effect]:
         """Return the effects so far and start a new list."""
         effects, self.effects = self.effects, []
         return effects
-
-    def config_of(self, group_id: str) -> CoordinatorConfig:
-        """Return the settings of a group."""
-        return self.config
 
     @property
     def assignors(self) -> Mapping[str, ServerAssignor]:

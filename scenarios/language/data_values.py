@@ -11,6 +11,7 @@ from decimal import Decimal, InvalidOperation
 from typing import NewType
 
 from groupsim.cluster.config.cluster import KNOWN
+from groupsim.cluster.config.group_settings import GROUP
 from groupsim.cluster.config.log import TOPIC_SETTINGS, WITHOUT_EFFECT
 from groupsim.members.producer.keys import PRODUCER_KEYS
 from groupsim.members.producer.load import Sizes
@@ -24,6 +25,8 @@ TopicProperties = NewType("TopicProperties", Mapping[str, object])
 """Settings of a topic by Kafka's own names."""
 BrokerProperties = NewType("BrokerProperties", Mapping[str, object])
 """Settings of the brokers by Kafka's own names."""
+GroupProperties = NewType("GroupProperties", Mapping[str, object])
+"""Settings of a group at the brokers by Kafka's own names; None resets one."""
 ProducerProperties = NewType("ProducerProperties", Mapping[str, object])
 """Settings of a producer by Kafka's own names."""
 
@@ -31,6 +34,7 @@ ProducerProperties = NewType("ProducerProperties", Mapping[str, object])
 SETTINGS: Mapping[object, tuple[str, ...]] = {
     BrokerProperties: tuple(name for name in KNOWN if name not in ("broker.version", "broker.defects")),
     TopicProperties: (*TOPIC_SETTINGS, *sorted(WITHOUT_EFFECT)),
+    GroupProperties: tuple(name for name in GROUP if name.startswith("consumer.")),
     ProducerProperties: tuple(PRODUCER_KEYS),
 }
 
@@ -81,6 +85,7 @@ VALUE_TYPES.update(
         ),
         TopicProperties: ValueType(read_properties, VALUE_TYPES[Properties].schema),
         BrokerProperties: ValueType(read_properties, VALUE_TYPES[Properties].schema),
+        GroupProperties: ValueType(read_properties, VALUE_TYPES[Properties].schema),
         ProducerProperties: ValueType(read_properties, VALUE_TYPES[Properties].schema),
     }
 )

@@ -16,7 +16,7 @@ from groupsim.coordinator.base.config import BROKER_KEYS
 from groupsim.members.keys import CONSUMER_KEYS, ClientKey, KeyType
 from groupsim.members.zookeeper.kinds import CLIENTS
 from groupsim.scenarios.language.clients import LIBRARIES
-from groupsim.scenarios.language.data_values import SETTINGS, BrokerProperties, ProducerProperties
+from groupsim.scenarios.language.data_values import SETTINGS, BrokerProperties, GroupProperties, ProducerProperties
 from groupsim.scenarios.language.defects import BrokerDefects
 from groupsim.scenarios.language.keys import fields_of, required, sentence, short_key
 from groupsim.scenarios.language.model import BrokerRelease, BrokerSettings, Expectation, MemberDefaults, Scenario, Step
@@ -183,6 +183,8 @@ class SchemaMaker:
         name = wanted.__name__
         if name not in self.definitions:
             known = {one: _plain_setting(one) for one in SETTINGS[wanted]}
+            if wanted is GroupProperties:
+                known = {one: {**row, "type": [*row["type"], "null"]} for one, row in known.items()}
             others: Schema | bool = {"type": list(_ANY_SETTING)} if wanted is ProducerProperties else False
             mapping = {"type": "object", "properties": known, "additionalProperties": others}
             self.definitions[name] = {"anyOf": [{"type": "string"}, mapping]}

@@ -13,6 +13,7 @@ from attrs import frozen
 
 from groupsim.eventloop.distributions import Distribution
 from groupsim.scenarios.language.acls import AclSpec
+from groupsim.scenarios.language.data_values import GroupProperties
 from groupsim.scenarios.language.keys import key
 from groupsim.scenarios.language.mistakes import Collector
 from groupsim.scenarios.language.raw_requests import RawApi, RawFields, read_fields
@@ -32,7 +33,6 @@ from groupsim.scenarios.language.values import (
     Names,
     Positive,
     ProcessCount,
-    Properties,
     Rate,
     Share,
     Size,
@@ -361,7 +361,7 @@ class AlterGroupConfig(StepAction):
     """
 
     group: TheGroup | None = key(GROUP, None)
-    properties: Properties = key("Settings by Kafka's names, as consumer.heartbeat.interval.ms; null resets one.")
+    properties: GroupProperties = key("Settings by Kafka's names, as consumer.heartbeat.interval.ms; null resets one.")
 
     def perform(self, stage: Stage) -> None:
         """Alter the settings. Raises ValueError for one that the brokers refuse."""

@@ -45,3 +45,19 @@ def test_a_change_of_a_groups_settings_reaches_the_brokers(counted: bool) -> Non
         assert "g" not in cluster.image.groups
 
     run_virtual(story)
+
+
+def test_the_coordinator_reads_a_groups_settings_at_each_use() -> None:
+    """Those of a change that its broker knows, before it loads a partition and after."""
+
+    async def story(loop: VirtualLoop) -> None:
+        cluster = Cluster(loop, ClusterConfig.with_counted_logs())
+        coordinator = cluster.brokers[cluster.coordinator_of("g")[0]].groups
+        driver = coordinator._driver_of("g")
+        assert driver is not None
+        seen = [driver.shard.op.config_of("g").consumer_heartbeat_interval_ms]
+        cluster.alter_group_config("g", {BEAT: "6000"})
+        seen += [driver.shard.op.config_of(group).consumer_heartbeat_interval_ms for group in ("g", "other")]
+        assert seen == [5_000, 6_000, 5_000]
+
+    run_virtual(story)

@@ -7,8 +7,13 @@ from collections.abc import Mapping
 import pytest
 
 from groupsim.coordinator.base.config import CoordinatorConfig
+from groupsim.coordinator.base.effects import Emit
 from groupsim.coordinator.base.group_configs import HEARTBEAT, INTERVAL, SESSION, GroupConfigs
-from groupsim.coordinator.base.interfaces import NoGroupSettings
+from groupsim.coordinator.base.interfaces import NO_SETTINGS
+from groupsim.coordinator.base.operation import Operation
+from groupsim.coordinator.base.purgatory import Purgatory
+from groupsim.coordinator.base.timers import Timers
+from groupsim.eventloop.trace.events import Kind
 
 
 class Settings:
@@ -30,7 +35,7 @@ class Settings:
 def test_a_group_without_settings_has_those_of_the_brokers() -> None:
     """It is the same object, so a quiet heartbeat costs nothing more."""
     config = CoordinatorConfig()
-    assert GroupConfigs(config, NoGroupSettings()).of("g") is config
+    assert GroupConfigs(config, NO_SETTINGS).of("g") is config
 
 
 def test_a_groups_own_settings_take_the_place_of_the_brokers() -> None:
@@ -108,3 +113,14 @@ def test_many_groups_do_not_grow_the_memory() -> None:
     configs = GroupConfigs(CoordinatorConfig(), Settings(**groups))
     assert {configs.of(group).consumer_heartbeat_interval_ms for group in groups} == {6_000}
     assert len(configs._groups) <= 4_096
+
+
+def test_an_operation_reports_a_value_that_was_moved_once() -> None:
+    """As an event of the group."""
+    op = Operation(CoordinatorConfig(), Timers(iter(range(1, 9)).__next__), Purgatory(0))
+    op.group_configs = GroupConfigs(op.config, Settings(g={SESSION: "1"}))
+    assert [op.config_of("g").consumer_session_timeout_ms for _ in range(2)] == [45_000, 45_000]
+    (warning,) = op.take()
+    assert isinstance(warning, Emit)
+    assert (warning.kind, warning.group_id) == (Kind.WARNING, "g")
+    assert str(warning.reason).startswith(f"The group config '{SESSION}' for group 'g' has value 1 which is below")
