@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from attrs import evolve
 
@@ -9,7 +11,9 @@ from groupsim.cluster.broker.group_configs import BrokerGroupSettings
 from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
+from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.cluster import ClusterImage
+from groupsim.protocol.messages.consumer_group import ConsumerGroupHeartbeatRequest
 
 BEAT = "consumer.heartbeat.interval.ms"
 
@@ -59,5 +63,34 @@ def test_the_coordinator_reads_a_groups_settings_at_each_use() -> None:
         cluster.alter_group_config("g", {BEAT: "6000"})
         seen += [driver.shard.op.config_of(group).consumer_heartbeat_interval_ms for group in ("g", "other")]
         assert seen == [5_000, 6_000, 5_000]
+
+    run_virtual(story)
+
+
+def test_members_follow_a_change_with_their_next_heartbeat() -> None:
+    """The answer has the group's interval at once, and the brokers' again after a reset."""
+
+    async def story(loop: VirtualLoop) -> None:
+        cluster = Cluster(loop, ClusterConfig.with_counted_logs())
+        cluster.create_topic("t", 2)
+        connection = cluster.transport.connect("m", "m", cluster.coordinator_of("g")[0], "test")
+        got: list[Any] = []
+
+        async def beat(epoch: int) -> int:
+            request = ConsumerGroupHeartbeatRequest(
+                "g", "m", epoch, rebalance_timeout_ms=60_000, subscribed_topic_names=("t",), topic_partitions=()
+            )
+            connection.send(request, got.append, 30_000_000)
+            answers = len(got) + 1
+            await loop.until(lambda: len(got) == answers)
+            assert got[-1].error is ErrorCode.NONE, got[-1]
+            return int(got[-1].heartbeat_interval_ms)
+
+        seen = [await beat(0)]
+        cluster.alter_group_config("g", {BEAT: "7000"})
+        seen.append(await beat(0))
+        cluster.alter_group_config("g", {BEAT: None})
+        seen.append(await beat(0))
+        assert seen == [5_000, 7_000, 5_000]
 
     run_virtual(story)
