@@ -99,6 +99,7 @@ def profile_under(profile: ClientProfile, protocol: str) -> ClientProfile:
             versions={**profile.versions, Api.OFFSET_COMMIT: _TOPIC_IDS, Api.OFFSET_FETCH: _TOPIC_IDS},
             coordinator={
                 "refreshes_metadata": False,
+                "closes_lost": False,
                 "after_break": AfterBreak.CONNECTS,
                 "spaced": True,
                 "reconnects": True,

@@ -288,3 +288,16 @@ def test_brokers_without_the_protocol_end_the_member():
     assert bench.state == "FATAL"
     with pytest.raises(ClientFailure, match=r"UnsupportedVersionException: .* Set group\.protocol=classic"):
         bench.poll()
+
+
+def test_a_coordinator_that_a_commit_has_lost_still_answers_the_heartbeat_in_flight():
+    """The connection to a coordinator that was given up stays open: the answer comes, and heartbeats go on."""
+    bench = ConsumerBench()
+    bench.stable(0, 1)
+    bench.next_beat()
+    bench.member.commits.commit_async({next(iter(bench.member.ownership.owned)): 3})
+    bench.refuse_commit(E.NOT_COORDINATOR)
+    bench.answer(FindCoordinatorResponse(node=1))
+    bench.accept(1, poll=False)
+    bench.advance_ms(INTERVAL_MS)
+    assert (bench.waiting, bench.state) == (["ConsumerGroupHeartbeat"], "STABLE")
