@@ -47,7 +47,7 @@ def generations(picture: Picture, scale: TimeScale, group: GroupStory, y: float)
         x, end = scale.x(one.began_us), scale.x(one.ended_us)
         picture.rect(x, y, end - x - 1, BAND, "joining", hint=hint)
         picture.rect(end, y, scale.x(until) - end - 1, BAND, "working", hint=hint)
-        for words in (f"{one.number}: {one.cause.value}", f"generation {one.number}", f"{one.number}"):
+        for words in (f"{one.number}: {one.cause.value}", f"{one.words.number} {one.number}", f"{one.number}"):
             places = [(a, b) for a, b in ((end, scale.x(until)), (x, end)) if b - a > width_of(words) + 6]
             if places:
                 begin, stop = places[0]

@@ -37,6 +37,9 @@ class Cause(StrEnum):
     PROTOCOL = "protocol mismatch"
     OFFSET_EXPIRY = "offset expiry"
     PENDING = "pending member"
+    REVOCATION = "rebalance-timeout (revocation not acknowledged)"
+    PATTERN = "pattern resolved"
+    ASSIGNOR_VOTE = "preferred assignor"
 
     @property
     def meaning(self) -> str:
@@ -74,6 +77,9 @@ MEANING: dict[Cause, str] = {
     Cause.PROTOCOL: "the members have no assignor in common, or a static member joined again with another one",
     Cause.OFFSET_EXPIRY: "committed offsets were deleted by retention",
     Cause.PENDING: "a client received a member id and never joined with it",
+    Cause.REVOCATION: "a member did not confirm within its rebalance timeout that it had revoked its partitions",
+    Cause.PATTERN: "the coordinator found other topics for a regular expression of a member",
+    Cause.ASSIGNOR_VOTE: "the members prefer another assignor of the coordinator",
 }
 
 # Cause code of the coordinator (log-formats reference, section 2) → cause, where the code alone decides it.
@@ -81,6 +87,8 @@ SINGLE: dict[str, Cause] = {
     "STATIC_PROTOCOL": Cause.PROTOCOL,
     "STORE_ERROR": Cause.COORDINATOR_MOVE,
     "OVER_CAPACITY": Cause.COORDINATOR_MOVE,
+    "PATTERN": Cause.PATTERN,
+    "ASSIGNOR_VOTE": Cause.ASSIGNOR_VOTE,
 }
 
 # A part of the client's reason (KIP-800 and the Java client's log) → cause. The first entry that fits counts.

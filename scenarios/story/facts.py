@@ -129,6 +129,7 @@ class GroupFacts:
     rebalancing: dict[str, None] = Factory(dict)  # hosts that rebalance now, in a group of Kafka 0.8
     settled: tuple[tuple[str, int], ...] = ()  # the members of the last group record, each with when it was added
     restored_us: dict[str, list[int]] = Factory(dict)  # removed member → when a load of the log restored it
+    by_epochs: bool = False  # a consumer group (KIP-848): its rounds are made from epochs
     changed_us: int = -1  # when it last changed; records being handled then are kept for later
 
     @property

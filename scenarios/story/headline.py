@@ -94,7 +94,7 @@ def of_group(group: GroupStory, others: Sequence[GroupStory] = ()) -> str:
     if not group.rebalances:
         return _calm(group) + _besides(group, group.generations[0])
     every = (group, *others)
-    number = count(sum(len(one.rebalances) for one in every), "rebalance")
+    number = count(sum(len(one.rebalances) for one in every), group.words.change)
     cost = f"up to {_cost(group)}" if others and group.stopped_us else _cost(group)
     text = f"{number} of {listed(sorted(one.group for one in every))}, {cost}: {_reasons(group.rebalances)}"
     ended = _ended(group)
@@ -182,10 +182,11 @@ def _calm(group: GroupStory) -> str:
         attempts = f" in {len(group.forming)} attempts" if len(group.forming) > 1 else ""
         return f"{group.group} never became stable{attempts}: {_reasons(tried)}"
     if group.stopped_us or group.moved:
-        return f"no rebalance of {group.group}, {_cost(group)}: {_without(group)}"
+        return f"no {group.words.change} of {group.group}, {_cost(group)}: {_without(group)}"
     if _stuck_us(group):
-        return f"no rebalance of {group.group}"
-    text = f"no rebalance: {group.group} formed in {span(group.formed_us)} with {count(tried[-1].size, 'member')}"
+        return f"no {group.words.change} of {group.group}"
+    members = count(tried[-1].size, "member")
+    text = f"no {group.words.change}: {group.group} formed in {span(group.formed_us)} with {members}"
     return text + (f": {_reasons(tried)}" if len(group.forming) > 1 else "")
 
 
@@ -226,7 +227,7 @@ def clause(generation: Generation) -> str:
     if held is not None and _is_held(generation):
         return _held(held, generation)
     if generation.outcome is Outcome.OPEN:
-        return f"{_subject(generation)}; generation {generation.number} never became stable"
+        return f"{_subject(generation)}; {generation.words.number} {generation.number} never became stable"
     return _subject(generation)
 
 
@@ -239,9 +240,9 @@ def _is_held(generation: Generation) -> bool:
 def _held(held: LateMember, generation: Generation) -> str:
     culprit = generation.culprit
     if held.why.startswith(DROPPED_ID) and culprit is not None and culprit.host == held.name.host:
-        return f"{_subject(generation)}; generation {generation.number} waited for its former member id"
+        return f"{_subject(generation)}; {generation.words.number} {generation.number} waited for its former member id"
     aside = f" ({held.why})" if held.why else ""
-    name = f"{held.name.host}{aside} held generation {generation.number} open"
+    name = f"{held.name.host}{aside} held {generation.words.number} {generation.number} open"
     if held.came:
         return f"{name} for {span(held.after_us)}"
     return f"{name} {REMOVALS.get(held.removal or '', 'for ' + span(held.after_us))}"

@@ -9,6 +9,7 @@ from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.protocol.messages.group import Api
 from groupsim.scenarios.story.facts import Facts, GroupFacts, Round, Stretch
 from groupsim.scenarios.story.lineage import NO_CAUSE
+from groupsim.scenarios.story.rebalances import epoch_rounds
 from groupsim.scenarios.story.rebalances.copies import as_loaded
 from groupsim.scenarios.story.rebalances.hindrances import is_timed_out, is_unstable_offset
 from groupsim.scenarios.story.rebalances.rollouts import rollout_ended, settle
@@ -260,7 +261,11 @@ def _state(facts: Facts, event: TraceEvent) -> None:
         group.settled = tuple(group.members.items())
     group.changed_us = event.t_us
     current = group.open
-    if event.to == "PreparingRebalance":
+    if group.by_epochs:
+        epoch_rounds.state_changed(group, event)
+        if event.to == "Stable":
+            settle(facts, group, event)
+    elif event.to == "PreparingRebalance":
         _begin_round(group, event)
     elif current is None:
         return
@@ -305,7 +310,8 @@ def _added(facts: Facts, event: TraceEvent) -> None:
     group.last_change = event
     _note_member(facts, member, payload, event)
     current = group.open
-    if current is not None and current.completing is None and not group.rebalancing:
+    barrier = not (group.rebalancing or group.by_epochs)
+    if current is not None and current.completing is None and barrier:
         current.arrivals[member] = event.t_us
 
 
@@ -373,7 +379,9 @@ def _loaded(facts: Facts, event: TraceEvent) -> None:
     group.loaded.append(event.t_us)
     group.changed_us = event.t_us
     facts.brokers.append(event)
-    if group.open is not None:
+    if group.by_epochs:
+        epoch_rounds.loaded(group, event)
+    elif group.open is not None:
         group.open.ended = event  # GroupMetadataManager has no record of a rebalance in progress: it is lost
     known = dict(as_loaded(group.members.items(), [group.settled], (event.payload or {}).get("members")))
     for member in (one for one in known if one not in group.members):
@@ -387,7 +395,7 @@ def _broker(facts: Facts, event: TraceEvent) -> None:
 
 def _unloaded(facts: Facts, event: TraceEvent) -> None:
     group = _group(facts, event)
-    if group.open is not None:
+    if group.open is not None and not group.by_epochs:
         group.open.ended = event
 
 
@@ -413,6 +421,9 @@ READERS: dict[Kind, Reader] = {
     Kind.RESPONSE_RECEIVED: _answered,
     Kind.REQUEST_FAILED: _request_failed,
     Kind.GROUP_STATE: _if_current_copy(_state),
+    Kind.EPOCH_BUMPED: _if_current_copy(epoch_rounds.bumped),
+    Kind.TARGET_COMPUTED: _if_current_copy(epoch_rounds.target_computed),
+    Kind.MEMBER_EPOCH: _if_current_copy(epoch_rounds.member_moved),
     Kind.MEMBER_PENDING: _if_current_copy(_pending),
     Kind.MEMBER_ADDED: _if_current_copy(_added),
     Kind.MEMBER_UPDATED: _if_current_copy(_updated),

@@ -18,6 +18,16 @@ OF_STATE = {
     "PREPARING_REBALANCE": Phase.JOINING,
     "COMPLETING_REBALANCE": Phase.SYNCING,
     "STABLE": Phase.WORKING,
+    # of the consumer protocol: a member works on while it reconciles
+    "JOINING": Phase.JOINING,
+    "RECONCILING": Phase.WORKING,
+    "ACKNOWLEDGING": Phase.WORKING,
+    "FENCED": Phase.EVICTED,
+    "STALE": Phase.OUTSIDE,
+    "PREPARE_LEAVING": Phase.OUTSIDE,
+    "LEAVING": Phase.OUTSIDE,
+    "UNSUBSCRIBED": Phase.OUTSIDE,
+    "FATAL": Phase.OUTSIDE,
     # in a group without a coordinator (Kafka 0.8)
     "REGISTERED": Phase.JOINING,
     "REBALANCING": Phase.SYNCING,

@@ -82,6 +82,20 @@ class Hindrance:
 
 
 @frozen
+class GroupWords:
+    """The words of a protocol: for a change of the assignment, its number, that number as a head, its last member."""
+
+    change: str
+    number: str
+    head: str
+    last: str
+
+
+OF_GENERATIONS = GroupWords("rebalance", "generation", "gen", "last to join")
+OF_EPOCHS = GroupWords("reassignment", "epoch", "epoch", "last to revoke")
+
+
+@frozen
 class Generation:
     """One rebalance of one group, from PreparingRebalance to its end.
 
@@ -94,6 +108,7 @@ class Generation:
     members, size  members of the generation; their number, also if the trace does not list them
     moves          partitions that another process owns now
     stopped_us, hindrances    how long partitions were unserved because of it; what hindered it and did not begin it
+    words          those of the group's protocol
     assignment     the owners of partitions once it is stable; None if it never was, or if the trace does not show them
     """
 
@@ -119,6 +134,7 @@ class Generation:
     hindrances: tuple[Hindrance, ...] = ()
     assignment: Assignment | None = None
     kafka_cause: str | None = None
+    words: GroupWords = OF_GENERATIONS
 
     @property
     def duration_us(self) -> int:
@@ -423,6 +439,11 @@ class GroupStory:
     rollouts: tuple[Rollout, ...] = ()
     static: tuple[str, ...] = ()
     unanswered: tuple[Unanswered, ...] = ()
+
+    @property
+    def words(self) -> GroupWords:
+        """The words of the group's protocol."""
+        return self.generations[-1].words if self.generations else OF_GENERATIONS
 
     @property
     def rebalances(self) -> tuple[Generation, ...]:

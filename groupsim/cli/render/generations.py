@@ -31,7 +31,8 @@ def lines(generations: Sequence[Generation], width: int | None, limits: Limits) 
     """Yield the table's head, the generations, and a note on omitted ones; without a `width` no cell is truncated."""
     table = _Table.of(generations, limits)
     columns = table.columns(width)
-    yield Text(_line(HEADS, columns), "dim")
+    heads = (generations[-1].words.head, *HEADS[1:]) if generations else HEADS
+    yield Text(_line(heads, columns), "dim")
     yield from table.rows(columns)
     remarks = [f"{BACK}: so many of them back to where they had come from"] if table.back else []
     remarks += [f"{EVERYTHING} explains each generation"] if table.unexplained else []
@@ -232,7 +233,7 @@ def _last_to_join(generation: Generation) -> str:
     if late is None or _missed(generation):
         return ""
     aside = f" ({late.why})" if late.why else ""
-    return f"last to join: {late.name.host} after {span(late.after_us)}{aside}"
+    return f"{generation.words.last}: {late.name.host} after {span(late.after_us)}{aside}"
 
 
 def _never_came(late: LateMember) -> str:

@@ -167,12 +167,12 @@ def _show_lanes(
     lanes = drawn[group.group] if first else members_in(group, story)
     shown = troubled_first(lanes, limits.lanes)
     beside = shown if limits.axes else [one for every in drawn.values() for one in troubled_first(every, limits.lanes)]
-    margin = max(4, *(len(_short(lane.host)) for lane in beside)) + 2
+    margin = max(len(group.words.head) + 1, *(len(_short(lane.host)) for lane in beside)) + 2
     width = max(NARROW, min(console.width, 160) - margin - 6)
     scale = lanes_drawn.Scale(story.end_us, width, ascii=not lanes_drawn.can_print(console))
     if first:
         console.print(_row("", margin, lanes_drawn.axis(scale)))
-    console.print(_row("gen", margin, lanes_drawn.generations(group.generations, scale)))
+    console.print(_row(group.words.head, margin, lanes_drawn.generations(group.generations, scale)))
     for lane in shown:
         console.print(_row(_short(lane.host), margin, lanes_drawn.lane(lane, scale)))
     if len(shown) < len(lanes):

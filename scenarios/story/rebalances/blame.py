@@ -62,7 +62,7 @@ def blame(facts: Facts, group: GroupFacts, index: int, before: Blame | None) -> 
     this = group.rounds[index]
     culprit = member_name(facts, _member(this))
     reason = _client_reason(facts, this, culprit)
-    if index == 0 and this.old == 0 and this.prepare.from_ in (None, "Empty"):
+    if index == 0 and (this.old == 0 or group.by_epochs) and this.prepare.from_ in (None, "Empty"):
         return Blame(Cause.FIRST_START, culprit, "was the first to join")
     # A cooperative member that revokes partitions rejoins at once: ConsumerCoordinator.onJoinComplete, KIP-429.
     if before is not None and reason and FOLLOW_UP_REASON in reason:
@@ -350,6 +350,26 @@ def _loop(group: GroupFacts, index: int, verdict: Verdict, before: Blame | None)
     return verdict
 
 
+# --- the new protocol (KIP-848) -----------------------------------------------------------------------------------
+
+
+def _judge_revocation(facts: Facts, group: GroupFacts, this: Round, reason: str | None) -> Verdict:
+    removal = this.began_by or this.prepare
+    late = why_late(facts, removal.member or "", removal.t_us - RECENT_US, removal.t_us)
+    aside = f" ({late.why})" if late.why else ""
+    return Verdict(Cause.REVOCATION, f"did not confirm the revocation of its partitions in time{aside}")
+
+
+def _judge_subscription(facts: Facts, group: GroupFacts, this: Round, reason: str | None) -> Verdict:
+    return Verdict(Cause.METADATA, "subscribed to other topics")
+
+
+def _judge_topics(facts: Facts, group: GroupFacts, this: Round, reason: str | None) -> Verdict:
+    host = facts.host_of(_member(this))
+    changed = metadata_change(facts, group, host, this.prepare.t_us, "another number of partitions")
+    return Verdict(Cause.METADATA, f"sent the first heartbeat after a change of its topics: {changed}")
+
+
 JUDGES: dict[str, Callable[[Facts, GroupFacts, Round, str | None], Verdict]] = {
     "ADD_MEMBER": _judge_join,
     "LEAVE_GROUP": _judge_leave,
@@ -359,4 +379,7 @@ JUDGES: dict[str, Callable[[Facts, GroupFacts, Round, str | None], Verdict]] = {
     "UPDATE_META": _judge_rejoin,
     "REJOIN_MID": _judge_rejoin,
     "STATIC_META": _judge_static,
+    "REVOCATION_EXPIRED": _judge_revocation,
+    "SUBSCRIPTION": _judge_subscription,
+    "TOPICS": _judge_topics,
 }

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from attrs import evolve
+
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.facts import Facts, GroupFacts, Round
-from groupsim.scenarios.story.model import Generation, LateMember, MemberName, Outcome
+from groupsim.scenarios.story.model import OF_EPOCHS, Generation, LateMember, MemberName, Outcome
 from groupsim.scenarios.story.rebalances.blame import Blame, blame, member_name
 from groupsim.scenarios.story.rebalances.silence import (
     Verdict,
@@ -26,7 +28,8 @@ def generations(facts: Facts, group: GroupFacts) -> list[Generation]:
     before: Blame | None = None
     for index, this in enumerate(group.rounds):
         before = blame(facts, group, index, before)
-        found.append(_generation(facts, this, before))
+        made = _generation(facts, this, before)
+        found.append(evolve(made, words=OF_EPOCHS) if group.by_epochs else made)
     return found
 
 

@@ -1,0 +1,127 @@
+"""The rounds of a consumer group (KIP-848), derived from its epochs.
+
+Such a group has no barrier and no generation: a change raises the group epoch, the coordinator computes a target for
+it, and each member moves to that target by itself. As a round of the story, this reads:
+
+    begins       with the bump of the group epoch; its first trigger is the cause
+    further      bumps before the target is computed belong to it: the target is that of the last one
+    completing   the target is computed
+    arrives      a member, once it has no partition left to revoke; the last one to do so held the others back
+    ends         when the group is Stable or Empty, or (abandoned) with a bump after the target
+
+Members that were started together join one after the other, and each raises the epoch. They form the group in one
+round. The number of a round is the epoch of its target.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from groupsim.eventloop.trace.events import Kind, TraceEvent
+from groupsim.scenarios.story.facts import Facts, GroupFacts, Round
+
+TOGETHER_US = 1_000_000
+"""Processes that start within this time of the first member's join form the group together with it."""
+
+CAUSE_CODES: Mapping[str, str] = {
+    "created": "ADD_MEMBER",
+    "joined": "ADD_MEMBER",
+    "left": "LEAVE_GROUP",
+    "session-expired": "HEARTBEAT_EXPIRED",
+    "join-timeout": "HEARTBEAT_EXPIRED",
+    "sync-timeout": "SYNC_EXPIRED",
+    "rebalance-timeout": "REVOCATION_EXPIRED",
+    "subscription": "SUBSCRIPTION",
+    "regex": "SUBSCRIPTION",
+    "regex-resolved": "PATTERN",
+    "metadata": "TOPICS",
+    "assignor": "ASSIGNOR_VOTE",
+}
+"""Trigger of a bump → the cause code of the round (`blame.JUDGES`, `causes.SINGLE`)."""
+
+
+def bumped(facts: Facts, event: TraceEvent) -> None:
+    """Begin a round with a bump of the group epoch, or add the bump to the round before."""
+    group = facts.groups.setdefault(event.group or "?", GroupFacts(event.group or "?"))
+    group.by_epochs = True
+    current = group.open
+    if current is not None and current.completing is None:
+        return
+    if _forms(facts, group, event):
+        first = group.rounds[0]
+        first.completing = first.stable = first.ended = None
+        return
+    if current is not None:
+        current.ended = event
+    group.rounds.append(_round(group, event))
+
+
+def _forms(facts: Facts, group: GroupFacts, event: TraceEvent) -> bool:
+    """Return whether a member joins that was started together with the first one, while the group forms."""
+    host = facts.host_of(event.member)
+    if len(group.rounds) != 1 or host is None or _code(event) != "ADD_MEMBER":
+        return False
+    first = group.rounds[0].prepare
+    return first.from_ == "Empty" and bool(host.started) and host.started[-1] <= first.t_us + TOGETHER_US
+
+
+def _code(event: TraceEvent) -> str:
+    triggers = (event.payload or {}).get("triggers") or ["subscription"]
+    return CAUSE_CODES.get(str(triggers[0]), "SUBSCRIPTION")
+
+
+def _round(group: GroupFacts, event: TraceEvent) -> Round:
+    """Return a round that begins with this event, in the words of a classic group's one."""
+    epoch = int((event.payload or {}).get("epoch", event.generation or 1))
+    others = [member for member in group.members if member != event.member]
+    empty = not others and _code(event) == "ADD_MEMBER"
+    prepare = event._replace(
+        kind=Kind.GROUP_STATE,
+        from_="Empty" if empty else "Stable",
+        to="Assigning",
+        generation=epoch - 1,
+        payload={"cause_code": _code(event)},
+    )
+    change = group.last_change
+    begun_by = change if change is not None and change.t_us == event.t_us else None
+    return Round(group.name, epoch - 1, prepare, dict(group.members), began_by=begun_by)
+
+
+def target_computed(facts: Facts, event: TraceEvent) -> None:
+    """Note the target of the open round."""
+    group = facts.groups.get(event.group or "?")
+    current = group.open if group is not None else None
+    if group is None or current is None:
+        return
+    payload = event.payload or {}
+    current.present = tuple(group.members)
+    current.completing = event._replace(
+        generation=payload.get("epoch", event.generation),
+        payload={"members": current.present, "protocol": payload.get("assignor")},
+    )
+
+
+def member_moved(facts: Facts, event: TraceEvent) -> None:
+    """Note that a member has no partition left to revoke."""
+    group = facts.groups.get(event.group or "?")
+    current = group.open if group is not None else None
+    if current is not None and event.member and not (event.payload or {}).get("pending"):
+        current.arrivals.setdefault(event.member, event.t_us)
+
+
+def state_changed(group: GroupFacts, event: TraceEvent) -> None:
+    """End the open round when the group is Stable or Empty."""
+    current = group.open
+    if current is None or event.to not in ("Stable", "Empty", "Dead"):
+        return
+    current.ended = event
+    if event.to == "Stable":
+        current.stable = event
+
+
+def loaded(group: GroupFacts, event: TraceEvent) -> None:
+    """End the open round if the new coordinator does not have its epoch: the bump was not committed."""
+    current = group.open
+    epoch = (event.payload or {}).get("generation")
+    if current is not None and isinstance(epoch, int) and epoch <= current.old:
+        current.ended = event

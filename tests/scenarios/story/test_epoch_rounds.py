@@ -1,0 +1,170 @@
+"""The changes of assignment of a consumer group, derived from its epochs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from groupsim.eventloop.trace.events import Kind
+from groupsim.scenarios.story import Cause, GroupStory, Outcome, tell
+from tests.helpers.trace_builders import Tape
+
+
+class EpochTape(Tape):
+    """A trace of a consumer group being written."""
+
+    def enter(self, host: str) -> EpochTape:
+        """A process starts and its member joins."""
+        self.start(host)
+        self.members[host] = f"{host}-id"
+        self.client(Kind.CLIENT_STATE, host, to="JOINING")
+        payload = {"session_timeout_ms": 45_000, "client_id": host}
+        self.coordinator(Kind.MEMBER_ADDED, member=self.members[host], payload=payload)
+        return self.bump(host, "joined")
+
+    def bump(self, host: str, trigger: str) -> EpochTape:
+        """The group epoch grows."""
+        self.generation += 1
+        payload = {"epoch": self.generation, "triggers": [trigger]}
+        member = self.members.get(host)
+        self.coordinator(Kind.EPOCH_BUMPED, member=member, generation=self.generation, payload=payload)
+        return self._to("Assigning")
+
+    def target(self) -> EpochTape:
+        """A target for the newest epoch is computed."""
+        payload = {"epoch": self.generation, "assignor": "uniform", "members": 1, "moved": 1, "waited_us": 0}
+        self.coordinator(Kind.TARGET_COMPUTED, generation=self.generation, payload=payload)
+        return self._to("Reconciling")
+
+    def move(self, host: str, pending: int = 0) -> EpochTape:
+        """A member moves towards its target; `pending` partitions are left for it to revoke."""
+        left = {"topic": list(range(pending))} if pending else {}
+        self.coordinator(Kind.MEMBER_EPOCH, member=self.members[host], payload={"pending": left})
+        return self
+
+    def reconciled(self) -> EpochTape:
+        """Every member owns its target."""
+        return self._to("Stable")
+
+    def _to(self, state: str, **columns: Any) -> EpochTape:
+        self.coordinator(Kind.GROUP_STATE, from_=self.state, to=state, generation=self.generation, **columns)
+        self.state = state
+        return self
+
+    def story(self, end_s: float = 60) -> GroupStory:
+        """Return the story of the group."""
+        self.at(end_s)
+        return tell(self.end()).groups[0]
+
+
+def formed(*hosts: str) -> EpochTape:
+    """Return a trace in which these members form the group within half a second."""
+    tape = EpochTape()
+    tape.generation = 1
+    for at, host in enumerate(hosts):
+        tape.at(0.1 * at)
+        tape.enter(host).target().move(host).reconciled()
+    return tape
+
+
+def test_members_that_start_together_form_the_group_in_one_round() -> None:
+    """The epochs of the first joins are one round, whose number is the last epoch."""
+    group = formed("c1", "c2", "c3").story()
+    assert [(one.number, one.cause, one.outcome) for one in group.generations] == [
+        (4, Cause.FIRST_START, Outcome.STABLE)
+    ]
+    assert (group.formed_us, group.rebalances) == (200_000, ())
+
+
+def test_a_later_member_begins_a_round_that_ends_with_convergence() -> None:
+    """The round lasts from the bump of the epoch until the group is Stable."""
+    tape = formed("c1", "c2")
+    tape.at(20)
+    tape.enter("c3").target().at(25)
+    tape.move("c1", pending=2).at(28)
+    tape.move("c1").move("c3").at(30)
+    joined = tape.reconciled().story().rebalances[0]
+    assert (joined.number, joined.cause, joined.culprit and joined.culprit.host) == (4, Cause.DEPLOY_JOIN, "c3")
+    assert (joined.began_us, joined.completing_us, joined.stable_us) == (20_000_000, 20_000_000, 30_000_000)
+
+
+def test_the_last_member_to_revoke_held_the_others_back() -> None:
+    """A member that still has partitions to revoke has not arrived; one that waits for them has."""
+    tape = formed("c1", "c2")
+    tape.at(20)
+    tape.enter("c3").target().move("c3").move("c1", pending=2).at(50)
+    tape.move("c1")
+    late = tape.reconciled().story().rebalances[0].late
+    assert late is not None
+    assert (late.name.host, late.after_us) == ("c1", 30_000_000)
+
+
+def test_bumps_before_the_target_belong_to_one_round() -> None:
+    """Members that join within the assignment interval are one round, and the target's epoch is its number."""
+    tape = formed("c1")
+    tape.at(20)
+    tape.enter("c2").at(20.5)
+    tape.enter("c3").at(21)
+    tape.target().move("c2").move("c3").reconciled()
+    assert [one.number for one in tape.story().rebalances] == [4]
+
+
+def test_a_bump_after_the_target_overtakes_the_round() -> None:
+    """A leave while members still revoke abandons the round before it."""
+    tape = formed("c1", "c2")
+    tape.at(20)
+    tape.enter("c3").target().move("c1", pending=1).at(22)
+    tape.remove("c2", "left")
+    tape.bump("c2", "left").target().move("c1").reconciled()
+    rounds = tape.story().rebalances
+    assert [(one.cause, one.outcome) for one in rounds] == [
+        (Cause.DEPLOY_JOIN, Outcome.ABANDONED),
+        (Cause.DEPLOY_LEAVE, Outcome.STABLE),
+    ]
+
+
+def test_a_member_that_does_not_revoke_in_time_is_the_cause_of_its_removal() -> None:
+    """The rebalance timer's removal has a cause of its own."""
+    tape = formed("c1", "c2")
+    tape.at(20)
+    tape.remove("c1", "rebalance-timeout")
+    tape.bump("c1", "rebalance-timeout").target().reconciled()
+    fenced = tape.story().rebalances[0]
+    assert (fenced.cause, fenced.culprit and fenced.culprit.host) == (Cause.REVOCATION, "c1")
+
+
+def test_new_partitions_are_a_metadata_change() -> None:
+    """The member whose heartbeat noticed the new partitions is named with the topic."""
+    tape = formed("c1", "c2")
+    tape.at(20).add(Kind.METADATA_CHANGED, topic="orders", payload={"before": 3, "partitions": 6})
+    tape.at(21)
+    tape.bump("c2", "metadata").target().reconciled()
+    grown = tape.story().rebalances[0]
+    assert (grown.cause, grown.why) == (
+        Cause.METADATA,
+        "sent the first heartbeat after a change of its topics: orders went from 3 to 6 partitions at 0:20.000",
+    )
+
+
+def test_a_load_keeps_an_open_round_that_was_committed() -> None:
+    """Epochs are records: another coordinator goes on with the round, and a lost bump ends it."""
+    tape = formed("c1", "c2")
+    tape.at(20)
+    tape.remove("c1", "left")
+    tape.bump("c1", "left").at(21)
+    tape.coordinator(Kind.GROUP_LOADED, payload={"members": 1, "generation": tape.generation})
+    tape.at(22)
+    assert [one.outcome for one in tape.target().reconciled().story().rebalances] == [Outcome.STABLE]
+
+
+def test_the_headline_counts_reassignments() -> None:
+    """A consumer group has no rebalance at which all stop: the sentence names its word and its epochs."""
+    tape = formed("c1", "c2")
+    tape.at(20)
+    tape.enter("c3").target().move("c3").move("c1", pending=2)
+    tape.client(Kind.CALLBACK_BEGUN, "c1", reason="revoked")
+    tape.at(50)
+    tape.client(Kind.CALLBACK_ENDED, "c1", reason="revoked")
+    tape.move("c1").reconciled().at(60)
+    words = tell(tape.end()).headline
+    assert words.startswith("1 reassignment of g1, ")
+    assert "held epoch 4 open for 30" in words
