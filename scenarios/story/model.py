@@ -83,16 +83,21 @@ class Hindrance:
 
 @frozen
 class GroupWords:
-    """The words of a protocol: for a change of the assignment, its number, that number as a head, its last member."""
+    """The words of a protocol for a change of the assignment.
+
+    change, number    the change and its number; `head` is the number in a table
+    last, abandoned   its last member; its end by another change
+    """
 
     change: str
     number: str
     head: str
     last: str
+    abandoned: str
 
 
-OF_GENERATIONS = GroupWords("rebalance", "generation", "gen", "last to join")
-OF_EPOCHS = GroupWords("reassignment", "epoch", "epoch", "last to revoke")
+OF_GENERATIONS = GroupWords("rebalance", "generation", "gen", "last to join", "abandoned")
+OF_EPOCHS = GroupWords("reassignment", "epoch", "epoch", "last to revoke", "overtaken")
 
 
 @frozen

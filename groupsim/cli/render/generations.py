@@ -134,7 +134,7 @@ class _Table:
             str(generation.number),
             clock(generation.began_us),
             generation.cause.value + ("" if at in self.explained else _culprit(generation)),
-            span(generation.duration_us) if stable else generation.outcome.value,
+            span(generation.duration_us) if stable else _end(generation),
             str(generation.size),
             _moved(generation),
             span(generation.stopped_us) if generation.stopped_us else "–",
@@ -180,6 +180,12 @@ def _alike(generations: Sequence[Generation]) -> Text:
 def _left_out(generations: Sequence[Generation]) -> Text:
     causes = ", ".join(f"{n} × {cause.value}" for cause, n in Counter(g.cause for g in generations).most_common(3))
     return Text(f"    …  {count(len(generations), 'generation')} more: {causes}; {EVERYTHING} lists them", "dim")
+
+
+def _end(generation: Generation) -> str:
+    """Return the word for an end that is not a stable group."""
+    abandoned = generation.outcome is Outcome.ABANDONED
+    return generation.words.abandoned if abandoned else generation.outcome.value
 
 
 def _has_cause(generation: Generation) -> bool:
