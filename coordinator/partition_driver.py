@@ -39,7 +39,7 @@ from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.coordinator.base.records import GroupRecord, OffsetRecord, Record, TransactionEnd
 from groupsim.coordinator.base.timers import Timer, TimerKind
 from groupsim.coordinator.base.topics import NO_TOPICS
-from groupsim.coordinator.consumer.assignment.resolution import resolve
+from groupsim.coordinator.consumer.assignment.resolution import all_of, resolve
 from groupsim.coordinator.loop_timers import LoopTimers
 from groupsim.coordinator.shard import Shard
 from groupsim.eventloop.interface import EventLoop, Handle, Host
@@ -289,7 +289,8 @@ class PartitionDriver:
     def _resolved(self, effect: Resolve) -> None:
         if self.shard.closed:
             return
-        results = resolve(effect.regexes, self._topics, self._loop.now_us)
+        describable = getattr(effect.call, "describable", all_of)  # `interfaces.DescribesTopics`
+        results = resolve(effect.regexes, self._topics, self._loop.now_us, describable)
         effects = self.shard.resolved(effect.group_id, effect.member_id, results, self._loop.now_us)
         self._carry_out(effects)
 

@@ -20,7 +20,8 @@ from groupsim.protocol.messages.consumer_group import (
     DescribedConsumerGroup,
     DescribedPartitions,
 )
-from tests.helpers.acl_stage import acl
+from tests.helpers.acl_stage import AWAY, Guarded, acl, guarded
+from tests.helpers.replicated_stage import OF_G, SECOND
 
 PLACE = {name: DescribedPartitions("A" * 21 + "Q", name, (0,)) for name in ("seen", "hidden")}
 GROUPS = {
@@ -154,3 +155,25 @@ def test_authorized_operations_are_listed_on_request() -> None:
     assert [group.authorized_operations for group in groups] == [1 << 3 | 1 << 8, NOT_ASKED]
     (plain,) = answer(ConsumerGroupDescribeRequest(("open",)), read, SEEN).groups
     assert plain.authorized_operations == NOT_ASKED
+
+
+def test_a_member_gets_no_topic_that_it_may_not_describe() -> None:
+    """Of the topics that match its pattern it is assigned those with DESCRIBE, and hears of no other."""
+    found: list[set[str]] = []
+
+    async def story(cluster: Guarded) -> None:
+        for name in ("seen", "hidden"):
+            cluster.stage.cluster.create_topic(name, 1, replication=1)
+        await cluster.allow(acl(Resource.GROUP, "g", host=AWAY), acl(Resource.TOPIC, "seen", host=AWAY))
+        leader = cluster.stage.leader(OF_G)
+        for host in (cluster.away, cluster.home):
+            join = ConsumerGroupHeartbeatRequest("g", "m", 0, None, None, 9_000, None, "seen|hidden", None, ())
+            epoch = (await host(join, leader)).member_epoch
+            await cluster.stage.loop.sleep(2 * SECOND)
+            answer = await host(ConsumerGroupHeartbeatRequest("g", "m", epoch), leader)
+            names = cluster.stage.cluster.brokers[leader].metadata.topic_name
+            found.append({str(names(entry.topic_id)) for entry in answer.assignment})
+            await host(ConsumerGroupHeartbeatRequest("g", "m", -1), leader)
+
+    guarded(story)
+    assert found == [{"seen"}, {"seen", "hidden"}]
