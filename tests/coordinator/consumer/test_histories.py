@@ -176,9 +176,7 @@ def compacted(batches: list[tuple[Record, ...]]) -> list[Record]:
     return [record for place, record in enumerate(flat(batches)) if last[encode(record)[0]] == place]  # type: ignore[arg-type]
 
 
-TestHistories = Histories.TestCase
-TestHistories.__doc__ = "A failed append leaves no trace, and every log of a consumer group has all of it."
-TestHistories.settings = settings(
+SETTINGS = settings(
     max_examples=60,
     stateful_step_count=40,
     deadline=None,
@@ -187,9 +185,13 @@ TestHistories.settings = settings(
 )
 
 
+def test_random_histories() -> None:
+    """A failed append leaves no trace, and every log of a consumer group has all of it."""
+    run_state_machine_as_test(Histories, settings=SETTINGS)  # type: ignore[no-untyped-call]
+
+
 @pytest.mark.slow
 def test_many_histories() -> None:
     """The same on many more and longer histories."""
-    run_state_machine_as_test(  # type: ignore[no-untyped-call]
-        Histories, settings=settings(TestHistories.settings, max_examples=400, stateful_step_count=60)
-    )
+    more = settings(SETTINGS, max_examples=400, stateful_step_count=60)
+    run_state_machine_as_test(Histories, settings=more)  # type: ignore[no-untyped-call]
