@@ -16,6 +16,7 @@ import kafka_jars
 from groupsim.protocol.messages.group import Api
 from tests.interop.java import build
 from tests.twins import aiokafka, kafka_python, librdkafka
+from tests.twins.consumer import librdkafka as consumer_librdkafka
 from tests.twins.story import Deed, Story
 
 Unavailable = kafka_jars.Unavailable  #: a client cannot be had here
@@ -113,6 +114,15 @@ LIBRDKAFKA = Client(
     hears=("assigned", "revoked", "lost", "session", "threw", "closed"),
     loosely=True,  # its errors have names of its own
     fitted=librdkafka.fitted,
+)
+#: The same library with group.protocol=consumer; no profile does the same yet.
+LIBRDKAFKA_CONSUMER = evolve(
+    LIBRDKAFKA,
+    name=f"{LIBRDKAFKA.name}-consumer",
+    profile="",
+    fitted=consumer_librdkafka.fitted,
+    apart_ms=150,
+    protocol="consumer",
 )
 #: Its errors have names of their own, and its callbacks are called for nothing, too.
 _PYTHONIC = ("assigned", "revoked ", "lost", "closed")

@@ -9,7 +9,8 @@ import pytest
 
 from tests.helpers.unavailable import unavailable
 from tests.twins.__main__ import TRIES, TooBusy, compared
-from tests.twins.clients import JAVA
+from tests.twins.clients import JAVA, JAVA_CONSUMER, Client
+from tests.twins.consumer.stories import ALL as CONSUMER
 from tests.twins.stories import ALL
 from tests.twins.story import Story
 
@@ -31,11 +32,19 @@ def test_the_real_client_does_what_was_recorded_of_it() -> None:
     _asked(ALL)
 
 
-def _asked(stories: Sequence[Story]) -> None:
-    from tests.twins.live import play_live
+@pytest.mark.slow
+@pytest.mark.interop
+@pytest.mark.interop_short
+def test_the_real_client_still_does_every_twentieth_story_of_the_consumer_protocol() -> None:
+    """With group.protocol=consumer the real client is asked some stories of each kind at every commit."""
+    _asked([story for story in CONSUMER if story.ends_ms <= _SHORT_MS][::20], JAVA_CONSUMER)
+
+
+def _asked(stories: Sequence[Story], client: Client = JAVA) -> None:
+    from tests.twins.__main__ import live
 
     try:
-        assert compared(JAVA, stories, play_live, TRIES) == {}
+        assert compared(client, stories, live, TRIES) == {}
     except TooBusy as busy:
         pytest.skip(f"the machine was too busy to judge {busy}")
     except kafka_jars.Unavailable as why:

@@ -59,7 +59,7 @@ class Application:
             log = logging.Logger(self._name)
             log.addHandler(SessionLog(self._name))
             self._consumer = Consumer(self._config["settings"], logger=log)
-            pattern = self._config.get("pattern")
+            pattern = self._config.get("pattern") or self._config.get("regex")
             self._subscribe(self._config["topics"] if pattern is None else [f"^{pattern}$"])
             self._live()
         except Exception as error:
@@ -123,9 +123,11 @@ class Application:
 
     def _assigned(self, _: Consumer, partitions: list[TopicPartition]) -> None:
         say(self._name, f"assigned {named(partitions)}")
+        self._takes("set_up_ms")
 
     def _revoked(self, _: Consumer, partitions: list[TopicPartition]) -> None:
         say(self._name, f"revoked {named(partitions)}")
+        self._takes("clean_up_ms")
         if self._finished:
             try:
                 self._consumer.commit(offsets=list(self._finished.values()), asynchronous=False)
@@ -135,6 +137,11 @@ class Application:
 
     def _lost(self, _: Consumer, partitions: list[TopicPartition]) -> None:
         say(self._name, f"lost {named(partitions)}")
+        self._takes("clean_up_ms")
+
+    def _takes(self, setting: str) -> None:
+        """Spend the time of a callback, where the story has it."""
+        time.sleep(self._config.get(setting, 0) / 1000)
 
 
 if __name__ == "__main__":
