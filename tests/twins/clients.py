@@ -34,7 +34,8 @@ class Client:
     """A client and its simulated twin. `command` starts the program of its applications (it raises
     `kafka_jars.Unavailable` where that cannot be had), `settings` says Kafka's settings in its words. Requests of the
     APIs `unseen` are not compared; of what applications go through, what begins with one of `hears` is; what errors
-    are called is not if `loosely`, nor of which partition a question for one committed offset is if `unsorted`.
+    are called is not if `loosely`, nor of which partition a question for one committed offset is if `unsorted`, nor a
+    pause or a heartbeat without a change if `eventful`.
     `fitted`: a story as it plays it, None where it does not have the means. `apart_ms`: stories begin so far apart.
     `broker`: the release whose versions of requests it is offered. `protocol`: its group.protocol.
     """
@@ -47,6 +48,7 @@ class Client:
     hears: tuple[str, ...] = ("assigned", "revoked", "lost", "threw", "closed")
     loosely: bool = False
     unsorted: bool = False
+    eventful: bool = False
     fitted: Callable[[Story], Story | None] = lambda story: story
     apart_ms: int = 50
     broker: str = "4.x"
@@ -95,7 +97,10 @@ def _in_consumer_protocol(client: Client) -> Client:
 
 #: Of the simulated consumer's profile `java-4.x`, as of the newest release alone.
 JAVA_CONSUMER = _in_consumer_protocol(JAVA)
-OLDER_JAVA_CONSUMERS = tuple(_in_consumer_protocol(_older_java(version, "")) for version in ("4.2.1", "4.0.2"))
+#: Recorded on a busy machine: requests and their order are compared, pauses and quiet heartbeats are not.
+OLDER_JAVA_CONSUMERS = tuple(
+    evolve(_in_consumer_protocol(_older_java(version, "")), eventful=True) for version in ("4.2.1", "4.0.2")
+)
 #: Older releases, and the profile that stands for each.
 OLDER_JAVA = (
     _older_java("2.8.2", "java-2.8"),
@@ -123,6 +128,7 @@ LIBRDKAFKA_CONSUMER = evolve(
     fitted=consumer_librdkafka.fitted,
     apart_ms=150,
     protocol="consumer",
+    eventful=True,
 )
 #: Its errors have names of their own, and its callbacks are called for nothing, too.
 _PYTHONIC = ("assigned", "revoked ", "lost", "closed")

@@ -24,6 +24,7 @@ _APPLICATION = "application:"
 _OR = "or"
 _SOON = CLASSES[0][1]
 _OF_ONE = re.compile(r"^(OffsetFetch v\d+ )\[[^] ]+\](.* -> )(\S*-\d+@-?\d+)?")
+_QUIET = re.compile(r"ConsumerGroupHeartbeat v\d+ member \S+ epoch (\d+)( instance \S+)? -> epoch \1$")
 _OFTEN = 2  # what was seen so often is no accident of a busy machine
 
 
@@ -94,6 +95,12 @@ def loosely(told: Told) -> Told:
 def timeless(told: Told) -> Told:
     """A play of which pauses are not compared."""
     return evolve(told, pauses=(ANY,) * len(told.requests))
+
+
+def eventful(told: Told) -> Told:
+    """A play of which neither pauses are compared nor heartbeats that keep the session and change nothing."""
+    requests = tuple(request for request in told.requests if not _QUIET.match(request))
+    return timeless(evolve(told, pauses=(ANY,) * len(requests), requests=requests))
 
 
 def unsorted(told: Told) -> Told:
