@@ -51,7 +51,7 @@ def _member(state: GroupState, op: Operation, member: ConsumerMember) -> Describ
         member.client_host,
         tuple(java_copied_order(member.names)),
         member.regex,
-        _partitions(current, op.topics),
+        _partitions(dict(reversed(current.items())), op.topics),  # `computeIfAbsent` puts a key first in its bucket
         _partitions(state.target(member.member_id), op.topics),
         _CONSUMER_MEMBER if member.classic is None else _CLASSIC_MEMBER,
     )

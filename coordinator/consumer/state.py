@@ -42,6 +42,7 @@ from groupsim.coordinator.base.consumer_records import (
 )
 from groupsim.coordinator.base.failures import IllegalState
 from groupsim.coordinator.consumer.member import ConsumerMember
+from groupsim.protocol.topic_ids import topic_ids_set_order
 from groupsim.protocol.values import value
 
 FREE: Final = -1
@@ -74,6 +75,11 @@ class Head:
     assignment_epoch: int = 1
     target_us: int | None = None
     has_topics_record: bool = False
+
+
+def _in_map_order(target: Target) -> Target:
+    """Return a target in the order of the map that Kafka collects a record into."""
+    return {topic: target[topic] for topic in topic_ids_set_order(target)} if len(target) > 1 else target
 
 
 class GroupState:
@@ -213,7 +219,7 @@ class GroupState:
         self._set_head(assignment_epoch=LEFT, target_us=None)
 
     def _target(self, record: TargetRecord) -> None:
-        self._set(_TARGETS, record.member_id, _MISSING if record.value is None else record.value)
+        self._set(_TARGETS, record.member_id, _MISSING if record.value is None else _in_map_order(record.value))
 
     def _member(self, record: MemberRecord) -> None:
         member_id, sent = record.member_id, record.value

@@ -49,6 +49,7 @@ from groupsim.coordinator.consumer.member import ConsumerMember, MemberState, Pa
 from groupsim.coordinator.consumer.refused import Refused
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.consumer_group import TopicPartitions
+from groupsim.protocol.topic_ids import topic_ids_set_order
 from groupsim.protocol.values import value
 
 Owned: TypeAlias = Sequence[TopicPartitions] | None
@@ -116,7 +117,8 @@ def _advance(member: ConsumerMember, goal: Goal, owned: Owned, epoch: int, rules
     revoked: dict[str, Mapping[int, int]] = {}
     granted: dict[str, list[int]] = {}
     unreleased = False
-    for topic in dict.fromkeys([*goal.target, *member.assigned]):
+    topics = list(dict.fromkeys([*goal.target, *member.assigned]))
+    for topic in topic_ids_set_order(topics) if len(topics) > 1 else topics:
         wanted = set(goal.target.get(topic, ()))
         if rules.target_follows_subscription and topic not in goal.subscribed:
             wanted = set()
@@ -134,8 +136,11 @@ def _advance(member: ConsumerMember, goal: Goal, owned: Owned, epoch: int, rules
             granted[topic] = free
     if revoked and may_still_use(owned, revoked):
         return _moved(member, MemberState.UNREVOKED_PARTITIONS, epoch, kept, revoked)
+    added = [topic for topic in granted if topic not in kept]
     for topic, free in granted.items():
         kept[topic] = with_granted(member.assigned.get(topic, {}), kept.get(topic, {}), free, goal.epoch)
+    if added:  # by `computeIfAbsent`, which makes each the first of its bucket
+        kept = _in_map_order({topic: kept[topic] for topic in dict.fromkeys([*reversed(added), *kept])})
     state = MemberState.UNRELEASED_PARTITIONS if unreleased else MemberState.STABLE
     return _moved(member, state, goal.epoch, kept, {})
 
@@ -150,9 +155,14 @@ def _trim(member: ConsumerMember, goal: Goal, owned: Owned) -> ConsumerMember:
     for topic in dropped:
         pending[topic] = {**pending.get(topic, {}), **member.assigned[topic]}
     if may_still_use(owned, pending):
-        return _moved(member, MemberState.UNREVOKED_PARTITIONS, member.member_epoch, kept, pending)
+        return _moved(member, MemberState.UNREVOKED_PARTITIONS, member.member_epoch, kept, _in_map_order(pending))
     # Kafka leaves the state and what was pending as they are: the next heartbeat confirms that.
     return _moved(member, member.state, member.member_epoch, kept, member.pending)
+
+
+def _in_map_order(found: dict[str, Mapping[int, int]]) -> dict[str, Mapping[int, int]]:
+    """Return partitions by topic in the order of the `HashMap` that Kafka makes of them, which shows in the record."""
+    return {topic: found[topic] for topic in topic_ids_set_order(found)} if len(found) > 1 else found
 
 
 def _moved(

@@ -14,8 +14,6 @@ and 1.19.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from attrs import frozen
 
 from groupsim.assignors.server.interface import AssignmentFailed, ServerAssignor, ServerGroup, ServerMember, Target
@@ -35,7 +33,6 @@ from groupsim.coordinator.consumer.refused import Refused
 from groupsim.coordinator.consumer.state import GroupState
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.javahash import JavaHashMap
-from groupsim.protocol.topic_ids import TopicIdMap
 
 _NOTHING: Target = {}
 
@@ -113,7 +110,7 @@ def compute_target(
         if holder in state.targets and (new is one.target or _same(new, one.target)):
             continue
         moved += _added(one.target, new)
-        records.append(TargetRecord(state.group_id, one.member_id, in_java_order(new)))
+        records.append(TargetRecord(state.group_id, one.member_id, in_set_orders(new)))
     changed = len(records)
     records.append(TargetEpochRecord(state.group_id, TargetEpochValue(group_epoch, time_us)))
     return NewTarget(found.get(member.member_id, _NOTHING), records, changed, moved)
@@ -148,9 +145,9 @@ def _added(old: Target, new: Target) -> int:
     return sum(len({*partitions} - {*old.get(topic, ())}) for topic, partitions in new.items())
 
 
-def in_java_order(target: Mapping[str, tuple[int, ...]]) -> Target:
-    """Return a target whose topics and partitions are in the order of the maps and sets that Kafka makes of a record.
+def in_set_orders(target: Target) -> Target:
+    """Return a target with its topics as the assignor has them, and the partitions of each in the order of a set.
 
-    The partitions of a topic are in a `HashSet` with room for all of them from the start.
+    The set is a `HashSet` with room for all of them from the start.
     """
-    return {topic: in_set_order(target[topic]) for topic in TopicIdMap((one, None) for one in target)}
+    return {topic: in_set_order(partitions) for topic, partitions in target.items()}
