@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
-from tests.conformance.consumer.pending import PENDING_SECTIONS
+from tests.conformance.consumer.pending import PENDING_SCRIPTS, PENDING_SECTIONS
 
 if TYPE_CHECKING:
     from tests.conformance.script import Script
@@ -77,7 +77,7 @@ def script(
     def enter(play: Callable[[Script], Awaitable[None]]) -> Callable[[Script], Awaitable[None]]:
         table = play.__module__.partition(".scripts.")[2].replace(".", "_")
         known = name or play.__name__.replace("_", "-")
-        why = only_real or PENDING_SECTIONS.get(table, "")
+        why = only_real or PENDING_SECTIONS.get(table, "") or PENDING_SCRIPTS.get(known, "")
         asked = tuple(facts)
         for version in tuple(versions) or (None,):
             case = Case(table, known, version, play, tuple(rows), nodes, long, hash_order, why, short, kind, asked)

@@ -225,7 +225,7 @@ async def a_leave_is_not_committed_in_time(s: Script) -> None:
 @claims("append-slow-delete", "0-describe-committed", kind=KIND, nodes=NODES)
 async def a_group_that_is_created_is_not_described_yet(s: Script) -> None:
     a, watch = await s.member("a"), await s.member("watch")
-    t = await s.topic()
+    t = await rounds.topic(s, 1)
     await s.cluster.pause(follower(s))
     await a.enroll(t, error=LATER)
     await s.settle()

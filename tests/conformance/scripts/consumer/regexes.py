@@ -14,7 +14,6 @@ from tests.conformance.consumer.verbs import deleted, grow, made, until
 from tests.conformance.script import Script
 
 REFRESH_MS = 10_000
-CLASSIC_LATER = "the simulated coordinator refuses classic members of a consumer group until that is built"
 
 
 def all_of(s: Script) -> str:
@@ -257,7 +256,7 @@ async def offsets_of_matched_topics_stay(s: Script) -> None:
     await a.fetch(topics={t: [0]})
 
 
-@claims("regex-classic", "3.1-bump", only_real=CLASSIC_LATER)
+@claims("regex-classic", "3.1-bump")
 async def a_member_with_a_pattern_becomes_classic(s: Script) -> None:
     t, u = await s.topic("a"), await s.topic("b")
     a = await resolved(s, t, u)
