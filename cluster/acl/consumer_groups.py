@@ -56,13 +56,13 @@ def _describe(auth: AuthContext, request: ConsumerGroupDescribeRequest) -> None:
 def _visible(
     auth: AuthContext, group: DescribedConsumerGroup, request: ConsumerGroupDescribeRequest
 ) -> DescribedConsumerGroup:
-    """Return the group with the authorized operations, and without members when one has a hidden topic."""
+    """Return the group with the authorized operations, or nothing but an error when a member has a hidden topic."""
     if request.include_authorized_operations and not group.error:
         group = evolve(group, authorized_operations=auth.operations(Resource.GROUP, group.group_id))
     topics = (entry.topic_name for one in group.members for entry in (*one.assignment, *one.target_assignment))
     if all(auth.allowed(Operation.DESCRIBE, Resource.TOPIC, topics).values()):
         return group
-    return evolve(group, error=NO_TOPIC, error_message=_HIDDEN, members=())
+    return DescribedConsumerGroup(group.group_id, NO_TOPIC, _HIDDEN)
 
 
 def _refused_anyway(auth: AuthContext, request: ConsumerGroupRequest) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 _CLASSIC = "classic members of a consumer group, and conversions, are refused until they are built"
 _CONFIGS = "a group's own settings do not reach its heartbeats yet"
-_ACLS = "what is shown to a client without DESCRIBE of a topic differs"
 
 PENDING_SECTIONS: dict[str, str] = {
     "consumer_classic_requests": _CLASSIC,
@@ -45,14 +44,11 @@ PENDING_SCRIPTS: dict[str, str] = {
     "the-session-of-a-group-is-prolonged": _CONFIGS,
     "the-session-of-a-group-is-shortened": _CONFIGS,
     "values-that-a-group-does-not-take": _CONFIGS,
-    "a-group-with-topics-that-may-not-be-described": _ACLS,
-    "a-pattern-sees-what-may-be-described": _ACLS,
     "a-leave-cannot-be-written": _TWICE,
     "an-absence-cannot-be-written": _TWICE,
     "an-acknowledgement-cannot-be-written": _TWICE,
     "quiet-heartbeats-need-no-log": _TWICE,
     "a-pattern-is-loaded": "here the first heartbeat after a load resolves the patterns again",
     "a-group-that-a-refused-join-took-away-is-loaded": "here the group is gone before the partition's next append",
-    "a-group-that-is-created-is-not-described-yet": "recorded before the coordinator had heard of the topic",
 }
 """Script → why it is not compared yet, in a table that is."""
