@@ -17,7 +17,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from attrs import define, evolve, frozen
+from attrs import define, evolve
+
+from groupsim.protocol.values import value
 
 NO_PRODUCER: Final = -1
 NO_SEQUENCE: Final = -1
@@ -40,7 +42,7 @@ def timestamp_ms(now_us: int) -> int:
     return EPOCH_MS + now_us // 1_000
 
 
-@frozen
+@value
 class LogRecord:
     """One record inside a batch. A value of None is a tombstone; offset and timestamp are relative to the batch's."""
 
