@@ -15,9 +15,9 @@ WORDS = "is not a valid regular expression: "
 def test_patterns_are_refused_in_the_words_of_a_real_broker(play: str, patterns: tuple[str, ...]) -> None:
     """Each of these patterns is taken, or refused with the reason that Apache Kafka gave for it."""
     pytest.importorskip("re2")
-    told = load("consumer_patterns")[play].lines["a"]
-    assert len(told) == len(patterns)
-    for pattern, (_, answer) in zip(patterns, told, strict=True):
+    answers = load("consumer_patterns")[play].lines["a"]
+    assert len(answers) == len(patterns)
+    for pattern, (_, answer) in zip(patterns, answers, strict=True):
         message = answer["error_message"]
         assert (message is None) == (answer["error_code"] == "NONE")
         assert (pattern, _reason(pattern)) == (pattern, message and message.split(WORDS)[1].removesuffix("."))

@@ -49,15 +49,15 @@ async def classic(
 ) -> Member:
     """A classic member joins a consumer group under an id of its own choice, and has not synced yet."""
     member = await s.member(name, instance=instance, known_as="" if instance else name)
-    said = subscription(*topics, version=version)
-    await member.join(protocols={protocol: said}, session=session, rebalance=rebalance)
+    offer = subscription(*topics, version=version)
+    await member.join(protocols={protocol: offer}, session=session, rebalance=rebalance)
     return member
 
 
 async def rejoin(member: Member, *topics: Topic | str, owned: Owned | None = None, protocol: str = "range") -> None:
     """It joins again and says what it owns."""
-    said = subscription(*topics, owned=owned, generation=member.generation)
-    await member.join(protocols={protocol: said})
+    offer = subscription(*topics, owned=owned, generation=member.generation)
+    await member.join(protocols={protocol: offer})
 
 
 def _partitions(owned: Owned) -> bytes:

@@ -160,7 +160,7 @@ FACTS: dict[str, str] = {
     "3.2-instances": "Instances in classic requests",
     "3.2-heartbeat": "Heartbeat: unknown, of the new protocol, of another generation",
     "3.2-heartbeat-unrevoked": "Who has to revoke: REBALANCE_IN_PROGRESS",
-    "3.2-heartbeat-unreleased": "Who waits, once nobody holds its partitions: REBALANCE_IN_PROGRESS",
+    "3.2-heartbeat-unreleased": "Who waits, once its partitions are free: REBALANCE_IN_PROGRESS",
     "3.2-heartbeat-of-new": "A classic member that sends ConsumerGroupHeartbeat goes over to the new protocol",
     "3.2-worked-trace": "A cooperative and an eager member give half away",
     "3.2-leave": "LeaveGroup of classic members",

@@ -16,8 +16,8 @@ HEARD_MS = 600
 _GROUP_CONFIG, _SET, _DELETE = 32, 0, 1
 
 
-def _is_there(state: str | None, members: int | None, epoch: int | None, told: Body) -> bool:
-    (group,) = told["groups"]
+def _is_there(state: str | None, members: int | None, epoch: int | None, answer: Body) -> bool:
+    (group,) = answer["groups"]
     if group["error_code"] != "NONE":
         return bool(state == group["error_code"])
     there = state in (None, group["group_state"]) and members in (None, len(group["members"]))
@@ -70,10 +70,10 @@ async def configure(s: Script, name: str, value: int | None, *, error: str = "NO
     one = {"name": name, "config_operation": _SET if value is not None else _DELETE}
     one["value"] = None if value is None else str(value)
     resource = {"resource_type": _GROUP_CONFIG, "resource_name": s.group, "configs": [one]}
-    told = await _ask(s, "IncrementalAlterConfigs", 1, {"resources": [resource], "validate_only": False})
-    if told["responses"][0]["error_code"] != error:
-        raise ScriptFailed(f"{s.id}: {name}={value}: expected {error}, got {told}")
-    s.note(f"{name} {value}", told["responses"][0]["error_message"])
+    answer = await _ask(s, "IncrementalAlterConfigs", 1, {"resources": [resource], "validate_only": False})
+    if answer["responses"][0]["error_code"] != error:
+        raise ScriptFailed(f"{s.id}: {name}={value}: expected {error}, got {answer}")
+    s.note(f"{name} {value}", answer["responses"][0]["error_message"])
     if error == "NONE":
         asked = {"resource_type": _GROUP_CONFIG, "resource_name": s.group, "configuration_keys": [name]}
         body = {"resources": [asked], "include_synonyms": False, "include_documentation": False}
@@ -84,11 +84,11 @@ async def configure(s: Script, name: str, value: int | None, *, error: str = "NO
 _OF_THE_GROUP = 8
 
 
-def _is_set(value: int | None, told: Body) -> bool:
+def _is_set(value: int | None, answer: Body) -> bool:
     """Whether the group has this value of its own; None: whether it has none."""
-    own = [one["value"] for one in told["results"][0]["configs"] if one["config_source"] == _OF_THE_GROUP]
+    own = [one["value"] for one in answer["results"][0]["configs"] if one["config_source"] == _OF_THE_GROUP]
     return own == ([] if value is None else [str(value)])
 
 
 async def _ask(s: Script, api: str, version: int, body: Body) -> Body:
-    return await s.awaited(api, version, body, lambda told: True)
+    return await s.awaited(api, version, body, lambda answer: True)

@@ -182,7 +182,7 @@ async def a_topic_grew_before_a_load(s: Script) -> None:
     a, t = await rounds.alone(s, 2)
     one = {"name": t.name, "count": 3, "assignments": None}
     await s.awaited(
-        "CreatePartitions", 3, {"topics": [one], "timeout": 20_000, "validate_only": False}, lambda told: True
+        "CreatePartitions", 3, {"topics": [one], "timeout": 20_000, "validate_only": False}, lambda answer: True
     )
     await s.restart()
     await s.follow(a)

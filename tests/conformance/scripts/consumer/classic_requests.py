@@ -58,22 +58,22 @@ async def an_unknown_member_joins_an_empty_consumer_group(s: Script) -> None:
 async def a_classic_member_of_a_full_group(s: Script) -> None:
     _, t = await full(s)
     m = await s.member("m", known_as="")
-    said = {"range": subscription(t)}
-    await m.join(protocols=said, error="GROUP_MAX_SIZE_REACHED")
-    await m.join(v=3, protocols=said, error="GROUP_MAX_SIZE_REACHED")
-    await m.join(protocols=said, instance="i", error="GROUP_MAX_SIZE_REACHED")
-    await m.join(protocols=said, member="m", error="GROUP_MAX_SIZE_REACHED")
-    await m.join(protocols=said, member="a")
+    offer = {"range": subscription(t)}
+    await m.join(protocols=offer, error="GROUP_MAX_SIZE_REACHED")
+    await m.join(v=3, protocols=offer, error="GROUP_MAX_SIZE_REACHED")
+    await m.join(protocols=offer, instance="i", error="GROUP_MAX_SIZE_REACHED")
+    await m.join(protocols=offer, member="m", error="GROUP_MAX_SIZE_REACHED")
+    await m.join(protocols=offer, member="a")
 
 
 @claims("3.1-size", "3.1-order")
 async def which_fault_of_a_join_is_told(s: Script) -> None:
     _, t = await full(s)
     m = await s.member("m", known_as="")
-    said = {"range": subscription(t)}
-    await m.join(protocols=said, session=1, error="INVALID_SESSION_TIMEOUT")
-    await m.join(protocols=said, group="", error="INVALID_GROUP_ID")
-    await m.join(protocols=said, protocol_type="connect", error="GROUP_MAX_SIZE_REACHED")
+    offer = {"range": subscription(t)}
+    await m.join(protocols=offer, session=1, error="INVALID_SESSION_TIMEOUT")
+    await m.join(protocols=offer, group="", error="INVALID_GROUP_ID")
+    await m.join(protocols=offer, protocol_type="connect", error="GROUP_MAX_SIZE_REACHED")
     await m.join(protocols={}, error="GROUP_MAX_SIZE_REACHED")
     await m.join(protocols={}, member="a", error=INCONSISTENT)
 
@@ -82,14 +82,14 @@ async def which_fault_of_a_join_is_told(s: Script) -> None:
 async def protocols_that_do_not_fit(s: Script) -> None:
     _, t = await alone(s)
     m = await s.member("m")
-    said = subscription(t)
-    await m.join(v=s.v, protocols={"range": said}, protocol_type="connect", error=INCONSISTENT)
+    offer = subscription(t)
+    await m.join(v=s.v, protocols={"range": offer}, protocol_type="connect", error=INCONSISTENT)
     await m.join(v=s.v, protocols={}, error=INCONSISTENT)
-    await m.join(v=s.v, protocols={"range": said}, protocol_type="", error=INCONSISTENT)
-    await m.join(v=s.v, protocols={"anything": said})
+    await m.join(v=s.v, protocols={"range": offer}, protocol_type="", error=INCONSISTENT)
+    await m.join(v=s.v, protocols={"anything": offer})
     n = await s.member("n")
-    await n.join(v=s.v, protocols={"range": said}, error=INCONSISTENT)
-    await n.join(v=s.v, protocols={"range": said, "anything": said})
+    await n.join(v=s.v, protocols={"range": offer}, error=INCONSISTENT)
+    await n.join(v=s.v, protocols={"range": offer, "anything": offer})
     await m.look()
     await s.on_log()
 
@@ -109,10 +109,10 @@ async def only_the_first_protocol_counts(s: Script) -> None:
 async def a_handshake_with_a_consumer_group(s: Script) -> None:
     a, t = await alone(s)
     m = await s.member("m", known_as="")
-    said = {"range": subscription(t)}
-    await m.join(v=s.v, protocols=said, error="MEMBER_ID_REQUIRED")
+    offer = {"range": subscription(t)}
+    await m.join(v=s.v, protocols=offer, error="MEMBER_ID_REQUIRED")
     await a.look()
-    await m.join(v=s.v, protocols=said)
+    await m.join(v=s.v, protocols=offer)
     await a.look()
 
 
@@ -204,10 +204,10 @@ async def a_classic_instance_replaces_a_classic_one(s: Script) -> None:
 async def ids_of_classic_instances(s: Script) -> None:
     _, _, t = await two(s, instance="i")
     m = await s.member("m")
-    said = {"range": subscription(t)}
-    await m.join(protocols=said, instance="j", error=UNKNOWN)
-    await m.join(protocols=said, instance="i", error="FENCED_INSTANCE_ID")
-    await m.join(protocols=said, instance="i", member="a")
+    offer = {"range": subscription(t)}
+    await m.join(protocols=offer, instance="j", error=UNKNOWN)
+    await m.join(protocols=offer, instance="i", error="FENCED_INSTANCE_ID")
+    await m.join(protocols=offer, instance="i", member="a")
     await m.look()
 
 
@@ -241,8 +241,8 @@ async def subscriptions_of_every_version(s: Script) -> None:
 async def a_subscription_of_the_future(s: Script) -> None:
     a, t = await alone(s)
     m = await s.member("m")
-    said = subscription(t, rack="r")
-    await m.join(protocols={"range": b"\0\x09" + said[2:] + b"more of it"})
+    offer = subscription(t, rack="r")
+    await m.join(protocols={"range": b"\0\x09" + offer[2:] + b"more of it"})
     await m.sync()
     await a.look()
 

@@ -152,8 +152,8 @@ async def a_sync_that_comes_too_late_begins_the_timer(s: Script) -> None:
 async def the_session_of_an_upgraded_member(s: Script) -> None:
     m = await s.actor("m")
     t = await s.topic(partitions=2)
-    said = {"range": subscription(t)}
-    await m.enter(protocols=said, session=1_500)
+    offer = {"range": subscription(t)}
+    await m.enter(protocols=offer, session=1_500)
     await m.answer()
     await m.sync(give={m: assignment({t: [0, 1]})})
     a = await s.member()
@@ -192,8 +192,8 @@ async def the_session_of_a_downgraded_member(s: Script) -> None:
 async def an_upgraded_member_does_not_join_again(s: Script) -> None:
     m = await s.actor("m")
     t = await s.topic(partitions=2)
-    said = {"range": subscription(t)}
-    await m.enter(protocols=said, rebalance=800)
+    offer = {"range": subscription(t)}
+    await m.enter(protocols=offer, rebalance=800)
     await m.answer()
     await m.sync(give={m: assignment({t: [0, 1]})})
     a = await s.member()

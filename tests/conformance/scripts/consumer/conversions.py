@@ -24,8 +24,8 @@ async def classic_group(
 ) -> None:
     """A Stable classic group of these members with these topics; the first leads."""
     members = list(gives)
-    said = {protocol: subscription(*topics, version=version)}
-    await s.gather(*members, protocols=said)
+    offer = {protocol: subscription(*topics, version=version)}
+    await s.gather(*members, protocols=offer)
     await s.joined(*members)
     leader = next(member for member in members if member.leads)
     for member in members:
@@ -60,8 +60,8 @@ async def members_live_on_after_an_upgrade(s: Script) -> None:
     a = await s.member()
     await a.enroll(t, gives={})
     await m.heartbeat(error=AGAIN)
-    said = {"range": subscription(t, owned={t: range(4)}, generation=1)}
-    await m.join(protocols=said)
+    offer = {"range": subscription(t, owned={t: range(4)}, generation=1)}
+    await m.join(protocols=offer)
     await m.sync()
     await m.heartbeat(error=AGAIN)
     await m.join(protocols={"range": subscription(t, owned={t: [0, 1]}, generation=1)})
@@ -410,9 +410,9 @@ async def only_classic_members_leave(s: Script) -> None:
 async def the_protocol_of_a_downgraded_group(s: Script) -> None:
     n, t = await alone(s, 4)
     m, o = await s.member("m"), await s.member("o")
-    said = subscription(t)
-    await m.join(protocols=[("range", said), ("roundrobin", said)])
-    await o.join(protocols=[("roundrobin", said), ("range", said)])
+    offer = subscription(t)
+    await m.join(protocols=[("range", offer), ("roundrobin", offer)])
+    await o.join(protocols=[("roundrobin", offer), ("range", offer)])
     await n.retire(now=-1)
     await m.describe()
     await s.on_log()

@@ -26,11 +26,11 @@ async def no_upgrade_where_policy_is_disabled(s: Script) -> None:
 async def no_classic_member_where_policy_is_disabled(s: Script) -> None:
     a, t = await alone(s)
     m = await s.member("m", known_as="")
-    said = {"range": subscription(t)}
-    await m.join(protocols=said, error="INCONSISTENT_GROUP_PROTOCOL")
-    await m.join(protocols=said, member="m", error="INCONSISTENT_GROUP_PROTOCOL")
-    await m.join(protocols=said, member="a", error="INCONSISTENT_GROUP_PROTOCOL")
-    await m.join(protocols=said, instance="i", error="INCONSISTENT_GROUP_PROTOCOL")
+    offer = {"range": subscription(t)}
+    await m.join(protocols=offer, error="INCONSISTENT_GROUP_PROTOCOL")
+    await m.join(protocols=offer, member="m", error="INCONSISTENT_GROUP_PROTOCOL")
+    await m.join(protocols=offer, member="a", error="INCONSISTENT_GROUP_PROTOCOL")
+    await m.join(protocols=offer, instance="i", error="INCONSISTENT_GROUP_PROTOCOL")
     await a.beat(now=2)
 
 
