@@ -7,7 +7,6 @@ the consumer protocol, `make conformance` on `groupsim serve`. To compare a tabl
 from __future__ import annotations
 
 _CLASSIC = "classic members of a consumer group, and conversions, are refused until they are built"
-_CONFIGS = "a group's own settings do not reach its heartbeats yet"
 
 PENDING_SECTIONS: dict[str, str] = {
     "consumer_classic_requests": _CLASSIC,
@@ -36,14 +35,6 @@ PENDING_SCRIPTS: dict[str, str] = {
     "an-upgraded-group-moves": _CLASSIC,
     "classic-members-of-a-consumer-group-move": _CLASSIC,
     "commits-of-a-classic-member": _CLASSIC,
-    "a-heartbeat-knows-new-settings": _CONFIGS,
-    "settings-of-a-group-are-loaded": _CONFIGS,
-    "settings-outlive-their-group": _CONFIGS,
-    "the-interval-of-a-group-is-taken-away": _CONFIGS,
-    "the-interval-of-heartbeats-is-told": _CONFIGS,
-    "the-session-of-a-group-is-prolonged": _CONFIGS,
-    "the-session-of-a-group-is-shortened": _CONFIGS,
-    "values-that-a-group-does-not-take": _CONFIGS,
     "a-leave-cannot-be-written": _TWICE,
     "an-absence-cannot-be-written": _TWICE,
     "an-acknowledgement-cannot-be-written": _TWICE,
