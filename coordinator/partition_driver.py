@@ -39,7 +39,7 @@ from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.coordinator.base.records import GroupRecord, OffsetRecord, Record, TransactionEnd
 from groupsim.coordinator.base.timers import Timer, TimerKind
 from groupsim.coordinator.base.topics import NO_TOPICS
-from groupsim.coordinator.consumer.assignment.resolution import all_of, resolve
+from groupsim.coordinator.consumer.assignment.resolution import Resolution
 from groupsim.coordinator.loop_timers import LoopTimers
 from groupsim.coordinator.shard import Shard
 from groupsim.eventloop.interface import EventLoop, Handle, Host
@@ -284,13 +284,19 @@ class PartitionDriver:
             self._trace.cause = cause
 
     def _resolve(self, effect: Resolve) -> None:
-        self._host.call_at(self._loop.now_us + _RESOLUTION_US, self._resolved, effect)
+        self._host.call_at(self._loop.now_us + _RESOLUTION_US, self._resolved, (effect, None))
 
-    def _resolved(self, effect: Resolve) -> None:
+    def _resolved(self, work: tuple[Resolve, Resolution | None]) -> None:
+        """Begin or continue a resolution; between its steps other events have their turn."""
         if self.shard.closed:
             return
-        describable = getattr(effect.call, "describable", all_of)  # `interfaces.DescribesTopics`
-        results = resolve(effect.regexes, self._topics, self._loop.now_us, describable)
+        effect, under_way = work
+        resolution = under_way or Resolution(effect.regexes, self._topics)
+        if not resolution.step():
+            self._host.call_at(self._loop.now_us, self._resolved, (effect, resolution))
+            return
+        describable = getattr(effect.call, "describable", None)  # see `DescribesTopics`
+        results = resolution.result(self._loop.now_us, describable)
         effects = self.shard.resolved(effect.group_id, effect.member_id, results, self._loop.now_us)
         self._carry_out(effects)
 

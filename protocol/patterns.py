@@ -9,9 +9,10 @@ Sources: RE2/J 1.8 (`Parser`, `PatternSyntaxException`), https://github.com/goog
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Mapping
 from typing import Any, Final
+
+from attrs import frozen
 
 DEEPEST: Final = 1_000
 """The deepest nesting of groups. RE2/J has no limit but the stack of its thread."""
@@ -72,8 +73,20 @@ class InvalidPattern(ValueError):
         self.description = description
 
 
-def compile_pattern(pattern: str) -> Callable[[str], bool]:
-    """Return a function that checks whether a whole text matches.
+@frozen
+class CompiledPattern:
+    """Checks whether a whole text matches. `size` is its number of instructions, by which its time grows."""
+
+    full_match: Callable[[str], object]
+    size: int
+
+    def __call__(self, text: str) -> bool:
+        """Return whether the whole text matches."""
+        return self.full_match(text) is not None
+
+
+def compile_pattern(pattern: str) -> CompiledPattern:
+    """Return the pattern as a check of whole texts.
 
     Raises InvalidPattern, and ImportError that names the extra when google-re2 is not installed.
     """
@@ -89,25 +102,7 @@ def compile_pattern(pattern: str) -> Callable[[str], bool]:
         raise InvalidPattern(_described(error)) from None
     if compiled.programsize > LARGEST:
         raise InvalidPattern(f"more than {LARGEST} instructions")
-    full_match = compiled.fullmatch
-    return lambda text: full_match(text) is not None
-
-
-def resolve(patterns: Iterable[str], names: Iterable[str]) -> dict[str, tuple[str, ...]]:
-    """Return for each pattern the names that match as a whole, in the order of `names`.
-
-    An invalid pattern matches no name: it was checked when a member sent it, by another release perhaps.
-    """
-    every = tuple(names)
-    return {pattern: tuple(filter(_matcher(pattern), every)) for pattern in patterns}
-
-
-@lru_cache(256)
-def _matcher(pattern: str) -> Callable[[str], bool]:
-    try:
-        return compile_pattern(pattern)
-    except InvalidPattern:
-        return lambda name: False
+    return CompiledPattern(compiled.fullmatch, compiled.programsize)
 
 
 def _compiled(pattern: str) -> Any:

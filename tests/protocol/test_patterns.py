@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from groupsim.protocol.patterns import DEEPEST, LARGEST, LONGEST, InvalidPattern, compile_pattern, resolve
+from groupsim.protocol.patterns import DEEPEST, LARGEST, LONGEST, InvalidPattern, compile_pattern
 
 ANSWERS = json.loads((Path(__file__).parents[1] / "data" / "re2j" / "answers.json").read_text("utf-8"))
 
@@ -170,15 +170,3 @@ def test_the_first_error_of_a_pattern_is_the_answer(pattern: str, description: s
 def test_an_escaped_letter_that_is_not_ascii_is_that_letter() -> None:
     """RE2 refuses it, RE2/J does not."""
     assert compile_pattern("caf\\é")("café")
-
-
-def test_patterns_are_resolved_to_the_names_that_match_as_a_whole() -> None:
-    """`orders` finds no `orders.eu`; an invalid pattern finds nothing."""
-    names = ("orders", "orders.eu", "bills", "Orders")
-    assert resolve(["orders", "orders.*", "(?i)orders", "[", ""], names) == {
-        "orders": ("orders",),
-        "orders.*": ("orders", "orders.eu"),
-        "(?i)orders": ("orders", "Orders"),
-        "[": (),
-        "": (),
-    }
