@@ -47,7 +47,9 @@ def group(seen: GroupSnapshot, coordinator: int, now_us: int) -> dict[str, Any]:
 def _member(one: MemberSnapshot, seen: GroupSnapshot) -> dict[str, Any]:
     found: dict[str, Any] = plain(one)
     del found["assignment"]
-    return {**found, "leader": one.member_id == seen.leader, "partitions": _partitions(one.assignment)}
+    assigned = None if one.epoch is None else [str(partition) for partition in one.epoch.assigned]
+    partitions = _partitions(one.assignment) if assigned is None else assigned
+    return {**found, "leader": one.member_id == seen.leader, "partitions": partitions}
 
 
 def _partitions(assignment: bytes) -> list[str] | None:

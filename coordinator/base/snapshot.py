@@ -14,6 +14,33 @@ from groupsim.protocol.messages.group import TopicPartition
 
 
 @frozen
+class MemberEpoch:
+    """What only a member of a consumer group (KIP-848) has; partitions are sorted.
+
+    member_epoch, previous_epoch, state    as in its record
+    assigned, pending                      what it owns, what it has to revoke
+    target                                 what it shall own
+    """
+
+    member_epoch: int
+    previous_epoch: int
+    state: str
+    assigned: tuple[TopicPartition, ...]
+    pending: tuple[TopicPartition, ...]
+    target: tuple[TopicPartition, ...]
+
+
+@frozen
+class GroupEpochs:
+    """What only a consumer group has: its epochs, its assignor, the hash of its topics' metadata."""
+
+    group_epoch: int
+    assignment_epoch: int
+    assignor: str
+    metadata_hash: int
+
+
+@frozen
 class MemberSnapshot:
     """One member.
 
@@ -23,6 +50,7 @@ class MemberSnapshot:
     is_new            its first JoinGroup is not answered yet
     awaiting_join, awaiting_sync    a JoinGroup, a SyncGroup of it is parked
     session_due_us    when its session ends; None when that timer does not run
+    epoch             of a member of a consumer group: its epochs and partitions
     """
 
     member_id: str
@@ -37,6 +65,7 @@ class MemberSnapshot:
     awaiting_join: bool
     awaiting_sync: bool
     session_due_us: int | None
+    epoch: MemberEpoch | None = None
 
 
 @frozen
@@ -69,7 +98,7 @@ class PendingOffset:
 class GroupSnapshot:
     """A group at one instant.
 
-    group_id, kind, state, previous_state    states as Kafka's tools print them; the kind is "classic"
+    group_id, kind, state, previous_state    states as Kafka's tools print them; "classic" or "consumer"
     state_us          time of the last change of state; None when the log does not contain it
     generation, protocol_type, protocol, leader    of the present generation; `leader` is a member id
     members           each as a MemberSnapshot; `member(id)` finds one
@@ -80,6 +109,7 @@ class GroupSnapshot:
     parked, held      requests without an answer: of this group; of its partition, until an append is committed
     timers            the running timers with their deadlines
     pending_offsets   offsets of open transactions
+    epochs            of a consumer group: its epochs
     """
 
     group_id: str
@@ -100,6 +130,7 @@ class GroupSnapshot:
     held: tuple[Parked, ...]
     timers: tuple[TimerSnapshot, ...]
     pending_offsets: tuple[PendingOffset, ...] = ()
+    epochs: GroupEpochs | None = None
 
     def member(self, member_id: str) -> MemberSnapshot:
         """Return the member of that id. Raises KeyError when there is none."""

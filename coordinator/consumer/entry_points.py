@@ -28,8 +28,7 @@ from groupsim.coordinator.base.expiry import ExpiryRule
 from groupsim.coordinator.base.group_kind import Answer, GroupKind
 from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.base.records import Record
-from groupsim.coordinator.base.snapshot import GroupSnapshot, MemberSnapshot, TimerSnapshot, held
-from groupsim.coordinator.base.timers import consumer_session_timer
+from groupsim.coordinator.base.snapshot import GroupSnapshot
 from groupsim.coordinator.consumer.assignment.timeline_order import timeline_order
 from groupsim.coordinator.consumer.changes import Write
 from groupsim.coordinator.consumer.classic_requests import leave_group, sync_or_heartbeat
@@ -37,7 +36,7 @@ from groupsim.coordinator.consumer.commit import commit_error, fetch_error, txn_
 from groupsim.coordinator.consumer.describe import described, listed
 from groupsim.coordinator.consumer.fence import timer_fired
 from groupsim.coordinator.consumer.heartbeat import heartbeat
-from groupsim.coordinator.consumer.member import ConsumerMember
+from groupsim.coordinator.consumer.snapshot import snapshot
 from groupsim.coordinator.consumer.soft_state import SoftState
 from groupsim.coordinator.consumer.state import ConsumerGroupState, GroupState
 from groupsim.coordinator.consumer.timers import set_rebalance, set_session
@@ -148,26 +147,7 @@ class ConsumerGroup:
 
     def snapshot(self, op: Operation) -> GroupSnapshot:
         """Return the group's present state as a value; it has no generation, but an epoch."""
-        data = self.data
-        return GroupSnapshot(
-            self.group_id,
-            self.kind.value,
-            data.state.value,
-            data.state.value,
-            None,
-            data.group_epoch,
-            PROTOCOL_TYPE,
-            None,
-            None,
-            tuple(_shown(self.group_id, data.members[member_id], op) for member_id in sorted(data.members)),
-            (),
-            (),
-            False,
-            tuple(sorted(data.subscribed_topics())),
-            (),
-            held(op),
-            tuple(TimerSnapshot(timer.name, timer.due_us) for timer in op.timers.of_group(self.group_id)),
-        )
+        return snapshot(self.data, op)
 
     # --- life --------------------------------------------------------------------------------------------------------
 
@@ -203,22 +183,3 @@ class ConsumerGroup:
 
     def vanished(self, op: Operation) -> None:
         """Do nothing after the failure of the append that created the group: no request is parked with it."""
-
-
-def _shown(group_id: str, member: ConsumerMember, op: Operation) -> MemberSnapshot:
-    session = op.timers.get(consumer_session_timer(group_id, member.member_id))
-    classic = member.classic
-    return MemberSnapshot(
-        member.member_id,
-        member.instance_id,
-        member.client_id,
-        member.client_host,
-        op.config_of(group_id).consumer_session_timeout_ms if classic is None else classic.session_timeout_ms,
-        member.rebalance_timeout_ms,
-        () if classic is None else tuple(protocol.name for protocol in classic.protocols),
-        b"",
-        False,
-        False,
-        False,
-        None if session is None else session.due_us,
-    )

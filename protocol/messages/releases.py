@@ -43,7 +43,7 @@ def _ranges(oldest: int = 0, /, **newest: int) -> Mapping[Api, VersionRange]:
 
 BASELINE = "4.4"
 
-NOT_SERVED: frozenset[Api] = frozenset({Api.CONSUMER_GROUP_HEARTBEAT, Api.CONSUMER_GROUP_DESCRIBE})
+NOT_SERVED: frozenset[Api] = frozenset()
 """APIs in the history below that no broker lists yet, because its coordinator refuses them.
 
 Without them here, brokers from 4.0 on also finalize `group.version` (`protocol/wire/families/api_versions.py`).

@@ -23,7 +23,7 @@ from groupsim.cli.scenario_source import load
 from groupsim.cli.terminal import Terminal
 from groupsim.coordinator.base.config import NEW_MEMBER_JOIN_TIMEOUT_MS
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC
-from groupsim.coordinator.base.snapshot import GroupSnapshot, MemberSnapshot, Parked
+from groupsim.coordinator.base.snapshot import GroupSnapshot, MemberEpoch, MemberSnapshot, Parked
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.eventloop.units import parse_duration
 from groupsim.protocol.embedded import consumer_protocol as embedded
@@ -186,9 +186,7 @@ class _Page:
         protocol = f", {group.protocol}" if group.protocol else ""
         state = (f"{group.state}{since}", "bold")
         self.console.print(
-            Text.assemble(
-                (group.group_id, "bold cyan"), f" at {at}: ", state, f", generation {group.generation}{protocol}"
-            )
+            Text.assemble((group.group_id, "bold cyan"), f" at {at}: ", state, f", {_number(group)}{protocol}")
         )
         if self.place is not None:
             leader = "without a leader" if self.place.broker is None else f"led by broker {self.place.broker}"
@@ -196,19 +194,21 @@ class _Page:
         last = _open_round(generations)
         if last is not None:
             who = f"{last.culprit.host} " if last.culprit else ""
-            began = f"  rebalance since {clock(last.began_us)} ({last.cause.value}): {who}{last.why}"
+            began = f"  {last.words.change} since {clock(last.began_us)} ({last.cause.value}): {who}{last.why}"
             self.console.print(Text(began, "yellow"))
 
     def _members(self) -> None:
         table = Table(box=box.SIMPLE_HEAD, pad_edge=True, header_style="dim")
-        for column in ("member", "session ends in", "waits for", "partitions"):
+        by_epochs = self.group.epochs is not None
+        for column in ("member", "session ends in", "epoch" if by_epochs else "waits for", "partitions"):
             table.add_column(column, overflow="fold")
         for member in self.group.members:
             label = Text(self.names[member.member_id], "bold")
             if member.member_id == self.group.leader:
                 label.append(" (leader)", "not bold")
             waits = "join" if member.awaiting_join else "sync" if member.awaiting_sync else "–"
-            table.add_row(label, self._session(member), waits, _assigned(member))
+            shown = waits if member.epoch is None else f"{member.epoch.member_epoch} {member.epoch.state}"
+            table.add_row(label, self._session(member), shown, _assigned(member))
         self.console.print(table)
         for member_id, name in self.names.items():
             self.console.print(Text(f"    {name} is {member_id}{self._fate(member_id)}", "dim"), soft_wrap=True)
@@ -255,6 +255,14 @@ def names(group: GroupSnapshot) -> dict[str, str]:
     return found
 
 
+def _number(group: GroupSnapshot) -> str:
+    """Return the generation of a group, or the epochs of a consumer group."""
+    epochs = group.epochs
+    if epochs is None:
+        return f"generation {group.generation}"
+    return f"group epoch {epochs.group_epoch}, assignment epoch {epochs.assignment_epoch}, assignor {epochs.assignor}"
+
+
 def _by_condition(parked: Sequence[Parked]) -> dict[str, list[Parked]]:
     found: dict[str, list[Parked]] = {}
     for one in parked:
@@ -263,11 +271,26 @@ def _by_condition(parked: Sequence[Parked]) -> dict[str, list[Parked]]:
 
 
 def _assigned(member: MemberSnapshot) -> str:
+    if member.epoch is not None:
+        return _of_epoch(member.epoch)
     if not member.assignment:
         return "–"
     partitions = _partitions(member)
     if partitions is None:
         return f"{len(member.assignment)} bytes"
+    return _listed(partitions)
+
+
+def _of_epoch(epoch: MemberEpoch) -> str:
+    """Return what a member owns, has to revoke, and still waits for, a line for each."""
+    waits = set(epoch.target) - {*epoch.assigned, *epoch.pending}
+    lines = [_listed(epoch.assigned)]
+    lines += [f"to revoke: {_listed(epoch.pending)}"] if epoch.pending else []
+    lines += [f"waits for: {_listed(sorted(waits))}"] if waits else []
+    return "\n".join(lines)
+
+
+def _listed(partitions: Sequence[TopicPartition]) -> str:
     if len(partitions) <= FEW:
         return " ".join(map(str, partitions)) or "none"
     topics = by_topic((one.topic, one.partition) for one in partitions)
@@ -277,6 +300,8 @@ def _assigned(member: MemberSnapshot) -> str:
 
 def _partitions(member: MemberSnapshot) -> tuple[TopicPartition, ...] | None:
     """Return a member's assigned partitions; None if the bytes are not in the consumers' format."""
+    if member.epoch is not None:
+        return member.epoch.assigned
     try:
         return embedded.decode_assignment(member.assignment).partitions if member.assignment else ()
     except ValueError:

@@ -16,16 +16,17 @@ STABLE, UNREVOKED, UNRELEASED, UNKNOWN = MemberState
 EPOCH, TARGET_EPOCH = 5, 7
 """The member's epoch and that of its target, unless a row says otherwise."""
 NEWEST = differences()
+A = "AAAAAAAAAAAAAAAAAAAAAQ"
 
 
 def parts(*numbers: int, since: int = 3) -> dict[str, dict[int, int]]:
     """Partitions of topic A with the epoch at which they were assigned."""
-    return {"A": dict.fromkeys(numbers, since)} if numbers else {}
+    return {A: dict.fromkeys(numbers, since)} if numbers else {}
 
 
 def owned(*numbers: int) -> Owned:
     """Return a report of these partitions of topic A."""
-    return (TopicPartitions("A", numbers),) if numbers else ()
+    return (TopicPartitions(A, numbers),) if numbers else ()
 
 
 def member(
@@ -56,7 +57,7 @@ class Row:
     assigned: tuple[int, ...]
     pending: tuple[int, ...] = ()
     taken: tuple[int, ...] = ()
-    subscribed: tuple[str, ...] = ("A",)
+    subscribed: tuple[str, ...] = (A,)
     changed: bool = False
 
 
@@ -108,8 +109,8 @@ def test_a_member_moves_by_the_tables(row: Row) -> None:
     """State, epoch, assigned and pending partitions after one step are those of the row."""
     after = reconcile(row.before, goal_of(row), row.report, NEWEST)
     assert (after.state, after.member_epoch) == (row.state, row.epoch)
-    assert sorted(after.assigned.get("A", ())) == sorted(row.assigned)
-    assert sorted(after.pending.get("A", ())) == sorted(row.pending)
+    assert sorted(after.assigned.get(A, ())) == sorted(row.assigned)
+    assert sorted(after.pending.get(A, ())) == sorted(row.pending)
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row.name.replace(" ", "-") for row in ROWS])
@@ -121,15 +122,15 @@ def test_a_member_that_changes_keeps_its_former_epoch(row: Row) -> None:
 
 def goal_of(row: Row) -> Goal:
     """Return the target of a row."""
-    target = {"A": row.target} if row.target else {}
+    target = {A: row.target} if row.target else {}
     return Goal(
         TARGET_EPOCH, target, frozenset(row.subscribed), lambda _, one: 6 if one in row.taken else NO_OWNER, row.changed
     )
 
 
-def free(epoch: int, *target: int, changed: bool = False, subscribed: tuple[str, ...] = ("A",)) -> Goal:
+def free(epoch: int, *target: int, changed: bool = False, subscribed: tuple[str, ...] = (A,)) -> Goal:
     """A target whose partitions have no owner."""
-    return Goal(epoch, {"A": target}, frozenset(subscribed), lambda *_: NO_OWNER, changed)
+    return Goal(epoch, {A: target}, frozenset(subscribed), lambda *_: NO_OWNER, changed)
 
 
 def test_a_member_at_its_target_stays_the_same_object() -> None:
@@ -141,7 +142,7 @@ def test_a_member_at_its_target_stays_the_same_object() -> None:
 def test_a_granted_partition_has_the_epoch_of_the_target() -> None:
     """A kept partition keeps the epoch at which it was assigned; a granted one has that of the target (KIP-1251)."""
     after = reconcile(member(STABLE, 0), free(7, 0, 1), None, NEWEST)
-    assert after.assigned == {"A": {0: 3, 1: 7}}
+    assert after.assigned == {A: {0: 3, 1: 7}}
 
 
 def test_a_member_in_the_state_of_a_newer_release_has_to_give_all_up() -> None:
@@ -176,6 +177,6 @@ def test_before_4_2_the_target_counts_although_the_member_gave_the_topic_up() ->
     granted = {
         release: reconcile(member(STABLE, 0), gone, None, differences(release)).assigned for release in ("4.1", "4.2")
     }
-    assert granted == {"4.1": {"A": {0: 3, 1: 7}}, "4.2": {}}
+    assert granted == {"4.1": {A: {0: 3, 1: 7}}, "4.2": {}}
     settled = member(STABLE, 0, epoch=7)
     assert reconcile(settled, gone, None, differences("4.1")) is settled

@@ -41,6 +41,26 @@ def test_a_group_is_described_whole() -> None:
     assert member.target_assignment == (DescribedPartitions(A, "a", (0, 1, 2)),)
 
 
+def test_a_snapshot_has_the_epochs_and_partitions_of_each_member() -> None:
+    """What a member owns, has to revoke and shall own, by the names of the topics, beside the group's epochs."""
+    bench = moving()
+    seen = bench.shard.snapshot(GROUP)
+    assert seen is not None
+    assert seen.epochs is not None
+    assert (seen.kind, seen.epochs.group_epoch, seen.epochs.assignment_epoch, seen.epochs.assignor) == (
+        "consumer",
+        3,
+        3,
+        "range",
+    )
+    epoch = seen.member("m").epoch
+    assert epoch is not None
+    assert (epoch.member_epoch, epoch.state) == (2, "UNREVOKED_PARTITIONS")
+    assert [str(one) for one in epoch.assigned] == ["a-0", "a-1", "a-2"]
+    assert [str(one) for one in epoch.pending] == ["a-3", "a-4", "a-5"]
+    assert epoch.target == epoch.assigned
+
+
 def test_before_4_3_pending_partitions_are_not_shown() -> None:
     """The current assignment ends with the revocation's begin (KAFKA-20431)."""
     shown = {}
