@@ -11,7 +11,7 @@ Where to read:
     regex             subscriptions by regular expression
     classic_requests  SyncGroup, Heartbeat and LeaveGroup to a consumer group
     commit            who may commit and fetch offsets
-    describe          the group in answers to administrators
+    describe, snapshot  the group in answers to administrators, and as a value
 
     entry_points      the group with the methods that a partition calls
     state             the group as its records make it, with one `apply` for live and load, and the way back
