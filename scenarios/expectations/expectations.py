@@ -36,8 +36,8 @@ from groupsim.scenarios.language.values import (
 from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.rebalances.ownership import owned_twice_us
 
-STATES = ("Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead")
-StateName = Literal["Empty", "PreparingRebalance", "CompletingRebalance", "Stable", "Dead"]
+STATES = ("Empty", "PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling", "Stable", "Dead")
+StateName = Literal["Empty", "PreparingRebalance", "CompletingRebalance", "Assigning", "Reconciling", "Stable", "Dead"]
 
 _ONLY = "Only this group."
 _GROUP = "Which group; may be left out when there is one."

@@ -138,7 +138,7 @@ def _without(group: GroupStory) -> str:
         return ended
     names = list(dict.fromkeys(s.origin for s in group.standstills if s.target == s.origin))
     if not names:
-        return "static members took over from others"
+        return "static members took over from others" if group.static else "members joined while the group formed"
     again = [name for name in names if name not in group.static]
     if again:
         return f"{listed(again)} joined again and kept {'its' if len(again) == 1 else 'their'} partitions"

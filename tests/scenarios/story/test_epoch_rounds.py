@@ -168,3 +168,17 @@ def test_the_headline_counts_reassignments() -> None:
     words = tell(tape.end()).headline
     assert words.startswith("1 reassignment of g1, ")
     assert "held epoch 4 open for 30" in words
+
+
+def test_partitions_that_moved_while_the_group_formed_are_no_static_members() -> None:
+    """Partitions that move before the group is first Stable move because members join one after the other."""
+    tape = EpochTape()
+    tape.generation = 1
+    tape.enter("c1").target().move("c1").own("c1", 0, 1)
+    tape.at(1)
+    tape.enter("c2").target().move("c1").release("c1", 1)
+    tape.at(5)
+    tape.move("c2").own("c2", 1)
+    tape.reconciled().at(60)
+    words = tell(tape.end()).headline
+    assert words == "no reassignment of g1, 4.0 s stopped, 1 partition moved: members joined while the group formed"
