@@ -43,12 +43,6 @@ def _ranges(oldest: int = 0, /, **newest: int) -> Mapping[Api, VersionRange]:
 
 BASELINE = "4.4"
 
-NOT_SERVED: frozenset[Api] = frozenset()
-"""APIs in the history below that no broker lists yet, because its coordinator refuses them.
-
-Without them here, brokers from 4.0 on also finalize `group.version` (`protocol/wire/families/api_versions.py`).
-"""
-
 # Release → its changes against the release above it. 4.0.0 alone refused JoinGroup 0 and 1 (KIP-896; taken back by
 # KAFKA-19444); it lists Produce from 0 on for old librdkafka but takes it from 3 on (KAFKA-18659). Topic ids in
 # offset requests (version 10) became stable in 4.2.
@@ -214,7 +208,7 @@ def broker_versions(release: str = BASELINE) -> Mapping[Api, VersionRange]:
             known.update(changes)
     if not known:
         raise ValueError(f"broker release {release!r}: consumer groups begin with {RELEASES[0][0]}")
-    return {api: versions for api, versions in known.items() if api not in NOT_SERVED}
+    return known
 
 
 def _release(name: str, pad: int) -> tuple[int, ...]:

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from groupsim.protocol.basics import Api
-from groupsim.protocol.messages.releases import BASELINE, NOT_SERVED, VersionRange, broker_versions
+from groupsim.protocol.messages.releases import BASELINE, VersionRange, broker_versions
 from groupsim.protocol.wire.headers import NEWEST
 from groupsim.protocol.wire.registry import READERS
 from groupsim.protocol.wire.schema import known_versions
@@ -26,8 +26,8 @@ _OLDEST = (2, 0)
 
 @lru_cache(maxsize=1)
 def served() -> Mapping[Api, VersionRange]:
-    """Return the versions of each API that the codec reads and writes, by API key; without those of `NOT_SERVED`."""
-    return {api: known_versions(api) for api in sorted([*READERS, Api.API_VERSIONS]) if api not in NOT_SERVED}
+    """Return the versions of each API that the codec reads and writes, by API key."""
+    return {api: known_versions(api) for api in sorted([*READERS, Api.API_VERSIONS])}
 
 
 @lru_cache(maxsize=16)

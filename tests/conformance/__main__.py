@@ -18,7 +18,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import trio
 
-from groupsim.protocol.messages.releases import NOT_SERVED
 from tests.conformance.basics import TimingFailed
 from tests.conformance.cases import ALONE, Case
 from tests.conformance.core import play_on_core
@@ -27,7 +26,7 @@ from tests.conformance.live import Live, addresses_of, ended_in_order, real, ser
 from tests.conformance.player import AT_ONCE, KINDS, SEVERAL, Played, play_all, settings_for
 from tests.conformance.ready import await_ready
 from tests.conformance.scripts import all_cases
-from tests.conformance.transcript import CONSUMER_TABLES, Transcript, differences
+from tests.conformance.transcript import Transcript, differences
 
 FEW = 4
 PEERS = (*((1, kind) for kind in KINDS), *((3, kind) for kind in SEVERAL))
@@ -159,8 +158,6 @@ def _against_recorded(cases: list[Case], live: Live) -> dict[str, list[str]]:
 
 def _side_by_side(cases: list[Case], nodes: int, kind: str) -> dict[str, list[str]]:
     """On both clusters of so many nodes; what differs is played once more on both, few at a time."""
-    if NOT_SERVED:  # `groupsim serve` does not list the consumer protocol yet
-        cases = [case for case in cases if not case.table.startswith(CONSUMER_TABLES)]
     if all(case.only_real for case in cases):
         return {}
     settings = settings_for(nodes, kind)

@@ -21,12 +21,9 @@ from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from groupsim.members.interfaces import Disconnected, Outcome
 from groupsim.protocol.basics import Api
 from groupsim.protocol.messages.group import Response
-from groupsim.protocol.messages.releases import NOT_SERVED
 from groupsim.protocol.wire import Codec, Exchange, Unreadable
-from groupsim.protocol.wire.schema import known_versions
 from tests.conformance.bodies import Body
 from tests.conformance.cases import Case
-from tests.conformance.consumer.kinds import CONSUMER
 from tests.conformance.live import RELEASE, WITHOUT
 from tests.conformance.nodes import CoreNodes
 from tests.conformance.peers import Closed
@@ -222,8 +219,6 @@ class CorePeer:
         for node, broker in self.cluster.brokers.items():
             broker._member_ids = broker.groups.ids = FedIds(loop, self.ids, node)
         self.codec = Codec(profile or str(settings.get(RELEASE, PROFILE)), Names(self.cluster))
-        if CONSUMER.keys() <= settings.keys():  # asked here before brokers list it in ApiVersions
-            self.codec._taken = {**self.codec._taken, **{api: known_versions(api) for api in NOT_SERVED}}
 
     def config_of(self, settings: Mapping[str, object]) -> ClusterConfig:
         """What the cluster is made of, with these settings."""

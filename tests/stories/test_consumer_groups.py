@@ -7,14 +7,12 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
 from groupsim import Kind, Simulation, load_text, run_scenario
-from groupsim.members import member
-from groupsim.protocol.messages import releases
 
 SECOND = 1_000_000
 INTERVAL_US = 5 * SECOND
@@ -39,22 +37,6 @@ expect:
   - event: {kind: epoch.bumped, count: 8}
   - event: {kind: member.removed, count: 2}
 """
-
-
-@pytest.fixture(autouse=True)
-def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Have brokers list the requests of the protocol, and clients negotiate their versions again."""
-    monkeypatch.setattr(releases, "NOT_SERVED", frozenset())
-    monkeypatch.setattr(member, "_AGREED", {})
-    _forget_versions()
-    yield
-    monkeypatch.undo()
-    _forget_versions()
-
-
-def _forget_versions() -> None:
-    releases.broker_versions.cache_clear()
-    releases.client_version.cache_clear()
 
 
 def start(sim: Simulation, *names: str, **properties: object) -> None:

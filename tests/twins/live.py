@@ -14,7 +14,6 @@ import signal
 import subprocess
 import threading
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from functools import partial
 from typing import IO, Any
 
@@ -24,7 +23,6 @@ from groupsim.cluster.tcp import TcpListeners
 from groupsim.eventloop.interface import EventLoop
 from groupsim.eventloop.realtime import RealTimeLoop
 from tests.twins.clients import Client
-from tests.twins.consumer.offering import offered
 from tests.twins.consumer.story import ConsumerStory
 from tests.twins.held_up import Waits, watch
 from tests.twins.simulated import ERROR_PAUSE_MS
@@ -106,8 +104,7 @@ def play_live(client: Client, stories: Sequence[Story]) -> Mapping[str, Told]:
             for cluster in clusters:
                 await cluster.listeners.close()
 
-    with offered() if any(isinstance(one, ConsumerStory) for one in stories) else nullcontext():
-        return RealTimeLoop().run(main)
+    return RealTimeLoop().run(main)
 
 
 class Served:

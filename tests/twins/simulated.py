@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -19,7 +18,6 @@ from groupsim.members.profiles.profile import OnError
 from groupsim.members.settings import settings_from
 from groupsim.protocol.messages.group import Api
 from groupsim.protocol.messages.releases import BASELINE
-from tests.twins.consumer.offering import offered
 from tests.twins.consumer.story import ConsumerStory
 from tests.twins.story import Deed, Story
 from tests.twins.tap import Play
@@ -51,8 +49,7 @@ def play_simulated(
         await loop.until(lambda: play.over, 60_000_000)
         return play, consumer.running
 
-    with offered() if isinstance(story, ConsumerStory) else nullcontext():
-        play, running = run_virtual(main, seed=seed, trace=trace)
+    play, running = run_virtual(main, seed=seed, trace=trace)
     ended_us = play.began_us + story.ends_ms * 1_000 if play.began_us is not None else 0
     events = [event for event in sink.events if event.host == story.slug and event.t_us <= ended_us]
     return written(play, [*_lived(events, story.tells), *([] if running else ["closed"])])

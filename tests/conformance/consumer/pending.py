@@ -1,7 +1,7 @@
 """The scripts that are recorded from the real broker, and that the simulated one is not compared with yet.
 
-What is not in here has no difference: `tests/conformance/test_replay.py` plays it on the core, and, once brokers list
-the consumer protocol, `make conformance` on `groupsim serve`. To compare a table or a script, delete its line.
+What is not in here has no difference: `tests/conformance/test_replay.py` plays it on the core, and `make conformance`
+on `groupsim serve`. To compare a table or a script, delete its line.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ from kafka.protocol.broker_version_data import BROKER_API_VERSIONS
 
 from groupsim.protocol.errors import ProtocolError
 from groupsim.protocol.messages.group import Api
-from groupsim.protocol.messages.releases import BASELINE, NOT_SERVED, VersionRange, broker_versions, client_version
+from groupsim.protocol.messages.releases import BASELINE, VersionRange, broker_versions, client_version
 from tests.helpers.between_brokers import BETWEEN_BROKERS
 
 # classic-protocol reference, section 5.
@@ -55,14 +55,14 @@ def test_the_history_agrees_with_kafka_python(release: tuple[int, ...]) -> None:
     """Every release that kafka-python knows by its ApiVersions answers takes the same versions here."""
     name = ".".join(map(str, release))
     ours = broker_versions("4.0.0" if release == (4, 0) else name)
-    shared = {int(api) for api in set(Api) - BETWEEN_BROKERS - NOT_SERVED}
+    shared = {int(api) for api in set(Api) - BETWEEN_BROKERS}
     theirs = {Api(key): VersionRange(*span) for key, span in BROKER_API_VERSIONS[release].items() if key in shared}
     assert ours == theirs
 
 
 def test_no_client_negotiates_what_passes_between_brokers() -> None:
     """Registration, heartbeats, AlterPartition and the metadata log are in no release's table; all the rest is."""
-    assert set(Api) - set(broker_versions()) == BETWEEN_BROKERS | NOT_SERVED
+    assert set(Api) - set(broker_versions()) == BETWEEN_BROKERS
     with pytest.raises(ProtocolError, match="AlterPartition"):
         client_version(Api.ALTER_PARTITION, 3)
 
