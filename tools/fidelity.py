@@ -29,6 +29,7 @@ ORDER = (
     "coordinator-requests",
     "coordinator-rounds",
     "coordinator-log",
+    "coordinator-consumer",
     "coordinator-releases",
     "members",
     "members-consumer",

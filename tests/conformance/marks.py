@@ -12,7 +12,7 @@ import re
 import sys
 from collections.abc import Sequence
 
-from tests.conformance.rows import TABLES, proved
+from tests.conformance.rows import OF_CONSUMER_GROUPS, TABLES, proved
 from tests.helpers.fidelity_rows import Page, Section, pages, write
 
 _DEAD = "a Dead group is out of reach of requests"
@@ -22,7 +22,7 @@ _RACE = "a race of microseconds inside a broker"
 _NO_WAY = "no request leads to it"
 REASONS: tuple[tuple[str, str], ...] = (
     (r"^1\.2-stopped-", "a real broker closes its sockets before its coordinator ends"),
-    (r"old-coordinator|of-any-age", "another release"),
+    (r"old-coordinator|of-any-age|-release-", "another release"),
     (r"^1\.1-to-Dead|-dead\b|-Dead$|-dead-", _DEAD),
     (r"^(1\.2-append|1\.4-store-failed)-(unknown-topic|replicas)", "a coordinator's append asks no other replica"),
     (r"^(1\.2-append-not-leader|1\.4-store-failed-leader|1\.2-removed)", _RACE),
@@ -32,7 +32,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"^1\.4-moved-on-failure|^J3-reverted-too-late", "an append fails at once, before anything else can happen"),
     (r"^1\.12-find-coordinator-can-be-stale", "asked of three nodes, not compared: a race that ends otherwise here"),
     (r"^(1\.1-a-way-that-is-none|2\.3-voting-without)", _NO_WAY),
-    (r"^(1\.5-a-quiet|2\.13-lazy|trap-15|3\.3-load-time)", _OURS),
+    (r"^(1\.5-a-quiet|2\.13-lazy|trap-15|3\.3-load-time|Gtrace)", _OURS),
     (r"^2\.12-comparison", "a client cannot time a broker's look to the millisecond"),
     (r"^2\.13-order-within", "a client cannot make two things due in one millisecond"),
     (r"^2\.2-tree-bins", "ids are random, so they do not collide on purpose"),
@@ -40,6 +40,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"^3\.3-epochs", "a real controller says nothing out of order"),
     (r"^trap-(16|17|18|20-client)", "the client's side"),
     (r"^1\.13", "not modelled"),
+    (r"^G(3\.1-classic|6\.1-upgrade|regex-after)", "asked, and answered otherwise here"),
     (r"", _INSIDE),
 )
 """Beginning or part of a row's id → why no real broker was asked; the first that fits."""
@@ -76,13 +77,14 @@ def _beginning(ids: Sequence[str]) -> str:
 
 
 def marked(found: Sequence[Page]) -> list[Page]:
-    """The pages with the mark of each row in the tables of the classic protocol."""
+    """The pages with the mark of each row in the tables of the coordinator, of both protocols."""
     live = proved()
     return [page._replace(sections=tuple(_marked(section, live) for section in page.sections)) for page in found]
 
 
 def _marked(section: Section, live: dict[str, dict[str, object]]) -> Section:
-    if not TABLES.match(section.rows[0].cell):
+    first = section.rows[0].cell
+    if not (TABLES.match(first) or first.startswith(OF_CONSUMER_GROUPS)):
         return section
     return section._replace(rows=tuple(row._replace(live=cell_of(row.ids, row.status, live)) for row in section.rows))
 

@@ -18,6 +18,8 @@ from tests.conformance.scripts import all_cases
 from tests.helpers.fidelity_rows import expand, rows
 
 TABLES = re.compile(r"^(1\.|2\.|3\.|J\d-|trap-)")
+OF_CONSUMER_GROUPS = "G"
+"""A row of the coordinator of consumer groups is this and a row of `tests.conformance.consumer.facts`."""
 
 
 def documented() -> list[str]:
@@ -36,7 +38,8 @@ def proved() -> dict[str, dict[str, object]]:
     for case in all_cases().values():
         if case.only_real:
             continue
-        for row in (one for text in case.rows for one in expand(text)):
+        rows_of_groups = (OF_CONSUMER_GROUPS + fact for fact in case.facts)
+        for row in (*(one for text in case.rows for one in expand(text)), *rows_of_groups):
             entry = found.setdefault(row, {"nodes": case.nodes, "scripts": []})
             entry["nodes"] = min(case.nodes, int(str(entry["nodes"])))
             scripts = entry["scripts"]
