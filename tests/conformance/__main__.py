@@ -2,6 +2,7 @@
 
     python -m tests.conformance                    both are started here; what they say must be the same
     python -m tests.conformance --on core          the core in virtual time, against the recorded transcripts
+    python -m tests.conformance --on serve         `groupsim serve`, started here, against the recorded transcripts
     python -m tests.conformance --on HOST:PORT     a broker that runs already (settings: `player.SETTINGS`), likewise;
                                                    scripts of one node with these settings only
 
@@ -84,6 +85,18 @@ def on_core(cases: list[Case]) -> dict[str, Played]:
     return results
 
 
+def on_serve(cases: Iterable[Case]) -> dict[str, list[str]]:
+    """Play on a `groupsim serve` of each kind that the cases want; what differs from the recorded transcripts."""
+    wrong: dict[str, list[str]] = {}
+    compared = [case for case in cases if not case.only_real]
+    for nodes, kind in PEERS:
+        ours = [case for case in compared if (case.nodes, case.kind) == (nodes, kind)]
+        if ours:
+            with served(settings_for(nodes, kind), nodes, handled=ours[0].handled) as simulated:
+                wrong |= _against_recorded(ours, simulated)
+    return wrong
+
+
 def tell(played: Played) -> None:
     """A line for a play that failed, and one for each try that failed before."""
     for why in played.before:
@@ -125,7 +138,7 @@ def main() -> int:
         prog="python -m tests.conformance", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("cases", nargs="*", metavar="SCRIPT")
-    parser.add_argument("--on", metavar="core|HOST:PORT")
+    parser.add_argument("--on", metavar="core|serve|HOST:PORT")
     parser.add_argument("--long", action="store_true")
     parser.add_argument("--short", action="store_true")
     parser.add_argument("--nodes", type=int, metavar="N", help="only scripts of clusters of so many nodes")
@@ -135,6 +148,8 @@ def main() -> int:
     cases = chosen(asked.cases, long=asked.long, short=asked.short, nodes=asked.nodes, without=asked.without)
     if asked.on == "core":
         wrong = compare(recorded(cases), on_core(cases), ids_given=True)
+    elif asked.on == "serve":
+        wrong = on_serve(cases)
     elif asked.on:
         live = Live(addresses_of(asked.on))
         cases = [case for case in cases if (case.nodes, case.kind) == (1, "")]
