@@ -33,6 +33,7 @@ class Bench:
         self.client = client
         self.peer = peer
         self.folder = folder
+        self.assignor = "range"
         self.members: list[Member] = []
         self.admin = self._administrator()
         self._command = client.command()
@@ -67,9 +68,10 @@ class Bench:
         until(is_led, f"{name} has {partitions} led partitions")
         return name
 
-    def consumer(self, topic: str, assignor: str = "range", **more: Any) -> Member:
-        """A consumer of the case's group, ready. Raises Unsupported."""
-        return self._start("consumer", **{"group": self.group, "topics": [topic], "assignor": assignor, **more})
+    def consumer(self, topic: str, assignor: str = "", **more: Any) -> Member:
+        """A consumer of the case's group, ready, with the bench's assignor if none is given. Raises Unsupported."""
+        given = {"group": self.group, "topics": [topic], "assignor": assignor or self.assignor}
+        return self._start("consumer", **{**given, **more})
 
     def producer(self, **more: Any) -> Member:
         """A producer, ready. Raises Unsupported."""
@@ -114,6 +116,11 @@ class Bench:
             self.admin = self._administrator()
             return str(error), -1
         return found.state.name, len(found.members)
+
+    def kind(self) -> str:
+        """The group's kind, CLASSIC or CONSUMER, as ListGroups has it."""
+        listed = self.admin.list_consumer_groups(request_timeout=20).result().valid
+        return next((one.type.name for one in listed if one.group_id == self.group), "unknown")
 
     def member_ids(self) -> dict[str, str]:
         """`group.instance.id` → member id."""

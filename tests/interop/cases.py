@@ -58,14 +58,14 @@ def rebalances_with_range(bench: Bench) -> None:
     bench.stable(topic, members)
 
 
-def rebalances_cooperatively(bench: Bench) -> None:
+def rebalances_cooperatively(assignor: str, bench: Bench) -> None:
     """A second and a third member come: only partitions that move are revoked, nothing else stops."""
     topic = bench.topic()
-    members = [bench.consumer(topic, "cooperative-sticky")]
+    members = [bench.consumer(topic, assignor)]
     bench.stable(topic, members)
     for _ in range(2):
         seen = [len(member.events) for member in members]
-        members.append(bench.consumer(topic, "cooperative-sticky"))
+        members.append(bench.consumer(topic, assignor))
         bench.stable(topic, members)
         for member, start in zip(members, seen, strict=False):
             revoked = {place for what, places in member.moves(start) if what == "revoked" for place in places}
@@ -270,7 +270,7 @@ CASES = (
     Case("range", "rebalances, range", rebalances_with_range, short=True),
     Case("roundrobin", "rebalances, roundrobin", partial(rebalances_evenly, "roundrobin")),
     Case("sticky", "rebalances, sticky", partial(rebalances_evenly, "sticky")),
-    Case("cooperative", "rebalances, cooperative-sticky", rebalances_cooperatively),
+    Case("cooperative", "rebalances, cooperative-sticky", partial(rebalances_cooperatively, "cooperative-sticky")),
     Case("static", "static membership: a bounce without a rebalance", keeps_static_members),
     Case("records", "produces and consumes, every codec, idempotent", loses_no_record, short=True),
     Case("transactions", "transactions, read_committed", reads_committed_transactions),

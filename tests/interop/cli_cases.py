@@ -71,6 +71,26 @@ def describes_groups(bench: Bench) -> None:
     assert "has no active members" in tool(bench, "kafka-consumer-groups", *asked)
 
 
+def describes_groups_of_the_consumer_protocol(bench: Bench) -> None:
+    """kafka-consumer-groups and kafka-groups show a group of the consumer protocol: kind, epochs, assignments."""
+    topic = bench.topic()
+    members = [bench.consumer(topic, "server:range"), bench.consumer(topic, "server:range")]
+    bench.stable(topic, members)
+    listed = table(tool(bench, "kafka-groups", "--list"))
+    assert {"TYPE": "Consumer", "PROTOCOL": "consumer"}.items() <= _row(listed, bench.group).items()
+    kinds = table(tool(bench, "kafka-consumer-groups", "--list", "--type", "consumer"))
+    assert _row(kinds, bench.group)["TYPE"] == "Consumer"
+    asked = ("--describe", "--group", bench.group, "--verbose")
+    rows = {row["CLIENT-ID"]: row for row in table(tool(bench, "kafka-consumer-groups", *asked, "--members"))}
+    for member in members:
+        row, numbers = rows[member.name], ",".join(str(number) for _, number in sorted(member.owned))
+        assert (row["#PARTITIONS"], row["CURRENT-EPOCH"]) == ("3", row["TARGET-EPOCH"])
+        assert (row["CURRENT-ASSIGNMENT"], row["TARGET-ASSIGNMENT"]) == (f"{topic}:{numbers}",) * 2
+    (state,) = table(tool(bench, "kafka-consumer-groups", *asked, "--state"))
+    assert (state["ASSIGNMENT-STRATEGY"], state["STATE"], state["#MEMBERS"]) == ("range", "Stable", "2")
+    assert state["GROUP-EPOCH"] == state["TARGET-ASSIGNMENT-EPOCH"] == rows[members[0].name]["CURRENT-EPOCH"]
+
+
 def _row(rows: list[dict[str, str]], group: str) -> dict[str, str]:
     (found,) = [row for row in rows if row["GROUP"] == group]
     return found
@@ -158,6 +178,11 @@ CLI_CASES = (
     Case("topics", "kafka-topics: create, list, alter, describe, delete", topics),
     Case("console", "kafka-console-producer, kafka-console-consumer", console, short=True),
     Case("describe", "kafka-consumer-groups: list, describe, members, state", describes_groups, short=True),
+    Case(
+        "describe-848",
+        "the same of group.protocol=consumer; kafka-groups",
+        describes_groups_of_the_consumer_protocol,
+    ),
     Case("reset", "kafka-consumer-groups: reset-offsets", resets_offsets),
     Case("delete", "kafka-consumer-groups: delete-offsets, delete", deletes_groups),
     Case("look", "kafka-get-offsets, -broker-api-versions, -cluster, -groups", looks_around),

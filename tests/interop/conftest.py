@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import kafka_jars
 import pytest
 
-pytest.register_assert_rewrite("tests.interop.cases", "tests.interop.cli_cases")  # they say what differs
+pytest.register_assert_rewrite(
+    "tests.interop.cases", "tests.interop.cli_cases", "tests.interop.consumer_cases"
+)  # they say what differs
 
 from tests.helpers.unavailable import unavailable  # noqa: E402
 from tests.interop.peers import Peer, chosen, started  # noqa: E402

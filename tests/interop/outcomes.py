@@ -14,12 +14,13 @@ from tests.interop.bench import Bench
 from tests.interop.cases import CASES, Case
 from tests.interop.cli_cases import CLI_CASES
 from tests.interop.clients import Client
+from tests.interop.consumer_cases import CONSUMER_CASES
 from tests.interop.members import Unsupported
 from tests.interop.peers import CannotHere, Peer
 
 OUTCOMES = Path(__file__).parents[2] / ".build" / "interop"
 
-ORDER = {case.name: number for number, case in enumerate((*CASES, *CLI_CASES))}
+ORDER = {case.name: number for number, case in enumerate((*CASES, *CONSUMER_CASES, *CLI_CASES))}
 OK, NOT_OFFERED, SKIPPED, FAILED = "ok", "not offered", "skipped", "FAILED"
 
 

@@ -15,6 +15,10 @@ SETTINGS = {
     "group.initial.rebalance.delay.ms": 500,
     "group.min.session.timeout.ms": 1000,
     "offsets.topic.num.partitions": 6,
+    "group.consumer.min.session.timeout.ms": 1000,
+    "group.consumer.session.timeout.ms": 8000,
+    "group.consumer.min.heartbeat.interval.ms": 100,
+    "group.consumer.heartbeat.interval.ms": 300,
 }
 """The settings of both peers' brokers; the rest are defaults."""
 NOTHING_MORE: Mapping[str, object] = {}

@@ -10,6 +10,7 @@ import pytest
 from tests.interop.bench import Bench
 from tests.interop.cases import CASES, Case
 from tests.interop.clients import Client
+from tests.interop.consumer_cases import CONSUMER_CASES
 from tests.interop.go import build
 from tests.interop.marks import each
 from tests.interop.outcomes import play
@@ -21,7 +22,7 @@ GO = (FRANZ, SARAMA)
 
 
 @pytest.mark.parametrize("client", GO, ids=lambda client: client.name)
-@pytest.mark.parametrize("case", each(CASES))
+@pytest.mark.parametrize("case", each((*CASES, *CONSUMER_CASES)))
 def test_case(client: Client, case: Case, peer: Peer, tmp_path: Path) -> None:
     """A Go client does what the case says."""
     play(case, client, peer, tmp_path)

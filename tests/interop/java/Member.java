@@ -26,6 +26,7 @@ import org.apache.kafka.clients.consumer.OffsetAndMetadata;
 import org.apache.kafka.clients.consumer.RangeAssignor;
 import org.apache.kafka.clients.consumer.RoundRobinAssignor;
 import org.apache.kafka.clients.consumer.StickyAssignor;
+import org.apache.kafka.clients.consumer.SubscriptionPattern;
 import org.apache.kafka.clients.producer.KafkaProducer;
 import org.apache.kafka.clients.producer.ProducerRecord;
 import org.apache.kafka.clients.producer.RecordMetadata;
@@ -134,9 +135,15 @@ public final class Member {
             settings.put("bootstrap.servers", config.get("bootstrap").asText());
             settings.put("client.id", config.get("client_id").asText());
             settings.put("group.id", config.get("group").asText());
-            settings.put("partition.assignment.strategy", ASSIGNORS.get(config.path("assignor").asText("range")).getName());
-            settings.put("session.timeout.ms", config.path("session_timeout_ms").asInt(6000));
-            settings.put("heartbeat.interval.ms", config.path("heartbeat_interval_ms").asInt(500));
+            String assignor = config.path("assignor").asText("range");
+            if (assignor.startsWith("server:")) {
+                settings.put("group.protocol", "consumer");
+                settings.put("group.remote.assignor", assignor.substring("server:".length()));
+            } else {
+                settings.put("partition.assignment.strategy", ASSIGNORS.get(assignor).getName());
+                settings.put("session.timeout.ms", config.path("session_timeout_ms").asInt(6000));
+                settings.put("heartbeat.interval.ms", config.path("heartbeat_interval_ms").asInt(500));
+            }
             settings.put("max.poll.interval.ms", config.path("rebalance_timeout_ms").asInt(30000));
             settings.put("isolation.level", config.path("isolation").asText("read_uncommitted"));
             settings.put("auto.offset.reset", "earliest");
@@ -147,6 +154,10 @@ public final class Member {
                 settings.put("group.instance.id", config.get("instance_id").asText());
             }
             consumer = new KafkaConsumer<>(settings);
+            if (config.hasNonNull("pattern")) {
+                consumer.subscribe(new SubscriptionPattern(config.get("pattern").asText()), this);
+                return;
+            }
             List<String> topics = new ArrayList<>();
             config.get("topics").forEach(topic -> topics.add(topic.asText()));
             consumer.subscribe(topics, this);

@@ -8,7 +8,7 @@ from typing import Any
 import line
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
-ASSIGNORS = {"range", "roundrobin", "cooperative-sticky"}
+ASSIGNORS = {"range", "roundrobin", "cooperative-sticky", "server:uniform", "server:range"}
 
 
 def places(partitions: list[TopicPartition]) -> list[line.Place]:
@@ -24,8 +24,12 @@ class Reader:
             raise line.Unsupported(config["assignor"])
         self.owned = line.Owned()
         self.consumer = Consumer(consumer_settings(config))
+        pattern = config.get("pattern")  # what begins with ^ is one to librdkafka
         self.consumer.subscribe(
-            config["topics"], on_assign=self.on_assign, on_revoke=self.on_revoke, on_lost=self.on_lost
+            [pattern] if pattern else config["topics"],
+            on_assign=self.on_assign,
+            on_revoke=self.on_revoke,
+            on_lost=self.on_lost,
         )
 
     def on_assign(self, _: Consumer, partitions: list[TopicPartition]) -> None:
@@ -92,18 +96,28 @@ def consumer_settings(config: dict[str, Any]) -> dict[str, Any]:
         "bootstrap.servers": config["bootstrap"],
         "client.id": config["client_id"],
         "group.id": config["group"],
-        "partition.assignment.strategy": config.get("assignor", "range"),
-        "session.timeout.ms": config.get("session_timeout_ms", 6000),
-        "heartbeat.interval.ms": config.get("heartbeat_interval_ms", 500),
         "max.poll.interval.ms": config.get("rebalance_timeout_ms", 30000),
         "isolation.level": config.get("isolation", "read_uncommitted"),
         "auto.offset.reset": "earliest",
         "enable.auto.commit": False,
         "error_cb": line.error,
+        **membership(config),
     }
     if config.get("instance_id"):
         settings["group.instance.id"] = config["instance_id"]
     return settings
+
+
+def membership(config: dict[str, Any]) -> dict[str, Any]:
+    """The settings of the protocol; librdkafka refuses those of the classic one beside `group.protocol=consumer`."""
+    place, _, name = config.get("assignor", "range").rpartition(":")
+    if place == "server":
+        return {"group.protocol": "consumer", "group.remote.assignor": name}
+    return {
+        "partition.assignment.strategy": name,
+        "session.timeout.ms": config.get("session_timeout_ms", 6000),
+        "heartbeat.interval.ms": config.get("heartbeat_interval_ms", 500),
+    }
 
 
 class Writer:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/twmb/franz-go/pkg/kerr"
 	"github.com/twmb/franz-go/pkg/kgo"
@@ -17,6 +18,8 @@ var balancers = map[string]kgo.GroupBalancer{
 	"roundrobin":         kgo.RoundRobinBalancer(),
 	"sticky":             kgo.StickyBalancer(),
 	"cooperative-sticky": kgo.CooperativeStickyBalancer(),
+	"server:uniform":     kgo.StickyBalancer(), // the client's name of the brokers' uniform assignor
+	"server:range":       kgo.RangeBalancer(),
 }
 
 // A rebalance waits until what was polled is reported (BlockRebalanceOnPoll), so that the callbacks know all of it.
@@ -56,7 +59,7 @@ func (c *consumer) options(config line.Config) []kgo.Opt {
 	}
 	options := []kgo.Opt{
 		kgo.ConsumerGroup(config.Group),
-		kgo.ConsumeTopics(config.Topics...),
+		kgo.ConsumeTopics(config.Subscribed()...),
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
 		kgo.DisableAutoCommit(),
 		kgo.BlockRebalanceOnPoll(),
@@ -67,6 +70,15 @@ func (c *consumer) options(config line.Config) []kgo.Opt {
 		kgo.OnPartitionsAssigned(c.assigned),
 		kgo.OnPartitionsRevoked(c.revoked),
 		kgo.OnPartitionsLost(c.lost),
+	}
+	if strings.HasPrefix(config.Assignor, "server:") {
+		if config.InstanceID != "" { // 1.22.2 leaves with epoch -2 and no instance id: INVALID_REQUEST
+			line.Unsupported("static members with " + config.Assignor)
+		}
+		options = append(options, kgo.ServerSideBalancer())
+	}
+	if config.Pattern != "" {
+		options = append(options, kgo.ConsumeRegex())
 	}
 	if config.InstanceID != "" {
 		options = append(options, kgo.InstanceID(config.InstanceID))

@@ -19,6 +19,7 @@ type Config struct {
 	ClientID           string   `json:"client_id"`
 	Group              string   `json:"group"`
 	Topics             []string `json:"topics"`
+	Pattern            string   `json:"pattern"`
 	Assignor           string   `json:"assignor"`
 	InstanceID         string   `json:"instance_id"`
 	SessionTimeoutMs   int      `json:"session_timeout_ms"`
@@ -35,6 +36,14 @@ type Config struct {
 
 // Brokers are the addresses to begin with.
 func (c Config) Brokers() []string { return strings.Split(c.Bootstrap, ",") }
+
+// Subscribed are the topics, or the regular expression in their place.
+func (c Config) Subscribed() []string {
+	if c.Pattern != "" {
+		return []string{c.Pattern}
+	}
+	return c.Topics
+}
 
 // Session, heartbeat interval and rebalance timeout, as Go has durations.
 func (c Config) Session() time.Duration   { return ms(c.SessionTimeoutMs) }
