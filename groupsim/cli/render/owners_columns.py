@@ -20,12 +20,12 @@ from groupsim.scenarios.story import Assignment, Generation, GroupStory, MemberS
 
 def columns_of(generations: Sequence[Generation]) -> list[Column]:
     """Return a column for each assignment, and one for consecutive equal assignments."""
-    numbered = [(one.number, one.assignment) for one in generations if one.assignment is not None]
+    numbered = [(one, one.assignment) for one in generations if one.assignment is not None]
     found = []
-    for _, run in groupby(numbered, key=lambda one: _essence(one[1])):
+    for _, run in groupby(numbered, key=lambda pair: _essence(pair[1])):
         same = list(run)
-        first, last = same[0][0], same[-1][0]
-        found.append(column(same[0][1], f"gen {first}" if first == last else f"gen {first}-{last}"))
+        first, last, word = same[0][0].number, same[-1][0].number, same[0][0].words.head
+        found.append(column(same[0][1], f"{word} {first}" if first == last else f"{word} {first}-{last}"))
     return found
 
 
@@ -59,22 +59,25 @@ def columns_of_round(one: Mapping[str, Any]) -> list[Column]:
 
 @frozen
 class Ended:
-    """The last assignment of a group, with the number of its generation."""
+    """The last assignment of a group, with the number of its generation, and what a table calls that number."""
 
     number: int
     assignment: Assignment
+    word: str
 
 
 def ended(group: GroupStory | None) -> Ended | None:
     """Return the last assignment of a group, if any."""
-    numbered = [(one.number, one.assignment) for one in (group.generations if group else ()) if one.assignment]
-    return Ended(*numbered[-1]) if numbered else None
+    for one in reversed(group.generations if group else ()):
+        if one.assignment:
+            return Ended(one.number, one.assignment, one.words.head)
+    return None
 
 
 def columns_compared(left: Ended | None, right: Ended | None) -> list[Column]:
     """Return the last assignments of runs A and B; marked are partitions that another process owns in A."""
     sides = [(letter, one) for letter, one in (("A", left), ("B", right)) if one is not None]
-    plain = [_unmarked(column(one.assignment, f"{letter}: gen {one.number}")) for letter, one in sides]
+    plain = [_unmarked(column(one.assignment, f"{letter}: {one.word} {one.number}")) for letter, one in sides]
     if left is None or right is None:
         return plain
     owner = {partition: name for name, cell in plain[0].cells.items() for partition in cell.partitions}
