@@ -143,8 +143,10 @@ def test_the_script_and_the_stories_that_are_shown_are_those_that_run() -> None:
     shown = re.sub(r" +#.*", "", fenced("docs/conformance.md", "@script(")).splitlines()
     lines = iter(text("tests/conformance/scripts/heartbeat.py").splitlines())
     assert [line for line in shown if line not in lines] == []
-    for line in fenced("docs/twins.md", "Story(").splitlines():
+    for line in fenced("docs/twins.md", 'Story("sync').splitlines():
         assert line in text("tests/twins/stories.py")
+    for line in fenced("docs/twins.md", "ConsumerStory(").splitlines():
+        assert line in text("tests/twins/consumer/reconciling.py")
 
 
 #: Each listing, by words that it alone of its page has, and the test that executes it.
@@ -168,7 +170,10 @@ RUN_BY = {
         "read_trace(": (HERE, "test_a_trace_is_read_as_shown"),
         "pandas.read_parquet(": (HERE, "test_a_trace_is_read_as_shown"),
     },
-    "docs/twins.md": {"Story(": (HERE, "test_the_script_and_the_stories_that_are_shown_are_those_that_run")},
+    "docs/twins.md": dict.fromkeys(
+        ('Story("sync', "ConsumerStory("),
+        (HERE, "test_the_script_and_the_stories_that_are_shown_are_those_that_run"),
+    ),
     "docs/writing-a-scenario.md": {
         "import scenario": ("tests/scenarios/loading/test_page.py", "test_the_python_example_runs")
     },
