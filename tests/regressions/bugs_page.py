@@ -89,8 +89,8 @@ MISSING = (
         "topic is tried again until max.poll.interval.ms has passed, and so here.",
     ),
     (
-        "bugs of the protocol of KIP-848",
-        "That protocol is not modelled yet; those that any consumer can have are above.",
+        "bugs that only the protocol of KIP-848 can have",
+        "No scene reproduces them yet; those that any consumer can have are above.",
     ),
 )
 
