@@ -469,7 +469,7 @@ ROWS = (
         place="5.3 S11",
         claim="Static bounce under the new protocol: the incumbent wins",
         expected="–",
-        verdict="not modelled",
-        because="groups of the new protocol (KIP-848) are not simulated yet; under the classic one the newcomer wins",
+        verdict="not compared yet",
+        because="under the classic protocol the newcomer wins",
     ),
 )

@@ -78,6 +78,8 @@ def unpack(block: Block) -> list[Batch]:
 def pack(batches: Sequence[Batch], position: int) -> Block:
     """Pack neighbouring batches; `position` is the first one's position in the segment, in bytes."""
     *before, last = batches
+    if type(last) is not Batch:  # one of a real client has its bytes, and no hash by which it could be found
+        return _block(batches, position)
     known = _packed.get(last)
     if known is not None and known[1].position == position and known[0] == before:
         return known[1]

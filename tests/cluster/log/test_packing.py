@@ -12,6 +12,7 @@ from groupsim.cluster.log import memory
 from groupsim.cluster.log.memory import MemorySegment
 from groupsim.cluster.log.packed_batches import pack, unpack
 from groupsim.protocol.batch.batch import Batch, LogRecord
+from groupsim.protocol.batch.codec import encode, read_batch
 from groupsim.protocol.batch.sizes import batch_of, counted_batch
 
 LONG = 5_000
@@ -116,3 +117,10 @@ def test_a_read_of_a_whole_log_unpacks_one_block_at_a_time() -> None:
     unpack.cache_clear()
     assert sum(batch.count for batch in segment.batches()) == 2_000
     assert unpack.cache_info().currsize == 1
+
+
+def test_batches_of_real_clients_are_packed_as_well() -> None:
+    """A batch that was read from bytes has no hash, and is packed without sharing."""
+    record = LogRecord(0, b"key", b"value")
+    batches = [read_batch(encode(batch_of([record], 1_000 + n, base_offset=n))) for n in range(3)]
+    assert unpack(pack(batches, 0)) == batches

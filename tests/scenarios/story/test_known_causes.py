@@ -12,7 +12,10 @@ from tests.helpers.known_cluster_causes import ROWS as CLUSTER_ROWS
 from tests.helpers.known_member_causes import ROWS as MEMBER_ROWS
 
 ROWS = (*MEMBER_ROWS, *CLUSTER_ROWS)
-ELSEWHERE = {"freeze-zookeeper": "tests/scenarios/test_ancestors.py"}
+ELSEWHERE = {
+    "freeze-zookeeper": "tests/scenarios/test_ancestors.py",
+    "alter-group-config": "scenarios/library/consumer-group-config-altered.yaml",
+}
 """Steps that no row covers, and the tests of their headlines."""
 STORIES = [(row, library) for row in ROWS for library in row.of]
 
