@@ -50,7 +50,7 @@ def test_a_replacement_writes_its_records_in_kafkas_order() -> None:
 
 
 def test_a_replacement_with_other_topics_bumps() -> None:
-    """A changed subscription is one, whoever has it now."""
+    """A changed subscription is a reason, whichever member has it now."""
     bench = static()
     bench.leave_group("m", epoch=-2, instance="i")
     bench.enroll("n", "b", instance="i")
