@@ -19,6 +19,7 @@ PARTS = {
     "Commits and positions": "test_commit_bugs.py",
     "Assignors": "test_assignor_bugs.py",
     "Had by the code for KIP-848, possible in any": "test_next_protocol_bugs.py",
+    "Coordinators of consumer groups (KIP-848)": "test_consumer_group_bugs.py",
 }
 INTRODUCTION = """# Bugs of the past, as tests
 
@@ -89,8 +90,8 @@ MISSING = (
         "topic is tried again until max.poll.interval.ms has passed, and so here.",
     ),
     (
-        "bugs that only the protocol of KIP-848 can have",
-        "No scene reproduces them yet; those that any consumer can have are above.",
+        "KAFKA-16375, KAFKA-20332, KAFKA-20145 and others",
+        "Bugs of members of consumer groups: no test reproduces them yet.",
     ),
 )
 

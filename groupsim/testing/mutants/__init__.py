@@ -18,7 +18,7 @@ from types import FunctionType
 from groupsim.testing.patcher import Mutant
 
 #: Modules of this package whose public functions are mutants.
-MODULES = ("coordinator", "offsets", "consumer", "answers", "commits", "assignors", "kip848")
+MODULES = ("coordinator", "offsets", "consumer", "answers", "commits", "assignors", "kip848", "consumer_groups")
 
 
 @cache
