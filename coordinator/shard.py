@@ -195,9 +195,8 @@ class Shard:
         """Delete an empty consumer group and create a classic one, with one append, even when the join is refused."""
         op = self.op
         new = ClassicGroup(request.group_id, state_us=whole_ms(op.now_us))
-        self.partition.append((*group.tombstones(), new_group_record(new)), GroupCreated(new, arrival.call))
-        self.groups.add(new)
-        self.groups.created_by(new.group_id, op.purgatory.last_id)
+        records = (*group.tombstones(), new_group_record(new))
+        self.partition.replace(records, new, GroupCreated(new, arrival.call))
         join(new, op, arrival, request)
 
     def _beat_new_group(self, classic: Group | None, arrival: Arrival, request: ConsumerGroupHeartbeatRequest) -> None:

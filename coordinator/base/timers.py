@@ -35,6 +35,7 @@ class TimerKind(Enum):
     INITIAL_JOIN = auto()
     JOIN = auto()
     SYNC = auto()
+    CONSUMER_SESSION = auto()
     REBALANCE = auto()
     WRITE_TIMEOUT = auto()
     EXPIRY = auto()
@@ -142,9 +143,11 @@ class Timers:
         return sorted(own, key=lambda timer: (timer.due_us, timer.ticket))
 
 
-_GROUP_KINDS = frozenset(
-    {TimerKind.SESSION, TimerKind.INITIAL_JOIN, TimerKind.JOIN, TimerKind.SYNC, TimerKind.REBALANCE}
-)
+CLASSIC_KINDS = frozenset({TimerKind.SESSION, TimerKind.INITIAL_JOIN, TimerKind.JOIN, TimerKind.SYNC})
+CONSUMER_KINDS = frozenset({TimerKind.CONSUMER_SESSION, TimerKind.REBALANCE})
+"""The timers of each kind of group. A group that is converted leaves its timers behind; a timer of another kind does
+nothing when it fires (`GroupMetadataManager`: the group of that id is not one of the timer's kind)."""
+_GROUP_KINDS = CLASSIC_KINDS | CONSUMER_KINDS
 
 
 def join_timer(group_id: str) -> str:

@@ -15,7 +15,7 @@ from groupsim.coordinator.base.group_kind import Answer, GroupKind
 from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.base.purgatory import ANSWERED
 from groupsim.coordinator.base.records import GroupRecord, Record, whole_ms
-from groupsim.coordinator.base.timers import Timer, TimerKind
+from groupsim.coordinator.base.timers import CLASSIC_KINDS, Timer, TimerKind
 from groupsim.coordinator.classic.commit import commit_error, txn_commit_error
 from groupsim.coordinator.classic.describe import describe, listed
 from groupsim.coordinator.classic.expiry import expiry_rule
@@ -81,6 +81,8 @@ class ClassicGroup(GroupData):
 
     def timer_fired(self, op: Operation, timer: Timer) -> None:
         """Run the action of one of the group's timers."""
+        if timer.kind not in CLASSIC_KINDS:
+            return
         if timer.kind is TimerKind.SESSION:
             session_expired(op, self, timer.member_id)
         elif timer.kind is TimerKind.SYNC:

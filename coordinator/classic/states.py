@@ -83,7 +83,7 @@ PRINTED: Mapping[State, str] = {
 
 
 class TransitionCause(StrEnum):
-    """A cause that ends a state, with its meaning. The broker logs the first ten as `Preparing to rebalance group`."""
+    """A cause that ends a state, with its meaning; up to `DOWNGRADED` logged as `Preparing to rebalance group`."""
 
     _value_: str
     meaning: str
@@ -104,6 +104,7 @@ class TransitionCause(StrEnum):
     SYNC_EXPIRED = "SYNC_EXPIRED", "members never sent SyncGroup after their JoinGroup was answered"
     STORE_ERROR = "STORE_ERROR", "the leader's assignment could not be written"
     OVER_CAPACITY = "OVER_CAPACITY", "the group was loaded with more members than group.max.size"
+    DOWNGRADED = "DOWNGRADED", "the group was a consumer group, and only classic members are left"
     ALL_JOINED = "ALL_JOINED", "the round closed with members"
     ALL_GONE = "ALL_GONE", "the round closed without members"
     ASSIGNMENT_STORED = "ASSIGNMENT_STORED", "the leader's assignment is on the log"
@@ -142,6 +143,7 @@ TRANSITIONS: Mapping[State, Mapping[TransitionCause, State]] = {
         TransitionCause.HEARTBEAT_EXPIRED: _ROUND_OPENS,
         TransitionCause.SYNC_EXPIRED: _ROUND_OPENS,
         TransitionCause.OVER_CAPACITY: _ROUND_OPENS,
+        TransitionCause.DOWNGRADED: _ROUND_OPENS,
         TransitionCause.UNLOADED: State.DEAD,
     },
     State.DEAD: {

@@ -20,5 +20,6 @@ Where to read:
     changes           what one operation writes, with the events of the trace
     member            one member as a value: its epochs, its state, the partitions that it owns or has to revoke
     member_records    the records of one member
+    group_records     those of a whole group: what creates and what deletes it
     refused           the refusal of a request, with Kafka's message
 """

@@ -6,7 +6,7 @@ the group at once; so the events come after it, and the change of the group's st
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from enum import Enum
 from typing import Any, Protocol
 
@@ -48,12 +48,42 @@ class Write(Protocol):
     def __call__(self, records: tuple[Record, ...], then: Then | None = None, within_ms: int | None = None) -> None: ...
 
 
+class Downgrade(Protocol):
+    """The way of a consumer group to a classic one; `coordinator/conversion/downgrade.py` implements it."""
+
+    def is_due(
+        self, group: WrittenGroup, op: Operation, gone: Collection[ConsumerMember], *, replaced: bool = False
+    ) -> bool:
+        """Whether the group becomes classic when these members go, or one is replaced by a classic member."""
+
+    def fenced(
+        self, group: WrittenGroup, op: Operation, gone: Collection[ConsumerMember], why: Trigger, reason: str
+    ) -> None:
+        """Write the downgrade without these members; a round opens at once. Raises Refused (GROUP_ID_NOT_FOUND)."""
+
+    def replaced(
+        self,
+        group: WrittenGroup,
+        op: Operation,
+        change: Change,
+        old: ConsumerMember,
+        joined: ConsumerMember,
+        *,
+        stale: bool,
+    ) -> None:
+        """Write a change in which a classic member replaces `old`, and the downgrade, as one append.
+
+        `stale`: the target is older than the group epoch, so that a round opens. Raises Refused (GROUP_ID_NOT_FOUND).
+        """
+
+
 class WrittenGroup(Protocol):
     """A consumer group, as the functions of this package use it."""
 
     data: GroupState
     soft: SoftState
     write: Write
+    downgrade: Downgrade
 
     @property
     def group_id(self) -> str: ...

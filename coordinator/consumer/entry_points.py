@@ -13,16 +13,7 @@ from typing import Any, ClassVar
 
 from attrs import Factory, define
 
-from groupsim.coordinator.base.consumer_records import (
-    CurrentRecord,
-    EpochRecord,
-    MemberRecord,
-    MemberState,
-    RegexRecord,
-    TargetEpochRecord,
-    TargetRecord,
-    TopicsRecord,
-)
+from groupsim.coordinator.base.consumer_records import MemberState
 from groupsim.coordinator.base.effects import CallToken
 from groupsim.coordinator.base.expiry import ExpiryRule
 from groupsim.coordinator.base.group_kind import Answer, GroupKind
@@ -30,11 +21,12 @@ from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.base.records import Record
 from groupsim.coordinator.base.snapshot import GroupSnapshot
 from groupsim.coordinator.consumer.assignment.timeline_order import timeline_order
-from groupsim.coordinator.consumer.changes import Write
+from groupsim.coordinator.consumer.changes import Downgrade, Write
 from groupsim.coordinator.consumer.classic_requests import leave_group, sync_or_heartbeat
 from groupsim.coordinator.consumer.commit import commit_error, fetch_error, txn_commit_error
 from groupsim.coordinator.consumer.describe import described, listed
 from groupsim.coordinator.consumer.fence import timer_fired
+from groupsim.coordinator.consumer.group_records import group_tombstones
 from groupsim.coordinator.consumer.heartbeat import heartbeat
 from groupsim.coordinator.consumer.snapshot import snapshot
 from groupsim.coordinator.consumer.soft_state import SoftState
@@ -62,6 +54,7 @@ class ConsumerGroup:
     write: Write
     #: The group of an id, as the partition has it.
     find: Callable[[str], Any]
+    downgrade: Downgrade
     soft: SoftState = Factory(SoftState)
 
     kind: ClassVar[GroupKind] = GroupKind.CONSUMER
@@ -117,17 +110,8 @@ class ConsumerGroup:
         return True
 
     def tombstones(self) -> tuple[Record, ...]:
-        """Return the records that delete the group: its parts first (`createGroupTombstoneRecords`)."""
-        group_id, members = self.group_id, self.data.members
-        return (
-            *(CurrentRecord(group_id, member_id, None) for member_id in members),
-            *(TargetRecord(group_id, member_id, None) for member_id in members),
-            TargetEpochRecord(group_id, None),
-            *(MemberRecord(group_id, member_id, None) for member_id in members),
-            *(RegexRecord(group_id, regex, None) for regex in self.data.resolved),
-            TopicsRecord(group_id, None),
-            EpochRecord(group_id, None),
-        )
+        """Return the records that delete the group."""
+        return group_tombstones(self.data)
 
     #: The error of a sender that may not commit, or fetch, offsets now; None when it may.
     commit_error = commit_error

@@ -1,5 +1,6 @@
 """The removal of members: they left, or a timer removed them.
 
+When only classic members are left, the group may become a classic one instead (`coordinator/conversion/downgrade.py`).
 All members of one operation are removed together and bump the group epoch once. No target is computed: the next
 heartbeat of any member does that. A group that becomes empty has its target at the new epoch, without a time, so that
 the next member that joins does not wait (since 4.4, KAFKA-20442).
@@ -19,7 +20,7 @@ from groupsim.coordinator.base.consumer_records import (
     TargetEpochValue,
 )
 from groupsim.coordinator.base.operation import Operation
-from groupsim.coordinator.base.timers import Timer, TimerKind
+from groupsim.coordinator.base.timers import CONSUMER_KINDS, Timer, TimerKind
 from groupsim.coordinator.consumer.assignment.metadata_hash import metadata_hash
 from groupsim.coordinator.consumer.assignment.subscriptions import unused_regexes, without
 from groupsim.coordinator.consumer.changes import Change, Trigger, WrittenGroup, write
@@ -30,7 +31,10 @@ from groupsim.eventloop.trace.events import Kind
 
 
 def fence(group: WrittenGroup, op: Operation, members: Collection[ConsumerMember], why: Trigger, reason: str) -> None:
-    """Remove members of the group; `reason` is the text for the trace."""
+    """Remove members of the group; `reason` is the text for the trace. Raises Refused when a downgrade fails."""
+    if group.downgrade.is_due(group, op, members):
+        group.downgrade.fenced(group, op, members, why, reason)
+        return
     state, change = group.data, Change()
     for member in members:
         change.records += removal(group.group_id, member.member_id)
@@ -56,10 +60,10 @@ def fence(group: WrittenGroup, op: Operation, members: Collection[ConsumerMember
 def timer_fired(group: WrittenGroup, op: Operation, timer: Timer) -> None:
     """Remove the member of a timer. A rebalance timer does so only if the member is at the epoch that it had then."""
     member = group.data.members.get(timer.member_id)
-    if member is None:
+    if member is None or timer.kind not in CONSUMER_KINDS:
         return
     named = f"Member {member.member_id} fenced from the group because"
-    if timer.kind is TimerKind.SESSION:
+    if timer.kind is TimerKind.CONSUMER_SESSION:
         fence(group, op, (member,), Trigger.SESSION_EXPIRED, f"{named} the member session expired.")
         return
     epoch, timeout_ms = timer.args

@@ -17,7 +17,7 @@ from groupsim.coordinator.base.timers import TimerKind, consumer_session_timer, 
 from groupsim.coordinator.consumer.changes import WrittenGroup
 from groupsim.coordinator.consumer.member import ConsumerMember, MemberState
 
-_SESSION, _REBALANCE = TimerKind.SESSION, TimerKind.REBALANCE
+_SESSION, _REBALANCE = TimerKind.CONSUMER_SESSION, TimerKind.REBALANCE
 
 
 def set_session(group: WrittenGroup, op: Operation, member_id: str, timeout_ms: int) -> None:

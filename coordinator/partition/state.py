@@ -23,6 +23,7 @@ from groupsim.coordinator.base.records import GroupRecord, OffsetRecord, Record,
 from groupsim.coordinator.classic.entry_points import ClassicGroup
 from groupsim.coordinator.consumer.entry_points import ConsumerGroup
 from groupsim.coordinator.consumer.state import GroupState, Head
+from groupsim.coordinator.conversion.downgrade import Downgrading
 from groupsim.coordinator.partition.offset_store import OffsetStore
 from groupsim.coordinator.partition.registry import Registry
 from groupsim.eventloop.trace.events import Kind
@@ -74,9 +75,16 @@ class Partition:
         if offsets:
             self.offsets.stage(applied.append_id, offsets)
         for group_id in applied.deleted:
-            self._stop_timers(group_id)
+            if self.groups.get(group_id) is None:
+                self._stop_timers(group_id)
         if applied.records:
             self._under_way.append(applied)
+
+    def replace(self, records: tuple[Record, ...], new: Group, then: Then | None = None) -> None:
+        """Append records that delete a group, and put `new` in its place; a failure of the append takes both back."""
+        self.append(records, then)
+        self.groups.add(new)
+        self.groups.created_by(new.group_id, self.op.purgatory.last_id)
 
     def _apply(self, records: tuple[Record, ...], append_id: int) -> _Applied:
         """Apply the records of groups, in their order: one append may replace a group by one of another kind."""
@@ -132,7 +140,7 @@ class Partition:
         epoch = self.op.differences.new_group_epoch
         head = Head(group_epoch=epoch, assignment_epoch=epoch)
         write = partial(self._append_after, before) if before else self.append
-        return ConsumerGroup(GroupState(group_id, head), write, self.groups.get)
+        return ConsumerGroup(GroupState(group_id, head), write, self.groups.get, Downgrading(self.replace))
 
     def _append_after(
         self,

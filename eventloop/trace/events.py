@@ -82,6 +82,8 @@ class Kind(StrEnum):
     GROUP_LOADED = "group.loaded"  # topic, partition; payload: members, generation, epoch
     GROUP_UNLOADED = "group.unloaded"
     GROUP_DELETED = "group.deleted"  # reason
+    GROUP_CONVERTED = "group.converted"  # from, to: classic, consumer; member (its cause); reason; payload: members,
+    #   before (the state of the former group), state, and of a classic group protocol and leader
     OFFSET_EXPIRED = "offset.expired"  # topic, partition; payload: offset
 
     # the consumer (host: the member's process)

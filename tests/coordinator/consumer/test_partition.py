@@ -93,13 +93,13 @@ def test_tombstones_delete_the_parts_first() -> None:
     records = made.shard.partition.tombstones(group(made))
     assert records == (
         OffsetRecord("g", TopicPartition("t", 0), None),
-        CurrentRecord("g", "a", None),
         CurrentRecord("g", "b", None),
-        TargetRecord("g", "a", None),
+        CurrentRecord("g", "a", None),
         TargetRecord("g", "b", None),
+        TargetRecord("g", "a", None),
         TargetEpochRecord("g", None),
-        MemberRecord("g", "a", None),
         MemberRecord("g", "b", None),
+        MemberRecord("g", "a", None),
         RegexRecord("g", "x.*", None),
         TopicsRecord("g", None),
         EpochRecord("g", None),
