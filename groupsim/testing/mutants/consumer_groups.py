@@ -9,7 +9,7 @@ from attrs import evolve
 from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.base.failures import IllegalState
 from groupsim.coordinator.base.versions import Differences, differences
-from groupsim.coordinator.consumer import heartbeat
+from groupsim.coordinator.consumer import heartbeat, member_update
 from groupsim.coordinator.consumer.assignment import reconciliation
 from groupsim.coordinator.consumer.member import ConsumerMember, MemberState, Partitions
 from groupsim.coordinator.consumer.state import _MISSING, GroupState
@@ -65,7 +65,7 @@ def recompute_during_revocation(patch: Patcher) -> None:
             return reconciliation._advance(member, goal, owned, member.member_epoch, rules)
         return reconcile(member, goal, owned, rules)
 
-    patch.setattr(heartbeat, "reconcile", mutant)
+    patch.setattr(member_update, "reconcile", mutant)
 
 
 def unsubscribed_topic_in_assignment(patch: Patcher) -> None:
