@@ -20,6 +20,7 @@ INT32 = Struct(">i")
 INT64 = Struct(">q")
 _LONGEST_STRING = 0x7FFF
 _VARINT_BYTES = 5
+_ONE_BYTE = tuple(bytes((number,)) for number in range(0x80))
 
 
 @lru_cache(maxsize=1 << 14)  # names of groups, topics and clients come again and again, one object each
@@ -49,6 +50,8 @@ def length(count: int, flexible: bool = False) -> bytes:
 
 def varint(number: int) -> bytes:
     """Return an unsigned varint: seven bits a byte, the lowest first."""
+    if number < len(_ONE_BYTE):
+        return _ONE_BYTE[number]
     parts = bytearray()
     while number > 0x7F:
         parts.append(number & 0x7F | 0x80)

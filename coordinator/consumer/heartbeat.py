@@ -29,6 +29,7 @@ from groupsim.coordinator.consumer.leave import leave
 from groupsim.coordinator.consumer.member import ConsumerMember
 from groupsim.coordinator.consumer.member_update import update_member
 from groupsim.coordinator.consumer.refused import Refused
+from groupsim.coordinator.consumer.request_checks import different_names
 from groupsim.coordinator.consumer.timers import set_session
 from groupsim.protocol.javahash import java_sorted
 from groupsim.protocol.messages.consumer_group import (
@@ -94,7 +95,7 @@ def _with_fields(member: ConsumerMember, arrival: Arrival, request: Request) -> 
     }
     changed = {name: new for name, new in given.items() if new is not None and new != getattr(member, name)}
     if request.subscribed_topic_names is not None:
-        names = tuple(java_sorted(set(request.subscribed_topic_names)))
+        names = tuple(java_sorted(different_names(request.subscribed_topic_names)))
         if names != member.names:
             changed["names"] = names
     if member.classic is not None:

@@ -12,7 +12,7 @@ from groupsim.protocol.messages.consumer_group import JOIN_EPOCH, ConsumerGroupH
 class Refused(Exception):
     """The request is refused; the operation leaves no record."""
 
-    def __init__(self, error: ErrorCode, message: str) -> None:
+    def __init__(self, error: ErrorCode, message: str | None = None) -> None:
         super().__init__(message)
         self.error = error
         self.message = message

@@ -1,5 +1,8 @@
 """The checks of a ConsumerGroupHeartbeat that need no group, in Kafka's order: the first that fails answers.
 
+One more check has no counterpart in Kafka: names that cannot fit into a record are refused before anything is done with
+them (`different_names`).
+
 Source: `GroupCoordinatorService.throwIfConsumerGroupHeartbeatRequestIsInvalid`; consumer-protocol reference, 1.8.
 """
 
@@ -17,6 +20,9 @@ from groupsim.protocol.messages.consumer_group import (
     ConsumerGroupHeartbeatRequest,
 )
 
+LONGEST_NAMES = 1_048_588
+"""The most bytes that the names of a subscription may take in a record: the default of `message.max.bytes`."""
+_PART = 10_000
 _CLIENT_MAKES_ID = 1  # from this version on the client makes its member id (KIP-1082)
 
 Check: TypeAlias = tuple[Callable[[ConsumerGroupHeartbeatRequest], bool], str]
@@ -60,3 +66,17 @@ def check_request(request: ConsumerGroupHeartbeatRequest, assignors: Sequence[st
         known = ", ".join(assignors)
         message = f"ServerAssignor {named} is not supported. Supported assignors: {known}."
         raise Refused(ErrorCode.UNSUPPORTED_ASSIGNOR, message)
+
+
+def different_names(names: Sequence[str]) -> set[str]:
+    """Return the names, each once.
+
+    Raises Refused with UNKNOWN_SERVER_ERROR, the answer after the append of a record that is too large, once the names
+    take more bytes than `LONGEST_NAMES`. Kafka sorts and hashes all of them first; here other clients would wait.
+    """
+    found: set[str] = set()
+    for begin in range(0, len(names), _PART):
+        found.update(names[begin : begin + _PART])
+        if len(found) + sum(map(len, found)) > LONGEST_NAMES:
+            raise Refused(ErrorCode.UNKNOWN_SERVER_ERROR)
+    return found

@@ -26,11 +26,9 @@ _NO_RACKS: frozenset[str] = frozenset()
 
 def metadata_hash(names: Iterable[str], image: TopicsImage, rules: Differences) -> int:
     """Return the hash of the topics of these names, a signed number of 64 bits; 0 without a topic."""
-    parts = []
-    for name in java_sorted(names):
-        topic = image.topic(name)
-        if topic is not None:
-            parts.append(topic_hash(topic, with_racks=rules.racks_bump).to_bytes(8, "little"))
+    found = {name: topic for name in names if (topic := image.topic(name)) is not None}
+    hashes = (topic_hash(found[name], with_racks=rules.racks_bump) for name in java_sorted(found))
+    parts = [one.to_bytes(8, "little") for one in hashes]
     return _signed(xxh3_64(b"".join(parts))) if parts else 0
 
 

@@ -16,8 +16,11 @@ from groupsim.coordinator.base.consumer_records import ResolvedRegex
 from groupsim.coordinator.base.interfaces import TopicsImage
 from groupsim.coordinator.consumer.member import ConsumerMember
 from groupsim.coordinator.consumer.state import GroupState
-from groupsim.protocol.javahash import java_copied_order
+from groupsim.protocol.javahash import JavaHashMap, first_capacity, java_copied_order
 from groupsim.protocol.values import value
+
+_LARGE = 64
+"""Names whose table never grows because one of its buckets is crowded (`protocol/javahash.py`)."""
 
 
 @value
@@ -90,15 +93,28 @@ def subscribed_ids(
 
     A regular expression that is not resolved yet counts for none. Of two sets the larger one comes first.
     """
-    names = java_copied_order(member.names)
+    names = _existing(member.names, image)
     found = resolved.get(member.regex) if member.regex else None
     if found is not None and found.topics:
-        first, second = names, java_copied_order(found.topics)
-        if len(first) <= len(second):
+        first, second = names, _existing(found.topics, image)
+        if len(member.names) <= len(found.topics):
             first, second = second, first
         names = list(dict.fromkeys([*first, *second]))
     topics = map(image.topic, names)
     return tuple(topic.topic_id for topic in topics if topic is not None)
+
+
+def _existing(names: tuple[str, ...], image: TopicsImage) -> list[str]:
+    """Return the names of topics that exist, in the order of a `HashSet` of all names.
+
+    The order within a large table depends on its size and on the names that are asked for alone, so the others, which
+    may be a hundred thousand, need not be hashed.
+    """
+    if len(names) < _LARGE:
+        found = java_copied_order(names)
+        return [name for name in found if image.topic(name) is not None]
+    existing = (name for name in names if image.topic(name) is not None)
+    return list(JavaHashMap(((name, None) for name in existing), capacity=first_capacity(len(names))))
 
 
 def _topics(state: GroupState, regex: str) -> tuple[str, ...]:

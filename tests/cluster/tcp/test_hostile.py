@@ -204,6 +204,26 @@ def test_a_message_of_very_many_entries_leaves_room_for_others(
         assert served > 2
 
 
+@pytest.mark.parametrize("count", [90_000, 900_000])
+def test_a_subscription_to_very_many_names_leaves_room_for_others(stage: Stage, witness: Client, count: int) -> None:
+    """As many topic names as a record can hold are a subscription; ten times as many are UNKNOWN_SERVER_ERROR.
+
+    Others are served while the message is read, and when it has been answered.
+    """
+    names = b"".join(b"\x0a%09d" % number for number in range(count))
+    header = struct.pack(">hhih", Api.CONSUMER_GROUP_HEARTBEAT, 1, 1, 1) + b"k\0"
+    begin = b"\x03of\x02m" + struct.pack(">i", 0) + b"\0\0" + struct.pack(">i", 1_000)
+    with stage.client() as client:
+        client.socket.sendall(framed(header + begin + _varint(count + 1) + names + b"\0\0\x01\0"))
+        served = 0
+        while not _has_come(client):
+            assert is_served(witness)
+            served += 1
+        answer = client.receive()[1]
+        assert struct.unpack(">h", answer[5:7])[0] == (0 if count < 100_000 else -1)
+        assert served > 5
+
+
 def test_a_client_that_goes_while_its_long_message_is_read_harms_nobody(stage: Stage, witness: Client) -> None:
     """A message that was decoded in a thread is dropped when its connection is closed."""
     for _ in range(3):

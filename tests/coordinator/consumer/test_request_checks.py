@@ -8,7 +8,7 @@ import pytest
 from attrs import evolve
 
 from groupsim.coordinator.consumer.refused import Refused
-from groupsim.coordinator.consumer.request_checks import check_request
+from groupsim.coordinator.consumer.request_checks import LONGEST_NAMES, check_request, different_names
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.consumer_group import ConsumerGroupHeartbeatRequest, TopicPartitions
 
@@ -46,7 +46,7 @@ PASSES: list[tuple[ConsumerGroupHeartbeatRequest, dict[str, Any]]] = [
 ]
 
 
-def refused(request: ConsumerGroupHeartbeatRequest) -> tuple[ErrorCode, str]:
+def refused(request: ConsumerGroupHeartbeatRequest) -> tuple[ErrorCode, str | None]:
     """Return the error and the message of a refused request."""
     with pytest.raises(Refused) as caught:
         check_request(request, ("uniform", "range"))
@@ -79,3 +79,13 @@ def test_an_assignor_that_is_not_configured_is_refused() -> None:
         ErrorCode.UNSUPPORTED_ASSIGNOR,
         "ServerAssignor mine is not supported. Supported assignors: uniform, range.",
     )
+
+
+def test_names_beyond_the_size_of_a_record_are_refused() -> None:
+    """Names that no record can hold are UNKNOWN_SERVER_ERROR without a message; a repeated name counts once."""
+    name = "x" * 1_000
+    names = [name] + [f"{number:09d}" for number in range((LONGEST_NAMES - 1_001) // 10)]
+    assert different_names(names * 3) == set(names)
+    with pytest.raises(Refused) as caught:
+        different_names([*names, "more-bytes"])
+    assert (caught.value.error, caught.value.message) == (ErrorCode.UNKNOWN_SERVER_ERROR, None)
