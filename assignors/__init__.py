@@ -1,4 +1,4 @@
-"""Partition assignors: Kafka's four, one rack-aware example, and the interface of a user's own.
+"""Partition assignors: Kafka's four, a rack-aware example, and the interface of a user's own, of leader or coordinator.
 
 Where to read:
 
@@ -22,6 +22,10 @@ from groupsim.assignors.rack_first import RackFirstAssignor as RackFirstAssignor
 from groupsim.assignors.range import RangeAssignor as RangeAssignor
 from groupsim.assignors.registry import resolve as resolve
 from groupsim.assignors.roundrobin import RoundRobinAssignor as RoundRobinAssignor
+from groupsim.assignors.server.interface import AssignmentFailed as AssignmentFailed
+from groupsim.assignors.server.interface import ServerAssignor as ServerAssignor
+from groupsim.assignors.server.interface import ServerGroup as ServerGroup
+from groupsim.assignors.server.interface import ServerMember as ServerMember
 from groupsim.assignors.sticky.cooperative import CooperativeStickyAssignor as CooperativeStickyAssignor
 from groupsim.assignors.sticky.sticky import StickyAssignor as StickyAssignor
 from groupsim.assignors.validate import run_assignor as run_assignor

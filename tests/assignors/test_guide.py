@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from groupsim import Simulation
+from groupsim import Simulation, load_text, run_scenario
 from groupsim.cli.assign.command import assign
 from groupsim.cli.assign.results import run_document
 from groupsim.cli.render.assign_steps import Explain
@@ -54,6 +54,22 @@ def test_the_property_in_the_guide_holds() -> None:
     names["test_only_the_first_member_gets_partitions"]()
 
 
+def test_the_assignor_of_the_coordinator_in_the_guide_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The listing of a ServerAssignor, saved under its name, gives everything to the member with the least id."""
+    (listing,) = [one for one in PYTHON if "FirstTakesAll" in one]
+    (tmp_path / "first_takes_all.py").write_text(listing)
+    monkeypatch.chdir(tmp_path)
+    document = json.loads(re.findall(r"echo '(.*?)'", GUIDE)[0])
+    assert run_document(document, "first_takes_all:FirstTakesAll")["counts"] == {"c1": 3, "c2": 0}
+
+
+def test_the_scenario_in_the_guide_keeps_its_expectations() -> None:
+    """Racks of members and of replicas reach the brokers' assignor: each partition is read within its rack."""
+    (scenario,) = re.findall(r"```yaml\n(.*?)```", GUIDE, re.DOTALL)
+    run = run_scenario(load_text(scenario))
+    assert run.failed == ()
+
+
 def test_the_example_differs_from_range_as_told() -> None:
     """The document in the guide gives 3 and 1 under `rack-first`, 2 and 2 under `range`."""
     document = json.loads(re.findall(r"\$ cat group.json\n(.*?)\n\$", GUIDE, re.DOTALL)[0])
@@ -64,8 +80,9 @@ def test_the_example_differs_from_range_as_told() -> None:
 def test_the_assignor_that_explains_itself_prints_the_lines_in_the_guide(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The last listing, saved under its name, explains the first document as the guide shows."""
-    (tmp_path / "fewest_first.py").write_text(PYTHON[-1])
+    """The listing of `explain`, saved under its name, explains the first document as the guide shows."""
+    (listing,) = [one for one in PYTHON if "class FewestFirst" in one]
+    (tmp_path / "fewest_first.py").write_text(listing)
     (tmp_path / "group.json").write_text(re.findall(r"echo '(.*?)'", GUIDE)[0])
     monkeypatch.chdir(tmp_path)
     assert assign("group.json", "fewest_first:FewestFirst", False, Explain.SOME) == 0

@@ -18,6 +18,7 @@ returns) has `error` instead of these keys. With `explain` a round also has `exp
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, TypeAlias
 
 from attrs import evolve
@@ -35,7 +36,9 @@ from groupsim.assignors import (
     resolve,
     run_assignor,
 )
+from groupsim.assignors.registry import load_object
 from groupsim.assignors.server.interface import AssignmentFailed, ServerAssignor
+from groupsim.assignors.server.registry import server_assignors
 from groupsim.cli.assign.documents import Claimant, Document, Round, parse_document, read_documents
 from groupsim.cli.assign.on_server import SERVER_ASSIGNORS, assign_on_server
 from groupsim.cli.exits import BAD_INPUT, RUN_FAILED, Trouble
@@ -92,9 +95,15 @@ def _resolve(name: str) -> Worker:
     if name in SERVER_ASSIGNORS:
         return SERVER_ASSIGNORS[name]()
     try:
+        if ":" in name and _is_of_the_coordinator(load_object(name, Path.cwd())):
+            return server_assignors((name,))[0]
         return resolve(name)
     except AssignorError as problem:
         raise Trouble(str(problem), f"of the coordinator: {', '.join(SERVER_ASSIGNORS)}", BAD_INPUT) from problem
+
+
+def _is_of_the_coordinator(loaded: object) -> bool:
+    return isinstance(loaded, type) and issubclass(loaded, ServerAssignor)
 
 
 def _run_round(assignor: Worker, one: Round, before: Mapping[str, Any], place: str, explain: bool) -> Result:
