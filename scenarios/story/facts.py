@@ -77,10 +77,15 @@ class HostFacts:
         A cooperative member calls onPartitionsAssigned in the instant in which it has released the revoked partitions.
         """
         index = bisect_right(self.callbacks, at_us, key=_began) - 1
-        while index >= 0 and self.callbacks[index].what == "assigned":
+        begun = None
+        while index >= 0:
+            callback = self.callbacks[index]
+            if callback.what != "assigned":
+                if not callback.overlaps(at_us, at_us):
+                    break
+                begun = callback.began_us  # onPartitionsLost may follow onPartitionsRevoked in the same instant
             index -= 1
-        last = self.callbacks[index] if index >= 0 else None
-        return last.began_us if last is not None and last.overlaps(at_us, at_us) else None
+        return begun
 
     def end_between(self, begin_us: int, end_us: int) -> Stretch | None:
         """Return the last end of a life in (begin, end]."""

@@ -171,7 +171,8 @@ def _after_eviction(facts: Facts, group: GroupFacts, host: HostFacts, member: st
             break
         if removal.t_us > at or (removal.reason == "left" and not _by_admin(facts, removal)):
             continue
-        if facts.process.get(removal.member or "") == host.name and removal.member != member:
+        # A member of the consumer protocol comes back under its id, which it has chosen itself (KIP-848).
+        if facts.process.get(removal.member or "") == host.name and (removal.member != member or group.by_epochs):
             return _returned(facts, group, removal)
     return None
 
@@ -189,6 +190,9 @@ def _returned(facts: Facts, group: GroupFacts, removal: TraceEvent) -> Verdict:
     if removal.reason == "join-timeout":
         cause = _join_timeout_cause(facts, group, removal)
         return Verdict(cause, f"joined again after it was removed at {ended}: it had not joined in time")
+    if removal.reason == "rebalance-timeout":
+        text = "it had not confirmed the revocation of its partitions in time"
+        return Verdict(Cause.REVOCATION, f"joined again after it was removed at {ended}: {text}")
     if removal.reason == "sync-timeout":
         return Verdict(Cause.ASSIGNOR, f"joined again after it was removed at {ended}: it had not synced in time")
     if _by_admin(facts, removal):

@@ -88,15 +88,16 @@ class Holding:
     def unserved_from(self, until_us: int) -> tuple[int, str]:
         """Return since when no process could work on it, and why; `until_us` itself if its owner could until then.
 
-        Records whose handling ends during the revocation callback count as served.
+        Records whose handling ends during the revocation callback count as served. An owner that the coordinator has
+        removed during that callback does not work any more either, though it releases the partition later.
         """
         if self.silenced_us is not None and not self._came_back(until_us):
             return self.silenced_us, "paused"
-        if self.released_us is None or self.released_us > until_us:
+        if self.release == "crashed" and (self.released_us or 0) <= until_us:
+            return self.released_us or 0, "crashed"
+        begun = min((at for at in (self.released_us, self.flushing_us) if at is not None), default=until_us)
+        if begun >= until_us:
             return until_us, "released"
-        if self.release == "crashed":
-            return self.released_us, "crashed"
-        begun = self.released_us if self.flushing_us is None else min(self.released_us, self.flushing_us)
         return max(begun, self.processed_before(until_us) or 0), "released"
 
     def _came_back(self, at_us: int) -> bool:

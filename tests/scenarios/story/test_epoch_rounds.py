@@ -132,6 +132,22 @@ def test_a_member_that_does_not_revoke_in_time_is_the_cause_of_its_removal() -> 
     assert (fenced.cause, fenced.culprit and fenced.culprit.host) == (Cause.REVOCATION, "c1")
 
 
+def test_a_member_that_comes_back_after_its_removal_did_not_just_join() -> None:
+    """It keeps its member id, and its cause is that of the removal, not a deploy."""
+    tape = formed("c1", "c2")
+    tape.at(20)
+    tape.remove("c1", "rebalance-timeout")
+    tape.bump("c1", "rebalance-timeout").target().reconciled().at(30)
+    payload = {"session_timeout_ms": 45_000, "client_id": "c1"}
+    tape.coordinator(Kind.MEMBER_ADDED, member=tape.members["c1"], payload=payload)
+    tape.bump("c1", "joined").target().reconciled()
+    back = tape.story().rebalances[1]
+    assert (back.cause, back.why) == (
+        Cause.REVOCATION,
+        "joined again after it was removed at 0:20.000: it had not confirmed the revocation of its partitions in time",
+    )
+
+
 def test_new_partitions_are_a_metadata_change() -> None:
     """The member whose heartbeat noticed the new partitions is named with the topic."""
     tape = formed("c1", "c2")

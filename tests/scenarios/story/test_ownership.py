@@ -84,6 +84,18 @@ def test_the_callback_for_what_was_assigned_hides_no_callback_for_what_was_revok
     assert (stop.began_us, stop.length_us) == (21_000_000, 3_000_000)
 
 
+def test_an_owner_removed_in_its_revocation_callback_serves_nothing_until_another_can_fetch() -> None:
+    """Its callback goes on after the next owner has the partition, and the stop still begins with the callback."""
+    tape = formed("c1", "c2").at(20).prepare("c2", "LEADER_REJOIN")
+    tape.client(Kind.CALLBACK_BEGUN, "c1", reason="revoked")
+    tape.at(50).remove("c1", "join-timeout").complete("c2").stable().own("c2", 0)
+    tape.at(70).client(Kind.CALLBACK_ENDED, "c1", reason="revoked")
+    tape.client(Kind.CALLBACK_BEGUN, "c1", reason="lost")
+    tape.client(Kind.CALLBACK_ENDED, "c1", reason="lost")
+    (stop,) = tell(tape.release("c1", 0, reason="lost").at(80).end()).groups[0].standstills
+    assert (stop.partition, stop.began_us, stop.ended_us) == (ZERO, 20_000_000, 50_000_000)
+
+
 def test_a_record_finished_in_the_callback_before_a_release_was_served() -> None:
     """A callback that waits for workers to finish: the partition stands still from the last record on."""
     tape = formed("c1", "c2").at(18.5).work("c1", 0, 0, 5)
