@@ -4,6 +4,7 @@ Where to read:
 
     classic            begin here: the states of a group, and one module for each request of a member
     consumer           the consumer group of KIP-848, in the same manner
+    conversion         a group with members that changes its protocol while it works
     offsets            requests for committed offsets, and their retention
     partition          the state of one partition of `__consumer_offsets`, and the table of admissions
     base               settings, records, timers and effects that the other packages share

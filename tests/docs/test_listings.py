@@ -214,10 +214,11 @@ RUN_BY = {
             GUIDE,
             "test_the_assignor_that_explains_itself_prints_the_lines_in_the_guide",
         ),
+        "# first_takes_all.py": (GUIDE, "test_the_assignor_of_the_coordinator_in_the_guide_runs"),
     },
 }
 #: What a test does with a listing: executes it, saves it and runs it, or finds its lines in a suite that runs.
-EXECUTES = re.compile(r'\bexec\(|makepyfile\(|write_text\(PYTHON|text\("tests/(?:conformance|twins)/')
+EXECUTES = re.compile(r'\bexec\(|makepyfile\(|write_text\((?:PYTHON|listing)|text\("tests/(?:conformance|twins)/')
 PYTHON = re.compile(r"^(?:from \w[\w.]* import|import \w|(?:async )?def |sim\.\w|@\w|\w+ = .*\()", re.MULTILINE)
 
 
