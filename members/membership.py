@@ -34,6 +34,11 @@ class Membership(Protocol):
         ...
 
     @property
+    def resolves_in_poll(self) -> bool:
+        """Whether a pattern is matched against new metadata in `poll`, and not when they come."""
+        ...
+
+    @property
     def away_since_us(self) -> int:
         """When the application last left `poll`, in microseconds."""
         ...

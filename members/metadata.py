@@ -36,6 +36,7 @@ class MetadataView:
     __slots__ = (
         "_again",
         "_asked",
+        "_asked_ids",
         "_asked_us",
         "_group_topics",
         "_in_flight",
@@ -60,6 +61,7 @@ class MetadataView:
         self._named = 0
         self._group_topics: tuple[str, ...] = ()
         self._asked: tuple[str, ...] | None = ()
+        self._asked_ids: tuple[str, ...] = ()
         self._asked_us = 0
         self._in_flight = False
         self._again = False
@@ -74,6 +76,12 @@ class MetadataView:
         """The topics to watch: those of the subscription, and for a leader those of the whole group."""
         own = self._member.subscription.topics  # sorted, without duplicates
         return tuple(java_sorted({*own, *self._group_topics})) if self._group_topics else own
+
+    @property
+    def _wanted_ids(self) -> tuple[str, ...]:
+        """The assigned topics: requested by id where the coordinator resolves the subscription (KAFKA-18117)."""
+        subscription = self._member.subscription
+        return () if subscription.regex is None else subscription.assigned_ids
 
     def topic_name(self, topic_id: str) -> str | None:
         """Return the name of a topic by its id; None for a topic that the last metadata response lacks."""
@@ -146,7 +154,8 @@ class MetadataView:
         self._in_flight, self._again = True, False
         self._asked_us = member.loop.now_us
         self._asked = None if member.subscription.by_pattern else self.wanted
-        request = MetadataRequest(self._asked, version=member.version(Api.METADATA))
+        self._asked_ids = self._wanted_ids
+        request = MetadataRequest(self._asked, version=member.version(Api.METADATA), topic_ids=self._asked_ids)
         self._node = member.links.ask_any(request, self._answered)
 
     def _answered(self, outcome: Outcome) -> None:
@@ -162,9 +171,9 @@ class MetadataView:
         self.topics = {topic.name: topic for topic in response.topics}
         self.version += 1
         led = self.leaders is None or self.leaders.learn(response)
-        if member.subscription.by_pattern:
-            member.subscription.resolve(response.topics, exclude_internal=member.settings.exclude_internal_topics)
-        if self._again and self._asked is not None and self._asked != self.wanted:
+        if member.subscription.by_pattern and not member.membership.resolves_in_poll:
+            self.match_pattern()
+        if self._again and self._asked is not None and self._lacks_some:
             self._ask(None)
         elif not (led and self._has_all()):
             self._ask_in(member.backoff(_BACKOFF).next_us())
@@ -176,6 +185,16 @@ class MetadataView:
         waiting, self._waiting = self._waiting, None
         if waiting is not None:
             waiting(None)
+
+    @property
+    def _lacks_some(self) -> bool:
+        return self._asked != self.wanted or self._asked_ids != self._wanted_ids
+
+    def match_pattern(self) -> None:
+        """Match the pattern of the subscription against the topics of the last response."""
+        member = self._member
+        internal = member.settings.exclude_internal_topics
+        member.subscription.resolve(self.topics.values(), exclude_internal=internal)
 
     def _has_all(self) -> bool:
         for name in self.wanted:

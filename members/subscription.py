@@ -1,4 +1,7 @@
-"""The application's subscription: topics by name, a pattern that each member resolves itself, or assigned partitions.
+"""The application's subscription: topics by name, a pattern, or assigned partitions.
+
+A pattern is resolved by each member itself (`Pattern`, `java.util.regex.Pattern`), or by the coordinator of a consumer
+group (`Regex`, Kafka's `SubscriptionPattern`, RE2/J).
 
 Source: `SubscriptionState`, `ConsumerCoordinator.updatePatternSubscription`; classic-protocol reference, section 4.9.
 """
@@ -38,13 +41,23 @@ class Pattern:
 
 
 @frozen
+class Regex:
+    """A subscription by a regular expression of RE2/J, which the coordinator of a consumer group compiles and resolves.
+
+    The client does not check it: an invalid one is answered with INVALID_REGULAR_EXPRESSION.
+    """
+
+    text: str
+
+
+@frozen
 class Assigned:
     """Partitions that the application assigned itself (`assign()`): no membership, only the group's offsets."""
 
     partitions: tuple[TopicPartition, ...]
 
 
-Wanted = Topics | Pattern | Assigned
+Wanted = Topics | Pattern | Regex | Assigned
 Name = TypeVar("Name")
 
 
@@ -70,7 +83,7 @@ def listed(names: Iterable[Name], what: str) -> tuple[Name, ...]:
 class SubscriptionState:
     """The current subscription and the topics it resolves to."""
 
-    __slots__ = ("_wanted", "active", "by_pattern", "changes", "joined", "topics")
+    __slots__ = ("_wanted", "active", "assigned_ids", "by_pattern", "changes", "joined", "regex", "topics")
 
     def __init__(self) -> None:
         #: Whether there is a subscription that needs a group membership.
@@ -80,6 +93,10 @@ class SubscriptionState:
         self.changes = 0
         #: Whether the subscription is a pattern.
         self.by_pattern = False
+        #: The regular expression that the coordinator resolves; None for other subscriptions.
+        self.regex: str | None = None
+        #: The ids of the topics of the target, by which metadata are requested under `regex`.
+        self.assigned_ids: tuple[str, ...] = ()
         #: The topics it resolves to, in Java's order of strings.
         self.topics: tuple[str, ...] = ()
         #: The topics of the last JoinGroup; None before the first.
@@ -91,6 +108,7 @@ class SubscriptionState:
         self.changes += 1
         self.active = wanted is not None and not isinstance(wanted, Assigned)
         self.by_pattern = isinstance(wanted, Pattern)
+        self.regex = wanted.text if isinstance(wanted, Regex) else None
         names: Iterable[str] = ()
         if isinstance(wanted, Topics):
             names = wanted.names

@@ -25,6 +25,7 @@ from groupsim.protocol.messages.cluster import NO_LEADER, BrokerState, ClusterIm
 from groupsim.protocol.messages.group import (
     FindCoordinatorRequest,
     FindCoordinatorResponse,
+    MetadataRequest,
     MetadataResponse,
     PartitionInfo,
     TopicInfo,
@@ -93,6 +94,13 @@ class BrokerMetadata:
         return None if broker is None else broker.rack
 
     # --- Metadata --------------------------------------------------------------------------------------------
+
+    def named(self, request: MetadataRequest) -> tuple[str, ...] | None:
+        """Return the names of the topics that a request asks for; None for all. Unknown ids are left out."""
+        if request.topics is None or not request.topic_ids:
+            return request.topics
+        found = map(self.topic_name, request.topic_ids)
+        return (*request.topics, *(name for name in found if name is not None))
 
     def describe(self, names: tuple[str, ...] | None) -> MetadataResponse:
         """Return the answer to a Metadata request, of all topics when `names` is None."""

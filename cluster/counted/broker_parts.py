@@ -170,4 +170,4 @@ class CountedServices:
 
 
 def _answer_metadata(metadata: BrokerMetadata, call: BrokerConnection, request: MetadataRequest) -> None:
-    call.answer(metadata.describe(request.topics))
+    call.answer(metadata.describe(metadata.named(request)))

@@ -174,7 +174,7 @@ class ReplicatedServices:
         if request.auto_create and creation.enabled and request.topics:
             known = self._image().topics
             errors = creation.make(name for name in sorted(set(request.topics)) if name not in known)
-        answer = self._broker.metadata.describe(request.topics)
+        answer = self._broker.metadata.describe(self._broker.metadata.named(request))
         answer = with_errors(answer, errors) if errors else answer
         call.answer(with_all_operations(answer, request) if self._allows_everything else answer)
 

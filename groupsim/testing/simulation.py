@@ -208,6 +208,7 @@ class Simulation:
         *,
         topics: Iterable[str] | None = None,
         pattern: str | None = None,
+        regex: str | None = None,
         assign: Iterable[str | TopicPartition] | None = None,
         client: str | ClientProfile = "java",
         defects: Iterable[str] = (),
@@ -219,7 +220,8 @@ class Simulation:
     ) -> Consumer:
         """Make a consumer process, subscribed to `topics` (by default to every topic) and started.
 
-        With `assign=["orders-0"]` it has these partitions and joins no group.
+        `pattern` is resolved by the client, `regex` (RE2/J) by the broker. With `assign=["orders-0"]` it has these
+        partitions and joins no group.
 
         `properties` are Kafka's settings; other arguments are fields of `Behaviour`, with distributions and choices as
         text: `processing="5ms"`, `on_revoked="uniform(1s, 30s)"`, `commit="never"`, `stuck="never-sync"`. `client` is a
@@ -232,7 +234,8 @@ class Simulation:
         if name in self.members:
             raise ValueError(f"the member {name!r} exists; start it again with .start(), or choose another name")
         profile = client.with_defects(defects) if isinstance(client, ClientProfile) else simulated(client, (*defects,))
-        wanted = None if assign is not None or pattern is not None else self._topics_for(name, topics)
+        by_name = assign is None and pattern is None and regex is None
+        wanted = self._topics_for(name, topics) if by_name else None
         chosen = None if assign is None else [partition_of(one) for one in listed(assign, "assign")]
         settings = self._settings(profile, group, properties, assignors)
         consumer = consumer_for(
@@ -253,7 +256,7 @@ class Simulation:
         if chosen is not None:
             consumer.assign(chosen)
         else:
-            consumer.subscribe(wanted or (), pattern=pattern)
+            consumer.subscribe(wanted or (), pattern=pattern, regex=regex)
         consumer.awaits = self._awaited
         self.members[name] = consumer
         if start:

@@ -114,6 +114,10 @@ class ClassicMembership:
     # -- state --------------------------------------------------------------------------------------------------
 
     @property
+    def resolves_in_poll(self) -> bool:
+        return False
+
+    @property
     def in_poll(self) -> bool:
         return self.poll_clock.inside
 

@@ -41,8 +41,17 @@ from groupsim.members.member import Member
 from groupsim.members.metadata import MetadataView
 from groupsim.members.ownership.owned import CALLBACKS
 from groupsim.members.profiles import PROFILES, ClientProfile, profile_under
-from groupsim.members.settings import ConsumerSettings
-from groupsim.members.subscription import Assigned, Pattern, SubscriptionState, Topics, Wanted, listed, partition_of
+from groupsim.members.settings import ConsumerSettings, SettingError
+from groupsim.members.subscription import (
+    Assigned,
+    Pattern,
+    Regex,
+    SubscriptionState,
+    Topics,
+    Wanted,
+    listed,
+    partition_of,
+)
 
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import EventLoop
@@ -146,9 +155,14 @@ class Consumer:
 
     @property
     def subscription(self) -> tuple[str, ...] | str | None:
-        """The subscribed topics; a pattern's text; None without a subscription."""
+        """The subscribed topics; the text of a pattern or regular expression; None without a subscription."""
         wanted = self._subscription
-        return wanted.names if isinstance(wanted, Topics) else wanted.text if isinstance(wanted, Pattern) else None
+        return wanted.names if isinstance(wanted, Topics) else getattr(wanted, "text", None)
+
+    @property
+    def subscribed_to_regex(self) -> bool:
+        """Whether the subscription is a regular expression that the broker resolves."""
+        return isinstance(self._subscription, Regex)
 
     @property
     def member_id(self) -> str:
@@ -215,6 +229,8 @@ class Consumer:
             return {"topics": list(subscription.names)}
         if isinstance(subscription, Assigned):
             return {"assign": [str(partition) for partition in subscription.partitions]}
+        if isinstance(subscription, Regex):
+            return {"regex": subscription.text}
         return {} if subscription is None else {"pattern": subscription.text}
 
     def _assemble(self) -> Member:
@@ -368,10 +384,22 @@ class Consumer:
 
     # -- the application ----------------------------------------------------------------------------------------
 
-    def subscribe(self, topics: Iterable[str] = (), *, pattern: str | None = None) -> None:
-        """Subscribe to topics, or to a pattern, from the next poll on. Raises SettingError for a bad pattern."""
-        self._exclude(Assigned)
-        self._subscription = Topics(listed(topics, "topics")) if pattern is None else Pattern(pattern)
+    def subscribe(self, topics: Iterable[str] = (), *, pattern: str | None = None, regex: str | None = None) -> None:
+        """Subscribe to topics, to a pattern that the client resolves, or to a regex (RE2/J) that the broker resolves.
+
+        It holds from the next poll on. Raises SettingError for a bad pattern, and for a regex with the classic
+        protocol; RuntimeError where a regex and another kind of subscription replace each other, as Kafka does
+        (`SubscriptionState.setSubscriptionType`).
+        """
+        if regex is None:
+            self._exclude(Assigned, Regex)
+            self._subscription = Topics(listed(topics, "topics")) if pattern is None else Pattern(pattern)
+        else:
+            self._exclude(Assigned, Topics, Pattern)
+            if self.settings.group_protocol == CLASSIC:
+                remedy = "set group.protocol: consumer, or subscribe by a pattern, which the client resolves"
+                raise SettingError("regex", regex, "the classic protocol cannot subscribe to it", remedy)
+            self._subscription = Regex(regex)
         self._apply_subscription()
 
     def assign(self, partitions: Iterable[str | TopicPartition]) -> None:
@@ -379,7 +407,7 @@ class Consumer:
 
         Raises RuntimeError while there is a subscription, as Kafka does, ValueError for text that names no partition.
         """
-        self._exclude(Topics, Pattern)
+        self._exclude(Topics, Pattern, Regex)
         self._subscription = Assigned(tuple(map(partition_of, listed(partitions, "partitions"))))
         self._apply_subscription()
 
@@ -399,7 +427,8 @@ class Consumer:
         member = self._member
         if member is not None:
             member.subscription.change(self._subscription)
-            member.metadata.refresh()
+            if not self.subscribed_to_regex:  # its topics are known with the next target
+                member.metadata.refresh()
             member.wake.set()
 
     def enforce_rebalance(self, reason: str = "") -> None:

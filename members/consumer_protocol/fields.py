@@ -4,15 +4,15 @@ The request names group, member id, member epoch and instance id always. The res
 request had; a field counts as sent when the request is built, not when it is answered. A failure of any kind forgets
 what was sent, so that the next request is complete, and is answered with the assignment. TopicPartitions is what the
 member has reconciled, also if the same partitions were reconciled once more: it is the acknowledgement. The rack is
-sent with a join only. A heartbeat that leaves follows the same rule: the member has no partitions by then, and, unless
-it leaves by the poll limit, no topics.
+sent with a join only. A regular expression that is given up is sent as "". A heartbeat that leaves follows the same
+rule: the member has no partitions by then, and, unless it leaves by the poll limit, no topics.
 
 Sources: `ConsumerHeartbeatRequestManager.HeartbeatState`, `SentFields` (4.4.0).
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from groupsim.members.consumer_protocol.assignment import LocalAssignment, to_message
 from groupsim.members.consumer_protocol.states import MemberState
@@ -22,11 +22,14 @@ if TYPE_CHECKING:
     from groupsim.members.consumer_protocol.membership import ConsumerMembership
     from groupsim.members.ports import Ports
 
+#: The first version of ConsumerGroupHeartbeat that has SubscribedTopicRegex.
+REGEX_SINCE: Final = 1
+
 
 class HeartbeatFields:
     """Builds the heartbeats of one member, and keeps what the last one had."""
 
-    __slots__ = ("_assignment", "_assignor", "_member", "_membership", "_plain", "_timeout_ms", "_topics")
+    __slots__ = ("_assignment", "_assignor", "_member", "_membership", "_plain", "_regex", "_timeout_ms", "_topics")
 
     def __init__(self, member: Ports, membership: ConsumerMembership) -> None:
         self._member = member
@@ -38,6 +41,7 @@ class HeartbeatFields:
         """Forget what was sent: the next request has all fields."""
         self._timeout_ms: int | None = None
         self._topics: tuple[str, ...] | None = None
+        self._regex: str | None = None
         self._assignor: str | None = None
         self._assignment: LocalAssignment | None = None
 
@@ -47,17 +51,20 @@ class HeartbeatFields:
         member, settings = self._member, self._member.settings
         joins = membership.state is MemberState.JOINING
         timeout_ms = settings.max_poll_interval_ms
-        topics = () if membership.has_unsubscribed else member.subscription.topics
+        subscription = member.subscription
+        topics, regex = ((), None) if membership.has_unsubscribed else (subscription.topics, subscription.regex)
         if membership.state is MemberState.PREPARE_LEAVING and self._topics is not None:
-            topics = self._topics  # the subscription ends when the callback has returned
+            topics, regex = self._topics, self._regex  # the subscription ends when the callback has returned
         assignor, assignment = settings.group_remote_assignor, membership.current
         new_timeout = joins or timeout_ms != self._timeout_ms
         new_topics = joins or topics != self._topics
+        new_regex = regex != self._regex or (joins and regex is not None)
         new_assignor = joins or assignor != self._assignor
         new_assignment = joins or assignment != self._assignment
-        if not (new_timeout or new_topics or new_assignor or new_assignment):
+        if not (new_timeout or new_topics or new_regex or new_assignor or new_assignment):
             return self._unchanged(version)
         self._timeout_ms, self._topics, self._assignor, self._assignment = timeout_ms, topics, assignor, assignment
+        self._regex = regex
         return ConsumerGroupHeartbeatRequest(
             member.group,
             membership.member_id,
@@ -66,7 +73,7 @@ class HeartbeatFields:
             settings.client_rack or None if joins else None,
             timeout_ms if new_timeout else -1,
             topics if new_topics else None,
-            None,
+            (regex or "") if new_regex else None,
             assignor if new_assignor else None,
             to_message(assignment.partitions) if new_assignment else None,
             version,
@@ -91,6 +98,7 @@ def is_plain(request: ConsumerGroupHeartbeatRequest) -> bool:
         request.member_epoch > 0
         and request.rebalance_timeout_ms < 0
         and request.subscribed_topic_names is None
+        and request.subscribed_topic_regex is None
         and request.server_assignor is None
         and request.topic_partitions is None
     )

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from groupsim.eventloop.units import MS_US
 from groupsim.members.consumer_protocol.errors import Action, action_on
-from groupsim.members.consumer_protocol.fields import HeartbeatFields, is_plain
+from groupsim.members.consumer_protocol.fields import REGEX_SINCE, HeartbeatFields, is_plain
 from groupsim.members.consumer_protocol.states import AT_ONCE, ON_THE_WAY_OUT, OUTSIDE, MemberState
 from groupsim.members.failures import ClientFailure
 from groupsim.members.interfaces import Disconnected, Outcome
@@ -34,6 +34,14 @@ if TYPE_CHECKING:
     from groupsim.members.consumer_protocol.membership import ConsumerMembership
 
 _BACKOFF = "heartbeat-backoff"  # the purpose of its random stream
+_NO_PROTOCOL = (
+    "The cluster does not support the new CONSUMER group protocol. Set group.protocol=classic on the consumer"
+    " configs to revert to the CLASSIC protocol until the cluster is upgraded."
+)
+_NO_REGEX = (
+    "The cluster does not support regular expressions resolution on ConsumerGroupHeartbeat API version 0. It must be"
+    " upgraded to use ConsumerGroupHeartbeat API version >= 1 to allow to subscribe to a SubscriptionPattern."
+)
 
 
 class ConsumerHeartbeats:
@@ -104,7 +112,10 @@ class ConsumerHeartbeats:
         try:
             version = member.version(Api.CONSUMER_GROUP_HEARTBEAT)
         except ClientFailure:  # no version in common
-            self._membership.fatal(_unsupported())
+            self._membership.fatal(_unsupported(_NO_PROTOCOL))
+            return
+        if version < REGEX_SINCE and member.subscription.regex is not None:
+            self._membership.fatal(_unsupported(_NO_REGEX))
             return
         request = self._fields.build(version)
         self._in_flight = True
@@ -205,16 +216,13 @@ class ConsumerHeartbeats:
 
     def _thrown(self, response: ConsumerGroupHeartbeatResponse, *, fatal: bool) -> ClientFailure:
         if response.error is ErrorCode.UNSUPPORTED_VERSION:
-            return _unsupported()
+            return _unsupported(_NO_PROTOCOL)
         reason = response.error_message or f"ConsumerGroupHeartbeat answered {response.error.name}"
         return ClientFailure(exception_name(response.error), reason, fatal=fatal)
 
 
-def _unsupported() -> ClientFailure:
-    reason = (
-        "The cluster does not support the new CONSUMER group protocol. Set group.protocol=classic on the consumer"
-        " configs to revert to the CLASSIC protocol until the cluster is upgraded."
-    )
+def _unsupported(reason: str) -> ClientFailure:
+    """Return the exception of a request that the brokers do not know (`handleSpecificFailure`)."""
     return ClientFailure(exception_name(ErrorCode.UNSUPPORTED_VERSION), reason, fatal=True)
 
 

@@ -24,6 +24,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from groupsim.eventloop.trace.events import Kind
+from groupsim.eventloop.units import MS_US
 from groupsim.members.consumer_protocol.assignment import NONE, LocalAssignment, by_topic
 from groupsim.members.consumer_protocol.callbacks import Callbacks
 from groupsim.members.consumer_protocol.heartbeat import ConsumerHeartbeats
@@ -67,6 +68,7 @@ class ConsumerMembership:
         "_by_poll_limit",
         "_heartbeats",
         "_held_until_us",
+        "_matched",
         "_member",
         "_on_left",
         "_ownership",
@@ -98,6 +100,7 @@ class ConsumerMembership:
         self.poll_timer = PollTimer(member)
         self._reconciliation = Reconciliation(member, self, ownership, self.callbacks)
         self._heartbeats = ConsumerHeartbeats(member, self)
+        self._matched = 0  # version of the metadata that the pattern was matched against
         self._seen = 0  # changes of the subscription that `poll` has seen
         self._by_poll_limit = False  # the member leaves because of the poll limit
         self._released = True  # a stale member has called back for what it lost
@@ -175,6 +178,7 @@ class ConsumerMembership:
     def _assigned(self, partitions: Mapping[str, tuple[int, ...]]) -> None:
         reconciliation = self._reconciliation
         reconciliation.target = reconciliation.target.followed_by(partitions)
+        self._member.subscription.assigned_ids = tuple(reconciliation.target.partitions)
         if not reconciliation.is_done:
             self.become(_S.RECONCILING)
             self._member.wake.set()
@@ -285,6 +289,8 @@ class ConsumerMembership:
 
     def poll(self) -> Coroutine[Any, Any, None] | None:
         self._reconciliation.begin(in_poll=True)
+        if self._member.subscription.by_pattern:
+            self._match_pattern()
         changes = self._member.subscription.changes
         if self._seen != changes:
             self._seen = changes
@@ -297,6 +303,13 @@ class ConsumerMembership:
                 self._release()
         self.run()
         return self.callbacks.run() if self.callbacks.pending else None
+
+    def _match_pattern(self) -> None:
+        """Match the pattern again if the metadata are newer (`ApplicationEventProcessor.updatePatternSubscription`)."""
+        metadata = self._member.metadata
+        if self._matched != metadata.version:
+            self._matched = metadata.version
+            metadata.match_pattern()
 
     def polled(self) -> None:
         """Do nothing: heartbeats do not wait for the application."""
@@ -330,6 +343,8 @@ class ConsumerMembership:
     def metadata_changed(self) -> None:
         if self.state is _S.RECONCILING and self.poll_timer.inside:
             self._member.wake.set()
+        if self._member.subscription.by_pattern:
+            self._member.wake_at(self._member.now_us + self._member.settings.retry_backoff_ms * MS_US)
         self.run()
 
     def coordinator_found(self) -> None:
@@ -367,6 +382,10 @@ class ConsumerMembership:
         self.callbacks.clear()
 
     # -- state --------------------------------------------------------------------------------------------------
+
+    @property
+    def resolves_in_poll(self) -> bool:
+        return True
 
     @property
     def in_poll(self) -> bool:

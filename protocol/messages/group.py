@@ -33,7 +33,7 @@ from groupsim.protocol.values import value
 
 @value
 class MetadataRequest(AnsweredBy["MetadataResponse"]):
-    """Ask any broker for topics; `topics=None` asks for all of them.
+    """Ask any broker for topics; `topics=None` asks for all of them. `topic_ids` asks for topics by id, beside names.
 
     `auto_create` lets the broker create missing topics, if it is configured to. The other two ask for the authorized
     operations on the topics, and on the cluster.
@@ -45,6 +45,7 @@ class MetadataRequest(AnsweredBy["MetadataResponse"]):
     auto_create: bool = False
     include_topic_operations: bool = False
     include_cluster_operations: bool = False
+    topic_ids: tuple[str, ...] = ()
 
 
 @value

@@ -178,6 +178,10 @@ class MemberDefaults:
     properties_file: str | None = key("A .properties file to read, relative to the scenario file.", None)
     subscribe: Names | None = key("Topics to subscribe to; by default every topic of the scenario.", None)
     subscribe_pattern: str | None = key("A pattern of topic names to subscribe to instead.", None)
+    subscribe_regex: str | None = key(
+        "A regular expression (RE2/J) to subscribe to instead, resolved by the broker of a consumer group.",
+        None,
+    )
     assignor: Names | None = key("Assignors by name, Java class name or `module:Class`, the preferred first.", None)
     client_id: str | None = key("client.id; `{name}` and `{n}` stand for the member's name and number.", None)
     instance_id: str | None = key("group.instance.id (static membership); `{name}` and `{n}` are filled in.", None)

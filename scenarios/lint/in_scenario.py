@@ -32,6 +32,7 @@ from groupsim.scenarios.loading.partial_parse import structured
 from groupsim.scenarios.plans.clusters import is_replicated
 from groupsim.scenarios.plans.members import MemberPlan, group_plans, properties_of
 from groupsim.scenarios.plans.property_places import place_of
+from groupsim.scenarios.plans.subscriptions import matcher
 from groupsim.scenarios.steps.actions import Crash, Restart, RollingRestart, Scale, Stop
 from groupsim.scenarios.validation.semantics import judge
 
@@ -166,8 +167,9 @@ def _client(plan: MemberPlan) -> Client:
 
 def _reads(plan: MemberPlan, topic: str) -> bool:
     """Return whether a member subscribes to a topic; a pattern is matched with the topic's name."""
-    if plan.spec.subscribe_pattern is not None:
-        return re.fullmatch(plan.spec.subscribe_pattern, topic) is not None
+    fits = matcher(plan.spec)
+    if fits is not None:
+        return bool(fits(topic))
     return plan.spec.subscribe is None or topic in plan.spec.subscribe
 
 

@@ -85,8 +85,8 @@ def inherit(group: GroupSpec, member: MemberSpec) -> MemberSpec:
     for field in attrs.fields(MemberDefaults):
         own, theirs = getattr(member, field.name), getattr(group, field.name)
         merged[field.name] = {**theirs, **own} if field.name == "properties" else (theirs if own is None else own)
-    if member.subscribe or member.subscribe_pattern:
-        merged.update(subscribe=member.subscribe, subscribe_pattern=member.subscribe_pattern)
+    if member.subscribe or member.subscribe_pattern or member.subscribe_regex:
+        merged.update({name: getattr(member, name) for name in ("subscribe", "subscribe_pattern", "subscribe_regex")})
     return attrs.evolve(member, **merged)
 
 

@@ -3,9 +3,26 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
+from groupsim.protocol.patterns import InvalidPattern, compile_pattern
 from groupsim.scenarios.language.model import MemberDefaults, Scenario
 from groupsim.scenarios.plans.members import created_topics, inherit
+
+
+def matcher(spec: MemberDefaults) -> Callable[[str], object] | None:
+    """Return the check of a topic's name by the pattern or regex of a member; None for a member that names topics.
+
+    A regex that the broker would refuse matches nothing. Raises ImportError without google-re2.
+    """
+    if spec.subscribe_pattern is not None:
+        return re.compile(spec.subscribe_pattern).fullmatch
+    if spec.subscribe_regex is not None:
+        try:
+            return compile_pattern(spec.subscribe_regex)
+        except InvalidPattern:
+            return lambda _: False
+    return None
 
 
 def topics_of(scenario: Scenario, group: str) -> list[str]:
@@ -16,10 +33,10 @@ def topics_of(scenario: Scenario, group: str) -> list[str]:
         if member.assign is not None:
             continue  # does not join the group
         merged: MemberDefaults = inherit(spec, member)
-        if merged.subscribe_pattern is not None:
-            fits = re.compile(merged.subscribe_pattern)
+        fits = matcher(merged)
+        if fits is not None:
             every = (*scenario.topics, *created_topics(scenario))
-            names.update(dict.fromkeys(name for name in every if fits.fullmatch(name)))
+            names.update(dict.fromkeys(filter(fits, every)))
         else:
             names.update(dict.fromkeys(merged.subscribe or scenario.topics))
     return list(names)

@@ -108,10 +108,14 @@ class Actor(Process):
             self._producer.begin_close()
             await self._producer.ended()
 
-    def subscribe(self, topics: Names | None, pattern: str | None) -> None:
-        """Change the subscription; with neither, unsubscribe."""
-        if self.plan.spec.assign is not None:
-            self.consumer.unsubscribe()  # Consumer.assign excludes subscribe (`SubscriptionState.setSubscriptionType`)
+    def subscribe(self, topics: Names | None, pattern: str | None, regex: str | None) -> None:
+        """Change the subscription; with none of them, unsubscribe."""
+        # A regex, or `Consumer.assign`, excludes other kinds (`SubscriptionState.setSubscriptionType`).
+        if self.plan.spec.assign is not None or self.consumer.subscribed_to_regex is not (regex is not None):
+            self.consumer.unsubscribe()
+        if regex is not None:
+            self.consumer.subscribe(regex=regex)
+            return
         if pattern is not None:
             self.consumer.subscribe(pattern=pattern)
         elif topics is not None:

@@ -118,6 +118,8 @@ class Stage:
             consumer.assign(map(partition_named, plan.spec.assign))
         elif plan.spec.subscribe_pattern is not None:
             consumer.subscribe(pattern=plan.spec.subscribe_pattern)
+        elif plan.spec.subscribe_regex is not None:
+            consumer.subscribe(regex=plan.spec.subscribe_regex)
         else:
             consumer.subscribe(plan.spec.subscribe or tuple(self.scenario.topics))
         actor = self.actors_by_name[plan.name] = Actor(self.loop, plan, consumer, producer)

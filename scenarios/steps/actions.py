@@ -177,11 +177,12 @@ class Subscribe(StepAction):
     member: Members = key(_MEMBER)
     topics: Names | None = key("The new topics.", None)
     pattern: str | None = key("A pattern of topic names instead.", None)
+    regex: str | None = key("A regular expression (RE2/J) instead, which the broker resolves.", None)
 
     def perform(self, stage: Stage) -> None:
         """Change each subscription."""
         for actor in stage.actors(self.member):
-            actor.subscribe(self.topics, self.pattern)
+            actor.subscribe(self.topics, self.pattern, self.regex)
 
 
 @action("slow-processing")

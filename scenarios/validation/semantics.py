@@ -60,6 +60,7 @@ from groupsim.scenarios.validation.data import REMEDY, noted_data, wrong_data
 from groupsim.scenarios.validation.group_config import wrong_group_config
 from groupsim.scenarios.validation.references import wrong_names
 from groupsim.scenarios.validation.steps import noted_steps
+from groupsim.scenarios.validation.subscriptions import regex_is_refused, subscribes, wrong_patterns
 from groupsim.scenarios.validation.writes import broker_path
 
 Found = Iterator[tuple[Path_, Wrong]]
@@ -213,10 +214,7 @@ def _names(path: Path_, spec: MemberDefaults, limits: Mapping[str, int]) -> Foun
     for topic in spec.subscribe or ():
         if topic not in limits:
             yield (*path, "subscribe"), _no_topic(topic, limits)
-    if spec.subscribe and spec.subscribe_pattern:
-        yield (*path, "subscribe-pattern"), Wrong("both topics and a pattern", "keep one of the two")
-    if spec.subscribe_pattern is not None:
-        yield from _pattern((*path, "subscribe-pattern"), spec.subscribe_pattern)
+    yield from wrong_patterns(path, spec)
     for name in spec.assignor or ():
         yield from _assignor((*path, "assignor"), name)
 
@@ -229,7 +227,7 @@ def _no_topic(topic: str, limits: Mapping[str, int]) -> Wrong:
 
 def _assigned(path: Path_, spec: MemberSpec, limits: Mapping[str, int]) -> Found:
     """Check partitions that a member assigns to itself."""
-    if spec.assign is not None and (spec.subscribe or spec.subscribe_pattern):
+    if spec.assign is not None and subscribes(spec):
         yield (*path, "assign"), Wrong("both a subscription and `assign`", "keep one of the two")
     for name in spec.assign or ():
         topic, number = split_partition(name) or (name, 0)
@@ -237,13 +235,6 @@ def _assigned(path: Path_, spec: MemberSpec, limits: Mapping[str, int]) -> Found
             yield (*path, "assign"), _no_topic(topic, limits)
         elif number >= limits[topic]:
             yield (*path, "assign"), Wrong(f"there is no partition `{name}`", f"`{topic}` has only {limits[topic]}")
-
-
-def _pattern(path: Path_, pattern: str) -> Found:
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        yield path, Wrong(f"{quote(pattern)} is not a pattern: {error}", "write a regular expression such as orders-.*")
 
 
 def _assignor(path: Path_, name: str) -> Found:
@@ -405,6 +396,10 @@ def _of_member(
         return
     for note in (*notes, *(Note("note", name, SECRET_NOTE) for name in secrets)):
         yield _note(document, plan, note)
+    refused = regex_is_refused(plan.spec, settings)
+    if refused is not None:
+        where = path_of(document, plan, "subscribe-regex", last=())
+        yield Problem(document.at_value(where), refused.message, refused.remedy)
     if "partition.assignment.strategy" in properties and plan.spec.assignor is None:
         yield from _assignors(document, plan, settings)
     if broker is not None:

@@ -246,3 +246,49 @@ async def test_a_group_recovers_from_anything(sim: Simulation, walk: int) -> Non
         ),
         within="4m",
     )
+
+
+REGEX = """
+run-for: 60s
+topics: {orders: {partitions: 2, rate: 2/s}, old-orders: {partitions: 2, rate: 2/s}}
+groups:
+  g1:
+    client: java-4.4
+    subscribe-regex: "orders.*"
+    properties: {group.protocol: consumer, auto.offset.reset: earliest}
+    members: {c: 2}
+timeline:
+  - {at: 20s, do: create-topic, topic: orders-eu, partitions: 2, rate: 2/s}
+expect:
+  - every-partition-owned:
+"""
+
+
+def test_a_regex_is_resolved_by_the_broker_and_takes_a_new_topic() -> None:
+    """Members get the topics whose whole names match, and one that appears later, without a change of their own."""
+    pytest.importorskip("re2")
+    run = run_scenario(load_text(REGEX))
+    assert run.failed == ()
+    assert {event.topic for event in run.events if event.kind is Kind.RECORDS_DELIVERED} == {"orders", "orders-eu"}
+
+
+def test_a_regex_that_the_broker_refuses_ends_the_consumer() -> None:
+    """An expression that RE2/J cannot compile fails the process with the broker's words."""
+    pytest.importorskip("re2")
+    refused = REGEX.replace('"orders.*"', '"orders("').replace(
+        "every-partition-owned:", "event: {kind: process.failed}"
+    )
+    run = run_scenario(load_text(refused))
+    failed = [(event.host, event.error) for event in run.events if event.kind is Kind.PROCESS_FAILED]
+    assert sorted(failed) == [("c-1", "InvalidRegularExpression"), ("c-2", "InvalidRegularExpression")]
+    assert any("`orders(` is not a valid" in str(event.reason) for event in run.events)
+
+
+def test_a_step_changes_a_regex() -> None:
+    """`subscribe` with `regex` replaces names, after an unsubscribe, and the member reads the other topic."""
+    pytest.importorskip("re2")
+    step = "  - {at: 30s, do: subscribe, member: all, regex: old-.*}\nexpect:"
+    text = REGEX.replace('    subscribe-regex: "orders.*"\n', "    subscribe: [orders]\n").replace("expect:", step)
+    run = run_scenario(load_text(text.replace("  - every-partition-owned:", "  - rebalances: '>= 2'")))
+    read = {event.topic for event in run.events if event.kind is Kind.RECORDS_DELIVERED and event.t_us > 45 * SECOND}
+    assert read == {"old-orders"}

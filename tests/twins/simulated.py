@@ -25,6 +25,7 @@ from tests.twins.world import World
 from tests.twins.writing import Told, written
 
 ERROR_PAUSE_MS = 150
+_THROWN = "poll threw "  # how the trace says that the application got an exception
 
 
 def play_simulated(
@@ -71,12 +72,26 @@ def _consumer(story: Story, profile: ClientProfile, world: World) -> Consumer:
 
 
 def _subscribe(consumer: Consumer, story: Story, topics: tuple[str, ...]) -> None:
-    if story.assigns:
+    if isinstance(story, ConsumerStory) and story.regex is not None and topics is story.subscribes:
+        consumer.subscribe(regex=story.topic(story.regex))
+    elif story.assigns:
         consumer.assign(map(story.topic, story.assigns))
     elif story.pattern is None:
         consumer.subscribe([story.topic(topic) for topic in topics])
     else:
         consumer.subscribe(pattern=story.topic(story.pattern))
+
+
+def _subscribe_again(consumer: Consumer, story: Story, given: Mapping[str, Any]) -> None:
+    """Subscribe to topics, or to a regular expression; an application whose client throws ends."""
+    try:
+        if "regex" in given:
+            consumer.subscribe(regex=story.topic(given["regex"]))
+        else:
+            _subscribe(consumer, story, given["topics"])
+    except RuntimeError:
+        consumer.loop.trace.emit(Kind.WARNING, host=story.slug, reason=f"{_THROWN}IllegalStateException:")
+        consumer.begin_close()
 
 
 def _carry_out(world: World, consumer: Consumer, play: Play, deed: Deed) -> None:
@@ -89,8 +104,8 @@ def _carry_out(world: World, consumer: Consumer, play: Play, deed: Deed) -> None
         consumer.block_poll(given["ms"] * 1_000)
     elif deed.what == "pause":
         consumer.pause(given["ms"] * 1_000)
-    elif deed.what == "subscribe":
-        _subscribe(consumer, play.story, given["topics"])
+    elif deed.what in ("subscribe", "regex"):
+        _subscribe_again(consumer, play.story, given)
     elif deed.what == "unsubscribe":
         consumer.unsubscribe()
     elif deed.what == "wake":
@@ -112,7 +127,7 @@ def _lived(events: list[Any], tells: bool) -> list[str]:
             lines += [f"got {event.topic}-{event.partition}@{offset}" for offset in range(base, base + count)]
         elif event.kind is Kind.PROCESS_FAILED:
             lines.append(f"threw {event.error}")
-        elif event.kind is Kind.WARNING and event.reason.startswith("poll threw "):
+        elif event.kind is Kind.WARNING and event.reason.startswith(_THROWN):
             lines.append(f"threw {event.reason.split()[2].rstrip(':')}")
         elif event.kind is Kind.SESSION_EXPIRED and event.payload:
             seconds, broker = event.payload["silent_us"] // 1_000_000, event.payload["coordinator"]

@@ -25,6 +25,7 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 
 from groupsim.protocol.messages.group import TopicPartition
+from groupsim.protocol.patterns import InvalidPattern, compile_pattern
 from groupsim.scenarios.story.facts import Facts
 from groupsim.scenarios.story.model import Account, Gap, GroupAccount, Lag, Records, Standstill
 from groupsim.scenarios.story.rebalances.holdings import Holding
@@ -124,6 +125,8 @@ def subscriptions(facts: Facts, owners: Owners, topics: Sequence[str], until_us:
         if "pattern" in payload:
             fits = re.compile(payload["pattern"])
             group.topics.update(dict.fromkeys(topic for topic in topics if fits.fullmatch(topic)))
+        if "regex" in payload:
+            group.topics.update(dict.fromkeys(topic for topic in topics if _matches(payload["regex"], topic)))
     for (name, tp), spans in owners.items():
         if spans[0].owned_us > until_us:
             continue
@@ -135,6 +138,14 @@ def subscriptions(facts: Facts, owners: Owners, topics: Sequence[str], until_us:
     for group in found.values():
         group.assigned = {tp: None for tp in group.assigned if tp.topic not in group.topics}
     return found
+
+
+def _matches(regex: str, topic: str) -> bool:
+    """Return whether the broker gives a topic to a subscriber of a regular expression; one that it refuses has none."""
+    try:
+        return compile_pattern(regex)(topic)
+    except InvalidPattern:
+        return False
 
 
 def records_of(ledger: DeliveryLedger, log: LeaderLog) -> Records:

@@ -77,6 +77,8 @@ MISTAKES = [
     ("client: java-3.9", "assignor: nowhere:Nothing", "nowhere", "", 8),
     ("client: java-3.9", "subscribe: ordres", "there is no topic `ordres`", "did you mean `orders`?", 8),
     ("client: java-3.9", "subscribe-pattern: '['", "is not a pattern", "orders-.*", 8),
+    ("client: java-3.9", "subscribe-regex: 'o.*'", "the classic protocol cannot subscribe", "`subscribe-pattern`", 8),
+    ("count: 3", "count: 3, subscribe-regex: o, subscribe: orders", "a regex and another", "keep one", 12),
     ("session.timeout.ms: 10000", "session.timeout.ms: ten", "not a time", "milliseconds", 10),
     ("session.timeout.ms: 10000", "heartbeat.interval.ms: 45000", "not below session.timeout.ms = 45000", "third", 10),
     ("session.timeout.ms: 10000", "sesion.timeout.ms: 10000", "sesion.timeout.ms", "did you mean", 10),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-_PATTERNS = "it has no pattern that the broker matches"
 _POSITIONS = "it looks positions up at once, the real one when its application's thread looks for work again"
 _LOOKS = "in a long poll the real application's thread looks for work every retry.backoff.ms only"
 _OUTSIDE = "its application may be called while it is in a callback, the real one's thread may not"
@@ -17,9 +16,6 @@ _THROWN = "a callback that throws while the member leaves keeps it from leaving;
 _DELAYED = "recorded on a busy machine, which shows in it; to be recorded again"
 
 BEYOND_IT: Mapping[str, str] = {
-    "names are replaced by a regular expression": _PATTERNS,
-    "a regular expression is replaced by another one": _PATTERNS,
-    "a member unsubscribes and subscribes to a regular expression": _PATTERNS,
     "a commit is under way when the member is fenced": "its application commits by a policy, not on demand",
     "the application is away for too long and commits then": "its application commits by a policy, not on demand",
     "the application asks for committed offsets": "its application has no such call",
@@ -27,12 +23,7 @@ BEYOND_IT: Mapping[str, str] = {
 """Stories for which the simulated consumer does not have the means, and which."""
 
 DIFFERS: Mapping[str, str] = {
-    "no coordinator is found at first": _DELAYED,
-    "a lost coordinator is not found at once": _DELAYED,
-    "a join with a regular expression that is not valid": _PATTERNS,
     "a consumer closes before its join is answered": _DELAYED,
-    "a consumer unsubscribes before its join is answered": _DELAYED,
-    "a quiet member": _DELAYED,
     "the coordinator moves before the join": _POSITIONS,
     "an acknowledgement reaches the wrong coordinator": _POSITIONS,
     "an acknowledgement reaches no coordinator": _POSITIONS,
@@ -41,25 +32,16 @@ DIFFERS: Mapping[str, str] = {
     "an acknowledgement finds no group": _POSITIONS,
     "an acknowledgement meets a server error": _POSITIONS,
     "an acknowledgement is not answered": _DELAYED,
-    "while a callback runs a heartbeat is not authorized for a topic": _DELAYED,
     "while a callback runs a heartbeat is not answered": _LOOK_UPS,
     "while a callback runs the application wants to close": _OUTSIDE,
     "while a callback runs the subscription is to change": _OUTSIDE,
     "a callback for assigned partitions throws and poll goes on": _POSITIONS,
-    "a regular expression for the broker": _PATTERNS,
-    "a regular expression that matches nothing": _PATTERNS,
-    "a topic appears that the regular expression matches": _PATTERNS,
-    "a regular expression is replaced by names": _PATTERNS,
-    "a pattern that the client matches": _FROM_METADATA,
-    "a topic appears that the pattern of the client matches": _FROM_METADATA,
     "an auto-commit meets a loading coordinator": _AUTO,
     "an auto-commit reaches the wrong coordinator": _AUTO,
     "an auto-commit is not answered": _AUTO,
     "committed offsets are not stable for longer": _DELAYED,
     "committed offsets are lost with their connection": _TOGETHER,
     "committed offsets are not answered": _TOGETHER,
-    "committed offsets come late and the partition is revoked": _DELAYED,
-    "a consumer that closes and is unknown": _DELAYED,
     "a consumer that closes and whose callback throws": _THROWN,
     "a consumer that unsubscribes and whose callback throws": _THROWN,
     "a consumer that unsubscribes while the coordinator is lost": _LOOK_UPS,
