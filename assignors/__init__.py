@@ -7,7 +7,7 @@ Where to read:
     range, range_racks, roundrobin         Kafka's simple ones; `sticky/` has the other two
     server                                 the assignors of the coordinator, for groups of the consumer protocol
     rack_first                             an example of a custom one
-    validate, error_location               running one for a group; the place of an error in a user's code
+    validate                               running one for a group, with its result checked
     partition_slices                       the result type of range and roundrobin
 """
 

@@ -12,10 +12,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from groupsim.assignors.base.error_location import locate_errors, source_of
 from groupsim.assignors.base.errors import AssignorError
 from groupsim.assignors.base.interface import Assignor, RebalanceProtocol
 from groupsim.assignors.base.steps import NO_STEPS, Steps, replayed
-from groupsim.assignors.error_location import locate_errors, source_of
 from groupsim.assignors.registry import is_kafkas
 from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 from groupsim.protocol.messages.group import TopicPartition

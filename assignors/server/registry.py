@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
+from groupsim.assignors.base.error_location import source_of, user_frame
 from groupsim.assignors.base.errors import AssignorError
-from groupsim.assignors.error_location import source_of, user_frame
-from groupsim.assignors.registry import load_object
+from groupsim.assignors.base.loading import load_object
 from groupsim.assignors.server.interface import ServerAssignor
 from groupsim.assignors.server.range import ServerRange
 from groupsim.assignors.server.uniform import ServerUniform

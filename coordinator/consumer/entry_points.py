@@ -22,12 +22,12 @@ from groupsim.coordinator.base.records import Record
 from groupsim.coordinator.base.snapshot import GroupSnapshot
 from groupsim.coordinator.consumer.assignment.timeline_order import timeline_order
 from groupsim.coordinator.consumer.changes import Downgrade, Write
-from groupsim.coordinator.consumer.classic_requests import leave_group, sync_or_heartbeat
 from groupsim.coordinator.consumer.commit import commit_error, fetch_error, txn_commit_error
 from groupsim.coordinator.consumer.describe import described, listed
 from groupsim.coordinator.consumer.fence import timer_fired
 from groupsim.coordinator.consumer.group_records import group_tombstones
 from groupsim.coordinator.consumer.heartbeat import heartbeat
+from groupsim.coordinator.consumer.hosted.requests import leave_group, sync_or_heartbeat
 from groupsim.coordinator.consumer.snapshot import snapshot
 from groupsim.coordinator.consumer.soft_state import SoftState
 from groupsim.coordinator.consumer.state import ConsumerGroupState, GroupState

@@ -16,9 +16,9 @@ from functools import lru_cache
 from operator import itemgetter
 from typing import Any, NoReturn
 
+from groupsim.assignors.base.error_location import locate_errors, source_of
 from groupsim.assignors.base.errors import AssignorError
 from groupsim.assignors.base.interface import Assignor, RebalanceProtocol
-from groupsim.assignors.error_location import locate_errors, source_of
 from groupsim.assignors.sticky.base import StickyBase
 from groupsim.members.failures import ClientFailure
 from groupsim.members.generation import ClientState

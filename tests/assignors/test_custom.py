@@ -21,7 +21,7 @@ from groupsim.assignors import (
     resolve,
     run_assignor,
 )
-from groupsim.assignors.error_location import locate_errors
+from groupsim.assignors.base.error_location import locate_errors
 from groupsim.assignors.registry import known_names
 from groupsim.protocol.embedded.assignment import GroupAssignment, MemberSubscription, TopicMetadata
 from tests.helpers.assignor_groups import member, parts, problems, random_members, random_topics, shown, topics

@@ -36,7 +36,7 @@ from groupsim.assignors import (
     resolve,
     run_assignor,
 )
-from groupsim.assignors.registry import load_object
+from groupsim.assignors.base.loading import load_object
 from groupsim.assignors.server.interface import AssignmentFailed, ServerAssignor
 from groupsim.assignors.server.registry import server_assignors
 from groupsim.cli.assign.documents import Claimant, Document, Round, parse_document, read_documents

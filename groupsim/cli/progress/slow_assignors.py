@@ -12,7 +12,7 @@ from types import FrameType
 
 from rich.text import Text
 
-from groupsim.assignors.error_location import locate_errors, place_in
+from groupsim.assignors.base.error_location import locate_errors, place_in
 from groupsim.cli.terminal import Terminal
 
 PATIENCE_S = 5.0

@@ -13,7 +13,7 @@ from typing import ClassVar
 from groupsim.assignors.base.errors import AssignorError, JavaFailure
 from groupsim.assignors.base.interface import Assignor
 
-_OURS = str(Path(__file__).resolve().parent)
+_OURS = str(Path(__file__).resolve().parent.parent)
 _LIBRARIES = tuple(sysconfig.get_paths()[key] for key in ("stdlib", "platstdlib"))
 
 
