@@ -1,7 +1,8 @@
 """Authorization checks for Metadata, CreateTopics, DeleteTopics and CreatePartitions.
 
 A topic that the caller may not describe is left out of a list of all topics, and refused by name, whether it exists or
-not. In Kafka the controller has an authorizer of its own; here the broker makes its checks, with the ACLs of the image.
+not. Requested by id it is refused without its name; an unknown id is not refused. In Kafka the controller has an
+authorizer of its own; here the broker makes its checks, with the ACLs of the image.
 
 Source: `KafkaApis.handleTopicMetadataRequest`, `ControllerApis.createTopics`, `deleteTopics`, `createPartitions`.
 """
@@ -46,15 +47,32 @@ class Metadata:
             auth.forward_with(request, lambda answer: _described(auth, answer, request))
             return
         allowed = auth.allowed(Operation.DESCRIBE, Resource.TOPIC, request.topics)
+        ids, hidden_ids = _by_id(auth, request)
         if request.auto_create and self._creates:
             allowed = _creatable(auth, allowed)
-        hidden = tuple(TopicInfo(name, NO_TOPIC) for name in allowed if not allowed[name])
+        hidden = (*(TopicInfo(name, NO_TOPIC) for name in allowed if not allowed[name]), *hidden_ids)
 
         def complete(answer: MetadataResponse) -> MetadataResponse:
             answer = with_operations(auth, answer, request)
             return evolve(answer, topics=tuple(sorted((*answer.topics, *hidden), key=lambda topic: topic.name)))
 
-        auth.forward_with(evolve(request, topics=tuple(name for name in allowed if allowed[name])), complete)
+        names = tuple(name for name in allowed if allowed[name])
+        auth.forward_with(evolve(request, topics=names, topic_ids=ids), complete)
+
+
+def _by_id(auth: AuthContext, request: MetadataRequest) -> tuple[tuple[str, ...], list[TopicInfo]]:
+    """Return the requested ids whose topics the caller may describe, and the answers for the others."""
+    if not request.topic_ids:
+        return (), []
+    asked = frozenset(request.topic_ids)
+    names = {topic.topic_id: name for name, topic in auth.image.topics.items() if topic.topic_id in asked}
+    refused = [
+        topic_id
+        for topic_id in dict.fromkeys(request.topic_ids)
+        if topic_id in names and not auth.allows(Operation.DESCRIBE, Resource.TOPIC, names[topic_id])
+    ]
+    rest = tuple(topic_id for topic_id in request.topic_ids if topic_id not in refused)
+    return rest, [TopicInfo("", NO_TOPIC, topic_id=topic_id) for topic_id in refused]
 
 
 def _creatable(auth: AuthContext, allowed: Mapping[str, bool]) -> dict[str, bool]:

@@ -66,7 +66,8 @@ class PartitionInfo:
 class TopicInfo:
     """One topic of a Metadata response; `partitions` sorted by number, empty when the topic is unknown.
 
-    `operations`: one bit for each authorized operation. `topic_id`: None when the topic is unknown.
+    `operations`: one bit for each authorized operation. `topic_id`: None when the topic is unknown. A topic that was
+    asked for by id and may not be described has no name ("").
     """
 
     name: str

@@ -130,6 +130,27 @@ def test_a_restarted_broker_checks_requests_once() -> None:
     guarded(story)
 
 
+def test_metadata_by_topic_id_are_answered_for_topics_that_may_be_described() -> None:
+    """A topic asked for by id is refused without its name when the caller may not describe it; an unknown id is not."""
+
+    async def story(cluster: Guarded) -> None:
+        stage = cluster.stage
+        stage.cluster.create_topic("u", 1)
+        await cluster.allow(acl(Resource.TOPIC, "t", Operation.DESCRIBE, host=AWAY))
+        known = stage.cluster.brokers[1].metadata
+        ids = {name: known.topic_id(name) for name in ("t", "u")}
+        request = MetadataRequest((), topic_ids=(ids["u"], ids["t"], "unknownunknownunknowng"))
+        refused = ("", ErrorCode.TOPIC_AUTHORIZATION_FAILED, ids["u"], 0)
+        described = ("t", ErrorCode.NONE, ids["t"], 6)
+        answers = [await ask(request, 1) for ask in (cluster.away, cluster.home)]
+        assert [
+            [(topic.name, topic.error, topic.topic_id, len(topic.partitions)) for topic in answer.topics]
+            for answer in answers
+        ] == [[refused, described], [described, ("u", ErrorCode.NONE, ids["u"], 1)]]
+
+    guarded(story)
+
+
 def test_a_member_that_loses_its_right_is_told_with_its_next_request() -> None:
     """Its heartbeats are refused before the coordinator sees them, so its session expires."""
 
