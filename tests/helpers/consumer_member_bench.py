@@ -147,3 +147,8 @@ class ConsumerBench(MembershipBench):
         """The partitions of topic `t` in the last heartbeat; None where it reports none."""
         entries = self.beat.topic_partitions
         return None if entries is None else [number for entry in entries for number in entry.partitions]
+
+    @property
+    def held(self) -> list[int]:
+        """The partitions that are neither fetched nor delivered."""
+        return sorted(partition.partition for partition in self.member.fetcher._held)

@@ -20,6 +20,7 @@ PARTS = {
     "Assignors": "test_assignor_bugs.py",
     "Had by the code for KIP-848, possible in any": "test_next_protocol_bugs.py",
     "Coordinators of consumer groups (KIP-848)": "test_consumer_group_bugs.py",
+    "Members of consumer groups (KIP-848)": "test_consumer_member_bugs.py",
 }
 INTRODUCTION = """# Bugs of the past, as tests
 
@@ -88,10 +89,6 @@ MISSING = (
         "KAFKA-16224",
         "Java's consumer of the classic protocol still does it: the commit before a rebalance that names a deleted "
         "topic is tried again until max.poll.interval.ms has passed, and so here.",
-    ),
-    (
-        "KAFKA-16375, KAFKA-20332, KAFKA-20145 and others",
-        "Bugs of members of consumer groups: no test reproduces them yet.",
     ),
 )
 

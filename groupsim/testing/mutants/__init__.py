@@ -18,7 +18,17 @@ from types import FunctionType
 from groupsim.testing.patcher import Mutant
 
 #: Modules of this package whose public functions are mutants.
-MODULES = ("coordinator", "offsets", "consumer", "answers", "commits", "assignors", "kip848", "consumer_groups")
+MODULES = (
+    "coordinator",
+    "offsets",
+    "consumer",
+    "answers",
+    "commits",
+    "assignors",
+    "kip848",
+    "consumer_groups",
+    "consumer_members",
+)
 
 
 @cache

@@ -18,11 +18,6 @@ from tests.helpers.consumer_member_bench import BEAT, ConsumerBench, entries
 E = ErrorCode
 
 
-def held(bench: ConsumerBench) -> list[int]:
-    """Return the partitions that are neither fetched nor delivered."""
-    return sorted(partition.partition for partition in bench.member.fetcher._held)
-
-
 # --- states ------------------------------------------------------------------------------------------------------
 
 
@@ -110,10 +105,10 @@ def test_revoked_partitions_are_not_consumed_while_the_callback_runs():
     bench.stable(0, 1)
     bench.next_beat()
     bench.accept(2, [1])
-    assert (bench.state, held(bench), bench.owned) == ("RECONCILING", [0], [0, 1])
+    assert (bench.state, bench.held, bench.owned) == ("RECONCILING", [0], [0, 1])
     bench.advance_ms(3_000)
     bench.poll()
-    assert (bench.owned, held(bench), bench.reported) == ([1], [], [1])
+    assert (bench.owned, bench.held, bench.reported) == ([1], [], [1])
 
 
 def test_a_newer_target_waits_for_the_end_of_the_round():
