@@ -3,7 +3,7 @@
 The event loop alone and the assignors have programs of their own: `benchmarks/kernel.py`, `benchmarks/assignors.py`;
 so have ten million events of traces and their analysis, which take minutes: `benchmarks/traces.py`. `--sweeps` adds
 what the engines of a sweep cost (`benchmarks/sweeps.py`), which takes some five minutes more. `groupsim serve` beside a
-real broker is `benchmarks/serving.py`.
+real broker is `benchmarks/serving.py`, the consumer protocol beside the classic one `benchmarks/protocols.py`.
 """
 
 from __future__ import annotations

@@ -45,11 +45,12 @@ def group(
     rate: float = 0,
     behaviour: Behaviour | None = None,
     properties: Mapping[str, object] = {},
+    client: str = "java",
 ) -> tuple[Cluster, list[Consumer]]:
-    """A cluster and a group of Java consumers on one topic, started over a second."""
+    """A cluster and a group of Java consumers on one topic, started over a second; `client` is their profile."""
     cluster = Cluster(loop, ClusterConfig.with_counted_logs())
     cluster.create_topic("events", size if partitions is None else partitions, rate=rate)
-    profile = PROFILES["java"]
+    profile = PROFILES[client]
     consumers = []
     for number in range(size):
         settings, _ = settings_from(
