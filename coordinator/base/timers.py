@@ -7,11 +7,14 @@ A parked request has no deadline of its own. Deadlines belong to timers, and eac
     heartbeat-<group>-<member>  a member's session, or the time limit of a pending member id
     session-timeout-<group>-<member>   the session of a member of a consumer group
     rebalance-timeout-<group>-<member>  the time that it has to revoke partitions
+    join-<group>-<member>  the time that a classic member of a consumer group has to join again
+    sync-<group>-<member>  the time that it has to send SyncGroup
     write-timeout-<partition>   the oldest answer that waits for an append
     expire-group-metadata-<partition>  deletes offsets and groups past their retention
 
-Setting a name again moves the timer. `due_us` is the deadline, `ticket` the rank among timers of the same instant,
-drawn when the timer was set. A timer that is not running has `due_us` NEVER.
+Setting a name again moves the timer, whatever it was for: `join-a-b` is a timer of the group `a-b`, or of member `b` of
+the group `a`, and Kafka has one map of names, too. `due_us` is the deadline, `ticket` the rank among timers of the same
+instant, drawn when the timer was set. A timer that is not running has `due_us` NEVER.
 
 The table is authoritative. The driver of the core fires due timers in the order of (due_us, ticket). A session moves
 at every heartbeat, so the timer object is moved in place, without an effect: the driver's alarm, when it rings, checks
@@ -37,6 +40,8 @@ class TimerKind(Enum):
     SYNC = auto()
     CONSUMER_SESSION = auto()
     REBALANCE = auto()
+    MEMBER_JOIN = auto()
+    MEMBER_SYNC = auto()
     WRITE_TIMEOUT = auto()
     EXPIRY = auto()
 
@@ -121,8 +126,7 @@ class Timers:
         timer = self._running.get(name)
         if timer is None:
             timer = self._running[name] = Timer(name, kind, group_id, member_id)
-        timer.kind = kind
-        timer.args = args
+        timer.kind, timer.group_id, timer.member_id, timer.args = kind, group_id, member_id, args
         timer.move(due_us, self.draw_ticket())
         return timer
 
@@ -144,7 +148,9 @@ class Timers:
 
 
 CLASSIC_KINDS = frozenset({TimerKind.SESSION, TimerKind.INITIAL_JOIN, TimerKind.JOIN, TimerKind.SYNC})
-CONSUMER_KINDS = frozenset({TimerKind.CONSUMER_SESSION, TimerKind.REBALANCE})
+CONSUMER_KINDS = frozenset(
+    {TimerKind.CONSUMER_SESSION, TimerKind.REBALANCE, TimerKind.MEMBER_JOIN, TimerKind.MEMBER_SYNC}
+)
 """The timers of each kind of group. A group that is converted leaves its timers behind; a timer of another kind does
 nothing when it fires (`GroupMetadataManager`: the group of that id is not one of the timer's kind)."""
 _GROUP_KINDS = CLASSIC_KINDS | CONSUMER_KINDS
@@ -173,3 +179,13 @@ def consumer_session_timer(group_id: str, member_id: str) -> str:
 def rebalance_timer(group_id: str, member_id: str) -> str:
     """Return the name of the timer of a member of a consumer group that has to revoke partitions."""
     return f"rebalance-timeout-{group_id}-{member_id}"
+
+
+def member_join_timer(group_id: str, member_id: str) -> str:
+    """Return the name of the timer of a classic member of a consumer group that has to join again."""
+    return f"join-{group_id}-{member_id}"
+
+
+def member_sync_timer(group_id: str, member_id: str) -> str:
+    """Return the name of the timer of a classic member of a consumer group that has to send SyncGroup."""
+    return f"sync-{group_id}-{member_id}"

@@ -29,6 +29,16 @@ from groupsim.coordinator.consumer.member_records import removal
 from groupsim.coordinator.consumer.timers import stop_timers
 from groupsim.eventloop.trace.events import Kind
 
+_EXPIRED = {
+    TimerKind.CONSUMER_SESSION: (Trigger.SESSION_EXPIRED, "the member session expired."),
+    TimerKind.MEMBER_JOIN: (
+        Trigger.JOIN_TIMEOUT,
+        "the classic member failed to join within the rebalance timeout.",
+    ),
+    TimerKind.MEMBER_SYNC: (Trigger.SYNC_TIMEOUT, "the member failed to sync within timeout."),
+}
+"""Timer → the trigger of the bump, and Kafka's reason, where its member is removed whatever has happened since."""
+
 
 def fence(group: WrittenGroup, op: Operation, members: Collection[ConsumerMember], why: Trigger, reason: str) -> None:
     """Remove members of the group; `reason` is the text for the trace. Raises Refused when a downgrade fails."""
@@ -63,8 +73,9 @@ def timer_fired(group: WrittenGroup, op: Operation, timer: Timer) -> None:
     if member is None or timer.kind not in CONSUMER_KINDS:
         return
     named = f"Member {member.member_id} fenced from the group because"
-    if timer.kind is TimerKind.CONSUMER_SESSION:
-        fence(group, op, (member,), Trigger.SESSION_EXPIRED, f"{named} the member session expired.")
+    expired = _EXPIRED.get(timer.kind)
+    if expired is not None:
+        fence(group, op, (member,), expired[0], f"{named} {expired[1]}")
         return
     epoch, timeout_ms = timer.args
     if member.member_epoch == epoch:

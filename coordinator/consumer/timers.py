@@ -3,6 +3,8 @@
     session-timeout-G-M    an accepted heartbeat sets it; it removes a member that is silent
     rebalance-timeout-G-M  set when the member has to revoke; it removes one that is still at the same epoch
 
+Classic members have two more (`hosted/classic_timers.py`).
+
 A timer is set by the operation, not by its append. So one that was set by an operation whose append failed goes on, as
 in Kafka. After a load every member has both in full length again.
 
@@ -13,7 +15,13 @@ consumer-protocol reference, 1.15.
 from __future__ import annotations
 
 from groupsim.coordinator.base.operation import Operation
-from groupsim.coordinator.base.timers import TimerKind, consumer_session_timer, rebalance_timer
+from groupsim.coordinator.base.timers import (
+    TimerKind,
+    consumer_session_timer,
+    member_join_timer,
+    member_sync_timer,
+    rebalance_timer,
+)
 from groupsim.coordinator.consumer.changes import WrittenGroup
 from groupsim.coordinator.consumer.member import ConsumerMember, MemberState
 
@@ -38,6 +46,6 @@ def set_rebalance(group: WrittenGroup, op: Operation, member: ConsumerMember) ->
 
 
 def stop_timers(group: WrittenGroup, op: Operation, member_id: str) -> None:
-    """Stop the timers of a member that is removed."""
-    op.stop_timer(consumer_session_timer(group.group_id, member_id))
-    op.stop_timer(rebalance_timer(group.group_id, member_id))
+    """Stop the timers of a member that is removed, those of a classic member as well."""
+    for name_of in (consumer_session_timer, rebalance_timer, member_join_timer, member_sync_timer):
+        op.stop_timer(name_of(group.group_id, member_id))

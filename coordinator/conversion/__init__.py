@@ -3,7 +3,6 @@
 Where to read:
 
     downgrade    only classic members are left in a consumer group
-    assignments  the assignment of a classic member in Kafka's bytes
 
 `group.consumer.migration.policy` says whether it is allowed. A group without members needs no conversion: it is
 deleted, and another one is created (`coordinator/partition/admission.py`).

@@ -34,10 +34,10 @@ from groupsim.coordinator.classic.voting import select_protocol, subscribed_topi
 from groupsim.coordinator.consumer.assignment.timeline_order import timeline_order
 from groupsim.coordinator.consumer.changes import Change, Trigger, WrittenGroup
 from groupsim.coordinator.consumer.group_records import group_tombstones
+from groupsim.coordinator.consumer.hosted.embedded import assignment_bytes, version_of
 from groupsim.coordinator.consumer.member import ConsumerMember
 from groupsim.coordinator.consumer.refused import Refused
 from groupsim.coordinator.consumer.state import GroupState
-from groupsim.coordinator.conversion.assignments import assignment_bytes, version_of
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode, ProtocolError
 
