@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from groupsim import Simulation
 from groupsim.faults import DelayResponse, Match
+from groupsim.members.behaviour import Behaviour
 from groupsim.members.consumer.leave import unsubscribe
+from groupsim.members.failures import ClientFailure
 from groupsim.members.subscription import Topics
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.group import Api
 from groupsim.testing import caught
 from groupsim.testing import mutants as bug
 from tests.helpers.consumer_member_bench import BEAT, ConsumerBench
@@ -86,6 +91,71 @@ def test_kafka_16198_a_topic_that_becomes_known_is_added_to_the_rest() -> None:
     assert [str(one) for one in bench.member.ownership.owned] == ["t-0", "u-0"]
 
 
+@caught(bug.same_assignment_not_acknowledged)
+def test_kafka_16185_partitions_that_come_back_between_two_polls_are_acknowledged() -> None:
+    """KAFKA-16185, KAFKA-16312: a partition comes and goes between two polls: the member reports what it has."""
+    bench = ConsumerBench(auto_commit=True)
+    bench.stable(0, 1)
+    bench.next_beat()
+    bench.accept(2, [0, 1, 2], poll=False)
+    bench.next_beat()
+    bench.accept(3, [0, 1], poll=False)
+    bench.poll()
+    assert (bench.state, bench.reported) == ("STABLE", [0, 1])
+
+
+@caught(bug.assigned_outside_poll)
+def test_kafka_20106_the_assignment_changes_in_poll_only() -> None:
+    """KAFKA-20106: a partition is added while the application is away: it sees it in its next poll."""
+    bench = ConsumerBench()
+    bench.stable(0)
+    bench.leave_poll()
+    bench.next_beat()
+    bench.accept(2, [0, 1], poll=False)
+    assert bench.owned == [0]
+    bench.poll()
+    assert bench.owned == [0, 1]
+
+
+@caught(bug.round_waits_for_failed_callback)
+def test_kafka_18160_a_callback_that_throws_does_not_stop_the_member() -> None:
+    """KAFKA-18160, KAFKA-20382: the revoked callback throws; the application polls on, and gives the partition up."""
+    bench = ConsumerBench()
+    bench.stable(0, 1)
+    bench.next_beat()
+    bench.member.ownership.raise_next("revoked", "woken up")
+    with pytest.raises(ClientFailure, match="woken up"):
+        bench.accept(2, [1])
+    bench.poll()
+    assert (bench.owned, bench.reported) == ([1], [1])
+
+
+@caught(bug.fetched_before_callback)
+def test_kafka_16107_what_is_assigned_is_consumed_after_its_callback() -> None:
+    """KAFKA-16107: the assigned callback takes ten seconds; committed offsets are requested after it, not before."""
+    bench = ConsumerBench(behaviour=Behaviour(on_assigned="10s"))
+    bench.find_coordinator()
+    bench.accept(1, [0, 1])
+    bench.member.fetcher.look_up()
+    assert bench.count(Api.OFFSET_FETCH) == 0
+    bench.advance_ms(10_000)
+    bench.member.fetcher.look_up()
+    assert bench.count(Api.OFFSET_FETCH) == 1
+
+
+@caught(bug.commit_retry_deleted_topic)
+def test_kafka_16224_a_deleted_topic_does_not_hold_up_a_revocation() -> None:
+    """KAFKA-16224: the commit before a revocation names a topic that is gone: the member goes on without it."""
+    bench = ConsumerBench(auto_commit=True)
+    bench.stable(0, 1)
+    bench.has_read(p0=5)
+    bench.next_beat()
+    bench.accept(2, [1])
+    bench.refuse_commit(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    bench.poll()
+    assert bench.reported == [1]
+
+
 # --- heartbeats --------------------------------------------------------------------------------------------------
 
 
@@ -113,6 +183,56 @@ def test_kafka_19335_a_join_has_epoch_zero() -> None:
     bench.accept(1)
     bench.accept(-1)
     assert (bench.state, bench.beat.member_epoch) == ("JOINING", 0)
+
+
+@caught(bug.interval_from_answer)
+def test_kafka_16528_a_late_answer_does_not_delay_the_next_heartbeat() -> None:
+    """KAFKA-16528: an answer takes three seconds; the next heartbeat follows five seconds after the last one."""
+    bench = ConsumerBench()
+    bench.stable(0)
+    bench.next_beat()
+    before = bench.count(BEAT)
+    bench.advance_ms(3_000)
+    bench.accept(1)
+    bench.advance_ms(2_000)
+    assert bench.count(BEAT) == before + 1
+
+
+@caught(bug.jitter_beyond_one)
+def test_kafka_19813_no_heartbeat_follows_an_error_at_once() -> None:
+    """KAFKA-19813: a coordinator loads its groups for a while; a member lets 80 ms pass before each heartbeat."""
+    bench = ConsumerBench()
+    bench.stable(0)
+    bench.next_beat()
+    for _ in range(6):
+        before = bench.count(BEAT)
+        bench.refuse(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+        bench.advance_ms(79)
+        assert bench.count(BEAT) == before
+        bench.advance_ms(1_000)
+
+
+# --- the poll limit ----------------------------------------------------------------------------------------------
+
+
+@caught(bug.polls_not_counted)
+async def test_kafka_16026_who_polls_stays(sim: Simulation) -> None:
+    """KAFKA-16026: an application polls all the time: max.poll.interval.ms ends nothing."""
+    sim.topic("orders", 2, rate=10)
+    start(sim, "c1", **{"max.poll.interval.ms": 10_000})
+    await sim.settled(members=1)
+    await sim.run_for("60s")
+    assert sim.find("poll.expired") == []
+
+
+@caught(bug.stays_at_poll_limit)
+async def test_kafka_15818_who_does_not_poll_leaves(sim: Simulation) -> None:
+    """KAFKA-15818: an application is away for longer than max.poll.interval.ms: its partitions go to the other one."""
+    sim.topic("orders", 4)
+    away, other = (start(sim, name, **{"max.poll.interval.ms": 10_000}) for name in ("c1", "c2"))
+    await sim.settled(members=2)
+    away.block_poll("60s")
+    await sim.until(lambda: len(other.assignment) == 4, within="20s")
 
 
 # --- partitions that are given up --------------------------------------------------------------------------------

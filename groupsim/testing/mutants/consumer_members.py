@@ -5,14 +5,19 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
+from groupsim.members import backoff
+from groupsim.members.commit import before_reconciliation
 from groupsim.members.consumer_protocol import fields
 from groupsim.members.consumer_protocol.assignment import LocalAssignment
 from groupsim.members.consumer_protocol.callbacks import Callbacks
 from groupsim.members.consumer_protocol.fields import HeartbeatFields
+from groupsim.members.consumer_protocol.heartbeat import ConsumerHeartbeats
 from groupsim.members.consumer_protocol.membership import ConsumerMembership
 from groupsim.members.consumer_protocol.ownership import ConsumerOwnership
+from groupsim.members.consumer_protocol.poll_timer import PollTimer
 from groupsim.members.consumer_protocol.reconciliation import Reconciliation
 from groupsim.members.consumer_protocol.states import OUTSIDE, MemberState
+from groupsim.members.ownership.owned import ASSIGNED
 from groupsim.protocol.messages.consumer_group import ConsumerGroupHeartbeatResponse
 from groupsim.testing.patcher import Patcher
 
@@ -74,6 +79,58 @@ def partial_resolution_replaces(patch: Patcher) -> None:
     patch.setattr(Reconciliation, "_resolve", mutant)
 
 
+def same_assignment_not_acknowledged(patch: Patcher) -> None:
+    """KAFKA-16185, KAFKA-16312: a later target with the same partitions counts as reconciled, and is not reported."""
+    begin = Reconciliation.begin
+
+    def mutant(self: Reconciliation, *, in_poll: bool) -> None:
+        if self.in_progress or self.current.is_none or self._resolve()[0].partitions != self.current.partitions:
+            begin(self, in_poll=in_poll)
+
+    patch.setattr(Reconciliation, "begin", mutant)
+
+
+def assigned_outside_poll(patch: Patcher) -> None:
+    """KAFKA-20106: the background thread changes the assignment, whether the application polls or not."""
+    revoked = Reconciliation._revoked
+
+    def mutant(self: Reconciliation, number: int, resolved: Any, partitions: Any, failure: Any) -> None:
+        revoked(self, number, resolved, partitions, failure)
+        if failure is None and self.in_progress:
+            self._ownership._own(partitions, [])
+
+    patch.setattr(Reconciliation, "_revoked", mutant)
+
+
+def round_waits_for_failed_callback(patch: Patcher) -> None:
+    """KAFKA-18160, KAFKA-20382: a callback that throws is not reported to the round, which waits for it for good."""
+
+    def without_failures(step: Any) -> Any:
+        def mutant(*args: Any) -> None:
+            if args[-1] is None:
+                step(*args)
+
+        return mutant
+
+    for name in ("_revoked", "_assigned"):
+        patch.setattr(Reconciliation, name, without_failures(getattr(Reconciliation, name)))
+
+
+def fetched_before_callback(patch: Patcher) -> None:
+    """KAFKA-16107: new partitions are consumed while the assigned callback runs."""
+
+    async def mutant(self: ConsumerOwnership, partitions: Any, added: Any) -> None:
+        self._own(partitions, list(added))
+        await self._call_back(ASSIGNED, added)
+
+    patch.setattr(ConsumerOwnership, "assign", mutant)
+
+
+def commit_retry_deleted_topic(patch: Patcher) -> None:
+    """KAFKA-16224: the commit before a reconciliation is repeated for a topic that no longer exists."""
+    patch.setattr(before_reconciliation, "_UNKNOWN_TOPIC", "")
+
+
 # --- heartbeats --------------------------------------------------------------------------------------------------
 
 
@@ -99,6 +156,43 @@ def negative_epoch_in_join(patch: Patcher) -> None:
             self._set_epoch(response.member_epoch)
 
     patch.setattr(ConsumerMembership, "accepted", mutant)
+
+
+def interval_from_answer(patch: Patcher) -> None:
+    """KAFKA-16528: the heartbeat interval counts from the answer to the last heartbeat."""
+    accepted = ConsumerHeartbeats._accepted
+
+    def mutant(self: ConsumerHeartbeats, request: Any, response: ConsumerGroupHeartbeatResponse) -> None:
+        accepted(self, request, response)
+        self._due_us = self._member.loop.now_us + self._interval_us
+
+    patch.setattr(ConsumerHeartbeats, "_accepted", mutant)
+
+
+def jitter_beyond_one(patch: Patcher) -> None:
+    """KAFKA-19813: max.poll.interval.ms is taken for the jitter of the backoff, so that every other wait is none."""
+    failed = ConsumerHeartbeats._failed
+
+    def mutant(self: ConsumerHeartbeats, outcome: Any) -> None:
+        jitter, backoff._JITTER_PERCENT = backoff._JITTER_PERCENT, 100 * self._member.settings.max_poll_interval_ms
+        failed(self, outcome)
+        backoff._JITTER_PERCENT = jitter
+
+    patch.setattr(ConsumerHeartbeats, "_failed", mutant)
+
+
+# --- the poll limit ----------------------------------------------------------------------------------------------
+
+
+def polls_not_counted(patch: Patcher) -> None:
+    """KAFKA-16026: polls do not reach the background thread, and max.poll.interval.ms counts from the start."""
+    for name in ("enter", "leave"):
+        patch.setattr(PollTimer, name, lambda self: None)
+
+
+def stays_at_poll_limit(patch: Patcher) -> None:
+    """KAFKA-15818: nothing happens at max.poll.interval.ms."""
+    patch.setattr(PollTimer, "is_over", False)
 
 
 # --- partitions that are given up --------------------------------------------------------------------------------
