@@ -40,8 +40,9 @@ from groupsim.coordinator.classic.group_record import new_group_record
 from groupsim.coordinator.classic.join import join
 from groupsim.coordinator.consumer.entry_points import ConsumerGroup
 from groupsim.coordinator.consumer.heartbeat import heartbeat
-from groupsim.coordinator.consumer.refused import not_found_message
+from groupsim.coordinator.consumer.refused import Refused, not_found_message
 from groupsim.coordinator.consumer.regex import resolved
+from groupsim.coordinator.conversion.undone import conversion_failed
 from groupsim.coordinator.offsets import requests, retention, transactions
 from groupsim.coordinator.partition.admission import Decision, decide
 from groupsim.coordinator.partition.offset_store import OffsetStore
@@ -168,6 +169,8 @@ class Shard:
             self.op.reply(arrival.call, refused_by_group(request, ErrorCode.UNKNOWN_MEMBER_ID))
         elif decision in (Decision.CREATE_CONSUMER, Decision.BECOME_CONSUMER):
             self._beat_new_group(group, arrival, request)
+        elif decision is Decision.UPGRADE and isinstance(group, ClassicGroup):
+            self._upgrade(group, arrival, request)
         else:
             assert isinstance(decision, ErrorCode)
             self.op.reply(arrival.call, self._refused(group, request, decision))
@@ -203,6 +206,16 @@ class Shard:
         """Let a new consumer group answer. It exists from its first record on, in place of an empty classic group."""
         before = () if classic is None else classic.tombstones()
         heartbeat(self.partition.new_consumer_group(request.group_id, before), self.op, arrival, request)
+        retention.schedule(self.partition)
+
+    def _upgrade(self, classic: ClassicGroup, arrival: Arrival, request: ConsumerGroupHeartbeatRequest) -> None:
+        """Let the consumer group that a classic group becomes answer. It exists from its first record on."""
+        try:
+            group = self.partition.upgraded(classic, request.member_id or arrival.fresh_id)
+        except Refused as refused:
+            self.op.reply(arrival.call, ConsumerGroupHeartbeatResponse(refused.error, refused.message))
+            return
+        heartbeat(group, self.op, arrival, request)
         retention.schedule(self.partition)
 
     def _commit(self, arrival: Arrival, request: OffsetCommitRequest) -> None:
@@ -283,6 +296,9 @@ class Shard:
         op.purgatory.finish(op, append_id, error)
         for group in vanished:
             group.vanished(op)
+            restored = self.groups.get(group.group_id)
+            if restored is not None and error is not None:
+                conversion_failed(op, group, restored, error)
         if error is not None:
             retention.schedule(self.partition)  # a group whose tombstone failed exists again
         return op.take()

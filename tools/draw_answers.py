@@ -19,6 +19,7 @@ from attrs import frozen
 
 from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.base.versions import BASELINE
+from groupsim.coordinator.conversion.upgrade import REFUSALS
 from groupsim.coordinator.partition.admission import ADMISSION, Decision, Refusal
 from groupsim.coordinator.testing import GROUP, Bench, Sent
 from groupsim.protocol.errors import ErrorCode
@@ -156,7 +157,19 @@ def answer(row: Row, state: str, version: str) -> str:
 def page() -> str:
     """Return the whole page."""
     return "\n".join(
-        (HEAD.format(version=BASELINE), *table(), "", *changes(), "", *admissions(), "", *NOTES.splitlines(), "")
+        (
+            HEAD.format(version=BASELINE),
+            *table(),
+            "",
+            *changes(),
+            "",
+            *admissions(),
+            "",
+            *upgrades(),
+            "",
+            *NOTES.splitlines(),
+            "",
+        )
     )
 
 
@@ -227,6 +240,23 @@ def admissions() -> Iterator[str]:
             for row in rows:
                 name = "absent" if kind is None else kind.value
                 yield f"| {request.API.title} | {name} | {row.when} | {_decision(row.decision)} |"
+
+
+UPGRADES = """## Upgrades that are refused
+
+A classic group with members is not upgraded if one of these holds (`coordinator/conversion/upgrade.py`). The answer is
+GROUP_ID_NOT_FOUND, and its message begins with "Cannot upgrade classic group NAME to consumer group because". The last
+two are found after every parked JoinGroup and SyncGroup has been answered REBALANCE_IN_PROGRESS.
+
+| if | the message goes on |
+| --- | --- |"""
+
+
+def upgrades() -> Iterator[str]:
+    """Yield the table of the refusals of an upgrade."""
+    yield from UPGRADES.splitlines()
+    for when, text in REFUSALS:
+        yield f"| {when} | {text} |"
 
 
 def _decision(decision: Decision | Refusal) -> str:

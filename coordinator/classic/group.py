@@ -30,6 +30,9 @@ class GroupData:
     `lookup` holds the same members as `members`, without a significant order, for fast access. `supported` counts
     members per protocol name; a name once offered stays, with 0. `subscribed` holds the topics of the last round, None
     when a subscription could not be decoded (`ClassicGroup.subscribedTopics`).
+
+    `replaced`: a consumer group has taken its place, by an append that may still fail. What ends before that append,
+    such as the leader's assignment, changes the state without an event.
     """
 
     group_id: str
@@ -49,6 +52,7 @@ class GroupData:
     awaiting_joins: int = 0
     new_member_added: bool = False
     subscribed: frozenset[str] | None = None
+    replaced: bool = False
 
     # --- state -------------------------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ def change_state(op: Operation, group: GroupData, reason: Reason, **details: Any
     """Change a group's state along the table of `states.py`, and emit it. No other code changes a state."""
     old = group.state
     group.transition(reason, op.now_us)
-    if not op.tracing:
+    if not op.tracing or group.replaced:
         return
     payload: dict[str, Any] = {"cause_code": reason.cause.value, **details}
     if reason.client_reason is not None:

@@ -21,8 +21,8 @@ class Refused(Exception):
 def not_found_message(request: ConsumerGroupHeartbeatRequest, *, classic: bool) -> str:
     """Return the message of GROUP_ID_NOT_FOUND, for an absent group or for a classic one."""
     group_id = request.group_id
-    if not classic:
-        return f"Consumer group {group_id} not found." if request.member_epoch > 0 else f"Group {group_id} not found."
-    if request.member_epoch == JOIN_EPOCH:
-        return f"Cannot upgrade classic group {group_id} to consumer group because online upgrade is disabled."
-    return f"Group {group_id} is not a consumer group."
+    if classic:
+        return f"Group {group_id} is not a consumer group."
+    return (
+        f"Consumer group {group_id} not found." if request.member_epoch > JOIN_EPOCH else f"Group {group_id} not found."
+    )

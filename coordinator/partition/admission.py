@@ -10,6 +10,8 @@ condition holds decides. docs/answers.md prints the table.
     CREATE_CONSUMER  a consumer group is created, and handles the request
     BECOME_CLASSIC   the group is deleted, and a classic group is created in its place, which handles the request
     BECOME_CONSUMER  the same with a consumer group
+    UPGRADE          the classic group with its members becomes a consumer group, which handles the request, unless a
+                     check of `coordinator/conversion/upgrade.py` refuses that
     LOSE_GROUP       the request is refused, but the group is gone without a tombstone, as in Kafka
     NO_OFFSETS       the request is answered as for a group without offsets
     Refusal          the request is refused with an error
@@ -57,6 +59,7 @@ class Decision(Enum):
     CREATE_CONSUMER = "creates a consumer group, which answers"
     BECOME_CLASSIC = "becomes a classic group, which answers"
     BECOME_CONSUMER = "becomes a consumer group, which answers"
+    UPGRADE = "is upgraded to a consumer group, which answers"
     LOSE_GROUP = "`UNKNOWN_MEMBER_ID`; the group is lost until the next load"
     NO_OFFSETS = "answered with offset -1 for each partition"
 
@@ -146,6 +149,7 @@ ADMISSION: Mapping[type[Any], Mapping[Kind, tuple[Row, ...]]] = {
                 "the member epoch is 0 and the group is empty",
                 lambda request, group: _joins(request, group) and group.is_empty,
             ),
+            Row(Decision.UPGRADE, "the member epoch is 0", _joins),
             *_NOT_FOUND,
         ),
         GroupKind.CONSUMER: _ANSWERED,

@@ -21,9 +21,13 @@ from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.base.purgatory import Then
 from groupsim.coordinator.base.records import GroupRecord, OffsetRecord, Record, TransactionEnd
 from groupsim.coordinator.classic.entry_points import ClassicGroup
+from groupsim.coordinator.consumer.assignment.timeline_order import timeline_order
+from groupsim.coordinator.consumer.changes import Write
 from groupsim.coordinator.consumer.entry_points import ConsumerGroup
+from groupsim.coordinator.consumer.hosted.classic_timers import start_classic_timers
 from groupsim.coordinator.consumer.state import GroupState, Head
 from groupsim.coordinator.conversion.downgrade import Downgrading
+from groupsim.coordinator.conversion.upgrade import UpgradeWrite, upgraded
 from groupsim.coordinator.partition.offset_store import OffsetStore
 from groupsim.coordinator.partition.registry import Registry
 from groupsim.eventloop.trace.events import Kind
@@ -140,7 +144,21 @@ class Partition:
         epoch = self.op.differences.new_group_epoch
         head = Head(group_epoch=epoch, assignment_epoch=epoch)
         write = partial(self._append_after, before) if before else self.append
-        return ConsumerGroup(GroupState(group_id, head), write, self.groups.get, Downgrading(self.replace))
+        return self._consumer_group(GroupState(group_id, head), write)
+
+    def upgraded(self, group: ClassicGroup, culprit: str) -> ConsumerGroup:
+        """Return the consumer group that takes the place of a classic one with its first append.
+
+        `culprit` is the member that joins. Raises Refused and IllegalState as `conversion.upgrade.upgraded`.
+        """
+        state = upgraded(group, self.op)
+        made = self._consumer_group(state, UpgradeWrite(self.append, self.op, group, state, culprit))
+        for member_id in timeline_order(state.members):
+            start_classic_timers(made, self.op, state.members[member_id])
+        return made
+
+    def _consumer_group(self, state: GroupState, write: Write) -> ConsumerGroup:
+        return ConsumerGroup(state, write, self.groups.get, Downgrading(self.replace))
 
     def _append_after(
         self,

@@ -34,11 +34,11 @@ def version_of(metadata: bytes) -> int:
     return version
 
 
-def by_topic_id(partitions: Iterable[TopicPartition], topics: TopicsImage) -> Mapping[str, list[int]]:
+def by_topic_id(partitions: Iterable[TopicPartition], topics: TopicsImage) -> Mapping[str, set[int]]:
     """Return partitions by topic id."""
-    found: dict[str, list[int]] = {}
+    found: dict[str, set[int]] = {}
     for name, number in partitions:
         topic = topics.topic(name)
         if topic is not None:
-            found.setdefault(topic.topic_id, []).append(number)
+            found.setdefault(topic.topic_id, set()).add(number)
     return found
