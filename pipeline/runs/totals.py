@@ -44,7 +44,7 @@ def column(rows: Tables, table: str, name: str) -> list[Any]:
 
 
 def _rebalances(story: Story) -> dict[str, Any]:
-    moves = [move for group in story.groups for one in group.generations for move in one.moves]
+    moves = [move for group in story.groups for one in group.counted for move in one.moves]
     return {
         "rebalances": sum(len(group.rebalances) for group in story.groups),
         "generations": sum(len(group.generations) for group in story.groups),

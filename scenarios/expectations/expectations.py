@@ -246,7 +246,7 @@ class Moved(Check):
         """Count the moves in the story's generations."""
         moves = [
             move
-            for generation in evidence.group(self.group).generations
+            for generation in evidence.group(self.group).counted
             if self.after < generation.ended_us <= evidence.moment(self.before)
             for move in generation.moves
         ]

@@ -19,6 +19,7 @@ from groupsim.scenarios.story.headline_extras import headline_extras
 from groupsim.scenarios.story.index_events import finish, read
 from groupsim.scenarios.story.lanes import lanes
 from groupsim.scenarios.story.model import (
+    OF_EPOCHS,
     Generation,
     GroupAccount,
     GroupStory,
@@ -157,6 +158,7 @@ def _group(
     found = with_hindrances(facts, group.name, found, frozen)
     found = with_stalls(facts, group.name, found, mine)
     found = with_assignments(facts, group.name, found, mine)
+    still = [one for one in still if not _forms(found, one)]
     return GroupStory(
         group=group.name,
         formed_us=_formed(found),
@@ -221,6 +223,15 @@ def _pieces(
             end = max(begin, min(end, stable))
         yield index, (begin, end)
         begin = end
+
+
+def _forms(rounds: Sequence[Generation], stop: Standstill) -> bool:
+    """Return whether a partition stood still while members that had started together formed a consumer group."""
+    first = rounds[0] if rounds else None
+    if first is None or first.words is not OF_EPOCHS or first.cause is not Cause.FIRST_START:
+        return False
+    before_next = not stop.open and (len(rounds) == 1 or stop.ended_us <= rounds[1].began_us)
+    return first.stable_us is not None and stop.began_us < first.stable_us and before_next
 
 
 def _formed(rounds: Sequence[Generation]) -> int | None:

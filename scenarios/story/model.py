@@ -412,7 +412,8 @@ class GroupStory:
 
     formed_us          from its first join to its first stable generation; None for no stable generation
     spans              the owners of each partition over time
-    standstills        times in which a partition was unserved; overlaps: in which two processes worked on it
+    standstills        times in which a partition was unserved, but those within the formation of a consumer group
+    overlaps           times in which two processes worked on a partition
     stopped_us         time in which at least one partition was unserved; unserved_us: summed over partitions
     worst              the partition that was unserved longest, in all, and for how long
     delivered, duplicates    records that poll returned; those of them that the group had received before
@@ -467,9 +468,19 @@ class GroupStory:
         return self.generations if stable is None else self.generations[: stable + 1]
 
     @property
+    def counted(self) -> tuple[Generation, ...]:
+        """The generations whose moves and standstills are counted.
+
+        Members of a consumer group that start together share partitions out one after the other, where those of a
+        classic group wait for the initial rebalance delay. Both are the time to form, and no cost of what came later.
+        """
+        formed = len(self.generations) - len(self.rebalances)
+        return self.rebalances if self.words is OF_EPOCHS and formed == 1 else self.generations
+
+    @property
     def moved(self) -> int:
-        """The number of moves of a partition from one process to another."""
-        return sum(len(g.moves) for g in self.generations)
+        """The number of counted moves of a partition from one process to another."""
+        return sum(len(g.moves) for g in self.counted)
 
 
 @frozen

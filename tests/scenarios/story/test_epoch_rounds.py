@@ -186,8 +186,8 @@ def test_the_headline_counts_reassignments() -> None:
     assert "held epoch 4 open for 30" in words
 
 
-def test_partitions_that_moved_while_the_group_formed_are_no_static_members() -> None:
-    """Partitions that move before the group is first Stable move because members join one after the other."""
+def forming_by_turns() -> EpochTape:
+    """Return a trace of two members that join one after the other and share two partitions out until 5 s."""
     tape = EpochTape()
     tape.generation = 1
     tape.enter("c1").target().move("c1").own("c1", 0, 1)
@@ -195,6 +195,25 @@ def test_partitions_that_moved_while_the_group_formed_are_no_static_members() ->
     tape.enter("c2").target().move("c1").release("c1", 1)
     tape.at(5)
     tape.move("c2").own("c2", 1)
-    tape.reconciled().at(60)
-    words = tell(tape.end()).headline
-    assert words == "no reassignment of g1, 4.0 s stopped, 1 partition moved: members joined while the group formed"
+    tape.reconciled()
+    return tape
+
+
+def test_what_moves_while_the_group_forms_is_time_to_form() -> None:
+    """Until the group is first Stable, moves and standstills count as time to form, as a classic group's delay does."""
+    group = forming_by_turns().story()
+    assert (group.formed_us, group.moved, group.stopped_us, group.standstills) == (5_000_000, 0, 0, ())
+    assert (len(group.generations[0].moves), group.generations[0].stopped_us) == (1, 4_000_000)
+    words = tell(forming_by_turns().at(60).end()).headline
+    assert words == "no reassignment: g1 formed in 5.0 s with 2 members"
+
+
+def test_a_later_change_counts_what_it_moves_alone() -> None:
+    """A leave after the formation has its own move and standstill in the group's totals, without those before."""
+    tape = forming_by_turns()
+    tape.at(20)
+    tape.release("c2", 1).bump("c2", "left").target()
+    tape.at(23)
+    tape.move("c1").own("c1", 1).reconciled()
+    group = tape.story()
+    assert (len(group.rebalances), group.moved, group.stopped_us) == (1, 1, 3_000_000)
