@@ -214,11 +214,16 @@ class Fetcher(ABC):
         return OffsetFetchRequest(member.group, partitions, stable, version, member_id, epoch)
 
     def _without_position(self) -> list[TopicPartition]:
-        """Return the owned partitions without a committed offset or position."""
-        ownership, positions = self._member.ownership, self.positions
-        missing = [partition for partition in ownership.owned if partition not in positions]
-        awaiting = ownership.awaiting
-        return [partition for partition in missing if partition not in awaiting] if awaiting else missing
+        """Return the owned partitions without a committed offset or position.
+
+        A member of a consumer group leaves out those that it is about to give up (KAFKA-19781).
+        """
+        member, positions = self._member, self.positions
+        missing = [partition for partition in member.ownership.owned if partition not in positions]
+        skipped = member.ownership.awaiting
+        if self._leaving and member.settings.group_protocol != "classic":
+            skipped = skipped | self._leaving
+        return [partition for partition in missing if partition not in skipped] if skipped else missing
 
     def _committed(self, number: int, outcome: Outcome) -> None:
         if number != self._lookup_number:

@@ -86,7 +86,7 @@ MISSING = (
         "Today's coordinator accepts a commit of any client to an empty group, with any instance id.",
     ),
     (
-        "KAFKA-16224",
+        "KAFKA-16224 (classic consumers)",
         "Java's consumer of the classic protocol still does it: the commit before a rebalance that names a deleted "
         "topic is tried again until max.poll.interval.ms has passed, and so here.",
     ),

@@ -7,16 +7,17 @@ from typing import Any
 import pytest
 
 from groupsim import Simulation
-from groupsim.faults import DelayResponse, Match
+from groupsim.faults import DelayResponse, LoseResponse, Match
 from groupsim.members.behaviour import Behaviour
 from groupsim.members.consumer.leave import unsubscribe
 from groupsim.members.failures import ClientFailure
-from groupsim.members.subscription import Topics
+from groupsim.members.subscription import Regex, Topics
 from groupsim.protocol.errors import ErrorCode
-from groupsim.protocol.messages.group import Api
+from groupsim.protocol.messages.group import Api, OffsetFetchResponse
 from groupsim.testing import caught
 from groupsim.testing import mutants as bug
 from tests.helpers.consumer_member_bench import BEAT, ConsumerBench
+from tests.helpers.membership_bench import id_of
 
 
 def start(sim: Simulation, name: str, **properties: object) -> Any:
@@ -156,6 +157,47 @@ def test_kafka_16224_a_deleted_topic_does_not_hold_up_a_revocation() -> None:
     assert bench.reported == [1]
 
 
+@caught(bug.unknown_topics_dropped)
+def test_franz_go_9b92299f_a_topic_is_owned_once_it_is_known() -> None:
+    """franz-go 9b92299f: a new topic is assigned before the member's metadata have it; it has it when they do."""
+    bench = ConsumerBench()
+    bench.stable(0)
+    bench.next_beat()
+    bench.accept(2, {"t": [0], "u": [0]})
+    bench.advance_ms(100)
+    bench.topics(t=4, u=1)
+    bench.poll()
+    assert [str(one) for one in bench.member.ownership.owned] == ["t-0", "u-0"]
+
+
+@caught(bug.target_of_a_round_ignored)
+def test_franz_go_6536e4f3_a_target_that_comes_in_a_round_is_the_next_one() -> None:
+    """franz-go 6536e4f3: a partition is granted, and taken back while another is being revoked: it is not kept."""
+    bench = ConsumerBench(behaviour=Behaviour(on_revoked="7s"))
+    bench.stable(0, 1)
+    bench.next_beat()
+    bench.accept(2, [1, 2])
+    bench.next_beat()
+    bench.accept(3, [1], poll=False)
+    for _ in range(2):
+        bench.advance_ms(7_000)
+        bench.poll()
+    assert bench.owned == [1]
+
+
+@caught(bug.ack_before_revoke_done)
+async def test_franz_go_466a4512_a_partition_has_one_reader_while_a_callback_runs(sim: Simulation) -> None:
+    """franz-go 466a4512: the revoked callback takes ten seconds; the next owner has the partitions after it."""
+    sim.topic("orders", 4)
+    sim.member("c1", client="java-4.4", properties={"group.protocol": "consumer"}, on_revoked="10s")
+    await sim.settled(members=1)
+    second = start(sim, "c2")
+    await sim.until(lambda: second.assignment)
+    ended = sim.find("callback.ended", host="c1", reason="revoked")
+    assert ended
+    assert ended[0].seq < sim.find("partition.owned", host="c2")[0].seq
+
+
 # --- heartbeats --------------------------------------------------------------------------------------------------
 
 
@@ -212,6 +254,54 @@ def test_kafka_19813_no_heartbeat_follows_an_error_at_once() -> None:
         bench.advance_ms(1_000)
 
 
+@caught(bug.lost_assignment_response)
+async def test_franz_go_eca3a457_an_assignment_that_was_lost_on_its_way_comes_again(sim: Simulation) -> None:
+    """franz-go eca3a457: the answer with half of the partitions is lost: they come again, and none is lost by it."""
+    sim.topic("orders", 4)
+    first, second = start(sim, "c1"), start(sim, "c2")
+    await sim.settled(members=2)
+    await second.close()
+    lost = sim.inject(LoseResponse(Match(host="c1", api="ConsumerGroupHeartbeat")))
+    await sim.until(lambda: len(first.assignment) == 4)
+    assert lost.hits
+    assert sim.find("callback.begun", host="c1", reason="lost") == []
+
+
+@caught(bug.join_carries_old_owned)
+async def test_franz_go_8e7cfc60_who_has_lost_its_partitions_joins_without_them(sim: Simulation) -> None:
+    """franz-go 8e7cfc60: the coordinator has removed a member, which joins again as the owner of nothing."""
+    sim.topic("orders", 2)
+    member = start(sim, "c1")
+    await sim.settled(members=1)
+    member.pause("60s")
+    await sim.until(lambda: sim.find("callback.begun", reason="lost"), within="90s")
+    await sim.run_for("5s")
+    assert len(member.assignment) == 2
+
+
+@caught(bug.group_gone_ignored)
+def test_librdkafka_5485_a_member_notices_that_its_group_is_gone() -> None:
+    """librdkafka 5485: a heartbeat is answered GROUP_ID_NOT_FOUND: the membership is over, not repeated for ever."""
+    bench = ConsumerBench()
+    bench.stable(0)
+    bench.next_beat()
+    bench.refuse(ErrorCode.GROUP_ID_NOT_FOUND)
+    assert bench.state == "FATAL"
+
+
+@caught(bug.static_leaves_for_good)
+async def test_franz_go_197bf424_a_static_member_is_expected_back(sim: Simulation) -> None:
+    """franz-go 197bf424, Dekaf 1348: a static member closes for ten seconds: the other one gets nothing."""
+    sim.topic("orders", 4)
+    one, other = (start(sim, name, **{"group.instance.id": name}) for name in ("c1", "c2"))
+    await sim.settled(members=2)
+    await sim.run_for("10s")
+    held = other.assignment
+    await one.close()
+    await sim.run_for("10s")
+    assert other.assignment == held
+
+
 # --- the poll limit ----------------------------------------------------------------------------------------------
 
 
@@ -260,3 +350,52 @@ def test_kafka_20321_what_is_lost_is_fetched_no_more() -> None:
     bench.next_beat()
     bench.refuse(ErrorCode.UNKNOWN_MEMBER_ID)
     assert (bench.held, bench.callbacks[1:]) == ([0, 1], [])
+
+
+# --- positions and metadata --------------------------------------------------------------------------------------
+
+
+def refused_for_its_epoch(**properties: object) -> ConsumerBench:
+    """A member whose request for committed offsets was answered STALE_MEMBER_EPOCH, 100 ms ago."""
+    bench = ConsumerBench(properties)
+    bench.stable(0)
+    bench.member.fetcher.look_up()
+    bench.answer(OffsetFetchResponse(ErrorCode.STALE_MEMBER_EPOCH))
+    bench.advance_ms(100)
+    bench.member.fetcher.look_up()
+    return bench
+
+
+@caught(bug.retry_joins_dead_request)
+def test_kafka_20765_offsets_are_requested_again_after_a_stale_epoch() -> None:
+    """KAFKA-20765: a request for committed offsets has a stale epoch: another one follows."""
+    assert refused_for_its_epoch().count(Api.OFFSET_FETCH) == 2
+
+
+@caught(bug.stale_fetch_means_no_offset)
+def test_platformatic_267_a_stale_epoch_says_nothing_about_offsets() -> None:
+    """platformatic 267: a request for committed offsets has a stale epoch: the member does not start anywhere yet."""
+    assert refused_for_its_epoch().member.fetcher.positions == {}
+
+
+@caught(bug.positions_of_revoked_looked_up)
+def test_kafka_19781_a_partition_on_its_way_out_needs_no_position() -> None:
+    """KAFKA-19781: a partition is taken away before its position is known: it is looked up no more."""
+    bench = ConsumerBench(behaviour=Behaviour(on_revoked="5s"))
+    bench.stable(0, 1)
+    bench.next_beat()
+    bench.accept(2, [1])
+    bench.member.fetcher.look_up()
+    assert [one.partition for one in bench.asked(Api.OFFSET_FETCH).partitions] == [1]
+
+
+@caught(bug.regex_means_all_topics)
+def test_kafka_18117_a_member_with_a_regex_asks_for_its_own_topics() -> None:
+    """KAFKA-18117, KAFKA-18729: the coordinator resolves a regular expression: metadata are of the assigned topics."""
+    bench = ConsumerBench()
+    bench.member.subscription.change(Regex("t.*"))
+    bench.find_coordinator()
+    bench.accept(1, {"t": [0], "tea": [0]})
+    bench.advance_ms(1_000)
+    asked = bench.asked(Api.METADATA)
+    assert (asked.topics, set(asked.topic_ids)) == ((), {id_of("t"), id_of("tea")})

@@ -5,11 +5,12 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from groupsim.members import backoff
+from groupsim.members import backoff, metadata
 from groupsim.members.commit import before_reconciliation
 from groupsim.members.consumer_protocol import fields
-from groupsim.members.consumer_protocol.assignment import LocalAssignment
+from groupsim.members.consumer_protocol.assignment import NONE, LocalAssignment
 from groupsim.members.consumer_protocol.callbacks import Callbacks
+from groupsim.members.consumer_protocol.errors import ACTIONS, Action
 from groupsim.members.consumer_protocol.fields import HeartbeatFields
 from groupsim.members.consumer_protocol.heartbeat import ConsumerHeartbeats
 from groupsim.members.consumer_protocol.membership import ConsumerMembership
@@ -17,8 +18,11 @@ from groupsim.members.consumer_protocol.ownership import ConsumerOwnership
 from groupsim.members.consumer_protocol.poll_timer import PollTimer
 from groupsim.members.consumer_protocol.reconciliation import Reconciliation
 from groupsim.members.consumer_protocol.states import OUTSIDE, MemberState
+from groupsim.members.fetch.positions import Fetcher
 from groupsim.members.ownership.owned import ASSIGNED
-from groupsim.protocol.messages.consumer_group import ConsumerGroupHeartbeatResponse
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.consumer_group import LEAVE_EPOCH, ConsumerGroupHeartbeatResponse
+from groupsim.protocol.messages.group import FetchedOffset, MetadataRequest, TopicPartition
 from groupsim.testing.patcher import Patcher
 
 # --- reconciliation ----------------------------------------------------------------------------------------------
@@ -131,6 +135,39 @@ def commit_retry_deleted_topic(patch: Patcher) -> None:
     patch.setattr(before_reconciliation, "_UNKNOWN_TOPIC", "")
 
 
+def unknown_topics_dropped(patch: Patcher) -> None:
+    """franz-go 9b92299f: topics that metadata lack as they are assigned are left out of the target for good."""
+    resolve = Reconciliation._resolve
+
+    def mutant(self: Reconciliation) -> Any:
+        resolved, partitions = resolve(self)
+        self.target = resolved
+        return resolved, partitions
+
+    patch.setattr(Reconciliation, "_resolve", mutant)
+
+
+def target_of_a_round_ignored(patch: Patcher) -> None:
+    """franz-go 6536e4f3: a target that comes while partitions are being revoked is ignored."""
+    assigned = ConsumerMembership._assigned
+
+    def mutant(self: ConsumerMembership, partitions: Any) -> None:
+        if not self._reconciliation.in_progress:
+            assigned(self, partitions)
+
+    patch.setattr(ConsumerMembership, "_assigned", mutant)
+
+
+def ack_before_revoke_done(patch: Patcher) -> None:
+    """franz-go 466a4512: heartbeats report the target while the revoked callback runs."""
+
+    def mutant(self: ConsumerMembership) -> LocalAssignment:
+        reconciliation = self._reconciliation
+        return reconciliation.target if reconciliation.in_progress else reconciliation.current
+
+    patch.setattr(ConsumerMembership, "current", property(mutant))
+
+
 # --- heartbeats --------------------------------------------------------------------------------------------------
 
 
@@ -181,6 +218,37 @@ def jitter_beyond_one(patch: Patcher) -> None:
     patch.setattr(ConsumerHeartbeats, "_failed", mutant)
 
 
+def lost_assignment_response(patch: Patcher) -> None:
+    """franz-go eca3a457: after a heartbeat without an answer the next one has no more fields than usual."""
+    failed = ConsumerHeartbeats._failed
+
+    def mutant(self: ConsumerHeartbeats, outcome: Any) -> None:
+        kept, self._fields = self._fields, HeartbeatFields(self._member, self._membership)
+        failed(self, outcome)
+        self._fields = kept
+
+    patch.setattr(ConsumerHeartbeats, "_failed", mutant)
+
+
+def join_carries_old_owned(patch: Patcher) -> None:
+    """franz-go 8e7cfc60: a member that joins again reports what it has lost."""
+
+    def mutant(self: Reconciliation) -> None:
+        self.target = NONE
+
+    patch.setattr(Reconciliation, "clear", mutant)
+
+
+def group_gone_ignored(patch: Patcher) -> None:
+    """librdkafka 5485: GROUP_ID_NOT_FOUND is no reason to stop, nor to join again."""
+    patch.setitem(ACTIONS, ErrorCode.GROUP_ID_NOT_FOUND, Action.BACK_OFF)
+
+
+def static_leaves_for_good(patch: Patcher) -> None:
+    """franz-go 197bf424, Dekaf 1348: a static member closes with epoch -1, as if it did not come back."""
+    patch.setattr(ConsumerMembership, "_leave_epoch", lambda self, *, for_good: LEAVE_EPOCH)
+
+
 # --- the poll limit ----------------------------------------------------------------------------------------------
 
 
@@ -206,3 +274,53 @@ def assigned_after_unsubscribe(patch: Patcher) -> None:
 def lost_partitions_fetched(patch: Patcher) -> None:
     """KAFKA-20321: partitions that are lost are fetched until their callback has run."""
     _consumes_on(patch, MemberState.FENCED, MemberState.STALE, MemberState.FATAL)
+
+
+# --- positions and metadata --------------------------------------------------------------------------------------
+
+
+def retry_joins_dead_request(patch: Patcher) -> None:
+    """KAFKA-20765: committed offsets that were refused for a stale epoch count as requested, and are waited for."""
+    refused = Fetcher._refused
+
+    def mutant(self: Fetcher, error: ErrorCode) -> None:
+        refused(self, error)
+        if error is ErrorCode.STALE_MEMBER_EPOCH:
+            self._looking_up = frozenset(self._without_position())
+
+    patch.setattr(Fetcher, "_refused", mutant)
+
+
+def stale_fetch_means_no_offset(patch: Patcher) -> None:
+    """platformatic 267: a stale epoch in answer to OffsetFetch counts as an answer without committed offsets."""
+    refused = Fetcher._refused
+
+    def mutant(self: Fetcher, error: ErrorCode) -> None:
+        if error is ErrorCode.STALE_MEMBER_EPOCH:
+            self._start(tuple(FetchedOffset(partition) for partition in self._without_position()))
+        else:
+            refused(self, error)
+
+    patch.setattr(Fetcher, "_refused", mutant)
+
+
+def positions_of_revoked_looked_up(patch: Patcher) -> None:
+    """KAFKA-19781: committed offsets are requested of partitions that are about to be revoked."""
+    without_position = Fetcher._without_position
+
+    def mutant(self: Fetcher) -> list[TopicPartition]:
+        leaving, self._leaving = self._leaving, set()
+        missing = without_position(self)
+        self._leaving = leaving
+        return missing
+
+    patch.setattr(Fetcher, "_without_position", mutant)
+
+
+def regex_means_all_topics(patch: Patcher) -> None:
+    """KAFKA-18117, KAFKA-18729: a member with a regular expression requests metadata of all topics."""
+
+    def mutant(topics: Any, *, version: int, topic_ids: Any) -> MetadataRequest:
+        return MetadataRequest(None if topic_ids else topics, version=version)
+
+    patch.setattr(metadata, "MetadataRequest", mutant)
