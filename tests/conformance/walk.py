@@ -4,6 +4,8 @@
     python -m tests.conformance.walk --walks 2000 --first 1  from that seed on
     python -m tests.conformance.walk --seed 17               one of them, with all that was said
     python -m tests.conformance.walk --record 36             kept in walks.json, which `make test` plays on the core
+    python -m tests.conformance.walk --consumer              walks of the consumer protocol (KIP-848)
+    python -m tests.conformance.walk --mixed                 with members of both protocols, and conversions
 
 A walk that differs is played three times more; what differs then, too, is cut down to the fewest moves that still
 differ in the same way, and printed as a script to be put into `scripts/`. What does not is told as a matter of timing,
@@ -25,16 +27,27 @@ from attrs import evolve, frozen
 
 from tests.conformance.basics import Topic
 from tests.conformance.choosing import Chooser
+from tests.conformance.consumer.walks import ConsumerChooser
 from tests.conformance.live import ended_in_order
 from tests.conformance.peers import Address, tcp_peer
-from tests.conformance.player import SETTINGS
 from tests.conformance.ready import await_ready
 from tests.conformance.servers import VERSION, KafkaBroker
 from tests.conformance.transcript import Transcript
 from tests.conformance.walk_core import differences_on_core
 from tests.conformance.walk_data import load, save
 from tests.conformance.walk_script import script_of
-from tests.conformance.walking import PARTITIONS, TOPIC, Move, Source, Walked, begin, disturbed, the_same, walk
+from tests.conformance.walking import (
+    CONSUMER,
+    TOPICS,
+    Move,
+    Source,
+    Walked,
+    begin,
+    disturbed,
+    settings_of,
+    the_same,
+    walk,
+)
 
 AT_ONCE = 24
 AGAIN = 3
@@ -65,9 +78,23 @@ class Compared:
     lines: Sequence[str]
 
 
-def job_of(seed: int, drawn: float = 0.0) -> Job:
-    """The walk of a seed, drawn as it goes; `drawn`: how many of its requests are drawn field by field."""
-    return Job(f"walk-{seed}", Chooser(seed, drawn).statics, lambda: Chooser(seed, drawn))
+def job_of(seed: int, asked: argparse.Namespace) -> Job:
+    """The walk of a seed, drawn as it goes, of the kind that is asked for."""
+
+    def chooser() -> Chooser:
+        if _is_consumer(asked):
+            return ConsumerChooser(seed, classic=asked.mixed)
+        return Chooser(seed, asked.drawn)
+
+    return Job(f"{_called(asked)}-{seed}", chooser().statics, chooser)
+
+
+def _is_consumer(asked: argparse.Namespace) -> bool:
+    return bool(asked.consumer or asked.mixed)
+
+
+def _called(asked: argparse.Namespace) -> str:
+    return f"{CONSUMER}-mixed" if asked.mixed else CONSUMER if asked.consumer else "walk"
 
 
 def given(job: Job, moves: Sequence[Move]) -> Job:
@@ -75,7 +102,7 @@ def given(job: Job, moves: Sequence[Move]) -> Job:
     return evolve(job, source=lambda: the_same(moves, skip_busy=True))
 
 
-async def on_broker(jobs: Sequence[Job], address: Address, topic: Topic, at_once: int) -> list[Walked]:
+async def on_broker(jobs: Sequence[Job], address: Address, topics: Sequence[Topic], at_once: int) -> list[Walked]:
     """Play walks on a broker behind a socket, many at once."""
     results: dict[int, Walked] = {}
     places = trio.CapacityLimiter(at_once)
@@ -83,7 +110,7 @@ async def on_broker(jobs: Sequence[Job], address: Address, topic: Topic, at_once
     async def one(at: int, job: Job) -> None:
         async with places:
             await trio.sleep(at % at_once * STAGGER)
-            results[at] = await _on_line(job, address, topic)
+            results[at] = await _on_line(job, address, topics)
 
     async with trio.open_nursery() as nursery:
         for at, job in enumerate(jobs):
@@ -91,12 +118,12 @@ async def on_broker(jobs: Sequence[Job], address: Address, topic: Topic, at_once
     return [results[at] for at in range(len(jobs))]
 
 
-async def _on_line(job: Job, address: Address, topic: Topic) -> Walked:
+async def _on_line(job: Job, address: Address, topics: Sequence[Topic]) -> Walked:
     walked = Walked((), (), Transcript({}, {}), (), (), "not played")
     try:
         async with tcp_peer([address]) as peer:
             play = begin(job.name, peer, job.statics, f"-{os.getpid()}.{next(_PLAYS)}!")
-            walked = await walk(play, job.source(), topic)
+            walked = await walk(play, job.source(), topics)
     except* Exception as failed:  # one walk that fails must not end all the others
         walked = evolve(walked, failure="; ".join(f"{type(error).__name__}: {error}" for error in failed.exceptions))
     return walked
@@ -114,20 +141,20 @@ class Session:
         host, _, port = address.rpartition(":")
         self._address, self._at_once = (host, int(port)), at_once
         trio.run(await_ready, [self._address])
-        self._topic = Topic(TOPIC, trio.run(self._make_topic))
+        self._topics = trio.run(self._make_topics)
 
-    async def _make_topic(self) -> str:
+    async def _make_topics(self) -> list[Topic]:
         async with tcp_peer([self._address]) as peer:
-            return await peer.create_topic(TOPIC, PARTITIONS)
+            return [Topic(name, await peer.create_topic(name, partitions)) for name, partitions in TOPICS.items()]
 
     def compare(self, jobs: Sequence[Job]) -> list[Compared]:
         """Play on the broker, then on the core; again, few at once, what differs after the machine was too busy."""
-        walked = trio.run(on_broker, jobs, self._address, self._topic, self._at_once)
+        walked = trio.run(on_broker, jobs, self._address, self._topics, self._at_once)
         results = [compared(job, real) for job, real in zip(jobs, walked, strict=True)]
         for _ in range(AGAIN):
             unclear = [at for at, one in enumerate(results) if one.lines and disturbed(one.real)]
             again = [jobs[at] for at in unclear]
-            walked = trio.run(on_broker, again, self._address, self._topic, min(FEW, self._at_once))
+            walked = trio.run(on_broker, again, self._address, self._topics, min(FEW, self._at_once))
             for at, real in zip(unclear, walked, strict=True):
                 results[at] = compared(jobs[at], real)
         return results
@@ -202,7 +229,7 @@ def batches(asked: argparse.Namespace) -> Iterable[list[Job]]:
     """The walks that are asked for, so many at a time that the pages of results stay small."""
     seeds = [asked.seed] if asked.seed is not None else list(range(asked.first, asked.first + asked.walks))
     for at in range(0, len(seeds), 240):
-        yield [job_of(seed, asked.drawn) for seed in seeds[at : at + 240]]
+        yield [job_of(seed, asked) for seed in seeds[at : at + 240]]
 
 
 def run(session: Session, asked: argparse.Namespace) -> int:
@@ -222,13 +249,11 @@ def run(session: Session, asked: argparse.Namespace) -> int:
 
 
 def record(session: Session, asked: argparse.Namespace) -> int:
-    """Keep the first so many walks that are the same on both; with requests that are drawn beside those kept."""
+    """Keep the first so many walks that are the same on both; beside those kept unless they are plain classic ones."""
     same = [
-        one
-        for one in session.compare([job_of(asked.first + at, asked.drawn) for at in range(asked.record)])
-        if not one.lines
+        one for one in session.compare([job_of(asked.first + at, asked) for at in range(asked.record)]) if not one.lines
     ]
-    kept = load() if asked.drawn else {}
+    kept = load() if asked.drawn or _is_consumer(asked) else {}
     save(VERSION, kept | {one.job.name: (one.job.statics, one.real) for one in same})
     print(f"{len(same)} walks recorded, {asked.record - len(same)} left out: they differ")
     return 0
@@ -246,6 +271,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, help="this one only")
     parser.add_argument("--at-once", type=int, default=AT_ONCE)
     parser.add_argument("--drawn", type=float, default=0.0, help="how many requests are drawn field by field, 0 to 1")
+    parser.add_argument("--consumer", action="store_true", help="walks of the consumer protocol")
+    parser.add_argument("--mixed", action="store_true", help="walks of groups with members of both protocols")
     parser.add_argument("--tell", action="store_true", help="tell what differs, and do not play it again")
     parser.add_argument("--record", type=int, help="keep so many walks")
     parser.add_argument("--broker", help="host:port of a fresh broker that runs already, with the same settings")
@@ -254,7 +281,7 @@ def main() -> int:
     do = record if asked.record else run
     if asked.broker:
         return do(Session(asked.broker, asked.at_once), asked)
-    with KafkaBroker(1, {**SETTINGS, **UNSWEPT}) as broker:
+    with KafkaBroker(1, {**settings_of(_called(asked)), **UNSWEPT}) as broker:
         return do(Session(broker.bootstrap, asked.at_once), asked)
 
 

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from tests.conformance.core import CorePeer
-from tests.conformance.player import SETTINGS
-from tests.conformance.walking import Walked, begin, found, later, the_same, walk
+from tests.conformance.walking import Walked, begin, found, later, settings_of, the_same, walk
 
 PARTS = (0.0, 0.3, 0.6, 1.0)
 
@@ -16,7 +15,7 @@ def on_core(name: str, statics: Mapping[str, str], real: Walked, part: float = 0
     """Play a walk in virtual time, with the ids and at the times of the real play; `part`: see `walking.later`."""
 
     async def main(loop: VirtualLoop) -> Walked:
-        peer = CorePeer(loop, real.transcript, SETTINGS)
+        peer = CorePeer(loop, real.transcript, settings_of(name))
         return await walk(begin(name, peer, statics), the_same(real.moves), None, later(real, part))
 
     return run_virtual(main)

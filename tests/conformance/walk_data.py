@@ -12,7 +12,7 @@ from typing import Any
 
 from tests.conformance.player import SETTINGS
 from tests.conformance.transcript import Transcript
-from tests.conformance.walking import WATCH, Move, Walked
+from tests.conformance.walking import CONSUMER, WATCH, Move, Walked, settings_of
 
 PATH = Path(__file__).parent / "walks.json"
 
@@ -27,6 +27,7 @@ def save(version: str, walks: Mapping[str, tuple[Mapping[str, str], Walked]]) ->
     """Keep these walks, and no others."""
     lines = [f"  {json.dumps(name)}: {_compact(_plain(*walks[name]))}" for name in walks]
     head = f'"broker": {json.dumps(f"Apache Kafka {version}")},\n"settings": {json.dumps(SETTINGS)}'
+    head += f',\n"settings of {CONSUMER}": {json.dumps(settings_of(CONSUMER))}'
     PATH.write_text("{\n" + head + ',\n"walks": {\n' + ",\n".join(lines) + "\n}\n}\n", "utf-8")
 
 

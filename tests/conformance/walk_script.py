@@ -13,13 +13,18 @@ _HEAD = """
 @script(rows=[])
 async def TO_BE_NAMED(s: Script) -> None:
     t, none = await s.topic(partitions=2), s.no_topic()"""
+_OTHER = ['u = await s.topic(".u", partitions=3)']
 
 
 def script_of(statics: Mapping[str, str], walked: Walked) -> str:
     """The text of the script."""
     used = dict.fromkeys(move.who for move in walked.moves if move.who)
     hung = {move.args["new"] for move in walked.moves if move.what == "hang_up"}
-    lines = [_connect(name, statics) for name in used if name not in hung]
+    consumer = isinstance(walked.transcript.lines["w"][0][1], dict) and "Consumer" in walked.transcript.lines["w"][0][0]
+    lines = [
+        *(_OTHER if consumer else []),
+        *(_connect(name, statics, consumer=consumer) for name in used if name not in hung),
+    ]
     if any(move.what in ON_A_PRODUCER for move in walked.moves):
         lines.append('producer = Producer(s, p, s.named(".x"))')
     at: dict[str, int] = {}
@@ -34,9 +39,9 @@ def script_of(statics: Mapping[str, str], walked: Walked) -> str:
     return "\n".join([_HEAD, *(f"    {line}" for line in lines)])
 
 
-def _connect(name: str, statics: Mapping[str, str]) -> str:
+def _connect(name: str, statics: Mapping[str, str], *, consumer: bool = False) -> str:
     instance = f', instance="{statics[name[0]]}"' if name[0] in statics else ""
-    return f'{name} = await s.actor("{name}"{instance})'
+    return f'{name} = await s.{"member" if consumer else "actor"}("{name}"{instance})'
 
 
 def _told(walked: Walked, waiting: dict[str, tuple[str, int]], before_us: int) -> list[str]:
@@ -86,7 +91,11 @@ def _error(error: str) -> str:
 
 
 def _value(name: str, value: Any) -> str:
-    if name in ("offsets", "topics") and value is not None:
+    if name == "owned" and isinstance(value, str):
+        return f"{value[1:]}.held"
+    if name == "names" and value is not None:
+        return f"[{', '.join(value)}]"
+    if name in ("offsets", "topics", "owned") and value is not None:
         return "{" + ", ".join(f"{key}: {_of(of)}" for key, of in value.items()) + "}"
     if name == "give":
         return "{" + ", ".join(f"{key}: {text!r}" for key, text in value.items()) + "}"
@@ -94,10 +103,12 @@ def _value(name: str, value: Any) -> str:
         return "[" + ", ".join(f"({_value('member', who)}, {instance!r})" for who, instance in value) + "]"
     if name == "groups":
         return "[" + ", ".join(f"s.named({suffix!r})" for suffix in value) + "]"
+    if name == "epoch" and isinstance(value, list):
+        return f"{value[0][1:]}.epoch" + (f" + {value[1]}" if value[1] else "")
     if name == "generation" and isinstance(value, list):
         return f"{value[0][1:]}.generation" + (f" + {value[1]}" if value[1] else "")
     if name == "member" and isinstance(value, list):
-        return f"({_value('member', value[0])}, {value[1]})"
+        return f"({_value('member', value[0])}, {_value('epoch', value[1])})"
     if name in ("member", "protocol") and isinstance(value, str) and value.startswith("@"):
         return f"{value[1:]}.{'member_id' if name == 'member' else 'protocol'}"
     text = repr(value)

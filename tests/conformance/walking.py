@@ -24,7 +24,9 @@ from tests.conformance.actor import Actor
 from tests.conformance.basics import PATIENCE_US, Mark, ScriptFailed, Step, Topic
 from tests.conformance.bodies import Body, decode
 from tests.conformance.cases import Case
+from tests.conformance.consumer.member import Member
 from tests.conformance.peers import Closed, Peer
+from tests.conformance.player import KINDS, SETTINGS
 from tests.conformance.script import Script
 from tests.conformance.scripts.transactions import Producer
 from tests.conformance.transcript import Transcript, differences, transcript_of
@@ -38,11 +40,26 @@ REST_US = 10_000
 LATE_US = 250_000
 TOPIC = "walk-topic"
 PARTITIONS = 2
+OTHER = "walk-other"
+TOPICS = {TOPIC: PARTITIONS, OTHER: 3}
+"""Topics of walks of the consumer protocol; classic ones have the first alone."""
 NO_TOPIC = Topic("walk-none", "11111111-2222-4333-8444-555555555555")
 SLOTS = ("a", "b", "c", "d", "e")
 OUTSIDE, PRODUCER, WATCH = "o", "p", "w"
 PARKING = ("park_join", "park_sync", "raw")
 ON_A_PRODUCER = ("init", "add_offsets", "txn", "end")
+CONSUMER = "consumer-walk"
+"""How walks of the consumer protocol (KIP-848) are called."""
+
+
+def is_consumer(name: str) -> bool:
+    """Whether a walk of that name is one of the consumer protocol."""
+    return name.startswith(CONSUMER)
+
+
+def settings_of(name: str) -> dict[str, object]:
+    """What peers are started with for a walk of that name."""
+    return KINDS["consumer"] if is_consumer(name) else SETTINGS
 
 
 @frozen
@@ -105,6 +122,15 @@ class Walker(Actor):
         return body
 
 
+class ConsumerWalker(Walker, Member):
+    """A connection of a walk of the consumer protocol, which classic requests go out on as well."""
+
+    def _learn(self, api: str, body: Body) -> None:
+        super()._learn(api, body)
+        if api == "ConsumerGroupHeartbeat":
+            self.generation = self.epoch
+
+
 @define(eq=False)
 class Play:
     """One play of a walk on one peer: its connections and what they have learnt."""
@@ -119,14 +145,32 @@ class Play:
     state: str = "Dead"
     members: int = 0
     arrivals: dict[int, int] = field(factory=dict)
-    topic: Topic = NO_TOPIC
+    topics: Mapping[str, Topic] = field(factory=dict)
+    """By their letters in moves: `t`, and `u` in walks of the consumer protocol."""
+    classic_look: bool = False
+    """The group is not one of the consumer protocol: the next look is DescribeGroups."""
     producer: Producer | None = None
 
-    async def open(self, topic: Topic | None) -> None:
-        """Connect, and make the topic unless it is there."""
-        made = topic or Topic(TOPIC, await self.script.peer.create_topic(TOPIC, PARTITIONS))
-        self.topic = self.script.topics[""] = made
-        self.script.topics_made.append(("", made))
+    @property
+    def topic(self) -> Topic:
+        """The topic of every walk."""
+        return self.topics["t"]
+
+    @property
+    def is_consumer(self) -> bool:
+        """Whether this is a walk of the consumer protocol."""
+        return is_consumer(self.script.id)
+
+    async def open(self, topics: Sequence[Topic] | None) -> None:
+        """Connect, and make the topics unless they are there."""
+        count = len(TOPICS) if self.is_consumer else 1
+        made = list(
+            topics or [Topic(one, await self.script.peer.create_topic(one, TOPICS[one])) for one in [*TOPICS][:count]]
+        )
+        self.topics = dict(zip("tu", made[:count], strict=False))
+        for suffix, topic in zip(("", ".u"), self.topics.values(), strict=False):
+            self.script.topics[suffix] = topic
+            self.script.topics_made.append((suffix, topic))
         for name in (*SLOTS, OUTSIDE, PRODUCER, WATCH):
             await self._connect(name, self.statics.get(name))
         self.slots = {name: name for name in SLOTS}
@@ -134,7 +178,10 @@ class Play:
         self.begun_us = self.script.peer.now_us
 
     async def _connect(self, name: str, instance: str | None) -> None:
-        actor = Walker(self.script, name, await self.script.peer.connect(name), instance)
+        made = ConsumerWalker if self.is_consumer else Walker
+        actor = made(self.script, name, await self.script.peer.connect(name), instance)
+        if isinstance(actor, ConsumerWalker):
+            actor.member_id = name
         actor.arrived = self._arrived
         self.actors[name] = self.script.actors[name] = actor
 
@@ -160,8 +207,14 @@ class Play:
                 await actor.answer(patience_us=1_000)
 
     async def look(self) -> None:
-        """DescribeGroups."""
-        told = await self.actors[WATCH].describe(v=5)
+        """DescribeGroups; of a consumer group ConsumerGroupDescribe."""
+        watch = self.actors[WATCH]
+        if isinstance(watch, ConsumerWalker) and not self.classic_look:
+            told = await watch.look(v=1)
+            self.classic_look = told.get("groups", [{}])[0].get("error_code") == "GROUP_ID_NOT_FOUND"
+        else:
+            told = await watch.describe(v=5)
+            self.classic_look = self.is_consumer and told.get("groups", [{}])[0].get("group_state") != "Dead"
         for group in told.get("groups", ()):
             self.state, self.members = group["group_state"], len(group["members"])
 
@@ -223,18 +276,23 @@ class Play:
         return {name: self._resolve(name, value) for name, value in args.items()}
 
     def _resolve(self, name: str, value: Any) -> Any:
-        if name in ("offsets", "topics") and value is not None:
-            return {self.topic if key == "t" else NO_TOPIC: _numbers(of) for key, of in value.items()}
+        if name == "owned" and isinstance(value, str):
+            member = self.actors[value[1:]]
+            return member.held if isinstance(member, ConsumerWalker) else None
+        if name in ("offsets", "topics", "owned") and value is not None:
+            return {self.topics.get(key, NO_TOPIC): _numbers(of) for key, of in value.items()}
+        if name == "names" and value is not None:
+            return [self.topics.get(key, NO_TOPIC) for key in value]
         if name == "give":
             return {self.actors[key]: text for key, text in value.items()}
         if name == "members":
             return [(self._resolve("member", who), instance) for who, instance in value]
         if name == "groups":
             return [self.script.named(suffix) for suffix in value]
-        if name == "generation" and isinstance(value, list):
+        if name in ("generation", "epoch") and isinstance(value, list):
             return self.actors[value[0][1:]].generation + value[1]
         if name == "member" and isinstance(value, list):
-            return None if value[0] is None else self._resolve("member", value[0]), value[1]
+            return None if value[0] is None else self._resolve("member", value[0]), self._resolve("epoch", value[1])
         if name in ("member", "protocol") and isinstance(value, str) and value.startswith("@"):
             actor = self.actors[value[1:]]
             return actor.member_id if name == "member" else actor.protocol
@@ -269,10 +327,10 @@ def _cannot(actor: Walker, move: Move) -> bool:
 
 
 async def walk(
-    play: Play, source: Source, topic: Topic | None = None, times: Sequence[tuple[int, int]] | None = None
+    play: Play, source: Source, topics: Sequence[Topic] | None = None, times: Sequence[tuple[int, int]] | None = None
 ) -> Walked:
     """Play a walk: at its own pace, or at the times of another play of it. Raises ScriptFailed."""
-    await play.open(topic)
+    await play.open(topics)
     moves: list[Move] = []
     made: list[tuple[int, int]] = []
     due = 0
@@ -337,7 +395,7 @@ def case_of(name: str) -> Case:
     async def nothing(script: Script) -> None:
         raise ScriptFailed("a walk is played by `walking.walk`")
 
-    return Case("walk", name, None, nothing, ())
+    return Case("consumer_walk" if is_consumer(name) else "walk", name, None, nothing, ())
 
 
 def begin(name: str, peer: Peer, statics: Mapping[str, str], nonce: str = "") -> Play:

@@ -34,6 +34,12 @@ class Member(Actor):
                 told = body["assignment"]["topic_partitions"]
                 self.assigned = {one["topic_id"]: one["partitions"] for one in told}
 
+    @property
+    def held(self) -> Owned:
+        """What it was assigned last, of the topics that the script knows."""
+        known = {topic.topic_id: topic for topic in self._script.topics.values()}
+        return {known[one]: numbers for one, numbers in self.assigned.items() if one in known}
+
     async def beat(
         self,
         epoch: int | None = None,
