@@ -127,16 +127,37 @@ def _group(
     at_once = 0 if _some_end(scenario) else sum(plan.spec.start != "never" for plan in plans)
     where = document.at_key(("groups", name))
     away = _away(scenario, name, plans)
-    instances, steps = _instances(plans, document), _rollouts(scenario, document, name)
+    instances, steps = _instances(scenario, plans, document), _rollouts(scenario, document, name)
     renamed = next((place for action, place in steps if action.kind == "deployment" and not action.leave), None)
     instant_rollout = next((place for action, place in steps if action.at_once), None)
     return GroupView(name, where, views, instances, at_once, away, renamed, instant_rollout)
 
 
-def _instances(plans: list[MemberPlan], document: Document) -> dict[str, str]:
-    folder = Path(document.file).parent
-    ids = {plan.name: properties_of(plan, folder).get("group.instance.id") for plan in plans}
-    return {name: str(instance) for name, instance in ids.items() if instance is not None}
+def _instances(scenario: Scenario, plans: list[MemberPlan], document: Document) -> dict[str, str]:
+    """Return the instance ids of static processes, without those that end before another one with their id starts."""
+    folder, ends = Path(document.file).parent, _ends(scenario)
+    given = {plan.name: properties_of(plan, folder).get("group.instance.id") for plan in plans}
+    starts = {plan.name: plan.spec.start for plan in plans if plan.spec.start != "never"}
+
+    def is_followed(name: str) -> bool:
+        others = [starts[one] for one in starts if one != name and given[one] == given[name]]
+        return name in ends and bool(others) and ends[name] <= min(others)
+
+    return {name: str(instance) for name, instance in given.items() if instance is not None and not is_followed(name)}
+
+
+def _ends(scenario: Scenario) -> dict[str, int]:
+    """Return the first time (µs) at which a step stops or kills a process that it names."""
+    found: dict[str, int] = {}
+    for step in scenario.timeline:
+        if isinstance(step.action, Stop | Crash) and step.at != "never":
+            for name in _named(step.action.member):
+                found[name] = min(step.at, found.get(name, step.at))
+    return found
+
+
+def _named(processes: str | tuple[str, ...]) -> tuple[str, ...]:
+    return processes if isinstance(processes, tuple) else (processes,)
 
 
 def _some_end(scenario: Scenario) -> bool:
@@ -205,8 +226,7 @@ def _away(scenario: Scenario, group: str, plans: list[MemberPlan]) -> dict[str, 
     for step in scenario.timeline:
         action = step.action
         if isinstance(action, Restart):
-            names = action.member if isinstance(action.member, tuple) else (action.member,)
-            concerned = [plan.key for plan in plans if plan.name in names]
+            concerned = [plan.key for plan in plans if plan.name in _named(action.member)]
             _longer(away, concerned, action.downtime)
         elif (
             isinstance(action, RollingRestart)

@@ -9,6 +9,7 @@ from groupsim.scenarios.lint.rule import Hit, Rule
 from groupsim.scenarios.lint.view import ClientView
 
 _ISOLATION, _RACK, _SELECTOR = "isolation.level", "client.rack", "replica.selector.class"
+_ASSIGNORS = "group.consumer.assignors"
 _LEAST, _WAIT = "fetch.min.bytes", "fetch.max.wait.ms"
 _FAST_BYTES_PER_MS = 10_000  # 10 MB/s from one broker to one consumer
 
@@ -22,7 +23,7 @@ def _uncommitted(view: ClientView) -> Iterator[Hit]:
 def _rack(view: ClientView) -> Iterator[Hit]:
     broker = view.broker
     known = broker.racks is not None or broker.written("broker.rack") or broker.written(_SELECTOR)
-    if not view.written(_RACK) or not str(view.value(_RACK)) or not known:
+    if not view.written(_RACK) or not str(view.value(_RACK)) or not known or _has_own_assignor(view):
         return
     racked = broker.written("broker.rack") or broker.racks
     if not broker.written(_SELECTOR):
@@ -31,6 +32,12 @@ def _rack(view: ClientView) -> Iterator[Hit]:
         yield Hit((_RACK,), message, remedy)
     elif broker.racks is not None and not racked:
         yield Hit((_RACK,), f"`{_RACK}` has no effect: the brokers have no racks", "set broker.rack on each broker")
+
+
+def _has_own_assignor(view: ClientView) -> bool:
+    """Whether the coordinator has an assignor of the user's, which gets the rack; Kafka's own do not use it."""
+    given = view.broker.settings.get(_ASSIGNORS)
+    return not view.classic and given is not None and ":" in str(given.value)
 
 
 def _wait_ends_it(view: ClientView) -> Iterator[Hit]:

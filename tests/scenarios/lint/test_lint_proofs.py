@@ -324,6 +324,26 @@ def test_the_library_has_no_other_findings() -> None:
     assert dict(counted) == LIBRARY
 
 
+def test_one_instance_id_after_the_other_is_no_finding() -> None:
+    """Two processes share an instance id without a finding when the first is stopped before the second starts."""
+    group = "groups: {g: {instance-id: one, members: {a: 1, b: {start: 30s}}}}\n"
+    assert "shared-instance-id" in found(file(group))
+    assert "shared-instance-id" not in found(file(group + "timeline: [{at: 20s, do: stop, member: a}]"))
+    assert "shared-instance-id" in found(file(group + "timeline: [{at: 40s, do: stop, member: a}]"))
+
+
+def test_a_rack_reaches_an_assignor_of_the_users() -> None:
+    """client.rack without a selector is no finding where a coordinator has an assignor that is not Kafka's."""
+    group = "groups: {g: {properties: {group.protocol: consumer, client.rack: a}, members: {c: 1}}}"
+    brokers = "cluster: {brokers: 1, racks: [a]}\n"
+    own = "groupsim.assignors.server.rack_first:ServerRackFirst"
+    plain = brokers + file(group, version="4.4")
+    assert "rack-without-selector" in found(plain)
+    assert "rack-without-selector" not in found(
+        plain.replace("version: '4.4'", f"version: '4.4', group.consumer.assignors: ['{own}']")
+    )
+
+
 def test_a_restart_that_the_scenario_times_is_not_guessed_besides() -> None:
     """One remedy, from the pod's own start time; without a timeline the usual time of a JVM."""
     group = "groups: {g: {instance-id: '{name}', properties: {session.timeout.ms: 10000}, members: {c: 2}}}"
