@@ -16,7 +16,7 @@ KEPT = Path(__file__).resolve().parents[2] / "docs" / "openapi.json"
 
 
 def test_the_kept_document_is_the_one_that_is_served() -> None:
-    """docs/openapi.json; to renew it write what `GET /openapi.json` says."""
+    """docs/openapi.json is the document that is served; tools/openapi_document.py writes it."""
     assert json.loads(KEPT.read_text("utf-8")) == json.loads(json.dumps(document()))
 
 
