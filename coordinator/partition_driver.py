@@ -167,6 +167,10 @@ class PartitionDriver:
         if not self._is_untouched:
             self._carry_out(self.shard.unload(self._loop.now_us))
 
+    def has_consumer_group(self, group_id: str) -> bool:
+        """Whether the partition has a consumer group of that id with members."""
+        return self.active and not self._is_untouched and self.shard.has_consumer_group(group_id)
+
     def handle(self, arrival: Arrival, request: Request) -> None:
         """Handle a request in the core."""
         self._carry_out(self.shard.handle(arrival, request, self._loop.now_us))

@@ -179,6 +179,9 @@ class GroupCoordinator(CoordinatorRuntime):
             self._route(call, request.group_id, fresh_id)
 
     def _fresh_id(self, call: Call, request: JoinGroupRequest) -> str:
+        driver = self._driver_of(request.group_id)
+        if driver is not None and driver.has_consumer_group(request.group_id):
+            return self.ids.fresh_uuid(request.group_id, call.client_id)
         named = request.group_instance_id  # "" is an instance id as well
         return self.ids.fresh(request.group_id, call.client_id if named is None else named)
 

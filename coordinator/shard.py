@@ -40,6 +40,7 @@ from groupsim.coordinator.classic.group_record import new_group_record
 from groupsim.coordinator.classic.join import join
 from groupsim.coordinator.consumer.entry_points import ConsumerGroup
 from groupsim.coordinator.consumer.heartbeat import heartbeat
+from groupsim.coordinator.consumer.hosted.join import join as join_consumer_group
 from groupsim.coordinator.consumer.refused import Refused, not_found_message
 from groupsim.coordinator.consumer.regex import resolved
 from groupsim.coordinator.conversion.undone import conversion_failed
@@ -124,6 +125,11 @@ class Shard:
         if not any(isinstance(effect, tuple) and effect[0] is call for effect in op.effects):
             op.reply(call, refusal(request, ErrorCode.UNKNOWN_SERVER_ERROR))
 
+    def has_consumer_group(self, group_id: str) -> bool:
+        """Whether the group is a consumer group with members: a JoinGroup without a member id gets a plain UUID."""
+        group = self.groups.get(group_id)
+        return isinstance(group, ConsumerGroup) and not group.is_empty
+
     def describe(self, group_id: str, request: DescribeGroupsRequest) -> DescribedGroup:
         """Return the answer of DescribeGroups for one group."""
         return admin.describe_one(self.partition, group_id, request)
@@ -164,6 +170,8 @@ class Shard:
             self._join_new_group(arrival, request)
         elif decision is Decision.BECOME_CLASSIC and group is not None:
             self._join_in_place_of(group, arrival, request)
+        elif decision is Decision.ANSWER and isinstance(group, ConsumerGroup):
+            join_consumer_group(group, self.op, arrival, request)
         elif decision is Decision.LOSE_GROUP and group is not None:
             self.partition.lose(group)
             self.op.reply(arrival.call, refused_by_group(request, ErrorCode.UNKNOWN_MEMBER_ID))
@@ -177,8 +185,6 @@ class Shard:
 
     def _refused(self, group: Group | None, request: Any, error: ErrorCode) -> Response:
         """Return the answer to a request that the table refuses; that to a heartbeat has Kafka's message."""
-        if isinstance(request, JoinGroupRequest) and error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL:
-            return JoinGroupResponse(error)
         if not isinstance(request, ConsumerGroupHeartbeatRequest):
             return refused_by_group(request, error)
         return ConsumerGroupHeartbeatResponse(error, not_found_message(request, classic=group is not None))

@@ -192,6 +192,15 @@ class Differences:
     last_leave_ends_target: bool = True
     """A group that becomes empty has its target at the group epoch, without a time (KAFKA-20442)."""
 
+    rejoins_for_targets: bool = True
+    """A classic member of a consumer group joins again for a new target; before, for any bump (KAFKA-20272)."""
+
+    disabled_policy_refuses_joins: bool = True
+    """Under the migration policy `disabled` no classic member joins a consumer group with members (KAFKA-20640)."""
+
+    malformed_subscription_is_refused: bool = True
+    """A classic member's subscription that cannot be read is INCONSISTENT_GROUP_PROTOCOL (KAFKA-20662)."""
+
     uniform_returns_extra: bool = True
     """`uniform` gives an extra partition to a member that has one already (KAFKA-18688)."""
 
@@ -280,6 +289,9 @@ HISTORY: Mapping[str, Sequence[tuple[str, bool | int]]] = {
     "older_epochs_commit": (("0.9", False), ("4.3", True)),
     "known_instance_passes": (("0.9", False), ("4.3", True)),
     "describe_shows_pending": (("0.9", False), ("4.3", True)),
+    "rejoins_for_targets": (("0.9", False), ("4.3", True)),
+    "disabled_policy_refuses_joins": (("0.9", False), ("4.3", True)),
+    "malformed_subscription_is_refused": (("0.9", False), ("4.3", True)),
     "assignor_choice_bumps": (("0.9", False), ("4.4", True)),
     "last_leave_ends_target": (("0.9", False), ("4.4", True)),
     "uniform_returns_extra": (("0.9", False), ("4.0.1", True)),

@@ -118,7 +118,7 @@ def _join_without_id(op: Operation, group: GroupData, arrival: Arrival, request:
     elif instance_id is not None and instance_id in group.instances:
         replace_static_member(op, group, arrival, request, group.instances[instance_id])
     # A static member is known by its instance id (KIP-345), so it gets no MEMBER_ID_REQUIRED (KIP-394).
-    elif instance_id is None and _wants_handshake(op, request):
+    elif instance_id is None and wants_handshake(op, request):
         _hand_out_id(op, group, arrival, request)
     else:
         _add_member(op, group, arrival, request, arrival.fresh_id, known_id=False)
@@ -131,7 +131,8 @@ def _supports(op: Operation, group: GroupData, request: JoinGroupRequest) -> boo
     return supports(group, request.protocol_type, request.protocols)
 
 
-def _wants_handshake(op: Operation, request: JoinGroupRequest) -> bool:
+def wants_handshake(op: Operation, request: JoinGroupRequest) -> bool:
+    """Whether a dynamic member without an id is given one, with which it has to come back (KIP-394)."""
     return request.version >= _HANDSHAKE_VERSION and op.differences.member_id_required
 
 

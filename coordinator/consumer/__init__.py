@@ -10,7 +10,7 @@ Where to read:
     epoch_check       the member epoch of a heartbeat: accepted, or fenced
     fence, timers     the removal of members, and the timers that lead to it
     regex             subscriptions by regular expression
-    hosted            requests of the classic protocol to a consumer group
+    hosted            classic members of the group: their requests and timers
     commit            who may commit and fetch offsets
     describe, snapshot  the group in answers to administrators, and as a value
 

@@ -27,7 +27,9 @@ from groupsim.coordinator.consumer.describe import described, listed
 from groupsim.coordinator.consumer.fence import timer_fired
 from groupsim.coordinator.consumer.group_records import group_tombstones
 from groupsim.coordinator.consumer.heartbeat import heartbeat
-from groupsim.coordinator.consumer.hosted.requests import leave_group, sync_or_heartbeat
+from groupsim.coordinator.consumer.hosted.heartbeat import classic_heartbeat
+from groupsim.coordinator.consumer.hosted.leave import leave_group
+from groupsim.coordinator.consumer.hosted.sync import sync
 from groupsim.coordinator.consumer.snapshot import snapshot
 from groupsim.coordinator.consumer.soft_state import SoftState
 from groupsim.coordinator.consumer.state import ConsumerGroupState, GroupState
@@ -60,8 +62,8 @@ class ConsumerGroup:
     kind: ClassVar[GroupKind] = GroupKind.CONSUMER
     answers: ClassVar[Mapping[type[Any], Answer]] = {
         ConsumerGroupHeartbeatRequest: heartbeat,
-        SyncGroupRequest: sync_or_heartbeat,
-        HeartbeatRequest: sync_or_heartbeat,
+        SyncGroupRequest: sync,
+        HeartbeatRequest: classic_heartbeat,
         LeaveGroupRequest: leave_group,
     }
     #: Run the action of one of the group's timers.

@@ -63,7 +63,7 @@ def heartbeat(group: WrittenGroup, op: Operation, arrival: Arrival, request: Req
 
 def _beat(group: WrittenGroup, op: Operation, arrival: Arrival, request: Request) -> ConsumerGroupHeartbeatResponse:
     state, rules, settings = group.data, op.differences, op.config_of(group.group_id)
-    check_capacity(state, request, settings.consumer_max_size, rules)
+    check_capacity(state, request.member_id, request.instance_id, settings.consumer_max_size, rules)
     change = Change()
     before = find_member(state, request, request.member_id or arrival.fresh_id, rules, change.records)
     after = _with_fields(before, arrival, request)

@@ -34,12 +34,11 @@ from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.consumer_group import JOIN_EPOCH, STATIC_LEAVE_EPOCH, ConsumerGroupHeartbeatRequest
 
 
-def check_capacity(state: GroupState, request: ConsumerGroupHeartbeatRequest, limit: int, rules: Differences) -> None:
+def check_capacity(state: GroupState, member_id: str, instance_id: str | None, limit: int, rules: Differences) -> None:
     """Check that a full group has the member, or its instance id. Raises Refused (GROUP_MAX_SIZE_REACHED)."""
-    if len(state.members) < limit or request.member_id in state.members:
+    if len(state.members) < limit or member_id in state.members:
         return
-    named = request.instance_id
-    if named is not None and state.static_member(named) is not None and rules.known_instance_passes:
+    if instance_id is not None and state.static_member(instance_id) is not None and rules.known_instance_passes:
         return
     text = f"The consumer group has reached its maximum capacity of {limit} members."
     raise Refused(ErrorCode.GROUP_MAX_SIZE_REACHED, text)
@@ -79,9 +78,7 @@ def find_member(
             f"Static member {member_id} with instance id {request.instance_id} cannot join the group because the "
             f"instance id is owned by {holder} member.",
         )
-    new = evolve(old, member_id=member_id, member_epoch=JOIN_EPOCH, previous_epoch=JOIN_EPOCH)
-    records += _replacement(state, old, new)
-    return new
+    return replacement(state, old, member_id, records)
 
 
 def static_member(state: GroupState, instance_id: str, member_id: str) -> ConsumerMember:
@@ -102,11 +99,16 @@ def unknown_member(state: GroupState, member_id: str) -> Refused:
     return Refused(ErrorCode.UNKNOWN_MEMBER_ID, f"Member {member_id} is not a member of group {state.group_id}.")
 
 
-def _replacement(state: GroupState, old: ConsumerMember, new: ConsumerMember) -> list[ConsumerRecord]:
+def replacement(
+    state: GroupState, old: ConsumerMember, member_id: str, records: list[ConsumerRecord]
+) -> ConsumerMember:
+    """Return the member that takes the place of a static one; the records of that are added to `records`."""
     group_id = state.group_id
-    return [
+    new = evolve(old, member_id=member_id, member_epoch=JOIN_EPOCH, previous_epoch=JOIN_EPOCH)
+    records += [
         *removal(group_id, old.member_id),
         member_record(group_id, new),
         TargetRecord(group_id, new.member_id, state.target(old.member_id)),
         current_record(group_id, new),
     ]
+    return new

@@ -17,6 +17,7 @@ Source: `GroupMetadataManager.consumerGroupHeartbeat`, `classicGroupJoinToConsum
 
 from __future__ import annotations
 
+from groupsim.assignors.server.interface import Target
 from groupsim.coordinator.base.consumer_records import EpochRecord, EpochValue, TopicsRecord
 from groupsim.coordinator.base.effects import CallToken
 from groupsim.coordinator.base.operation import Operation
@@ -24,7 +25,7 @@ from groupsim.coordinator.base.records import whole_ms
 from groupsim.coordinator.consumer.assignment.metadata_hash import metadata_hash
 from groupsim.coordinator.consumer.assignment.preferred_assignor import next_preferred_assignor, preferred_assignor
 from groupsim.coordinator.consumer.assignment.reconciliation import Goal, Owned, reconcile
-from groupsim.coordinator.consumer.assignment.subscriptions import present, subscribed_ids, updated
+from groupsim.coordinator.consumer.assignment.subscriptions import Subscriptions, present, subscribed_ids, updated
 from groupsim.coordinator.consumer.assignment.target import compute_target, is_due, last_target
 from groupsim.coordinator.consumer.changes import Change, Trigger, WrittenGroup, note_member
 from groupsim.coordinator.consumer.member import ConsumerMember
@@ -50,18 +51,7 @@ def update_member(
     Refused.
     """
     state, rules, settings = group.data, op.differences, op.config_of(group.group_id)
-    if after != before:
-        change.records.append(member_record(group.group_id, after))
-    _note_arrival(group, op, change, before, after)
-    triggers = _triggers(group, before, after)
-    if update_regex(group, op, call, before, after, change):
-        triggers.append(Trigger.REGEX)
-    if rules.assignor_choice_bumps and _choice_changes(group, op, before, after):
-        triggers.append(Trigger.ASSIGNOR)
-    epoch, counts = state.group_epoch, present(state)
-    if triggers or group.soft.is_metadata_due(epoch, op.now_us):
-        counts = updated(state, before, after)
-        epoch = _bump(group, op, change, triggers, counts.topics(), after.member_id)
+    epoch, counts = _changed(group, op, change, call, before, after)
     goal_epoch, own = state.assignment_epoch, last_target(state, after)
     if is_due(state, epoch, op.now_us, settings.consumer_assignment_interval_ms, rules):
         goal_epoch = epoch
@@ -73,12 +63,68 @@ def update_member(
         own = new.own
         change.records += new.records
         _note_target(group, op, change, name, epoch, new.changed, new.moved)
+    return _step(group, op, change, before, after, owned, goal_epoch, own)
+
+
+def update_member_of_downgrade(
+    group: WrittenGroup,
+    op: Operation,
+    change: Change,
+    call: CallToken,
+    before: ConsumerMember,
+    after: ConsumerMember,
+    owned: Owned,
+) -> tuple[ConsumerMember, bool]:
+    """Return the same for a member with which the group becomes classic, and whether its target is stale.
+
+    No target is computed: a stale one leads to a round of the classic group, and the member takes no step. Raises
+    Refused.
+    """
+    state = group.data
+    epoch, _ = _changed(group, op, change, call, before, after)
+    if epoch > state.assignment_epoch:
+        return after, True
+    target = last_target(state, after)
+    return _step(group, op, change, before, after, owned, state.assignment_epoch, target), False
+
+
+def _changed(
+    group: WrittenGroup, op: Operation, change: Change, call: CallToken, before: ConsumerMember, after: ConsumerMember
+) -> tuple[int, Subscriptions]:
+    """Add the records of a changed member, and of the bump that follows; return the epoch and the counts of topics."""
+    state = group.data
+    if after != before:
+        change.records.append(member_record(group.group_id, after))
+    _note_arrival(group, op, change, before, after)
+    triggers = _triggers(group, before, after)
+    if update_regex(group, op, call, before, after, change):
+        triggers.append(Trigger.REGEX)
+    if op.differences.assignor_choice_bumps and _choice_changes(group, op, before, after):
+        triggers.append(Trigger.ASSIGNOR)
+    if not triggers and not group.soft.is_metadata_due(state.group_epoch, op.now_us):
+        return state.group_epoch, present(state)
+    counts = updated(state, before, after)
+    return _bump(group, op, change, triggers, counts.topics(), after.member_id), counts
+
+
+def _step(
+    group: WrittenGroup,
+    op: Operation,
+    change: Change,
+    before: ConsumerMember,
+    after: ConsumerMember,
+    owned: Owned,
+    goal_epoch: int,
+    own: Target,
+) -> ConsumerMember:
+    """Return the member after one step towards its target of that epoch, with its record."""
+    state = group.data
     changed_topics = (before.names, before.regex) != (after.names, after.regex)
     if not changed_topics and after.is_reconciled_to(goal_epoch):
         return after
     subscribed = frozenset(subscribed_ids(after, state.resolved, op.topics))
     goal = Goal(goal_epoch, own, subscribed, state.partition_epoch, changed_topics)
-    moved = reconcile(after, goal, owned, rules)
+    moved = reconcile(after, goal, owned, op.differences)
     if moved != after:
         change.records.append(current_record(group.group_id, moved))
         note_member(change, after, moved)
@@ -105,13 +151,19 @@ def _note_arrival(
             "instance_id": after.instance_id,
             "client_id": after.client_id,
             "client_host": after.client_host,
-            "session_timeout_ms": op.config_of(group.group_id).consumer_session_timeout_ms,
+            "session_timeout_ms": _session_timeout_ms(group, op, after),
             "rebalance_timeout_ms": after.rebalance_timeout_ms,
-            "protocols": [],
+            "protocols": [] if after.classic is None else [protocol.name for protocol in after.classic.protocols],
             "state": group.data.state.value,
             "known_id": False,
         },
     )
+
+
+def _session_timeout_ms(group: WrittenGroup, op: Operation, member: ConsumerMember) -> int:
+    if member.classic is not None:
+        return member.classic.session_timeout_ms
+    return op.config_of(group.group_id).consumer_session_timeout_ms
 
 
 def _triggers(group: WrittenGroup, before: ConsumerMember, after: ConsumerMember) -> list[Trigger]:

@@ -125,11 +125,7 @@ ADMISSION: Mapping[type[Any], Mapping[Kind, tuple[Row, ...]]] = {
         ),
         GroupKind.CLASSIC: _ANSWERED,
         GroupKind.CONSUMER: (
-            Row(
-                Refusal(ErrorCode.INCONSISTENT_GROUP_PROTOCOL),
-                "the group has members",
-                lambda _, group: not group.is_empty,
-            ),
+            Row(Decision.ANSWER, "the group has members", lambda _, group: not group.is_empty),
             Row(
                 Decision.LOSE_GROUP,
                 "the request has a member id",

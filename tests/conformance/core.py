@@ -42,6 +42,9 @@ _WITHOUT_AN_ID = frozenset(
 """Answers to a JoinGroup for which no id was made up."""
 
 
+_UUID_LETTERS = 22
+
+
 class RecordedIds:
     """The member ids of a recorded play, handed out again in the order in which they were asked for."""
 
@@ -49,6 +52,7 @@ class RecordedIds:
         self._by_request: dict[tuple[str, int], str] = {}
         self._unclaimed: dict[str, deque[str]] = {}
         self._next: dict[str, deque[str]] = {}
+        self._uuids: dict[str, deque[str]] = {}
         self._refused: set[tuple[str, int]] = set()
         if recorded is not None:
             self._read(recorded)
@@ -75,10 +79,17 @@ class RecordedIds:
             raw = self._unclaimed[prefix].popleft()
         if fresh and raw is not None and raw.startswith(prefix + "-"):
             self._next.setdefault(prefix, deque()).append(raw)
+        elif fresh and raw is not None and len(raw) == _UUID_LETTERS:
+            self._uuids.setdefault(actor, deque()).append(raw)
 
     def take(self, prefix: str) -> str | None:
         """The recorded id that is due for a prefix; None when there is none."""
         waiting = self._next.get(prefix)
+        return waiting.popleft() if waiting else None
+
+    def take_uuid(self, actor: str) -> str | None:
+        """The recorded id without a prefix that is due for a connection: a consumer group gives out such ones."""
+        waiting = self._uuids.get(actor)
         return waiting.popleft() if waiting else None
 
 
@@ -91,6 +102,9 @@ class FedIds(MemberIds):
 
     def fresh(self, group_id: str, prefix: str) -> str:
         return self._recorded.take(prefix) or super().fresh(group_id, prefix)
+
+    def fresh_uuid(self, group_id: str, client_id: str) -> str:
+        return self._recorded.take_uuid(client_id) or super().fresh_uuid(group_id, client_id)
 
 
 def feed_topic_ids(cluster: Cluster, recorded: Transcript) -> None:

@@ -186,10 +186,3 @@ def test_a_failed_append_gives_an_empty_group_back() -> None:
     bench.join("c", version=9)
     bench.fail_append()
     assert bench.snapshot().kind == "consumer"
-
-
-def test_a_classic_join_to_a_group_with_members_is_refused() -> None:
-    """INCONSISTENT_GROUP_PROTOCOL, as with the migration policy `disabled`."""
-    bench = HeartbeatBench()
-    bench.enroll("m")
-    assert bench.join("c").error is ErrorCode.INCONSISTENT_GROUP_PROTOCOL

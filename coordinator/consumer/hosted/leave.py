@@ -1,14 +1,13 @@
-"""SyncGroup, Heartbeat and LeaveGroup to a consumer group.
+"""LeaveGroup to a consumer group: it removes members of both protocols, all of one request together.
 
-A member of the consumer protocol does not send the first two: it is as unknown there as any stranger. LeaveGroup
-removes such members, too: an administrator's tool names them. All members of one request are removed together.
+A classic member leaves with it, and an administrator's tool names members of either protocol.
 
-Source: `GroupMetadataManager.validateConsumerGroupMember`, `classicGroupLeaveToConsumerGroup`; consumer-protocol
-reference, 1.18.
+Source: `GroupMetadataManager.classicGroupLeaveToConsumerGroup`; consumer-protocol reference, 1.18.
 """
 
 from __future__ import annotations
 
+from groupsim.coordinator.base.failures import refused_by_group
 from groupsim.coordinator.base.operation import Arrival, Operation
 from groupsim.coordinator.consumer.changes import Trigger, WrittenGroup
 from groupsim.coordinator.consumer.fence import fence
@@ -17,29 +16,13 @@ from groupsim.coordinator.consumer.member import ConsumerMember
 from groupsim.coordinator.consumer.refused import Refused
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import (
-    HeartbeatRequest,
     LeaveGroupRequest,
     LeaveGroupResponse,
     LeavingMember,
     LeftMember,
-    SyncGroupRequest,
 )
-from groupsim.protocol.messages.refusals import refusal
 
 _BATCH_VERSION = 3
-
-
-def sync_or_heartbeat(
-    group: WrittenGroup, op: Operation, arrival: Arrival, request: SyncGroupRequest | HeartbeatRequest
-) -> None:
-    """Refuse a request of the classic protocol: FENCED_INSTANCE_ID, or UNKNOWN_MEMBER_ID."""
-    error = ErrorCode.UNKNOWN_MEMBER_ID
-    if request.group_instance_id is not None:
-        try:
-            static_member(group.data, request.group_instance_id, request.member_id)
-        except Refused as refused:
-            error = refused.error
-    op.reply(arrival.call, refusal(request, error))
 
 
 def leave_group(group: WrittenGroup, op: Operation, arrival: Arrival, request: LeaveGroupRequest) -> None:
@@ -62,7 +45,11 @@ def leave_group(group: WrittenGroup, op: Operation, arrival: Arrival, request: L
         op.reply_after_writes(arrival.call, request, response)
         return
     names = ", ".join(gone)
-    fence(group, op, gone.values(), Trigger.LEFT, f"explicit `LeaveGroup` request for ({names}) members.")
+    try:
+        fence(group, op, gone.values(), Trigger.LEFT, f"explicit `LeaveGroup` request for ({names}) members.")
+    except Refused as refused:
+        op.reply(arrival.call, refused_by_group(request, refused.error))
+        return
     op.reply_when_written(arrival.call, request, response)
 
 
