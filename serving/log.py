@@ -23,6 +23,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC) + timedelta(milliseconds=EPOCH_
 LOGGED_KINDS: Final = (
     Kind.GROUP_STATE,
     Kind.GROUP_DELETED,
+    Kind.GROUP_CONVERTED,
     Kind.MEMBER_REMOVED,
     Kind.FAULT_BEGUN,
     Kind.FAULT_ENDED,
@@ -109,6 +110,8 @@ def _words(event: TraceEvent) -> str:
         members = (event.payload or {}).get("members")
         size = f", {members} members" if isinstance(members, int) else ""
         return f"group {event.group} is {event.to}, generation {event.generation}{size}: {event.reason}"
+    if event.kind is Kind.GROUP_CONVERTED:
+        return f"group {event.group} goes from the {event.from_} to the {event.to} protocol: {event.reason}"
     if event.kind is Kind.FAULT_BEGUN:
         return f"fault: {event.reason}"
     if event.kind is Kind.GROUP_DELETED:

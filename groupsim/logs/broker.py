@@ -227,6 +227,11 @@ def _warning(log: BrokerLog, event: TraceEvent) -> Words:
         yield "ERROR", {"text": event.reason or ""}
 
 
+def _converted(log: BrokerLog, event: TraceEvent) -> Words:
+    if event.member is not None:  # else the append of a conversion failed, which is no line of its own
+        yield ("UPGRADED" if event.to == "consumer" else "DOWNGRADED"), {}
+
+
 WORDERS: dict[Kind, Callable[[BrokerLog, TraceEvent], Words]] = {
     Kind.GROUP_STATE: _state,
     Kind.REQUEST_RECEIVED: _request,
@@ -236,6 +241,7 @@ WORDERS: dict[Kind, Callable[[BrokerLog, TraceEvent], Words]] = {
     Kind.MEMBER_REPLACED: _replaced,
     Kind.MEMBER_FENCED: _fenced,
     Kind.LEADER_ELECTED: _elected,
+    Kind.GROUP_CONVERTED: _converted,
     Kind.GROUP_LOADED: _loaded,
     Kind.GROUP_UNLOADED: _unloaded,
     Kind.GROUP_DELETED: _deleted,

@@ -180,6 +180,8 @@ BROKER: Table = {
         Wording((0, 11), "Group {g} with generation {n} is now empty (__consumer_offsets-{op})"),
         Wording((4, 0), "Group {g} with generation {n} is now empty."),
     ),
+    "UPGRADED": (Wording((4, 1), "[GroupId {g}] Converted the classic group to a consumer group."),),
+    "DOWNGRADED": (Wording((4, 1), "[GroupId {g}] Converted the consumer group to a classic group."),),
     "ELECTED": (
         Wording((2, 8), "Elected as the group coordinator for partition {op}"),
         Wording((3, 0), "Elected as the group coordinator for partition {op} in epoch {epoch}"),

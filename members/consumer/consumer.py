@@ -198,6 +198,17 @@ class Consumer:
 
     # -- process ------------------------------------------------------------------------------------------------
 
+    def reconfigure(self, settings: ConsumerSettings, profile: ClientProfile) -> None:
+        """Let further processes have these settings. Raises ValueError while one runs, and for impossible assignors."""
+        if self.running:
+            raise ValueError(f"{self.host.name} runs: settings change with the next process")
+        self.settings = settings
+        self.profile = profile_under(profile, settings.group_protocol)
+        self._first_assignors = None
+        if settings.group_protocol == CLASSIC:
+            self._first_assignors = self._assignors(settings)
+            common_protocol(self._first_assignors)
+
     def start(self) -> None:
         """Begin a process. Raises RuntimeError when one runs."""
         if self._member is not None:

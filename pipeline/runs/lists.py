@@ -34,7 +34,7 @@ MESSAGES = frozenset(
         Kind.REQUEST_FAILED,
     }
 )
-STATES = (Kind.GROUP_STATE, Kind.GROUP_LOADED, Kind.GROUP_UNLOADED)
+STATES = (Kind.GROUP_STATE, Kind.GROUP_CONVERTED, Kind.GROUP_LOADED, Kind.GROUP_UNLOADED)
 _OTHERS = (Kind.CALLBACK_BEGUN, Kind.CALLBACK_ENDED, Kind.ASSIGNMENT_COMPUTED)
 _COMMITS = frozenset({Kind.OFFSETS_COMMITTED, Kind.COMMIT_FAILED})
 
@@ -128,6 +128,8 @@ def _state(event: TraceEvent) -> str:
         return UNLOADED
     if event.kind is Kind.GROUP_LOADED:
         return "Stable" if (event.payload or {}).get("members") else "Empty"
+    if event.kind is Kind.GROUP_CONVERTED:
+        return str((event.payload or {}).get("state", "?"))
     return event.to or "?"
 
 

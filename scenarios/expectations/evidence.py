@@ -244,7 +244,7 @@ class Evidence:
                 continue
             if event.kind is Kind.GROUP_LOADED:
                 members = dict.fromkeys(as_loaded(members, settled, (event.payload or {}).get("members")))
-            elif event.kind is Kind.GROUP_STATE and event.to in ("Stable", "Empty"):
+            elif _state_after(event) in ("Stable", "Empty"):
                 settled.append(tuple(members))
             else:
                 _apply_membership(members, event)
@@ -280,6 +280,7 @@ _INDEXED: dict[Kind, Callable[[Evidence, TraceEvent], None]] = {
     Kind.PROCESS_STARTED: Evidence._started,
     Kind.METADATA_CHANGED: Evidence._changed,
     Kind.GROUP_STATE: Evidence._state,
+    Kind.GROUP_CONVERTED: Evidence._state,
     Kind.GROUP_LOADED: Evidence._state,
     Kind.GROUP_UNLOADED: Evidence._state,
     Kind.MEMBER_ADDED: Evidence._member,
@@ -306,6 +307,8 @@ def _state_after(event: TraceEvent) -> str | None:
     """Return the state of a group after an event: of a loaded group, the state that the log has; None for no change."""
     if event.kind is Kind.GROUP_LOADED:
         return "Stable" if (event.payload or {}).get("members") else "Empty"
+    if event.kind is Kind.GROUP_CONVERTED:
+        return str((event.payload or {}).get("state"))
     return event.to if event.kind is Kind.GROUP_STATE else None
 
 

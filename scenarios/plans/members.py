@@ -6,7 +6,7 @@ keeps the name as it is. Client id and instance id may hold `{name}`, `{n}` (the
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +88,26 @@ def inherit(group: GroupSpec, member: MemberSpec) -> MemberSpec:
     if member.subscribe or member.subscribe_pattern or member.subscribe_regex:
         merged.update({name: getattr(member, name) for name in ("subscribe", "subscribe_pattern", "subscribe_regex")})
     return attrs.evolve(member, **merged)
+
+
+_OWN_KEYS: Mapping[str, str] = {
+    "client.id": "client_id",
+    "group.instance.id": "instance_id",
+    "partition.assignment.strategy": "assignor",
+}
+"""The settings that a scenario may also give by a key of its own."""
+
+
+def with_properties(plan: MemberPlan, properties: Mapping[str, object], folder: Path) -> MemberPlan:
+    """Return the plan with other client settings; None takes one away.
+
+    Raises OSError or ValueError when a properties file cannot be read.
+    """
+    before = {name: value for name, value in _given(plan.spec, folder).items() if name not in properties}
+    after = {name: value for name, value in properties.items() if value is not None}
+    changes: dict[str, Any] = {field: None for name, field in _OWN_KEYS.items() if name in properties}
+    changes |= {"properties": {**before, **after}, "properties_file": None}
+    return attrs.evolve(plan, spec=attrs.evolve(plan.spec, **changes))
 
 
 def properties_of(plan: MemberPlan, folder: Path) -> dict[str, object]:

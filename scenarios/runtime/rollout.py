@@ -61,6 +61,7 @@ class RolloutRunner:
         """Replace pods under the same names, the last first; the next follows when this one is ready."""
         for actor in reversed(old):
             await self._end(actor)
+            self.stage.reconfigure(actor, self.action.properties)
             await self._begin(actor)
 
     async def _recreate(self, old: list[Actor]) -> None:
@@ -69,6 +70,7 @@ class RolloutRunner:
             self._spawn(self._end(actor), f"end of {actor.name}")
         await self._until(lambda: self._ending == 0 and all(not actor.running for actor in old))
         for actor in old:
+            self.stage.reconfigure(actor, self.action.properties)
             self._spawn(self._begin(actor), f"start of {actor.name}")
 
     async def _deployment(self, old: list[Actor]) -> None:
@@ -98,7 +100,8 @@ class RolloutRunner:
 
     def _successor(self, actor: Actor, number: int) -> Actor:
         """Add the new pod that replaces an old one, with a name and a number of its own."""
-        successor = self.stage.add(next_plan(self.stage, actor, number))
+        plan = next_plan(self.stage, actor, number)
+        successor = self.stage.add(self.stage.changed(plan, self.action.properties))
         self.stage.awaited.add(successor.name)
         return successor
 

@@ -19,13 +19,14 @@ from groupsim.coordinator.base.placement import partition_for
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.interface import EventLoop
 from groupsim.members.failures import PluginErrors
+from groupsim.members.settings import ConsumerSettings
 from groupsim.members.zookeeper.kinds import client_settings, consumer_for, uses_zookeeper
 from groupsim.scenarios.language.acls import acls_of
 from groupsim.scenarios.language.model import Scenario, TopicSpec
 from groupsim.scenarios.language.targets import NUMBERED, ROLE, Broker, group_named, matches, partition_named
 from groupsim.scenarios.language.values import Rate, Size, read_rate
 from groupsim.scenarios.plans.clusters import counted_config, is_replicated, replicated_config
-from groupsim.scenarios.plans.members import MemberPlan, plans, properties_of
+from groupsim.scenarios.plans.members import MemberPlan, plans, properties_of, with_properties
 from groupsim.scenarios.plans.phase_shifts import BEAT_US, Item, shifts
 from groupsim.scenarios.plans.producers import producer_plans, with_transactions
 from groupsim.scenarios.runtime.admin import Admin
@@ -48,6 +49,7 @@ class Stage:
         self.loop = loop
         self.scenario = scenario
         self.host = loop.host("scenario")
+        self._folder = Path(scenario.file).parent if scenario.file else Path()
         self.cluster = self._make_cluster(data_dir)
         self.zookeeper: ZooKeeperServer | None = None
         self.actors_by_name: dict[str, Actor] = {}
@@ -94,14 +96,12 @@ class Stage:
 
     def add(self, plan: MemberPlan) -> Actor:
         """Add a process, not started yet."""
-        folder = Path(self.scenario.file).parent if self.scenario.file else Path()
-        behaviour, properties, producer = behaviour_of(plan.spec), properties_of(plan, folder), None
+        behaviour, producer = behaviour_of(plan.spec), None
         produces = self.scenario.groups[plan.group].produces
         if produces is not None:
             producer, exactly_once = transforming(self.loop, plan, produces, self.cluster.transport)
             behaviour = evolve(behaviour, exactly_once=exactly_once)
-            properties = with_transactions(properties)
-        settings, _ = client_settings(plan.profile, properties, pulls=is_replicated(self.scenario))
+        settings = self._settings_of(plan)
         if uses_zookeeper(plan.profile) and self.zookeeper is None:
             self.zookeeper = open_zookeeper(self.loop, self.cluster)
         consumer = consumer_for(
@@ -124,6 +124,23 @@ class Stage:
             consumer.subscribe(plan.spec.subscribe or tuple(self.scenario.topics))
         actor = self.actors_by_name[plan.name] = Actor(self.loop, plan, consumer, producer)
         return actor
+
+    def _settings_of(self, plan: MemberPlan) -> ConsumerSettings:
+        properties = properties_of(plan, self._folder)
+        if self.scenario.groups[plan.group].produces is not None:
+            properties = with_transactions(properties)
+        settings, _ = client_settings(plan.profile, properties, pulls=is_replicated(self.scenario))
+        return settings
+
+    def changed(self, plan: MemberPlan, properties: Mapping[str, object] | None) -> MemberPlan:
+        """Return the plan with other client settings, if any are given."""
+        return plan if properties is None else with_properties(plan, properties, self._folder)
+
+    def reconfigure(self, actor: Actor, properties: Mapping[str, object] | None) -> None:
+        """Let further starts of a process that has ended have other client settings, if any are given."""
+        if properties is not None and not actor.running:
+            actor.plan = self.changed(actor.plan, properties)
+            actor.consumer.reconfigure(self._settings_of(actor.plan), actor.plan.profile)
 
     def begin(self) -> None:
         """Schedule the start of every process."""
@@ -181,9 +198,14 @@ class Stage:
         return [name for name in self.actors_by_name if matches(target, name)]
 
     def restart(
-        self, actor: Actor | ProducerActor, how: str, leave: bool | None, downtime: Distribution | None
+        self,
+        actor: Actor | ProducerActor,
+        how: str,
+        leave: bool | None,
+        downtime: Distribution | None,
+        properties: Mapping[str, object] | None = None,
     ) -> None:
-        """End a process, wait, and start it again."""
+        """End a process, wait, and start it again; a consumer, with other client settings if any are given."""
 
         async def restart() -> None:
             if how == "crash":
@@ -193,6 +215,8 @@ class Stage:
             await actor.ended()
             if downtime is not None:
                 await self.loop.sleep(downtime.draw(self.loop.stream("downtime", actor.name)))
+            if isinstance(actor, Actor):
+                self.reconfigure(actor, properties)
             actor.start()
 
         self.start_task(restart, f"restart of {actor.name}")

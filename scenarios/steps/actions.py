@@ -33,6 +33,7 @@ from groupsim.scenarios.language.values import (
     Names,
     Positive,
     ProcessCount,
+    Properties,
     Rate,
     Share,
     Size,
@@ -49,6 +50,7 @@ _MEMBER = "Members: names, patterns, `leader`, `member 2`, or `all`."
 _PROCESS = "Processes: names and patterns of members and producers, `leader`, `member 2`, or `all` (members)."
 GRACE = "Time after which a process that still runs is killed (terminationGracePeriodSeconds); by default never."
 GROUP = "The group; optional if the scenario has only one."
+CHANGED_PROPERTIES = "Client settings of the new processes, as `group.protocol: consumer`; null takes one away."
 
 
 @action("start")
@@ -117,11 +119,12 @@ class Restart(StepAction):
     how: Literal["stop", "crash"] = key("`stop` closes cleanly, `crash` kills.", "stop")
     leave: bool | None = key("Whether to send LeaveGroup; by default as the client library does.", None)
     downtime: Distribution | None = key("Time between the end of the old process and the start of the new one.", None)
+    properties: Properties | None = key(CHANGED_PROPERTIES, None)
 
     def perform(self, stage: Stage) -> None:
         """Restart each process, all at once."""
         for actor in stage.processes(self.member):
-            stage.restart(actor, self.how, self.leave, self.downtime)
+            stage.restart(actor, self.how, self.leave, self.downtime, self.properties)
 
 
 @action("rolling-restart")
@@ -143,6 +146,7 @@ class RollingRestart(StepAction):
     grace: Duration | None = key(GRACE, None)
     how: Literal["stop", "crash"] = key("`stop` closes cleanly, `crash` kills.", "stop")
     leave: bool | None = key("Whether to send LeaveGroup; by default as the client library does.", None)
+    properties: Properties | None = key(CHANGED_PROPERTIES, None)
 
     @property
     def at_once(self) -> bool:

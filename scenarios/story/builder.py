@@ -33,6 +33,7 @@ from groupsim.scenarios.story.model import (
 )
 from groupsim.scenarios.story.rebalances.assignments import with_assignments
 from groupsim.scenarios.story.rebalances.blame import member_name
+from groupsim.scenarios.story.rebalances.conversions import note_text
 from groupsim.scenarios.story.rebalances.evictions import evictions, undetected_deaths
 from groupsim.scenarios.story.rebalances.hindrances import with_hindrances
 from groupsim.scenarios.story.rebalances.holdings import Holding, Key
@@ -271,6 +272,8 @@ def _note_text(event: TraceEvent) -> str:
     words = event.reason or event.error or ""
     if event.kind is Kind.OFFSET_EXPIRED:
         return f"{Cause.OFFSET_EXPIRY.value}: {event.group} {event.topic}-{event.partition} {words}".rstrip()
+    if event.kind is Kind.GROUP_CONVERTED:
+        return note_text(event)
     if event.kind is Kind.MEMBER_FENCED:
         instance = (event.payload or {}).get("instance_id", "?")
         return f"{Cause.STATIC_FENCE.value}: {event.member} in {words}; {instance} belongs to another member now"

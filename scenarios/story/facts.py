@@ -116,6 +116,7 @@ class Round:
     ended: TraceEvent | None = None  # the event that ended it
     present: tuple[str, ...] = ()  # members when it completed
     began_by: TraceEvent | None = None  # the addition or removal of a member in the same instant
+    by_epochs: bool = False  # of a consumer group (KIP-848)
 
 
 @define
@@ -134,7 +135,8 @@ class GroupFacts:
     rebalancing: dict[str, None] = Factory(dict)  # hosts that rebalance now, in a group of Kafka 0.8
     settled: tuple[tuple[str, int], ...] = ()  # the members of the last group record, each with when it was added
     restored_us: dict[str, list[int]] = Factory(dict)  # removed member → when a load of the log restored it
-    by_epochs: bool = False  # a consumer group (KIP-848): its rounds are made from epochs
+    by_epochs: bool = False  # now a consumer group (KIP-848): its rounds are made from epochs
+    conversions: list[TraceEvent] = Factory(list)
     changed_us: int = -1  # when it last changed; records being handled then are kept for later
 
     @property

@@ -94,12 +94,18 @@ def of_group(group: GroupStory, others: Sequence[GroupStory] = ()) -> str:
     if not group.rebalances:
         return _calm(group) + _besides(group, group.generations[0])
     every = (group, *others)
-    number = count(sum(len(one.rebalances) for one in every), group.words.change)
+    number = _counted([change for one in every for change in one.rebalances])
     cost = f"up to {_cost(group)}" if others and group.stopped_us else _cost(group)
     text = f"{number} of {listed(sorted(one.group for one in every))}, {cost}: {_reasons(group.rebalances)}"
     ended = _ended(group)
     text += f"; {ended}" if ended else ""
     return text + _besides(group, _main(group.rebalances))
+
+
+def _counted(changes: Sequence[Generation]) -> str:
+    """Return the number of changes, those of each protocol in its own word."""
+    numbers = Counter(one.words.change for one in changes)
+    return " and ".join(count(number, word) for word, number in numbers.items())
 
 
 def _besides(group: GroupStory, main: Generation) -> str:

@@ -1,4 +1,4 @@
-"""The part of the headline after the rebalances: times without a coordinator, and the account of the records.
+"""The part of the headline after the rebalances: conversions, times without a coordinator, the account of the records.
 
 An incident needs no rebalance. A group without a coordinator keeps its members and cannot commit; a group whose offsets
 are lost reads everything again. Any rebalance delivers a few records again, so the headline counts them only from a
@@ -13,6 +13,7 @@ from groupsim.coordinator.base.placement import OFFSETS_TOPIC, partition_for
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.scenarios.story.facts import Facts, GroupFacts
 from groupsim.scenarios.story.model import GroupAccount, Records, TakeOver
+from groupsim.scenarios.story.rebalances.conversions import headline_part as conversions
 from groupsim.scenarios.story.rebalances.takeovers import broker_stop
 from groupsim.scenarios.story.words import clock, count, span
 
@@ -22,8 +23,8 @@ _NO_LEADER = "-1"
 
 
 def headline_extras(facts: Facts, changes: Sequence[TakeOver], totals: Sequence[GroupAccount]) -> str:
-    """Return this part: changes of coordinator, groups without one, records lost, delivered again, or waiting."""
-    parts = list(_moves(facts, changes))
+    """Return this part: conversions, changes of coordinator, groups without one, records lost, again, or waiting."""
+    parts = [*conversions(facts), *_moves(facts, changes)]
     parts += [words for group in facts.groups.values() for words in _outages(facts, group)]
     parts += of_records([total.records for total in totals if total.records is not None])
     return "".join(f"; {part}" for part in parts)

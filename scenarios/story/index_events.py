@@ -10,6 +10,7 @@ from groupsim.protocol.messages.group import Api
 from groupsim.scenarios.story.facts import Facts, GroupFacts, Round, Stretch
 from groupsim.scenarios.story.lineage import NO_CAUSE
 from groupsim.scenarios.story.rebalances import epoch_rounds
+from groupsim.scenarios.story.rebalances.conversions import converted
 from groupsim.scenarios.story.rebalances.copies import as_loaded
 from groupsim.scenarios.story.rebalances.hindrances import is_timed_out, is_unstable_offset
 from groupsim.scenarios.story.rebalances.rollouts import rollout_ended, settle
@@ -421,6 +422,7 @@ READERS: dict[Kind, Reader] = {
     Kind.RESPONSE_RECEIVED: _answered,
     Kind.REQUEST_FAILED: _request_failed,
     Kind.GROUP_STATE: _if_current_copy(_state),
+    Kind.GROUP_CONVERTED: _if_current_copy(converted),
     Kind.EPOCH_BUMPED: _if_current_copy(epoch_rounds.bumped),
     Kind.TARGET_COMPUTED: _if_current_copy(epoch_rounds.target_computed),
     Kind.MEMBER_EPOCH: _if_current_copy(epoch_rounds.member_moved),

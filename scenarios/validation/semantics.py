@@ -58,6 +58,7 @@ from groupsim.scenarios.steps.actions import AddAcls, AddPartitions, AlterGroupC
 from groupsim.scenarios.validation.broker_lives import impossible_lives
 from groupsim.scenarios.validation.data import REMEDY, noted_data, wrong_data
 from groupsim.scenarios.validation.group_config import wrong_group_config
+from groupsim.scenarios.validation.new_settings import wrong_new_settings
 from groupsim.scenarios.validation.references import wrong_names
 from groupsim.scenarios.validation.steps import noted_steps
 from groupsim.scenarios.validation.subscriptions import regex_is_refused, subscribes, wrong_patterns
@@ -81,6 +82,7 @@ def judge(
     every = scenario if too_many else unfolded(scenario)
     errors = [*too_many, *_whole(scenario, document), *_groups(scenario), *_taken(scenario, every), *_times(scenario)]
     errors += wrong_names(every, doubtful)
+    errors += wrong_new_settings(scenario, Path(document.file).parent)
     if not any(cut[0] == "timeline" for cut in cuts if cut) and "brokers" not in doubtful:
         errors += impossible_lives(scenario)
     sure = (_at(document, path, wrong, ERROR) for path, wrong in errors if _is_sure(path, cuts, doubtful))

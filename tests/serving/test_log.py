@@ -77,3 +77,11 @@ def test_a_users_own_structlog_stays_as_it_was() -> None:
     structlog.reset_defaults()
     server_log(io.StringIO(), lambda: 0)
     assert not structlog.is_configured()
+
+
+def test_a_conversion_is_logged() -> None:
+    """The line has both protocols and the reason."""
+    file = io.StringIO()
+    event = TraceEvent(1, 0, Kind.GROUP_CONVERTED, group="g", from_="classic", to="consumer", reason="m joins")
+    EventLog(server_log(file, lambda: 0)).write(event)
+    assert "group g goes from the classic to the consumer protocol: m joins" in file.getvalue()

@@ -15,6 +15,7 @@ from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.scenarios.story.causes import FAILED_REASON, FOLLOW_UP_REASON, SINGLE, Cause, from_client_reason
 from groupsim.scenarios.story.facts import Facts, GroupFacts, HostFacts, Round
 from groupsim.scenarios.story.model import MemberName
+from groupsim.scenarios.story.rebalances.conversions import code_of, replaced_last
 from groupsim.scenarios.story.rebalances.metadata_changes import metadata_change
 from groupsim.scenarios.story.rebalances.origins import (
     REMOVING,
@@ -62,7 +63,7 @@ def blame(facts: Facts, group: GroupFacts, index: int, before: Blame | None) -> 
     this = group.rounds[index]
     culprit = member_name(facts, _member(this))
     reason = _client_reason(facts, this, culprit)
-    if index == 0 and (this.old == 0 or group.by_epochs) and this.prepare.from_ in (None, "Empty"):
+    if index == 0 and (this.old == 0 or this.by_epochs) and this.prepare.from_ in (None, "Empty"):
         return Blame(Cause.FIRST_START, culprit, "was the first to join")
     # A cooperative member that revokes partitions rejoins at once: ConsumerCoordinator.onJoinComplete, KIP-429.
     if before is not None and reason and FOLLOW_UP_REASON in reason:
@@ -99,7 +100,9 @@ def _client_reason(facts: Facts, this: Round, culprit: MemberName | None) -> str
 
 
 def _judge(facts: Facts, group: GroupFacts, this: Round, reason: str | None) -> Verdict:
-    code = str((this.prepare.payload or {}).get("cause_code", ""))
+    code = code_of(this)
+    if code == "DOWNGRADED":
+        return replaced_last(this)
     if code == "STORE_ERROR":
         return Verdict(SINGLE[code], "sent an assignment that the coordinator could not write")
     if code in SINGLE:
@@ -166,13 +169,14 @@ def _after_poll_limit(host: HostFacts, at: int) -> Verdict | None:
 def _after_eviction(facts: Facts, group: GroupFacts, host: HostFacts, member: str, at: int) -> Verdict | None:
     """Judge a member that the coordinator removed in the same life of its process."""
     born = life_began(host, at)
+    chosen = group.by_epochs or bool(group.conversions)
     for removal in reversed(group.removals):
         if removal.t_us < born:
             break
         if removal.t_us > at or (removal.reason == "left" and not _by_admin(facts, removal)):
             continue
         # A member of the consumer protocol comes back under its id, which it has chosen itself (KIP-848).
-        if facts.process.get(removal.member or "") == host.name and (removal.member != member or group.by_epochs):
+        if facts.process.get(removal.member or "") == host.name and (removal.member != member or chosen):
             return _returned(facts, group, removal)
     return None
 

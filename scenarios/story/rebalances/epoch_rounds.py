@@ -62,7 +62,12 @@ def _forms(facts: Facts, group: GroupFacts, event: TraceEvent) -> bool:
     if len(group.rounds) != 1 or host is None or _code(event) != "ADD_MEMBER":
         return False
     first = group.rounds[0].prepare
-    return first.from_ == "Empty" and bool(host.started) and host.started[-1] <= first.t_us + TOGETHER_US
+    return (
+        group.rounds[0].by_epochs
+        and first.from_ == "Empty"
+        and bool(host.started)
+        and host.started[-1] <= first.t_us + TOGETHER_US
+    )
 
 
 def _code(event: TraceEvent) -> str:
@@ -84,7 +89,7 @@ def _round(group: GroupFacts, event: TraceEvent) -> Round:
     )
     change = group.last_change
     begun_by = change if change is not None and change.t_us == event.t_us else None
-    return Round(group.name, epoch - 1, prepare, dict(group.members), began_by=begun_by)
+    return Round(group.name, epoch - 1, prepare, dict(group.members), began_by=begun_by, by_epochs=True)
 
 
 def target_computed(facts: Facts, event: TraceEvent) -> None:

@@ -29,7 +29,7 @@ def generations(facts: Facts, group: GroupFacts) -> list[Generation]:
     for index, this in enumerate(group.rounds):
         before = blame(facts, group, index, before)
         made = _generation(facts, this, before)
-        found.append(evolve(made, words=OF_EPOCHS) if group.by_epochs else made)
+        found.append(evolve(made, words=OF_EPOCHS) if this.by_epochs else made)
     return found
 
 

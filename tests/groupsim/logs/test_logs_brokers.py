@@ -199,3 +199,19 @@ def test_brokers_with_the_scala_coordinator_say_that_they_stop_too() -> None:
         "[GroupMetadataManager brokerId=0] Scheduling unloading of offsets and group metadata from "
         f"__consumer_offsets-42 {manager}",
     ]
+
+
+def test_a_conversion_has_a_line() -> None:
+    """A broker of 4.x says which way its group went; an append that failed is no line of its own."""
+    tape = Tape()
+    tape.add(Kind.RUN_STARTED, payload={"broker": "4.4"})
+    for to, member in (("consumer", "m"), ("classic", None)):
+        tape.coordinator(Kind.GROUP_CONVERTED, member=member, to=to, payload={"state": "Stable"})
+    tape.coordinator(Kind.GROUP_CONVERTED, member="m", to="classic", payload={"state": "Stable"})
+    (shown,) = logs.render(tape.end()).values()
+    assert [line.partition("] [GroupId ")[2] for line in shown] == [
+        "g1] Converted the classic group to a consumer group. "
+        "(org.apache.kafka.coordinator.group.GroupMetadataManager)",
+        "g1] Converted the consumer group to a classic group. "
+        "(org.apache.kafka.coordinator.group.GroupMetadataManager)",
+    ]

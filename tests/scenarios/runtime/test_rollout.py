@@ -102,3 +102,62 @@ def test_a_rollout_of_which_nobody_says_how_long_a_pod_takes_is_warned_of(time: 
     reported = [note for note in notes if "replaces all pods within milliseconds" in note]
     assert len(reported) == (0 if time else 1)
     assert all(note.startswith("a.yaml:5:5: warning") and "start-time: 20s" in note for note in reported)
+
+
+# --- other settings --------------------------------------------------------------------------------------------------
+
+CONSUMER = {"group.protocol": "consumer"}
+
+
+def moved(kind: str, settings: dict[str, object], **members: object) -> Run:
+    """A rollout of two pods to other settings."""
+    draft = (
+        scenario("to other settings", run_for="120s")
+        .broker(version="4.4", **{"group.initial.rebalance.delay.ms": 0})
+        .topic("t", partitions=12, rate="4/s")
+        .group("g", client="java-4.4", members={"pod": {"count": 2, **members}})
+    )
+    return draft.at("10s").do("rolling-restart", kind=kind, start_time="5s", properties=settings).run()
+
+
+def protocols(run: Run) -> list[tuple[str, str]]:
+    """Each start of a pod with its protocol, in order."""
+    starts = (event for event in run.events if event.kind is Kind.PROCESS_STARTED and event.group)
+    return [(event.host or "", (event.payload or {})["config"].get("group.protocol", "classic")) for event in starts]
+
+
+def test_new_pods_have_other_settings() -> None:
+    """A Deployment's new pods have them under new names, and the first of them converts the group."""
+    run = moved("deployment", CONSUMER)
+    assert protocols(run) == [
+        ("pod-1", "classic"), ("pod-2", "classic"), ("pod-3", "consumer"), ("pod-4", "consumer"),
+    ]  # fmt: skip
+    (converted,) = [event for event in run.events if event.kind is Kind.GROUP_CONVERTED]
+    assert (converted.from_, converted.to) == ("classic", "consumer")
+
+
+@pytest.mark.parametrize("kind", ["statefulset", "recreate"])
+def test_pods_of_the_same_name_have_other_settings(kind: str) -> None:
+    """Their next lives have them, and no later one goes back."""
+    run = moved(kind, CONSUMER)
+    assert [protocol for _, protocol in protocols(run)[:4]] == ["classic", "classic", "consumer", "consumer"]
+    assert {name for name, _ in protocols(run)} == {"pod-1", "pod-2"}
+
+
+def test_a_setting_that_is_null_is_taken_away() -> None:
+    """A key of the scenario's own, such as `assignor`, gives way to the setting of its name."""
+    without = {**CONSUMER, "session.timeout.ms": None, "partition.assignment.strategy": None}
+    run = moved("recreate", without, assignor=["range"], properties={"session.timeout.ms": 20_000})
+    assert [protocol for _, protocol in protocols(run)] == ["classic", "classic", "consumer", "consumer"]
+
+
+def test_a_restart_may_have_other_settings() -> None:
+    """One process of a group is restarted with another protocol."""
+    draft = (
+        scenario("one of two", run_for="60s")
+        .broker(version="4.4", **{"group.initial.rebalance.delay.ms": 0})
+        .topic("t", partitions=12, rate="4/s")
+        .group("g", client="java-4.4", members={"pod": {"count": 2}})
+    )
+    run = draft.at("10s").do("restart", member="pod-2", properties=CONSUMER).run()
+    assert protocols(run)[:3] == [("pod-1", "classic"), ("pod-2", "classic"), ("pod-2", "consumer")]
