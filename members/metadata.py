@@ -81,7 +81,14 @@ class MetadataView:
     def _wanted_ids(self) -> tuple[str, ...]:
         """The assigned topics: requested by id where the coordinator resolves the subscription (KAFKA-18117)."""
         subscription = self._member.subscription
-        return () if subscription.regex is None else subscription.assigned_ids
+        return () if subscription.regex is None or self._wants_all else subscription.assigned_ids
+
+    @property
+    def _wants_all(self) -> bool:
+        """Whether all topics are requested: for a pattern, and for a regular expression in Java up to 4.0."""
+        member = self._member
+        by_regex = member.subscription.regex is not None and not member.profile.consumer_protocol.metadata_by_id
+        return member.subscription.by_pattern or by_regex
 
     def topic_name(self, topic_id: str) -> str | None:
         """Return the name of a topic by its id; None for a topic that the last metadata response lacks."""
@@ -153,7 +160,7 @@ class MetadataView:
         self._stop_timer()
         self._in_flight, self._again = True, False
         self._asked_us = member.loop.now_us
-        self._asked = None if member.subscription.by_pattern else self.wanted
+        self._asked = None if self._wants_all else self.wanted
         self._asked_ids = self._wanted_ids
         request = MetadataRequest(self._asked, version=member.version(Api.METADATA), topic_ids=self._asked_ids)
         self._node = member.links.ask_any(request, self._answered)

@@ -38,6 +38,7 @@ class Committer:
 
     __slots__ = (
         "_again_us",
+        "_answerless",
         "_before",
         "_held",
         "_in_flight",
@@ -70,6 +71,7 @@ class Committer:
         self._before: CommitBefore | None = None  # the last commit before a rebalance
         self._reconciling: CommitBeforeReconciliation | None = None  # the last commit before a reconciliation
         self._revoking: Entries = ()  # librdkafka: commit after the revoked callback
+        self._answerless = False  # an auto-commit in flight keeps the next one from being sent
         self._in_flight = 0  # librdkafka: commits that the next join waits for
         self._held = False  # librdkafka: the join waits for them
         #: Partition → the offset after the last record the handler has finished.
@@ -131,6 +133,9 @@ class Committer:
         if self._reconciling is not None and self._reconciling.pending:
             self.owed = True  # `AutoCommitState.shouldAutoCommit`: one auto-commit is in flight
             return
+        if self._answerless:
+            self.owed = True
+            return
         if self._waits_for_coordinator():
             self.owed = True  # `ConsumerCoordinator.poll` returns before its auto-commit without a coordinator
             return
@@ -140,6 +145,7 @@ class Committer:
             self._arm(member.settings.retry_backoff_ms * MS_US)
             return
         self._in_flight += member.pace.commits_delivered_only
+        self._answerless = member.profile.commits.in_turn
         attempt = Attempt(self._member, self.positions(), self._auto_committed, auto=True).go
         if member.coordinator.known:
             attempt()
@@ -157,7 +163,11 @@ class Committer:
     def _auto_committed(self, result: CommitResult) -> None:
         if self._member.pace.commits_delivered_only:
             self._one_less(result)
-        if result.error and result.retriable and self._member.ownership.owned:
+        if self._answerless:
+            self._answerless = False
+            if self.owed and self._member.membership.in_poll:
+                self._auto_commit()
+        elif result.error and result.retriable and self._member.ownership.owned:
             self._arm(self._member.settings.retry_backoff_ms * MS_US)
 
     def positions(self) -> Offsets:

@@ -7,6 +7,7 @@ stay), KIP-1092 (CloseOptions); classic-protocol reference, section 4.7.
 from __future__ import annotations
 
 from groupsim.eventloop.units import SECOND_US
+from groupsim.members.failures import ClientFailure
 from groupsim.members.interfaces import Outcome
 from groupsim.members.member import Member
 
@@ -40,11 +41,27 @@ async def close_process(member: Member, leave: bool | None) -> None:
     if member.subscription.assigned is not None or (leave is None and _ends_without_leaving(member)):
         member.ownership.release_all("closed")
     else:
-        await member.ownership.abandon()
+        failure = await _abandon(member)
         if leave is not False or member.membership.stays_by_request:
             await _leave(member, static_too=leave is True, until_us=deadline)
+        if failure is not None:
+            raise failure
     member.fetcher.close()
     member.links.close()
+
+
+async def _abandon(member: Member) -> ClientFailure | None:
+    """Call back for all partitions; return the exception of a callback that does not keep the member from leaving.
+
+    Raises ClientFailure in libraries in which it does. Source: `AsyncKafkaConsumer.close`, `swallow`.
+    """
+    try:
+        await member.ownership.abandon()
+    except ClientFailure as failure:
+        if not member.profile.leaving.despite_callback:
+            raise
+        return failure
+    return None
 
 
 async def _rebalance_apart(member: Member) -> None:

@@ -70,7 +70,7 @@ class HeartbeatFields:
             membership.member_id,
             membership.epoch,
             settings.group_instance_id,
-            settings.client_rack or None if joins else None,
+            settings.client_rack or None if joins and member.profile.consumer_protocol.rack else None,
             timeout_ms if new_timeout else -1,
             topics if new_topics else None,
             (regex or "") if new_regex else None,

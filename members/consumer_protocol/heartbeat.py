@@ -211,8 +211,12 @@ class ConsumerHeartbeats:
             membership.fence(error)
         elif action is Action.THROW:
             membership.callbacks.throw(self._thrown(response, fatal=False))
-        elif action is Action.FATAL or (action is Action.NO_GROUP and membership.state is not MemberState.UNSUBSCRIBED):
+        elif action is Action.FATAL or (action is Action.NO_GROUP and self._ends_without_group()):
             membership.fatal(self._thrown(response, fatal=True))
+
+    def _ends_without_group(self) -> bool:
+        is_out = self._membership.state is MemberState.UNSUBSCRIBED
+        return not is_out or self._member.profile.consumer_protocol.ends_when_out
 
     def _thrown(self, response: ConsumerGroupHeartbeatResponse, *, fatal: bool) -> ClientFailure:
         if response.error is ErrorCode.UNSUPPORTED_VERSION:

@@ -101,7 +101,8 @@ class Reconciliation:
         kept = frozenset(partitions)
         revoked = [partition for partition in self._ownership.owned if partition not in kept]
         commits = self._member.commits
-        if not in_poll and (revoked or commits.auto):
+        waits = revoked and self._member.profile.consumer_protocol.revokes_in_poll
+        if not in_poll and (waits or commits.auto):
             self._member.wake.set()
             return
         self._round += 1

@@ -89,14 +89,19 @@ def profile_under(profile: ClientProfile, protocol: str) -> ClientProfile:
 
     Under the latter (KIP-848) its asynchronous consumer runs: a background thread, which looks the coordinator up by
     itself, waits for a connection to it, and does not give it up (`AsyncKafkaConsumer`, `CoordinatorRequestManager`).
+    An auto-commit that failed is repeated after the interval: `CommitRequestManager.maybeResetTimerWithBackoff` expects
+    an exception that the request never ends with.
     """
     if protocol == "classic":
         return profile
     kept = _UNDER_CONSUMER.get(profile.name)
     if kept is None or kept[0] is not profile:
+        offsets = {Api.OFFSET_COMMIT: _TOPIC_IDS, Api.OFFSET_FETCH: _TOPIC_IDS}
         made = profile.but(
             pace=BACKGROUND_THREAD,
-            versions={**profile.versions, Api.OFFSET_COMMIT: _TOPIC_IDS, Api.OFFSET_FETCH: _TOPIC_IDS},
+            versions={**profile.versions, **(offsets if profile.consumer_protocol.offsets_by_id else {})},
+            commits={"in_turn": True},
+            leaving={"despite_callback": True},
             coordinator={
                 "refreshes_metadata": False,
                 "closes_lost": False,
@@ -106,7 +111,7 @@ def profile_under(profile: ClientProfile, protocol: str) -> ClientProfile:
             },
             reactions={
                 **profile.reactions,
-                **{api: {**profile.reactions.get(api, {}), **table} for api, table in CONSUMER_PROTOCOL.items()},
+                **{api: {**table, **profile.reactions.get(api, {})} for api, table in CONSUMER_PROTOCOL.items()},
             },
         )
         kept = _UNDER_CONSUMER[profile.name] = (profile, made)

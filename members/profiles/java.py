@@ -17,7 +17,13 @@ from groupsim.members.profiles.profile import (
     RebalanceTimeout,
     defaults_of,
 )
-from groupsim.members.profiles.reactions import JAVA_3_3, JAVA_UNTIL_0_10_0, JAVA_UNTIL_2_3, JAVA_UNTIL_3_1
+from groupsim.members.profiles.reactions import (
+    JAVA_3_3,
+    JAVA_UNTIL_0_10_0,
+    JAVA_UNTIL_2_3,
+    JAVA_UNTIL_3_1,
+    JAVA_UNTIL_4_1,
+)
 from groupsim.protocol.messages.group import Api
 
 _UNTIL_2 = "session.timeout.ms=10_000 heartbeat.interval.ms=3_000 partition.assignment.strategy=range"
@@ -132,6 +138,21 @@ ROWS: Final[Mapping[str, ProfileRow]] = {
             "protocols": ("classic",),
         },
     ),
+    "java-4.0": (
+        "java-4.1",
+        "Apache Kafka Java consumer 4.0: requests all topics for a regular expression, and sends no rack",
+        {"consumer_protocol": {"rack": False, "metadata_by_id": False}},
+    ),
+    "java-4.1": (
+        "java-4.2",
+        "Apache Kafka Java consumer 4.1: names topics in commits, and revokes without waiting for poll",
+        {
+            "consumer_protocol": {"offsets_by_id": False, "revokes_in_poll": False, "ends_when_out": True},
+            "reactions": JAVA_UNTIL_4_1,
+        },
+    ),
+    "java-4.2": ("java-4.3", "Apache Kafka Java consumer 4.2: owns a target before its callback has run", {}),
+    "java-4.3": ("java-4.x", "Apache Kafka Java consumer 4.3: as 4.4", {}),
     "java-4.x": (
         "",
         "Apache Kafka Java consumer 4.x, classic protocol",

@@ -20,6 +20,7 @@ from groupsim.members.profiles.reactions import JAVA, OTHERWISE, Reaction, Table
 from groupsim.members.profiles.row_types import (
     CallbackRow,
     CommitRow,
+    ConsumerProtocolRow,
     CoordinatorRow,
     HeartbeatRow,
     LeaderRow,
@@ -134,6 +135,7 @@ class ClientProfile:
     commits: CommitRow = Factory(CommitRow)
     positions: PositionRow = Factory(PositionRow)
     reports: ReportRow = Factory(ReportRow)
+    consumer_protocol: ConsumerProtocolRow = Factory(ConsumerProtocolRow)
     reactions: Mapping[Api, Table] = {}
     setting_names: Mapping[str, SettingName] = {}
     error_loop: ErrorLoop = ENDS

@@ -135,6 +135,9 @@ JAVA_UNTIL_3_1 = {**JAVA_UNTIL_2_3, Api.OFFSET_COMMIT: FORGETS_ID}
 # round, so more is revoked than necessary (KAFKA-14016).
 JAVA_3_3: Mapping[Api, Table] = {Api.SYNC_GROUP: {_E.REBALANCE_IN_PROGRESS: Reaction.RESET_GENERATION}}
 
+#: OffsetCommit 9 has no topic ids: an error about them is not expected (`CommitRequestManager.onResponse`).
+JAVA_UNTIL_4_1: Mapping[Api, Table] = {Api.OFFSET_COMMIT: {_E.UNKNOWN_TOPIC_ID: Reaction.THROW}}
+
 # kafka-python throws only errors that it does not call retriable; after others its thread waits for retry.backoff.ms
 # (`coordinator/base.py`). Up to 2.2 a commit during a rebalance resets the member id.
 KAFKA_PYTHON: Mapping[Api, Table] = {

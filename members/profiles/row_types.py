@@ -120,6 +120,8 @@ class LeavingRow:
     static_on_close: bool = False
     static_on_unsubscribe: bool = False
     with_reason: bool = True  #: LeaveGroup v5 has a reason (KIP-800)
+    #: A callback that throws while the process closes does not keep the member from leaving.
+    despite_callback: bool = False
 
 
 @frozen
@@ -129,6 +131,8 @@ class CommitRow:
     unchanged: bool = True  #: unchanged offsets are committed, too (Java commits all positions at each interval)
     after_batch: bool = False  #: a commit follows each batch, besides those at intervals
     epochs: bool = True  #: offsets have the leader epoch of the last record (KIP-320)
+    #: An auto-commit waits for the answer to the last one, and for the interval also after a failure.
+    in_turn: bool = False
     #: A failed commit before a rebalance is repeated at any event that wakes `poll` (Java since 3.2).
     retried_on_any_event: bool = False
 
@@ -153,3 +157,17 @@ class ReportRow:
     consumer_errors: bool = False  #: the poll limit, and a pattern without a match (librdkafka)
     #: A JoinGroup or SyncGroup without an answer is thrown from poll (sarama returns it from Consume).
     unanswered: bool = False
+
+
+@frozen
+class ConsumerProtocolRow:
+    """Differences under the consumer group protocol (KIP-848). The defaults are those of Java 4.4."""
+
+    offsets_by_id: bool = True  #: OffsetCommit and OffsetFetch name topics by id (version 10; Java since 4.2)
+    rack: bool = True  #: the heartbeat that joins has `client.rack` (Java since 4.1)
+    #: Metadata of a regular expression are requested by the ids of its target, not of all topics (Java since 4.1).
+    metadata_by_id: bool = True
+    #: A round that revokes begins in `poll` alone, also without auto-commit (Java since 4.2).
+    revokes_in_poll: bool = True
+    #: GROUP_ID_NOT_FOUND ends a member that has left, too (Java up to 4.1).
+    ends_when_out: bool = False

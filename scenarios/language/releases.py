@@ -63,7 +63,11 @@ RELEASES: Mapping[str, tuple[Row, ...]] = {
         Row("3.5", "java-3.5"),
         Row("3.7", "java-3.7"),
         Row("3.9", "java-3.9"),
-        Row("4.0", "java-4.x"),
+        Row("4.0", "java-4.0"),
+        Row("4.1", "java-4.1"),
+        Row("4.2", "java-4.2"),
+        Row("4.3", "java-4.3"),
+        Row("4.4", "java-4.x"),
     ),
     "librdkafka": (
         Row(

@@ -49,6 +49,7 @@ class ConsumerBench(MembershipBench):
         behaviour: Behaviour | None = None,
         *,
         auto_commit: bool = False,
+        profile: str = "java-4.x",
     ) -> None:
         given = {
             "group.protocol": "consumer",
@@ -56,7 +57,7 @@ class ConsumerBench(MembershipBench):
             "auto.commit.interval.ms": 600_000,  # commits before a reconciliation are the only ones
             **(properties or {}),
         }
-        super().__init__("java-4.x", given, behaviour)
+        super().__init__(profile, given, behaviour)
 
     def _join_up(self, ports: Any) -> None:
         member = self.member

@@ -17,6 +17,7 @@ from groupsim.protocol.messages.group import Api
 from tests.interop.java import build
 from tests.twins import aiokafka, kafka_python, librdkafka
 from tests.twins.consumer import librdkafka as consumer_librdkafka
+from tests.twins.consumer.differs import OF_OLDER_JAVA
 from tests.twins.story import Deed, Story
 
 Unavailable = kafka_jars.Unavailable  #: a client cannot be had here
@@ -95,12 +96,24 @@ def _in_consumer_protocol(client: Client) -> Client:
     return evolve(client, name=f"{client.name}-consumer", settings=_java_consumer, apart_ms=150, protocol="consumer")
 
 
+def _older_java_consumer(version: str, profile: str) -> Client:
+    """An older release with group.protocol=consumer.
+
+    Recorded on a busy machine: requests and their order are compared, pauses and quiet heartbeats are not.
+    """
+    client = _in_consumer_protocol(_older_java(version, profile))
+    differs = OF_OLDER_JAVA[profile]
+
+    def fitted(story: Story) -> Story | None:
+        own = client.fitted(story)
+        return None if own is None else evolve(own, differs=differs.get(story.name, ""))
+
+    return evolve(client, fitted=fitted, eventful=True)
+
+
 #: Of the simulated consumer's profile `java-4.x`, as of the newest release alone.
 JAVA_CONSUMER = _in_consumer_protocol(JAVA)
-#: Recorded on a busy machine: requests and their order are compared, pauses and quiet heartbeats are not.
-OLDER_JAVA_CONSUMERS = tuple(
-    evolve(_in_consumer_protocol(_older_java(version, "")), eventful=True) for version in ("4.2.1", "4.0.2")
-)
+OLDER_JAVA_CONSUMERS = (_older_java_consumer("4.2.1", "java-4.2"), _older_java_consumer("4.0.2", "java-4.0"))
 #: Older releases, and the profile that stands for each.
 OLDER_JAVA = (
     _older_java("2.8.2", "java-2.8"),

@@ -25,6 +25,7 @@ _OR = "or"
 _SOON = CLASSES[0][1]
 _OF_ONE = re.compile(r"^(OffsetFetch v\d+ )\[[^] ]+\](.* -> )(\S*-\d+@-?\d+)?")
 _QUIET = re.compile(r"ConsumerGroupHeartbeat v\d+ member \S+ epoch (\d+)( instance \S+)? -> epoch \1$")
+_ACKNOWLEDGES = re.compile(r"ConsumerGroupHeartbeat v\d+ member \S+ epoch [1-9]\d*( instance \S+)? owns ")
 _OFTEN = 2  # what was seen so often is no accident of a busy machine
 
 
@@ -98,9 +99,15 @@ def timeless(told: Told) -> Told:
 
 
 def eventful(told: Told) -> Told:
-    """A play of which neither pauses are compared nor heartbeats that keep the session and change nothing."""
-    requests = tuple(request for request in told.requests if not _QUIET.match(request))
-    return timeless(evolve(told, pauses=(ANY,) * len(requests), requests=requests))
+    """A play of which neither pauses are compared nor heartbeats that keep the session and change nothing.
+
+    An acknowledgement stands before the look-up of offsets that went out with it: one thread sends both.
+    """
+    requests = [request for request in told.requests if not _QUIET.match(request)]
+    for at in range(1, len(requests)):
+        if requests[at - 1].startswith("OffsetFetch ") and _ACKNOWLEDGES.match(requests[at]):
+            requests[at - 1 : at + 1] = [requests[at], requests[at - 1]]
+    return timeless(evolve(told, pauses=(ANY,) * len(requests), requests=tuple(requests)))
 
 
 def unsorted(told: Told) -> Told:

@@ -44,7 +44,7 @@ def notes(client: str) -> list[str]:
         ("java-2.5", "java-2.4"),
         ("kafka-python-1.4.6", "kafka-python-1.4"),
         ("kafka-python-1.4.7", "kafka-python-2.x"),
-        ("java-4.0", "java-4.x"),
+        ("java-4.0.2", "java-4.0"),
     ],
 )
 def test_a_release_runs_as_the_profile_that_covers_it(name: str, profile: str) -> None:
@@ -91,10 +91,10 @@ def test_every_row_of_the_releases_names_a_profile_and_says_why() -> None:
 async def test_a_process_starts_under_the_release_that_was_asked_for(sim: Simulation) -> None:
     """`process.started` names the release beside the profile; a profile by its own name needs none."""
     sim.topic("orders", 2)
-    sim.member("a", client="java-4.0")
+    sim.member("a", client="java-4.0.2")
     sim.member("b", client="java-3.9")
     payloads = {event.host: event.payload or {} for event in sim.find("process.started")}
-    assert (payloads["a"]["profile"], payloads["a"]["release"]) == ("java-4.x", "java-4.0")
+    assert (payloads["a"]["profile"], payloads["a"]["release"]) == ("java-4.0", "java-4.0.2")
     assert "release" not in payloads["b"]
 
 

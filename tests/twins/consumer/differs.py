@@ -36,13 +36,10 @@ DIFFERS: Mapping[str, str] = {
     "while a callback runs the application wants to close": _OUTSIDE,
     "while a callback runs the subscription is to change": _OUTSIDE,
     "a callback for assigned partitions throws and poll goes on": _POSITIONS,
-    "an auto-commit meets a loading coordinator": _AUTO,
-    "an auto-commit reaches the wrong coordinator": _AUTO,
     "an auto-commit is not answered": _AUTO,
     "committed offsets are not stable for longer": _DELAYED,
     "committed offsets are lost with their connection": _TOGETHER,
     "committed offsets are not answered": _TOGETHER,
-    "a consumer that closes and whose callback throws": _THROWN,
     "a consumer that unsubscribes and whose callback throws": _THROWN,
     "a consumer that unsubscribes while the coordinator is lost": _LOOK_UPS,
     "the application is away for too long and then closes": _AWAY,
@@ -61,3 +58,57 @@ DIFFERS: Mapping[str, str] = {
     "a close in a long poll": _LOOKS,
 }
 """Stories in which it does something else, and why."""
+
+_SNAPSHOT = (
+    "it closes before the background thread has cleared `groupAssignmentSnapshot`, and calls back once more "
+    "(AsyncKafkaConsumer.runRebalanceCallbacksOnClose): a race of its two threads"
+)
+_WITH_THE_NEXT_POLL = (
+    "positions are looked up when the next poll event is processed (4.2: ApplicationEventProcessor.process"
+    "(AsyncPollEvent); before: CheckAndUpdatePositionsEvent), which is sometimes after the coordinator was lost"
+)
+_IN_ANOTHER_ORDER = (
+    "the commit manager is asked before the heartbeat manager (RequestManagers.entries), so that a look-up that breaks "
+    "the connection takes the acknowledgement with it"
+)
+_ERROR_AT_CLOSE = (
+    "an error of the heartbeat that leaves is fatal (AbstractHeartbeatRequestManager.onErrorResponse, default): close "
+    "and unsubscribe throw it (AsyncKafkaConsumer.processBackgroundEvents)"
+)
+_LOOKED_UP_LESS_OFTEN = (
+    "unsubscribe stops the look-ups sooner (CoordinatorRequestManager.poll is asked until the consumer closes)"
+)
+
+_OF_BOTH: Mapping[str, str] = {
+    "an acknowledgement finds no group": _SNAPSHOT,
+    "while a callback runs the subscription is to change": _OUTSIDE,
+    "committed offsets are lost with their connection": _IN_ANOTHER_ORDER,
+}
+
+OF_OLDER_JAVA: Mapping[str, Mapping[str, str]] = {
+    "java-4.2": {
+        **_OF_BOTH,
+        "a heartbeat meets a server error": _SNAPSHOT,
+        "an acknowledgement of an unknown member": _WITH_THE_NEXT_POLL,
+        "an acknowledgement is lost with its connection": _WITH_THE_NEXT_POLL,
+        "while a callback runs the application wants to close": _OUTSIDE,
+        "an auto-commit of a fenced member": _DELAYED,
+        "committed offsets are not answered": _IN_ANOTHER_ORDER,
+        "the application is away for too long and then unsubscribes": _OUTSIDE,
+        "the application is away for too long and the leave is not answered": _LOOK_UPS,
+        "positions are committed before a revocation in a long poll": _DELAYED,
+    },
+    "java-4.0": {
+        **_OF_BOTH,
+        "an acknowledgement reaches no coordinator": _WITH_THE_NEXT_POLL,
+        "a consumer that closes and its group is gone": _ERROR_AT_CLOSE,
+        "a consumer that closes and meets a server error": _ERROR_AT_CLOSE,
+        "a consumer that unsubscribes and its group is gone": _ERROR_AT_CLOSE,
+        "a consumer that unsubscribes and meets a server error": _ERROR_AT_CLOSE,
+        "a consumer that unsubscribes and whose callback throws": _SNAPSHOT,
+        "a consumer that unsubscribes while the coordinator is lost": _LOOKED_UP_LESS_OFTEN,
+        "the application is away for too long and is static": _DELAYED,
+        "the application is away while its group is gone": _SNAPSHOT,
+    },
+}
+"""The same of older releases, whose pauses are not compared, by the profile that stands for each."""
