@@ -95,7 +95,7 @@ class CoordinatorClient:
         link = self.link
         if link is None:
             return
-        if link.open and self._member.pace.keeps_coordinator:
+        if link.open and self._member.pace.keeps_in_doubt:
             self._doubted()
             return
         self.link = None

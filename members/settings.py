@@ -385,7 +385,7 @@ def _check_protocol(profile: ClientProfile, settings: ConsumerSettings, given: M
             "group.protocol",
             protocol,
             f"{profile.name} has the classic protocol only",
-            "use a Java client from 4.0 on (java-4.x), or group.protocol: classic",
+            "use Java from 4.0 or librdkafka from 2.12 on (java-4.4, librdkafka-2.12), or group.protocol: classic",
         )
     for other in profile.protocols:
         refused = () if other == protocol else _ONLY_UNDER[other]

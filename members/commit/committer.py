@@ -226,7 +226,8 @@ class Committer:
     def giving_up(self, partitions: Collection[TopicPartition]) -> None:
         """Store the offsets that librdkafka commits when the revoked callback has returned (`rdkafka_assignment.c`)."""
         member = self._member
-        if self.auto and member.pace.commits_delivered_only and member.state is _STABLE:
+        in_order = member.state is _STABLE or member.profile.consumer_protocol.commits_revoked
+        if self.auto and member.pace.commits_delivered_only and in_order:
             given = {partition: at for partition, at in self._given().items() if partition in partitions}
             self._revoking = entries_of(member, given)
 

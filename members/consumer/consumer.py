@@ -402,7 +402,11 @@ class Consumer:
         protocol; RuntimeError where a regex and another kind of subscription replace each other, as Kafka does
         (`SubscriptionState.setSubscriptionType`).
         """
-        if regex is None:
+        text = pattern if regex is None else regex
+        if self._patterns_to_broker:
+            self._exclude(Assigned)
+            self._subscription = Topics(listed(topics, "topics")) if text is None else Regex(f"(^{text}$)")
+        elif regex is None:
             self._exclude(Assigned, Regex)
             self._subscription = Topics(listed(topics, "topics")) if pattern is None else Pattern(pattern)
         else:
@@ -412,6 +416,12 @@ class Consumer:
                 raise SettingError("regex", regex, "the classic protocol cannot subscribe to it", remedy)
             self._subscription = Regex(regex)
         self._apply_subscription()
+
+    @property
+    def _patterns_to_broker(self) -> bool:
+        """Whether patterns are resolved by the coordinator, as under librdkafka's consumer protocol."""
+        is_consumer = self.settings.group_protocol != CLASSIC
+        return is_consumer and self.profile.consumer_protocol.patterns_to_broker
 
     def assign(self, partitions: Iterable[str | TopicPartition]) -> None:
         """Consume these partitions from the next poll on without joining the group; the group's offsets are used.

@@ -40,6 +40,10 @@ class Callbacks:
         self._due.append((work, done))
         self._member.wake.set()
 
+    def ask_first(self, work: Work, done: Done) -> None:
+        """Have `work` run before all else that is due."""
+        self._due.appendleft((work, done))
+
     def throw(self, failure: ClientFailure) -> None:
         """Have `poll` throw, after the callbacks that are due (`ErrorEvent`)."""
         if self._failure is None:

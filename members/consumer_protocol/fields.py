@@ -29,11 +29,23 @@ REGEX_SINCE: Final = 1
 class HeartbeatFields:
     """Builds the heartbeats of one member, and keeps what the last one had."""
 
-    __slots__ = ("_assignment", "_assignor", "_member", "_membership", "_plain", "_regex", "_timeout_ms", "_topics")
+    __slots__ = (
+        "_assignment",
+        "_assignor",
+        "_before",
+        "_changes",
+        "_member",
+        "_membership",
+        "_plain",
+        "_regex",
+        "_timeout_ms",
+        "_topics",
+    )
 
     def __init__(self, member: Ports, membership: ConsumerMembership) -> None:
         self._member = member
         self._membership = membership
+        self._changes = 0  # of the subscription, up to the last request
         self._plain: ConsumerGroupHeartbeatRequest | None = None
         self.forget()
 
@@ -44,12 +56,26 @@ class HeartbeatFields:
         self._regex: str | None = None
         self._assignor: str | None = None
         self._assignment: LocalAssignment | None = None
+        self._before: tuple[int | None, tuple[str, ...] | None, str | None, str | None, LocalAssignment | None] = (
+            None,
+            None,
+            None,
+            None,
+            None,
+        )
+
+    def take_back(self) -> None:
+        """Forget what the last request had, and keep what was sent before it."""
+        self._timeout_ms, self._topics, self._regex, self._assignor, self._assignment = self._before
 
     def build(self, version: int) -> ConsumerGroupHeartbeatRequest:
         """Build the next request; one without changes is the same object as long as the epoch stays."""
         membership = self._membership
         member, settings = self._member, self._member.settings
-        joins = membership.state is MemberState.JOINING
+        row = member.profile.consumer_protocol
+        if membership.epoch < 0 and not row.leaves_in_full:
+            return self._with_ids(version)
+        joins = membership.state is MemberState.JOINING or (row.awaits_partitions and membership.has_nothing)
         timeout_ms = settings.max_poll_interval_ms
         subscription = member.subscription
         topics, regex = ((), None) if membership.has_unsubscribed else (subscription.topics, subscription.regex)
@@ -57,20 +83,23 @@ class HeartbeatFields:
             topics, regex = self._topics, self._regex  # the subscription ends when the callback has returned
         assignor, assignment = settings.group_remote_assignor, membership.current
         new_timeout = joins or timeout_ms != self._timeout_ms
-        new_topics = joins or topics != self._topics
-        new_regex = regex != self._regex or (joins and regex is not None)
+        new_topics = joins or topics != self._topics or (row.resends_topics and self._changes != subscription.changes)
+        self._changes = subscription.changes
+        new_regex = regex != self._regex or (joins and regex is not None) or (new_topics and row.regex_beside_topics)
         new_assignor = joins or assignor != self._assignor
         new_assignment = joins or assignment != self._assignment
         if not (new_timeout or new_topics or new_regex or new_assignor or new_assignment):
+            self._before = self._timeout_ms, self._topics, self._regex, self._assignor, self._assignment
             return self._unchanged(version)
+        self._before = self._timeout_ms, self._topics, self._regex, self._assignor, self._assignment
         self._timeout_ms, self._topics, self._assignor, self._assignment = timeout_ms, topics, assignor, assignment
         self._regex = regex
         return ConsumerGroupHeartbeatRequest(
             member.group,
             membership.member_id,
             membership.epoch,
-            settings.group_instance_id,
-            settings.client_rack or None if joins and member.profile.consumer_protocol.rack else None,
+            settings.group_instance_id if row.instance_always or joins else None,
+            settings.client_rack or None if joins and row.rack else None,
             timeout_ms if new_timeout else -1,
             topics if new_topics else None,
             (regex or "") if new_regex else None,
@@ -87,8 +116,10 @@ class HeartbeatFields:
 
     def _with_ids(self, version: int) -> ConsumerGroupHeartbeatRequest:
         membership, member = self._membership, self._member
+        named = membership.epoch < 0 or member.profile.consumer_protocol.instance_always
+        instance_id = member.settings.group_instance_id if named else None
         return ConsumerGroupHeartbeatRequest(
-            member.group, membership.member_id, membership.epoch, member.settings.group_instance_id, version=version
+            member.group, membership.member_id, membership.epoch, instance_id, version=version
         )
 
 

@@ -87,7 +87,14 @@ class ConsumerHeartbeats:
             membership.heartbeat_skipped()
             return
         state = membership.state
-        if membership.poll_timer.is_over and state not in ON_THE_WAY_OUT:
+        row = member.profile.consumer_protocol
+        is_over = membership.poll_timer.is_over
+        if is_over and row.leaves_when_polled:
+            membership.expire()
+            is_over = False
+        if self._is_quiet:
+            return
+        if is_over and state not in ON_THE_WAY_OUT:
             membership.leave_by_poll_limit()
             self._send(answered=False)
             self._reset()
@@ -100,7 +107,14 @@ class ConsumerHeartbeats:
     @property
     def may_overtake(self) -> bool:
         """Whether a heartbeat that does not wait for the interval may be sent now."""
-        return not self._in_flight and self._member.coordinator.known
+        return not (self._in_flight or self._is_quiet) and self._member.coordinator.known
+
+    @property
+    def _is_quiet(self) -> bool:
+        """Whether the member is about to leave, and sends nothing before the heartbeat that does."""
+        member, state = self._member, self._membership.state
+        leaves = state is MemberState.PREPARE_LEAVING or (member.closing and state is not MemberState.LEAVING)
+        return leaves and member.profile.consumer_protocol.quiet_while_leaving
 
     def _may_send(self) -> bool:
         now = self._member.loop.now_us
@@ -191,16 +205,26 @@ class ConsumerHeartbeats:
         self._due_us = member.now_us
         self._failing = True
         self._backoff_until_us = member.now_us + member.backoff(_BACKOFF).next_us()
-        self._fields.forget()
+        self._take_back(outcome)
         membership.heartbeat_failed()
         if isinstance(outcome, Disconnected):
             member.coordinator.lost("coordinator unavailable")
         elif isinstance(outcome, ConsumerGroupHeartbeatResponse):
             self._react(outcome)
 
+    def _take_back(self, outcome: Outcome) -> None:
+        """Forget what was sent; a client that repeats a heartbeat forgets the last one alone."""
+        repeats = self._member.profile.consumer_protocol.repeats
+        if repeats and not (isinstance(outcome, Disconnected) and not outcome.timed_out) and not _moved(outcome):
+            self._fields.take_back()
+        else:
+            self._fields.forget()
+
     def _react(self, response: ConsumerGroupHeartbeatResponse) -> None:
         member, membership, error = self._member, self._membership, response.error
         action = action_on(error)
+        if error is ErrorCode.REQUEST_TIMED_OUT and member.profile.consumer_protocol.repeats:
+            action = Action.BACK_OFF
         if action is Action.LOOK_UP:
             self._reset()
             member.succeeded(_BACKOFF)
@@ -223,6 +247,11 @@ class ConsumerHeartbeats:
             return _unsupported(_NO_PROTOCOL)
         reason = response.error_message or f"ConsumerGroupHeartbeat answered {response.error.name}"
         return ClientFailure(exception_name(response.error), reason, fatal=fatal)
+
+
+def _moved(outcome: Outcome) -> bool:
+    """Whether an answer says that another broker coordinates the group."""
+    return isinstance(outcome, ConsumerGroupHeartbeatResponse) and action_on(outcome.error) is Action.LOOK_UP
 
 
 def _unsupported(reason: str) -> ClientFailure:

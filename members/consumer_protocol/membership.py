@@ -81,6 +81,7 @@ class ConsumerMembership:
         "callbacks",
         "enter_poll",
         "epoch",
+        "expired",
         "leave_poll",
         "member_id",
         "poll_timer",
@@ -105,6 +106,7 @@ class ConsumerMembership:
         self._by_poll_limit = False  # the member leaves because of the poll limit
         self._released = True  # a stale member has called back for what it lost
         self._rejoins = False  # a stale member joins when it has
+        self.expired = False  #: the poll limit is over, and the member has not left yet
         self._on_left: Callable[[Outcome], None] | None = None
         self._searches = True  # the coordinator is looked up when it is unknown
         self._held_until_us = 0  # the background thread does not run before
@@ -136,6 +138,11 @@ class ConsumerMembership:
     def current(self) -> LocalAssignment:
         """What was reconciled last, by topic ids."""
         return self._reconciliation.current
+
+    @property
+    def has_nothing(self) -> bool:
+        """Whether nothing was reconciled yet, and there is nothing to reconcile."""
+        return self._reconciliation.current.is_none and not self._reconciliation.in_progress
 
     @property
     def has_unsubscribed(self) -> bool:
@@ -179,7 +186,9 @@ class ConsumerMembership:
         reconciliation = self._reconciliation
         reconciliation.target = reconciliation.target.followed_by(partitions)
         self._member.subscription.assigned_ids = tuple(reconciliation.target.partitions)
-        if not reconciliation.is_done:
+        awaits = self._member.profile.consumer_protocol.awaits_partitions
+        is_news = partitions or not (awaits and reconciliation.current.is_none)
+        if not reconciliation.is_done and is_news:
             self.become(_S.RECONCILING)
             self._member.wake.set()
         elif self.state in (_S.RECONCILING, _S.JOINING):
@@ -218,18 +227,23 @@ class ConsumerMembership:
         before = self.state
         if before is _S.FATAL or not may_follow(before, _S.FATAL):
             return
-        self.callbacks.throw(failure)
+        if self._member.pace.ends_with_fatal_error:
+            self._member.fail(ClientFailure(failure.error, failure.reason, fatal=failure.fatal, lasting=True))
+        else:
+            self.callbacks.throw(failure)
         self.become(_S.FATAL, failure.error)
         self._set_epoch(JOIN_EPOCH)
         if before in (_S.LEAVING, _S.PREPARE_LEAVING):
             self._left(_UNANSWERED)
-        elif before is not _S.UNSUBSCRIBED:
+        elif before is not _S.UNSUBSCRIBED and self._member.profile.consumer_protocol.loses_when_fatal:
             self._lose(_nothing)
 
     def _lose(self, then: Callable[[], None]) -> None:
         """Have the application call back for lost partitions, and forget them; then go on."""
         partitions = list(self._ownership.owned)
-        if partitions:
+        if partitions and self._reconciliation.finish_round():
+            self.callbacks.ask(self._ownership.lose_all, partial(self._lost, then))
+        elif partitions:
             self._ownership.stop_consuming(partitions)
             self.callbacks.ask(partial(self._ownership.lose, partitions), partial(self._lost, then))
         else:
@@ -270,6 +284,26 @@ class ConsumerMembership:
         self.become(_S.PREPARE_LEAVING, POLL_LIMIT)
         self._begin_leave(self._leave_epoch(for_good=False))
 
+    def _leave_after_poll_limit(self) -> None:
+        """Report the limit, lose all partitions, leave, and join again."""
+        if self.state in OUTSIDE or not may_follow(self.state, _S.PREPARE_LEAVING):
+            return
+        self._member.report_error("MaxPollExceeded", "max.poll.interval.ms was exceeded")
+        self.become(_S.PREPARE_LEAVING, POLL_LIMIT)
+        self._lose(self._leave_now)
+
+    def _leave_now(self) -> None:
+        if self.state is _S.PREPARE_LEAVING:
+            self._by_poll_limit = self._rejoins = True
+            self._begin_leave(self._leave_epoch(for_good=False))
+
+    def expire(self) -> None:
+        """The poll limit is over, and the member leaves when the application polls again."""
+        if not self.expired:
+            self.expired = True
+            member = self._member
+            member.trace.begin(member.emit(Kind.POLL_EXPIRED, payload={"limit_us": self.poll_timer.limit_us}))
+
     def _release(self) -> None:
         self._released = True
         if self._rejoins and self.state is _S.STALE:
@@ -297,6 +331,9 @@ class ConsumerMembership:
             if self.state is _S.UNSUBSCRIBED:
                 self._join()
         self._by_poll_limit = False
+        if self.expired:
+            self.expired = False
+            self._leave_after_poll_limit()
         if self.state is _S.STALE:
             self._rejoins = True
             if self._released:
@@ -332,6 +369,10 @@ class ConsumerMembership:
         if self.state is not _S.PREPARE_LEAVING:
             self.become(_S.PREPARE_LEAVING, reason)
         self._by_poll_limit = False
+        if self.epoch == JOIN_EPOCH and self._member.profile.consumer_protocol.leaves_when_joined:
+            self._begin_leave(LEAVE_EPOCH)
+            self.become(_S.UNSUBSCRIBED, reason)
+            return False
         self._begin_leave(self._leave_epoch(for_good=static_too))
         self._on_left = on_done
         sent = self._member.coordinator.known
@@ -401,7 +442,7 @@ class ConsumerMembership:
 
     @property
     def rejoin_needed(self) -> bool:
-        return self.state in (_S.FENCED, _S.STALE)
+        return self.state in (_S.FENCED, _S.STALE) or self.expired
 
     @property
     def under_way(self) -> bool:

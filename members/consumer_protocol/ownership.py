@@ -31,7 +31,10 @@ class ConsumerOwnership(OwnedPartitions):
 
     async def revoke(self, partitions: Sequence[TopicPartition]) -> None:
         """Call back for revoked partitions, and give them up. Raises ClientFailure; then they stay owned."""
+        commits = self._member.commits
+        commits.giving_up(partitions)
         await self._call_back(REVOKED, partitions)
+        commits.revoked()
         self._release(partitions, REVOKED)
 
     async def assign(self, partitions: tuple[TopicPartition, ...], added: Sequence[TopicPartition]) -> None:
@@ -46,13 +49,18 @@ class ConsumerOwnership(OwnedPartitions):
         """Call back for lost partitions, and give them up. Raises ClientFailure."""
         await self._give_up(LOST, partitions)
 
+    async def lose_all(self) -> None:
+        """Call back for all partitions that are owned by then as lost ones. Raises ClientFailure."""
+        await self._give_up(LOST, list(self.owned))
+
     async def abandon(self) -> None:
         """Call back for all partitions on close or unsubscribe: revoked in the group, lost outside of it."""
         member = self._member
         if all(epoch == NO_GENERATION for epoch in self.owned.values()):
             self.release_all(UNASSIGNED)  # none, or assigned by the application: no callback
             return
-        await self._give_up(LOST if member.generation.is_lost else REVOKED, list(self.owned))
+        is_lost = member.generation.is_lost or member.membership.rejoin_needed
+        await self._give_up(LOST if is_lost else REVOKED, list(self.owned))
 
     async def _give_up(self, kind: str, partitions: Sequence[TopicPartition]) -> None:
         member = self._member

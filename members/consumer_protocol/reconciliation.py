@@ -45,6 +45,7 @@ class Reconciliation:
 
     __slots__ = (
         "_callbacks",
+        "_finishes",
         "_member",
         "_membership",
         "_names",
@@ -66,6 +67,7 @@ class Reconciliation:
         self._names: dict[str, str] = {}  # names of assigned topics, by id: metadata may lose them
         self._rejoined = False  # the member has joined again during the round
         self._round = 0
+        self._finishes = False  # the round ends with its assigned callback, although the member is fenced
         self.in_progress = False
         self.target = NONE
         self.current = NONE
@@ -88,11 +90,19 @@ class Reconciliation:
         self.current = self.target = NONE
         self._names.clear()
 
+    def finish_round(self) -> bool:
+        """Let a round that waits for its revoked callback end with the assigned one; False where it ends at once."""
+        self._finishes = self.in_progress and self._member.profile.consumer_protocol.finishes_rounds
+        return self._finishes
+
     def begin(self, *, in_poll: bool) -> None:
         """Begin a round if the state asks for one, and this thread may."""
         if self._membership.state is not _RECONCILING or self.in_progress or self.is_done:
             return
+        row = self._member.profile.consumer_protocol
         resolved, partitions = self._resolve()
+        if row.awaits_names and resolved.partitions != self.target.partitions:
+            return
         if not self.current.is_none and resolved.partitions == self.current.partitions:
             if resolved.number != self.current.number:
                 self.current = resolved
@@ -101,8 +111,8 @@ class Reconciliation:
         kept = frozenset(partitions)
         revoked = [partition for partition in self._ownership.owned if partition not in kept]
         commits = self._member.commits
-        waits = revoked and self._member.profile.consumer_protocol.revokes_in_poll
-        if not in_poll and (waits or commits.auto):
+        commits_all = commits.auto and not row.commits_revoked
+        if not in_poll and ((revoked and row.revokes_in_poll) or commits_all):
             self._member.wake.set()
             return
         self._round += 1
@@ -110,7 +120,7 @@ class Reconciliation:
         if revoked:
             self._ownership.stop_consuming(revoked)
         go_on = partial(self._committed, self._round, resolved, partitions, revoked)
-        if commits.auto:
+        if commits_all:
             commits.before_reconciliation(go_on)
         else:
             go_on()
@@ -160,6 +170,11 @@ class Reconciliation:
     ) -> None:
         if failure is not None:
             self._end(number)
+            return
+        if self._finishes and self.in_progress:
+            self._finishes = False
+            work = partial(self._ownership.assign, tuple(self._ownership.owned), [])
+            self._callbacks.ask_first(work, lambda failure: self._end(number))
             return
         if self._is_over(number):
             return

@@ -23,7 +23,7 @@ from collections.abc import Mapping
 
 from groupsim.members.profiles import java, librdkafka, others, python
 from groupsim.members.profiles.defects import defects_of, version_of
-from groupsim.members.profiles.pace import BACKGROUND_THREAD
+from groupsim.members.profiles.pace import BACKGROUND_THREAD, MainThreadOfConsumer
 from groupsim.members.profiles.profile import ClientProfile, RebalanceTimeout, SettingName
 from groupsim.members.profiles.reactions import CONSUMER_PROTOCOL
 from groupsim.members.profiles.row_types import AfterBreak
@@ -98,10 +98,10 @@ def profile_under(profile: ClientProfile, protocol: str) -> ClientProfile:
     if kept is None or kept[0] is not profile:
         offsets = {Api.OFFSET_COMMIT: _TOPIC_IDS, Api.OFFSET_FETCH: _TOPIC_IDS}
         made = profile.but(
-            pace=BACKGROUND_THREAD,
+            pace=MainThreadOfConsumer() if profile.pace.keeps_coordinator else BACKGROUND_THREAD,
             versions={**profile.versions, **(offsets if profile.consumer_protocol.offsets_by_id else {})},
             commits={"in_turn": True},
-            leaving={"despite_callback": True},
+            leaving={"despite_callback": True, "static_on_unsubscribe": False},
             coordinator={
                 "refreshes_metadata": False,
                 "closes_lost": False,

@@ -19,7 +19,7 @@ from groupsim.members.profiles.profile import (
     SettingName,
     defaults_of,
 )
-from groupsim.members.profiles.reactions import LIBRDKAFKA
+from groupsim.members.profiles.reactions import JAVA_UNTIL_4_1, LIBRDKAFKA
 from groupsim.protocol.messages.group import Api
 
 # Commits have epochs since 2.1, backoffs grow since 2.3 (KIP-580).
@@ -40,6 +40,34 @@ ROWS: Final[Mapping[str, ProfileRow]] = {
         "librdkafka-2.x",
         "librdkafka 1.7 to 2.0",
         {"subscription": {"version": 1}, "retries": {"exponential": False}, "commits": {"epochs": False}},
+    ),
+    "librdkafka-2.12": (
+        "librdkafka-2.x",
+        "librdkafka 2.12 to 2.x, with the consumer protocol",
+        {
+            "protocols": ("classic", "consumer"),
+            "reactions": {
+                **LIBRDKAFKA,
+                Api.OFFSET_COMMIT: {**LIBRDKAFKA[Api.OFFSET_COMMIT], **JAVA_UNTIL_4_1[Api.OFFSET_COMMIT]},
+            },
+            "consumer_protocol": {
+                "offsets_by_id": False,
+                "regex_beside_topics": True,
+                "patterns_to_broker": True,
+                "instance_always": False,
+                "leaves_in_full": False,
+                "loses_when_fatal": False,
+                "repeats": True,
+                "awaits_partitions": True,
+                "awaits_names": True,
+                "leaves_when_joined": True,
+                "commits_revoked": True,
+                "leaves_when_polled": True,
+                "quiet_while_leaving": True,
+                "resends_topics": True,
+                "finishes_rounds": True,
+            },
+        },
     ),
     # librdkafka returns one message per poll, and checks max.poll.interval.ms twice a second
     # (confluent-kafka-python #552: the member left 55 ms after the limit, with heartbeats flowing).

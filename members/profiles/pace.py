@@ -34,6 +34,8 @@ class Pace:
     poll_begins_with_group: ClassVar[bool] = True
     #: The library looks a lost coordinator up by itself, and keeps one in doubt until another is named.
     keeps_coordinator: ClassVar[bool] = False
+    #: A coordinator in doubt is asked on until another one is named.
+    keeps_in_doubt: ClassVar[bool] = False
     #: After a fatal error the client does nothing any more.
     ends_with_fatal_error: ClassVar[bool] = False
     #: Only positions of partitions whose records were delivered are committed; before a rebalance, when the revoked
@@ -108,6 +110,7 @@ class MainThread(Pace):
     rebalances_up_to_callbacks: ClassVar[bool] = True
     poll_begins_with_group: ClassVar[bool] = False
     keeps_coordinator: ClassVar[bool] = True
+    keeps_in_doubt: ClassVar[bool] = True
     ends_with_fatal_error: ClassVar[bool] = True
     commits_delivered_only: ClassVar[bool] = True
 
@@ -154,6 +157,17 @@ class BackgroundThread(Pace):
     """Java under the consumer group protocol: a thread does the group work; `poll` calls back and delivers."""
 
     poll_begins_with_group: ClassVar[bool] = False
+
+
+@frozen
+class MainThreadOfConsumer(BackgroundThread):
+    """librdkafka under the consumer group protocol: its main thread does the group work."""
+
+    keeps_coordinator: ClassVar[bool] = True
+    ends_with_fatal_error: ClassVar[bool] = True
+    commits_delivered_only: ClassVar[bool] = True
+
+    retries: int = 2
 
 
 HEARTBEAT_THREAD = Pace()

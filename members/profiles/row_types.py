@@ -171,3 +171,26 @@ class ConsumerProtocolRow:
     revokes_in_poll: bool = True
     #: GROUP_ID_NOT_FOUND ends a member that has left, too (Java up to 4.1).
     ends_when_out: bool = False
+    regex_beside_topics: bool = False  #: a heartbeat with topics by name has an empty regular expression, too
+    patterns_to_broker: bool = (
+        False  #: a pattern is sent to the coordinator as `(^pattern$)`, not matched by the client
+    )
+    instance_always: bool = True  #: each heartbeat of a static member has its instance id, not the first and last alone
+    leaves_in_full: bool = True  #: the heartbeat that leaves is built like any other; else it has ids and epoch alone
+    loses_when_fatal: bool = True  #: a fatal error is preceded by the callback for lost partitions
+    #: A heartbeat that was refused, or not answered, is sent again as it was; all fields follow a broken connection or
+    #: another coordinator alone.
+    repeats: bool = False
+    #: The first assignment is no news when it is empty: no callback; each heartbeat has all fields until there is one.
+    awaits_partitions: bool = False
+    awaits_names: bool = False  #: a target is reconciled when all of its topics are known, not in part
+    #: The leave of a member whose join was not answered yet is not sent.
+    leaves_when_joined: bool = False
+    #: Beyond the poll limit heartbeats go on; the member reports the limit, loses its partitions, leaves and joins when
+    #: the application polls again. Else it leaves when the next heartbeat is due.
+    leaves_when_polled: bool = False
+    quiet_while_leaving: bool = False  #: no heartbeats while the callback of a close or unsubscribe runs
+    resends_topics: bool = False  #: each call of subscribe() sends the topics again, also the same ones
+    finishes_rounds: bool = False  #: a round goes on to its assigned callback when the member is fenced during it
+    #: Before a revocation the positions of revoked partitions are committed, after the callback; not those of all.
+    commits_revoked: bool = False

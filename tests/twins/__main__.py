@@ -121,8 +121,8 @@ def live(client: Client, stories: Sequence[Story]) -> Mapping[str, Told]:
 def _heard(client: Client, told: Told) -> Told:
     told = facts.heard(told, client.hears)
     told = facts.unsorted(told) if client.unsorted else told
-    told = facts.eventful(told) if client.eventful else told
-    return facts.loosely(told) if client.loosely else told
+    told = facts.loosely(told) if client.loosely else told
+    return facts.eventful(told) if client.eventful else told
 
 
 def record(client: Client, stories: Sequence[Story], times: int) -> None:

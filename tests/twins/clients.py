@@ -133,11 +133,11 @@ LIBRDKAFKA = Client(
     loosely=True,  # its errors have names of its own
     fitted=librdkafka.fitted,
 )
-#: The same library with group.protocol=consumer; no profile does the same yet.
+#: The same library with group.protocol=consumer.
 LIBRDKAFKA_CONSUMER = evolve(
     LIBRDKAFKA,
     name=f"{LIBRDKAFKA.name}-consumer",
-    profile="",
+    profile="librdkafka-2.12",
     fitted=consumer_librdkafka.fitted,
     apart_ms=150,
     protocol="consumer",

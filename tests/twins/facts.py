@@ -101,12 +101,14 @@ def timeless(told: Told) -> Told:
 def eventful(told: Told) -> Told:
     """A play of which neither pauses are compared nor heartbeats that keep the session and change nothing.
 
-    An acknowledgement stands before the look-up of offsets that went out with it: one thread sends both.
+    An acknowledgement stands before the look-ups of offsets that go out beside it.
     """
     requests = [request for request in told.requests if not _QUIET.match(request)]
     for at in range(1, len(requests)):
-        if requests[at - 1].startswith("OffsetFetch ") and _ACKNOWLEDGES.match(requests[at]):
-            requests[at - 1 : at + 1] = [requests[at], requests[at - 1]]
+        before = at
+        while _ACKNOWLEDGES.match(requests[before]) and requests[before - 1].startswith("OffsetFetch "):
+            requests[before - 1 : before + 1] = [requests[before], requests[before - 1]]
+            before -= 1
     return timeless(evolve(told, pauses=(ANY,) * len(requests), requests=tuple(requests)))
 
 

@@ -1,4 +1,4 @@
-"""The simulated Java consumer does what the real one did with group.protocol=consumer, in virtual time."""
+"""The simulated consumers do what real ones did with group.protocol=consumer, in virtual time."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import pytest
 
 from tests.twins import facts
 from tests.twins.__main__ import simulated
-from tests.twins.clients import JAVA_CONSUMER, OLDER_JAVA_CONSUMERS, Client
+from tests.twins.clients import JAVA_CONSUMER, LIBRDKAFKA_CONSUMER, OLDER_JAVA_CONSUMERS, Client
 from tests.twins.consumer.differs import BEYOND_IT, DIFFERS, OF_OLDER_JAVA
 from tests.twins.consumer.stories import ALL
 from tests.twins.story import Story
@@ -17,7 +17,7 @@ _QUICK = 3
 """Every so many stories are compared with each change; all of them with `make slow`."""
 
 
-CLIENTS = (JAVA_CONSUMER, *OLDER_JAVA_CONSUMERS)
+CLIENTS = (JAVA_CONSUMER, *OLDER_JAVA_CONSUMERS, LIBRDKAFKA_CONSUMER)
 
 
 def played(client: Client) -> list[Story]:
