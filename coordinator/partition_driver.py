@@ -72,6 +72,9 @@ _OUR_KINDS = (
 _RESOLUTION_US = 1_000
 """The time in which regular expressions are resolved; in Kafka it grows with the number of topics."""
 _SILENT_TIMERS = (TimerKind.WRITE_TIMEOUT, TimerKind.EXPIRY)
+LOAD, UNLOAD = "load", "unload"
+"""What an inspector is given for a partition that is loaded or unloaded; for other inputs, their arguments."""
+
 # Looked up once: access to a member of an enumeration is slow, and every request needs these.
 _TIMER_SET, _PARKED = Kind.TIMER_SET, Kind.REQUEST_PARKED
 _APPENDED, _APPEND_DONE = Kind.RECORD_APPENDED, Kind.APPEND_DONE
@@ -150,7 +153,7 @@ class PartitionDriver:
         except IllegalState as error:
             raise LoadFailed(f"{OFFSETS_TOPIC}-{self.partition} holds a group in an invalid state: {error}") from error
         self.active = True
-        self._carry_out(effects)
+        self._carry_out(effects, LOAD)
 
     def warn(self, reason: str) -> None:
         """Emit a warning about the partition as a whole."""
@@ -165,7 +168,7 @@ class PartitionDriver:
             self._host.cancel(self.load_handle)
         self.active = False
         if not self._is_untouched:
-            self._carry_out(self.shard.unload(self._loop.now_us))
+            self._carry_out(self.shard.unload(self._loop.now_us), UNLOAD)
 
     def has_consumer_group(self, group_id: str) -> bool:
         """Whether the partition has a consumer group of that id with members."""
@@ -173,7 +176,7 @@ class PartitionDriver:
 
     def handle(self, arrival: Arrival, request: Request) -> None:
         """Handle a request in the core."""
-        self._carry_out(self.shard.handle(arrival, request, self._loop.now_us))
+        self._carry_out(self.shard.handle(arrival, request, self._loop.now_us), arrival, request)
 
     def force_rebalance(self, group_id: str, reason: str) -> bool:
         """Open a round of a group; return False when none can be opened."""
@@ -201,7 +204,7 @@ class PartitionDriver:
         if self._trace.wants(Kind.TIMER_FIRED) and timer.kind not in _SILENT_TIMERS:
             seq = self._emit_timer(Kind.TIMER_FIRED, timer, cause=timer.cause)
             self._trace.begin(seq)
-        self._carry_out(self.shard.fire(timer, self._loop.now_us))
+        self._carry_out(self.shard.fire(timer, self._loop.now_us), timer)
 
     def _appended(self, effect: Append, error: ErrorCode | None) -> None:
         if self.shard.closed:
@@ -214,11 +217,15 @@ class PartitionDriver:
                 None, None, None, None, None, {"append": effect.append_id},
             )
             # fmt: on
-        self._carry_out(self.shard.append_done(effect.append_id, error, self._loop.now_us))
+        self._carry_out(self.shard.append_done(effect.append_id, error, self._loop.now_us), effect.append_id, error)
 
     # --- effects -----------------------------------------------------------------------------------------------------
 
-    def _carry_out(self, effects: list[Effect]) -> None:
+    def _carry_out(self, effects: list[Effect], *given: Any) -> None:
+        """Execute the effects of an input; an inspector of the run sees them before, with what was given."""
+        inspector = self._trace.inspector
+        if inspector is not None:
+            inspector(self._host.name, self.shard, given, effects)
         for effect in effects:
             if isinstance(effect, tuple):  # a reply, as most are
                 effect[0].answer(effect[1])  # type: ignore[attr-defined]

@@ -9,6 +9,7 @@ Where to read:
     steps          actions and faults, as classes with the keys of the file
     runtime        one run: loop, cluster, processes, the timeline
     expectations   what a file expects of its run, judged on the trace
+    invariants     what holds at every instant of a run, checked while it goes
     story          what happened in a run, from its trace alone
     pictures       a run as SVG
     lint           rules about configurations, without a run

@@ -63,9 +63,14 @@ class Trace:
         "_wanted",
         "cause",
         "heartbeats",
+        "inspector",
         "level",
         "wants",
     )
+
+    inspector: Callable[[str, Any, tuple[Any, ...], Any], object] | None
+    """Reads what events do not show: each input to a coordinator's partition, with its effects, before these are
+    executed. It must not change the run. None in a run without one."""
 
     wants: Callable[[Kind], bool]
     """Whether events of this kind are stored; check before you build one. The set's own method: every step of every
@@ -77,6 +82,7 @@ class Trace:
         self.level = level
         self.heartbeats = level is Level.FULL
         self.cause = 0
+        self.inspector = None
         wanted = frozenset(Kind if kinds is None else kinds) if level is not Level.OFF else frozenset()
         self._counted = wanted.intersection(counted)
         self._chosen = wanted - self._counted

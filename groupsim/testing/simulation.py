@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from groupsim.cluster.network.faults import Fault
     from groupsim.cluster.network.injection import FaultHandle
     from groupsim.cluster.zookeeper import ZooKeeperServer
+    from groupsim.scenarios.invariants.watch import Invariants
     from groupsim.scenarios.story import Story
 
 __tracebackhide__ = True  # a report ends at the line of the test; `pytest --full-trace` shows the rest
@@ -58,7 +59,14 @@ Duration = str | int
 Result = TypeVar("Result")
 RAW_HOST = "hand"  # the default host of raw requests
 MINUTE = "60s"
-OWN = ("seed", "brokers", "broker", "logs", "level")  # arguments of a simulation, besides those of its cluster
+OWN = (
+    "seed",
+    "brokers",
+    "broker",
+    "logs",
+    "level",
+    "invariants",
+)  # arguments of a simulation, besides those of its cluster
 _STATES = [state.printed for state in State if state is not State.DEAD]
 DRAWN = ("latency", "processing", "append_latency")
 
@@ -74,6 +82,7 @@ class Simulation:
 
     `logs` is "replicated", or "counted" for logs that are numbers and cost less; `config` has other fields of the
     cluster's configuration (`latency`, `racks`, `load_us` …). With `level="full"` the trace lists every heartbeat.
+    `invariants` are checked while it runs (docs/invariants.md): a name, several, or "all".
 
     To inspect: `events`, the trace so far; `members` by name; injected `faults`; `topics`; `cluster`; `now_us`.
     """
@@ -93,6 +102,8 @@ class Simulation:
     #: The members made so far, by name, and the faults injected.
     members: dict[str, Consumer] = field(factory=dict, init=False, repr=False)
     faults: list[FaultHandle] = field(factory=list, init=False, repr=False)
+    invariants: str | Sequence[str] = ()
+    _watched: Invariants | None = field(default=None, init=False, repr=False)
     #: Makes the report of a failed test, before its members give up their partitions.
     on_failure: Callable[[Simulation], str] | None = field(default=None, init=False, repr=False)
     #: The report that `on_failure` made.
@@ -103,9 +114,15 @@ class Simulation:
     _config: ClusterConfig = field(init=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
-        """Build the cluster's configuration. Raises ValueError for an unknown argument or setting."""
+        """Build the cluster's configuration. Raises ValueError for an unknown argument, setting or invariant."""
         if not isinstance(self.seed, int):
             raise ValueError(f"seed={self.seed!r}: a seed is a whole number")
+        if self.invariants:
+            from groupsim.scenarios.invariants.table import ALL, INVARIANTS
+
+            self.invariants = [self.invariants] if isinstance(self.invariants, str) else [*self.invariants]
+            for name in self.invariants:
+                known(name, [ALL, *(one.name for one in INVARIANTS), *(one.code for one in INVARIANTS)], "invariant")
         self._config = self._replicated() if self.logs == REPLICATED else self._counted()
 
     # --- life ------------------------------------------------------------------------------------------------
@@ -126,7 +143,9 @@ class Simulation:
 
         async def main(loop: VirtualLoop) -> Any:
             try:
-                return await story()
+                result = await story()
+                self._hold()
+                return result
             except BaseException as error:
                 if self.on_failure is not None:  # before the run unwinds and members give up their partitions
                     self.at_failure = self.on_failure(self)
@@ -141,6 +160,13 @@ class Simulation:
         self.complain()
         return result
 
+    def _hold(self) -> None:
+        """Raise AssertionError if an invariant that is checked was violated."""
+        __tracebackhide__ = True
+        wrong = self._watched.end() if self._watched is not None else ()
+        if wrong:
+            raise AssertionError("\n".join(map(str, wrong)))
+
     def complain(self) -> None:
         """Raise AssertionError if a method that lets time pass was called and not awaited."""
         complain(self._forgotten)
@@ -151,6 +177,10 @@ class Simulation:
         if self._loop is None:
             trace = Trace(self.level)
             trace.subscribe(self.events.append)
+            if self.invariants:
+                from groupsim.scenarios.invariants.watch import Invariants
+
+                self._watched = Invariants(self.invariants, trace, self.seed)
             self._loop = VirtualLoop(self.seed, trace)
         return self._loop
 
@@ -490,7 +520,8 @@ class Simulation:
             judge,  # a third of a second: most tests need none of the language of files
         )
 
-        judge(check, value, keys, lambda: [run_started(self.members.values()), *self.events, self._ends()])
+        events = lambda: [run_started(self.members.values()), *self.events, self._ends()]  # noqa: E731
+        judge(check, value, keys, events, self._watched)
 
     def _ends(self) -> TraceEvent:
         return log_ends(self.cluster, self.events, self.now_us)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 from attrs import frozen
 
@@ -24,6 +24,13 @@ from groupsim.scenarios.story.records.lag_history import LagHistory
 from groupsim.scenarios.story.records.progress import Progress
 
 PART = 1_024  # events that are read in one go
+
+
+class Violated(Protocol):
+    """The invariants that a run is checked for (`scenarios/invariants/watch.py` `Invariants`)."""
+
+    def found(self) -> Sequence[Any]:
+        """Return the first violation of each invariant so far, the earliest one first."""
 
 
 @frozen
@@ -47,6 +54,8 @@ class Evidence:
         self.events: Sequence[TraceEvent] = events if isinstance(events, Sequence) else list(events)
         self.end_us = 0
         self.tells_log_ends = False
+        #: The invariants that were checked while the run went; None when none were.
+        self.invariants: Violated | None = None
         self._builder = builder or StoryBuilder(growth_of(self.events))
         self._watches: list[tuple[Check, Watch]] = []
         self._readers: dict[Kind, list[Watch]] = {}

@@ -62,6 +62,10 @@ class Check:
         """Return the instants (µs) of the run at which the check reads the lag."""
         return ()
 
+    def invariants(self) -> tuple[str, ...]:
+        """Return the names of the invariants that have to be checked while the run goes."""
+        return ()
+
     def judge(self, evidence: Evidence) -> Finding:
         """Judge a finished run."""
         raise TypeError(f"{type(self).__name__} judges nothing")

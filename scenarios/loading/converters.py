@@ -17,6 +17,7 @@ from groupsim.scenarios.expectations import (
     event_checks,
     expectations,
     fetch_checks,
+    invariant_check,
     order_checks,
     record_checks,
 )
@@ -45,6 +46,7 @@ _REGISTERED = (
     order_checks,
     fetch_checks,
     event_checks,
+    invariant_check,
 )
 
 

@@ -150,12 +150,17 @@ def run_scenario(
     checks = [one for expected in scenario.expect for one in for_each(expected.check, scenario.fleets)]
     telling = StoryBuilder(growth)
     evidence = Evidence.watching(checks, telling) if checks else None
+    invariants, wanted = None, [name for one in checks for name in one.invariants()]
     reader = InParts(telling.read if evidence is None else evidence.read, PART)
     keep: Callable[[TraceEvent], object] = events.append if keep_events else reader
     trace = Trace(trace_level, counted=counted)
     trace.subscribe(keep)
     for sink in sinks:
         trace.subscribe(sink)
+    if wanted and evidence is not None:
+        from groupsim.scenarios.invariants.watch import Invariants  # most runs need none of them
+
+        evidence.invariants = invariants = Invariants(wanted, trace, seed)
     loop = VirtualLoop(seed, trace)
     snapshots: dict[int, dict[str, GroupSnapshot | None]] = {}
 
@@ -185,6 +190,8 @@ def run_scenario(
     found: tuple[Judged, ...] = ()
     if evidence is not None:
         evidence.read(events)
+        if invariants is not None:
+            invariants.end()
         found = _judge(scenario, evidence)
     code = WELL if all(one.holds for one in found) else EXPECTATION_FAILED
     by = telling if checks or not keep_events else None

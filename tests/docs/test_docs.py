@@ -66,6 +66,11 @@ def test_the_defects_of_releases_are_those_of_the_code() -> None:
     assert tool("defects_table").page(page("defects.md")) == page("defects.md")
 
 
+def test_the_page_of_invariants_lists_those_of_the_code() -> None:
+    """The tables of docs/invariants.md are what tools/invariants_table.py makes of the rows in the code."""
+    assert tool("invariants_table").page(page("invariants.md")) == page("invariants.md")
+
+
 def test_the_trace_page_lists_every_kind_once() -> None:
     """docs/traces.md names exactly the kinds that the trace has."""
     listed = re.findall(r"^\| `([a-z.]+\.[a-z]+|action|warning|high-watermark)` \|", page("traces.md"), re.MULTILINE)
