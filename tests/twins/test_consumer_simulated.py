@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -64,6 +65,13 @@ def test_seven_of_eight_stories_are_equal(client: Client) -> None:
     stories = played(client)
     assert len(stories) >= 110
     assert sum(bool(story.differs) for story in stories) <= len(stories) / 8
+
+
+def test_a_reason_names_kafkas_method() -> None:
+    """A difference from Java's client is named with the class and the method that it comes from."""
+    reasons = {*DIFFERS.values(), *(why for of_one in OF_OLDER_JAVA.values() for why in of_one.values())}
+    nameless = [why for why in reasons if not re.search(r"[A-Z]\w+\.[a-z]\w+", why)]
+    assert nameless == [why for why in nameless if why.startswith("recorded on a busy machine")]
 
 
 def test_what_is_listed_are_stories() -> None:

@@ -1,18 +1,40 @@
-"""Where the simulated consumer does something else than the real one, and is left so; and what it cannot play."""
+"""Where the simulated consumer does something else than the real one, and is left so; and what it cannot play.
+
+Lines of Kafka's code are those of kafka-clients 4.4.0; of older releases the method is named alone.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-_POSITIONS = "it looks positions up at once, the real one when its application's thread looks for work again"
-_LOOKS = "in a long poll the real application's thread looks for work every retry.backoff.ms only"
-_OUTSIDE = "its application may be called while it is in a callback, the real one's thread may not"
-_FROM_METADATA = "the real one joins before it has metadata to match the pattern with"
-_AWAY = "what a member that left by the poll limit still owns is lost when it closes; the real one revokes it"
-_LOOK_UPS = "which thread looks a lost coordinator up, and how often, is a race of the real one"
-_AUTO = "after a failure the real one commits at the interval after the next, this one at the next"
-_TOGETHER = "several requests wait for the same coordinator: the real one sends them in another order"
-_THROWN = "a callback that throws while the member leaves keeps it from leaving; the real one leaves all the same"
+_POSITIONS = (
+    "positions are looked up when the next poll event is processed (ApplicationEventProcessor.process(AsyncPollEvent), "
+    "line 756), here when the callback has returned"
+)
+_LOOKS = (
+    "in a long poll the application's thread looks for work when a Fetch comes back, and every retry.backoff.ms "
+    "(AsyncKafkaConsumer.pollForFetches, FetchBuffer.awaitWakeup in line 2023); here at once"
+)
+_OUTSIDE = (
+    "callbacks run in the application's thread (AsyncKafkaConsumer.checkInflightPoll, line 1007), which calls "
+    "subscribe (subscribeInternal, line 2239), unsubscribe (line 1934) and close afterwards; here they may come before"
+)
+_SNAPSHOT = (
+    "what it closes with is what groupMetadata and groupAssignmentSnapshot had then "
+    "(AsyncKafkaConsumer.runRebalanceCallbacksOnClose, line 1727), which the other thread writes: a race of the two"
+)
+_LOOK_UPS = (
+    "which of the two threads wakes CoordinatorRequestManager.poll (lines 102 to 117) for a lost coordinator, and how "
+    "often, is a race of the real one"
+)
+_AUTO = (
+    "the interval goes on while a commit is in flight (CommitRequestManager.maybeAutoCommitAsync, line 299); the next "
+    "one goes out in the poll event after the request timed out, here at once"
+)
+_TOGETHER = (
+    "several requests wait for the same coordinator, and CommitRequestManager.poll (line 183) is asked before "
+    "AbstractHeartbeatRequestManager.poll (line 165): the real one sends them in that order"
+)
 _DELAYED = "recorded on a busy machine, which shows in it; to be recorded again"
 
 BEYOND_IT: Mapping[str, str] = {
@@ -31,7 +53,7 @@ DIFFERS: Mapping[str, str] = {
     "an acknowledgement with a fenced epoch": _POSITIONS,
     "an acknowledgement finds no group": _POSITIONS,
     "an acknowledgement meets a server error": _POSITIONS,
-    "an acknowledgement is not answered": _DELAYED,
+    "an acknowledgement is not answered": _POSITIONS,
     "while a callback runs a heartbeat is not answered": _LOOK_UPS,
     "while a callback runs the application wants to close": _OUTSIDE,
     "while a callback runs the subscription is to change": _OUTSIDE,
@@ -40,9 +62,9 @@ DIFFERS: Mapping[str, str] = {
     "committed offsets are not stable for longer": _DELAYED,
     "committed offsets are lost with their connection": _TOGETHER,
     "committed offsets are not answered": _TOGETHER,
-    "a consumer that unsubscribes and whose callback throws": _THROWN,
+    "a consumer that unsubscribes and whose callback throws": _SNAPSHOT,
     "a consumer that unsubscribes while the coordinator is lost": _LOOK_UPS,
-    "the application is away for too long and then closes": _AWAY,
+    "the application is away for too long and then closes": _SNAPSHOT,
     "the application is away for too long and then unsubscribes": _OUTSIDE,
     "the application is away for too long and the leave is not answered": _LOOK_UPS,
     "a quiet member in a long poll": _LOOKS,
@@ -59,10 +81,6 @@ DIFFERS: Mapping[str, str] = {
 }
 """Stories in which it does something else, and why."""
 
-_SNAPSHOT = (
-    "it closes before the background thread has cleared `groupAssignmentSnapshot`, and calls back once more "
-    "(AsyncKafkaConsumer.runRebalanceCallbacksOnClose): a race of its two threads"
-)
 _WITH_THE_NEXT_POLL = (
     "positions are looked up when the next poll event is processed (4.2: ApplicationEventProcessor.process"
     "(AsyncPollEvent); before: CheckAndUpdatePositionsEvent), which is sometimes after the coordinator was lost"
