@@ -33,7 +33,7 @@ from groupsim.coordinator.base.operation import Arrival, Operation
 from groupsim.coordinator.base.purgatory import ANSWERED, Purgatory
 from groupsim.coordinator.base.records import Loaded, whole_ms
 from groupsim.coordinator.base.snapshot import GroupSnapshot, Parked, PendingOffset, held
-from groupsim.coordinator.base.timers import Timer, TimerKind, Timers
+from groupsim.coordinator.base.timers import CONSUMER_KINDS, Timer, TimerKind, Timers
 from groupsim.coordinator.base.topics import NO_TOPICS
 from groupsim.coordinator.classic.entry_points import ClassicGroup
 from groupsim.coordinator.classic.group_record import new_group_record
@@ -288,11 +288,21 @@ class Shard:
         return op.take()
 
     def _group_timer_fired(self, group: Group, timer: Timer) -> None:
-        """Run the action of a timer. A failure ends it, as in Kafka (`CoordinatorTimerImpl`): nothing is undone."""
+        """Run the action of a timer. A failure undoes nothing; one of a consumer group is tried again.
+
+        It fails at once where it would make the group classic and a subscription has no version, or with its append.
+        """
+        op = self.op
+        last_append = op.purgatory.last_id
         try:
-            group.timer_fired(self.op, timer)
-        except IllegalState as error:
-            self.op.emit_by_id(Kind.WARNING, group.group_id, reason=f"the timer {timer.name} failed: {error}")
+            group.timer_fired(op, timer)
+        except (IllegalState, Refused) as error:
+            op.emit_by_id(Kind.WARNING, group.group_id, reason=f"the timer {timer.name} failed: {error}")
+            if timer.kind in CONSUMER_KINDS:
+                TimerWritten(timer).again(op)
+        else:
+            if timer.kind in CONSUMER_KINDS and op.purgatory.last_id != last_append:
+                op.when_written(TimerWritten(timer))
 
     def append_done(self, append_id: int, error: ErrorCode | None, now_us: int) -> list[Effect]:
         """Handle the end of an append: the oldest one committed (error None), or any one failed."""
@@ -364,6 +374,25 @@ class Shard:
         for group in self.groups:
             group.metadata_changed(self.op, names)
         return self.op.take()
+
+
+_RETRY_US = 500_000
+
+
+@frozen(eq=False)
+class TimerWritten:
+    """The end of the append of a timer of a consumer group; after a failure it fires again (`CoordinatorTimerImpl`)."""
+
+    timer: Timer
+
+    def __call__(self, op: Operation, error: ErrorCode | None) -> None:
+        if error is not None and error is not ErrorCode.NOT_COORDINATOR:
+            self.again(op)
+
+    def again(self, op: Operation) -> None:
+        """Set the timer again, to 500 ms."""
+        timer = self.timer
+        op.set_timer(timer.name, timer.kind, _RETRY_US, timer.group_id, timer.member_id, timer.args)
 
 
 @frozen(eq=False)

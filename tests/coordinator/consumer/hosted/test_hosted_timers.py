@@ -5,9 +5,10 @@ from __future__ import annotations
 from groupsim.coordinator.base.timers import TimerKind, Timers
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.group import JoinProtocol
 from tests.coordinator.consumer.hosted.test_hosted_requests import AGAIN, mixed
 from tests.helpers.heartbeat_bench import A
-from tests.helpers.hosted_bench import HostedBench
+from tests.helpers.hosted_bench import HostedBench, offer
 
 
 def removed(bench: HostedBench) -> tuple[str | None, str | None]:
@@ -114,6 +115,41 @@ def test_a_member_that_goes_over_keeps_the_wait_for_a_sync() -> None:
     bench.beat("m", 3, owned={})
     bench.advance_ms(20_000)
     assert removed(bench) == ("m", "sync-timeout")
+
+
+def test_a_removal_that_fails_is_tried_again() -> None:
+    """The group would become classic, and the protocol that is voted has no version: every 500 ms, as in Kafka."""
+    bench = HostedBench()
+    bench.enroll("n")
+    bench.join(member_id="c", protocols=(offer(protocol="first"), JoinProtocol("second", b"")), version=9)
+    bench.join(member_id="d", protocols=(offer(protocol="second"),), version=9)
+    bench.synchronize("c")
+    bench.synchronize("d")
+    bench.advance_ms(30_000)
+    for _ in range(2):
+        bench.pulse("c")
+        bench.pulse("d")
+        bench.advance_ms(10_000)
+    assert "n" in bench.group().data.members
+    assert "the timer session-timeout-g-n failed" in (bench.of_kind(Kind.WARNING)[-1].reason or "")
+    assert bench.timers()["session-timeout-g-n"] <= 500
+    bench.beat("n", 2)
+    assert bench.timers()["session-timeout-g-n"] == 45_000
+
+
+def test_a_removal_that_is_not_written_is_tried_again() -> None:
+    """The failed append restores the member, which has no session then: the timer fires once more."""
+    bench = mixed()
+    bench.advance_ms(29_000)
+    bench.beat("n", 3)
+    bench.auto_commit = False
+    bench.advance_ms(1_000)
+    bench.fail_append()
+    bench.auto_commit = True
+    assert bench.timers_of("m") == {"session-timeout-g-m": 500}
+    bench.advance_ms(500)
+    assert list(bench.group().data.members) == ["n"]
+    assert bench.timers_of("m") == {}
 
 
 def test_a_name_of_two_timers_belongs_to_the_last_one() -> None:
