@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-GUIDES = [DOCS / "guides" / f"{name}.md" for name in ("sre", "client-author", "test-author", "teacher")]
+GUIDES = [DOCS / "guides" / f"{name}.md" for name in ("sre", "migrating", "client-author", "test-author", "teacher")]
 OTHERS = [DOCS / f"{name}.md" for name in ("editors", "how-a-rebalance-works", "index")]
 LISTING = re.compile(
     r"(?P<before>[^\n]*)\n*(?P<slow><!-- slow -->\n)?^```(?P<kind>sh|text|yaml|python|json)\n(?P<body>.*?)^```$",
