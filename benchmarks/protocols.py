@@ -4,7 +4,7 @@
 
 Three figures, each under both protocols, with the same client (Java 4), the same broker and no trace:
 
-    quiet N   µs per heartbeat of a quiet group of N members, without records and commits
+    quiet N   µs per heartbeat of a quiet group of N members: no records, commits, look-ups of metadata
     churn N   CPU s of N members that form a group, lose one by a crash, and have arrived
     deploy    ms of CPU of a run as a sweep does it: the rolling deploy of `benchmarks.deploy`, six records a second
 
@@ -49,6 +49,7 @@ Row = dict[str, Any]
 UNITS = {"quiet": "µs", "churn": "s", "deploy": "ms"}
 HEARTBEATS = 100_000
 RUNS = 10
+_NO_LOOK_UPS = {"metadata.max.age.ms": 24 * 3_600_000}  # else a member asks for metadata every five minutes
 _NOBODY: Any = {"cell": 0, "digest": "", "code": "", "repeat": ""}
 _LONGEST_US = 600 * SECOND_US
 _SESSION_US = 50 * SECOND_US  # the session, 45 s, and a check of it
@@ -57,8 +58,8 @@ _SESSION_US = 50 * SECOND_US  # the session, 45 s, and a check of it
 def _given(protocol: str) -> dict[str, Any]:
     """Return the arguments of `group` for a protocol; the default client's for `default`, as old checkouts have it."""
     if protocol == DEFAULT:
-        return {}
-    return {"client": CLIENT, "properties": {"group.protocol": protocol}}
+        return {"properties": _NO_LOOK_UPS}
+    return {"client": CLIENT, "properties": {"group.protocol": protocol, **_NO_LOOK_UPS}}
 
 
 def quiet(members: int, protocol: str) -> float:

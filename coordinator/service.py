@@ -213,7 +213,7 @@ class GroupCoordinator(CoordinatorRuntime):
             call.answer(ConsumerGroupHeartbeatResponse(refused.error, refused.message))
             return
         fresh_id = "" if request.member_id else self.ids.fresh_uuid(request.group_id, call.client_id)
-        self._route(call, request.group_id, fresh_id)
+        self._hand_to(self._driver_of(request.group_id), call, fresh_id)
 
     # --- offsets -----------------------------------------------------------------------------------------------------
 

@@ -130,7 +130,7 @@ class Broker(Endpoint):
         self.groups = GroupCoordinator(
             self.loop, self.host, self.node, coordinator, self.log, self.metadata, self.metadata.topics
         )
-        self.groups.settings = BrokerGroupSettings(lambda: self.metadata.image, self.node)
+        self.groups.settings = BrokerGroupSettings(self.metadata, self.node)
         if self._member_ids is not None:
             self.groups.ids = self._member_ids
         self.services = self._logs.services(self)

@@ -6,29 +6,36 @@ brokers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Final
+from collections.abc import Mapping
+from typing import Final, Protocol
 
 from groupsim.protocol.messages.cluster import ClusterImage
 
 _NONE: Final[Mapping[str, str]] = {}
 
 
-class BrokerGroupSettings:
-    """Implements `coordinator.base.interfaces.GroupSettings`; `image` returns the broker's present image."""
+class HasImage(Protocol):
+    """What has the broker's present image."""
 
-    def __init__(self, image: Callable[[], ClusterImage], node: int) -> None:
-        self._image = image
+    @property
+    def image(self) -> ClusterImage: ...
+
+
+class BrokerGroupSettings:
+    """Implements `coordinator.base.interfaces.GroupSettings` for one life of a broker, with its metadata."""
+
+    def __init__(self, metadata: HasImage, node: int) -> None:
+        self._metadata = metadata
         self._node = str(node)
         self._merged: tuple[Mapping[str, Mapping[str, str]], Mapping[str, str]] | None = None
 
     def of_group(self, group_id: str) -> Mapping[str, str]:
         """Return the settings of a group; empty without any."""
-        return self._image().groups.get(group_id, _NONE)
+        return self._metadata.image.groups.get(group_id, _NONE)
 
     def of_broker(self) -> Mapping[str, str]:
         """Return the changed settings of the broker."""
-        configs = self._image().configs
+        configs = self._metadata.image.configs
         if not configs:
             return _NONE
         if self._merged is None or self._merged[0] is not configs:

@@ -43,7 +43,8 @@ class GroupConfigs:
 
     def of(self, group_id: str) -> CoordinatorConfig:
         """Return the settings in force for a group; a value that is not the brokers' may add to `warnings`."""
-        brokers = self._of_brokers()
+        changed = self._source.of_broker()
+        brokers = self._of_brokers(changed) if changed else self._config
         own = self._source.of_group(group_id)
         if not own:
             return brokers
@@ -56,10 +57,7 @@ class GroupConfigs:
         self._groups[group_id] = own, brokers, config
         return config
 
-    def _of_brokers(self) -> CoordinatorConfig:
-        changed = self._source.of_broker()
-        if not changed:
-            return self._config
+    def _of_brokers(self, changed: Mapping[str, str]) -> CoordinatorConfig:
         if self._brokers is None or self._brokers[0] is not changed:
             config = self._config
             if _INTERVAL_OF_BROKERS in changed:

@@ -201,6 +201,13 @@ class Operation:
         self._moved(timer, due_us)
         return timer
 
+    def move_timer(self, timer: Timer, delay_us: int) -> None:
+        """Move the deadline of a running timer, as `set_timer` does with its name."""
+        due_us = self.now_us + delay_us
+        timer.move(due_us, self.timers.draw_ticket())
+        if self.every_move or not 0 <= timer.rings_us <= due_us:  # `_moved`, inlined
+            self.effects.append(SetTimer(timer.name, due_us, timer))
+
     def _moved(self, timer: Timer, due_us: int) -> None:
         """Report another deadline of a timer, unless the driver's alarm rings before it and will read it then."""
         if self.every_move or not 0 <= timer.rings_us <= due_us:
@@ -220,10 +227,7 @@ class Operation:
             name = session_timer(group.group_id, member.member_id)
             member.session = self.set_timer(name, _SESSION, delay_us, group.group_id, member.member_id)
         else:  # the timer of that name runs: no lookup is needed
-            due_us = self.now_us + delay_us
-            timer.move(due_us, self.timers.draw_ticket())
-            if self.every_move or not 0 <= timer.rings_us <= due_us:  # `_moved`, inlined
-                self.effects.append(SetTimer(timer.name, due_us, timer))
+            self.move_timer(timer, delay_us)
 
     def refresh_session(self, group: GroupHead, member: SessionHolder) -> None:
         """Move the session's deadline without an effect, unless it had expired or the deadline comes nearer."""

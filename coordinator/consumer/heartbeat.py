@@ -10,7 +10,8 @@ What an accepted heartbeat does, in Kafka's order:
 The answer has the assignment when the member joins, when its request was a full one, and when the assignment changed.
 It never has the partitions that the member has to revoke: these are missing in it.
 
-A refused heartbeat writes nothing and prolongs no session.
+A heartbeat that changes nothing needs the session and the answer alone (`steady`). A refused one writes nothing and
+prolongs no session.
 
 Source: `GroupMetadataManager.consumerGroupHeartbeat`; consumer-protocol reference, 1.8 and 1.13.
 """
@@ -21,6 +22,7 @@ from typing import Any, TypeAlias
 
 from attrs import evolve
 
+from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.base.consumer_records import Partitions
 from groupsim.coordinator.base.operation import Arrival, Operation
 from groupsim.coordinator.consumer.changes import Change, WrittenGroup, write
@@ -30,7 +32,9 @@ from groupsim.coordinator.consumer.member import ConsumerMember
 from groupsim.coordinator.consumer.member_update import update_member
 from groupsim.coordinator.consumer.refused import Refused
 from groupsim.coordinator.consumer.request_checks import different_names
+from groupsim.coordinator.consumer.steady import steady_member
 from groupsim.coordinator.consumer.timers import set_session
+from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.javahash import java_sorted
 from groupsim.protocol.messages.consumer_group import (
     JOIN_EPOCH,
@@ -40,6 +44,7 @@ from groupsim.protocol.messages.consumer_group import (
 )
 from groupsim.protocol.topic_ids import TopicIdMap
 
+_NONE = ErrorCode.NONE  # bound once: access to a member of an enumeration is slow
 Request: TypeAlias = ConsumerGroupHeartbeatRequest
 
 
@@ -62,7 +67,11 @@ def heartbeat(group: WrittenGroup, op: Operation, arrival: Arrival, request: Req
 
 
 def _beat(group: WrittenGroup, op: Operation, arrival: Arrival, request: Request) -> ConsumerGroupHeartbeatResponse:
-    state, rules, settings = group.data, op.differences, op.config_of(group.group_id)
+    state, rules, settings = group.data, op.differences, op.config_of(request.group_id)
+    steady = steady_member(group, op, arrival, request)
+    if steady is not None:
+        set_session(group, op, steady.member_id, settings.consumer_session_timeout_ms)
+        return _response(steady, settings, None)
     check_capacity(state, request.member_id, request.instance_id, settings.consumer_max_size, rules)
     change = Change()
     before = find_member(state, request, request.member_id or arrival.fresh_id, rules, change.records)
@@ -71,12 +80,7 @@ def _beat(group: WrittenGroup, op: Operation, arrival: Arrival, request: Request
     set_session(group, op, moved.member_id, settings.consumer_session_timeout_ms)
     write(group, op, change, moved.member_id, _reason(request, moved))
     shown = request.member_epoch == JOIN_EPOCH or _is_full(request) or before.assigned != moved.assigned
-    return ConsumerGroupHeartbeatResponse(
-        member_id=moved.member_id,
-        member_epoch=moved.member_epoch,
-        heartbeat_interval_ms=settings.consumer_heartbeat_interval_ms,
-        assignment=in_response(moved.assigned) if shown else None,
-    )
+    return _response(moved, settings, in_response(moved.assigned) if shown else None)
 
 
 # --- 2: the fields of the request ------------------------------------------------------------------------------------
@@ -104,6 +108,13 @@ def _with_fields(member: ConsumerMember, arrival: Arrival, request: Request) -> 
 
 
 # --- 4: the answer ---------------------------------------------------------------------------------------------------
+
+
+def _response(
+    member: ConsumerMember, settings: CoordinatorConfig, assignment: tuple[TopicPartitions, ...] | None
+) -> ConsumerGroupHeartbeatResponse:
+    interval_ms = settings.consumer_heartbeat_interval_ms
+    return ConsumerGroupHeartbeatResponse(_NONE, None, member.member_id, member.member_epoch, interval_ms, assignment)
 
 
 def _reason(request: Request, member: ConsumerMember) -> str:

@@ -58,6 +58,15 @@ def check_request(request: ConsumerGroupHeartbeatRequest, assignors: Sequence[st
 
     Raises Refused: INVALID_REQUEST, or UNSUPPORTED_ASSIGNOR for an assignor that is not among them.
     """
+    if (
+        request.member_epoch > 0
+        and request.member_id
+        and request.group_id
+        and request.instance_id != ""
+        and request.rack_id is None
+        and request.server_assignor is None
+    ):
+        return  # a member that stays, and names nothing that could be refused
     for fails, message in CHECKS:
         if fails(request):
             raise Refused(ErrorCode.INVALID_REQUEST, message)

@@ -5,14 +5,16 @@ Source: `ModernGroup.metadataRefreshDeadline`; consumer-protocol reference, 1.5.
 
 from __future__ import annotations
 
-from attrs import define
+from attrs import Factory, define
+
+from groupsim.coordinator.base.timers import Timer
 
 _REFRESH_US = 1_000 * (2**31 - 1)
 
 
 @define
 class SoftState:
-    """The deadline of the metadata, and since when a group epoch waits for its target."""
+    """The deadline of the metadata, since when a group epoch waits for its target, and the members' sessions."""
 
     #: When the metadata has to be looked at again; 0: at the next heartbeat.
     metadata_due_us: int = 0
@@ -20,6 +22,8 @@ class SoftState:
     metadata_epoch: int = 0
     #: The instant of the first bump since the last target; None when none waits.
     waiting_since_us: int | None = None
+    #: The session of each member whose timer this group has set.
+    sessions: dict[str, Timer] = Factory(dict)
 
     def is_metadata_due(self, group_epoch: int, now_us: int) -> bool:
         """Whether a heartbeat has to compute the hash of the group's topics."""

@@ -30,8 +30,14 @@ _SESSION, _REBALANCE = TimerKind.CONSUMER_SESSION, TimerKind.REBALANCE
 
 def set_session(group: WrittenGroup, op: Operation, member_id: str, timeout_ms: int) -> None:
     """Start a member's session, or move its deadline."""
+    sessions = group.soft.sessions
+    timer = sessions.get(member_id)
+    if timer is not None and timer.running:
+        op.move_timer(timer, 1_000 * timeout_ms)
+        return
     group_id = group.group_id
-    op.set_timer(consumer_session_timer(group_id, member_id), _SESSION, 1_000 * timeout_ms, group_id, member_id)
+    name = consumer_session_timer(group_id, member_id)
+    sessions[member_id] = op.set_timer(name, _SESSION, 1_000 * timeout_ms, group_id, member_id)
 
 
 def set_rebalance(group: WrittenGroup, op: Operation, member: ConsumerMember) -> None:
@@ -47,5 +53,6 @@ def set_rebalance(group: WrittenGroup, op: Operation, member: ConsumerMember) ->
 
 def stop_timers(group: WrittenGroup, op: Operation, member_id: str) -> None:
     """Stop the timers of a member that is removed, those of a classic member as well."""
+    group.soft.sessions.pop(member_id, None)
     for name_of in (consumer_session_timer, rebalance_timer, member_join_timer, member_sync_timer):
         op.stop_timer(name_of(group.group_id, member_id))

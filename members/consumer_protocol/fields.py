@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from groupsim.members.consumer_protocol.membership import ConsumerMembership
     from groupsim.members.ports import Ports
 
+_STABLE = MemberState.STABLE  # bound once: access to a member of an enumeration is slow
 #: The first version of ConsumerGroupHeartbeat that has SubscribedTopicRegex.
 REGEX_SINCE: Final = 1
 
@@ -38,6 +39,7 @@ class HeartbeatFields:
         "_membership",
         "_plain",
         "_regex",
+        "_remembers_all",
         "_timeout_ms",
         "_topics",
     )
@@ -47,6 +49,9 @@ class HeartbeatFields:
         self._membership = membership
         self._changes = 0  # of the subscription, up to the last request
         self._plain: ConsumerGroupHeartbeatRequest | None = None
+        row = member.profile.consumer_protocol
+        #: What was sent last is all that decides on the next request of a stable member.
+        self._remembers_all = not (row.repeats or row.awaits_partitions or row.resends_topics)
         self.forget()
 
     def forget(self) -> None:
@@ -72,14 +77,24 @@ class HeartbeatFields:
         """Build the next request; one without changes is the same object as long as the epoch stays."""
         membership = self._membership
         member, settings = self._member, self._member.settings
-        row = member.profile.consumer_protocol
+        row, subscription, state = member.profile.consumer_protocol, member.subscription, membership.state
         if membership.epoch < 0 and not row.leaves_in_full:
             return self._with_ids(version)
-        joins = membership.state is MemberState.JOINING or (row.awaits_partitions and membership.has_nothing)
+        if (
+            state is _STABLE
+            and self._remembers_all
+            and self._assignment is membership.current
+            and self._topics is subscription.topics
+            and self._regex is subscription.regex
+            and self._timeout_ms is not None
+        ):
+            return self._unchanged(version)  # the rest are settings, which do not change
+        joins = state is MemberState.JOINING or (row.awaits_partitions and membership.has_nothing)
         timeout_ms = settings.max_poll_interval_ms
-        subscription = member.subscription
-        topics, regex = ((), None) if membership.has_unsubscribed else (subscription.topics, subscription.regex)
-        if membership.state is MemberState.PREPARE_LEAVING and self._topics is not None:
+        topics, regex = subscription.topics, subscription.regex
+        if membership.has_unsubscribed:
+            topics, regex = (), None
+        if state is MemberState.PREPARE_LEAVING and self._topics is not None:
             topics, regex = self._topics, self._regex  # the subscription ends when the callback has returned
         assignor, assignment = settings.group_remote_assignor, membership.current
         new_timeout = joins or timeout_ms != self._timeout_ms

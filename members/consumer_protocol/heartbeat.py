@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from groupsim.eventloop.interface import Handle
     from groupsim.members.consumer_protocol.membership import ConsumerMembership
 
+_STABLE = MemberState.STABLE  # bound once: access to a member of an enumeration is slow
 _BACKOFF = "heartbeat-backoff"  # the purpose of its random stream
 _NO_PROTOCOL = (
     "The cluster does not support the new CONSUMER group protocol. Set group.protocol=classic on the consumer"
@@ -83,23 +84,29 @@ class ConsumerHeartbeats:
     def run(self) -> None:
         """Send a heartbeat if one is due, else set the timer."""
         member, membership = self._member, self._membership
-        if not member.coordinator.known or membership.state in OUTSIDE:
+        link, state = member.coordinator.link, membership.state
+        if ((link is None or not link.open) and not member.coordinator.known) or state in OUTSIDE:
             membership.heartbeat_skipped()
             return
-        state = membership.state
-        row = member.profile.consumer_protocol
-        is_over = membership.poll_timer.is_over
-        if is_over and row.leaves_when_polled:
+        limit = membership.poll_timer
+        is_over = not limit.inside and limit.is_over
+        if is_over and member.profile.consumer_protocol.leaves_when_polled:
             membership.expire()
             is_over = False
-        if self._is_quiet:
+        if (state is not _STABLE or member.closing) and self._is_quiet:
             return
         if is_over and state not in ON_THE_WAY_OUT:
             membership.leave_by_poll_limit()
             self._send(answered=False)
             self._reset()
             return
-        if state is MemberState.LEAVING or (state in AT_ONCE and not self._in_flight) or self._may_send():
+        is_free = not self._in_flight
+        if state in AT_ONCE:
+            goes = is_free or state is MemberState.LEAVING
+        else:
+            now = member.loop.now_us
+            goes = is_free and now >= self._due_us and now >= self._backoff_until_us
+        if goes:
             self._send()
         else:
             self._plan()
@@ -115,10 +122,6 @@ class ConsumerHeartbeats:
         member, state = self._member, self._membership.state
         leaves = state is MemberState.PREPARE_LEAVING or (member.closing and state is not MemberState.LEAVING)
         return leaves and member.profile.consumer_protocol.quiet_while_leaving
-
-    def _may_send(self) -> bool:
-        now = self._member.loop.now_us
-        return not self._in_flight and now >= self._due_us and now >= self._backoff_until_us
 
     def _send(self, *, answered: bool = True) -> None:
         """Build and send one heartbeat; without `answered` its answer is ignored."""
@@ -141,12 +144,15 @@ class ConsumerHeartbeats:
             link.send(request, on_done, member.request_timeout_us)
         else:
             member.coordinator.send(request, on_done)
-        self._membership.heartbeat_generated()
+        if self._membership.state is not _STABLE:
+            self._membership.heartbeat_generated()
         self._plan()
 
     def _plan(self) -> None:
         """Set the timer of the next heartbeat; while one is in flight, its answer sends a late one."""
-        when_us = max(self._due_us, self._backoff_until_us)
+        when_us = self._due_us
+        if when_us < self._backoff_until_us:
+            when_us = self._backoff_until_us
         if self._timer is not None:
             if self._timer_us == when_us:
                 return
@@ -155,7 +161,7 @@ class ConsumerHeartbeats:
             self._timer = None
             return
         self._timer_us = when_us
-        self._timer = self._member.host.call_at(when_us, self._due)
+        self._timer = self._member.loop.timer_at(when_us, self._due, None, self._member.host.life)
 
     def _due(self, _: Any) -> None:
         self._timer = None
@@ -178,7 +184,23 @@ class ConsumerHeartbeats:
         else:
             self._emit_if_quiet(request, outcome)
             self._failed(outcome)
-        self._membership.run()
+        if not self._only_waits():
+            self._membership.run()
+
+    def _only_waits(self) -> bool:
+        """Whether a pass of the background thread would do nothing: a stable member waits for its timer."""
+        member, membership = self._member, self._membership
+        due_us, link = self._due_us, member.coordinator.link
+        return (
+            membership.state is _STABLE
+            and self._timer is not None
+            and self._timer_us == due_us
+            and due_us > member.loop.now_us
+            and due_us >= self._backoff_until_us
+            and membership.poll_timer.inside
+            and link is not None
+            and link.open
+        )
 
     def _accepted(self, request: ConsumerGroupHeartbeatRequest, response: ConsumerGroupHeartbeatResponse) -> None:
         self.quiet += 1
@@ -192,6 +214,8 @@ class ConsumerHeartbeats:
             self._due_us = self._member.loop.now_us + interval_us
         if response.assignment is not None or response.member_epoch != request.member_epoch:
             self._emit_if_quiet(request, response)
+        elif self._membership.state is _STABLE and self._membership.epoch == response.member_epoch:
+            return  # nothing new
         self._membership.accepted(response)
 
     def _emit_if_quiet(self, request: ConsumerGroupHeartbeatRequest, outcome: Outcome) -> None:

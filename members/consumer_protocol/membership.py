@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from groupsim.members.membership import Membership
 
 _S = MemberState
+_S_RECONCILING = _S.RECONCILING  # bound once: access to a member of an enumeration is slow
 POLL_LIMIT = "consumer poll timeout has expired"
 #: The outcome of a leave for which no answer came.
 _UNANSWERED = Disconnected("the heartbeat that leaves was not answered")
@@ -124,12 +125,14 @@ class ConsumerMembership:
             return
         self._running = True
         try:
-            if not member.coordinator.known and self._searches:
+            link = member.coordinator.link
+            if (link is None or not link.open) and not member.coordinator.known and self._searches:
                 member.coordinator.ensure()
             goes_on = True
             while goes_on:
                 self._heartbeats.run()
-                self._reconciliation.begin(in_poll=False)
+                if self.state is _S_RECONCILING:
+                    self._reconciliation.begin(in_poll=False)
                 goes_on = self.state in AT_ONCE and self._heartbeats.may_overtake
         finally:
             self._running = False
@@ -178,7 +181,8 @@ class ConsumerMembership:
             self._left(response)
         if self.state in OUTSIDE or self.state is _S.LEAVING or response.member_epoch < 0:
             return
-        self._set_epoch(response.member_epoch)
+        if self.epoch != response.member_epoch or self._member.generation.id != self.epoch:
+            self._set_epoch(response.member_epoch)
         if response.assignment is not None and self.state in TAKES_ASSIGNMENT:
             self._assigned(by_topic(response.assignment))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,11 +22,12 @@ BEAT = "consumer.heartbeat.interval.ms"
 def test_a_setting_of_the_broker_precedes_one_of_all_brokers() -> None:
     """The merged settings are one object until they change, by which a reader sees a change."""
     image = ClusterImage(configs={"": {"a": "1", "b": "1"}, "2": {"b": "2"}, "3": {"b": "3"}})
-    settings = BrokerGroupSettings(lambda: image, 2)
+    metadata = SimpleNamespace(image=image)
+    settings = BrokerGroupSettings(metadata, 2)
     first = settings.of_broker()
     assert first == {"a": "1", "b": "2"}
     assert settings.of_broker() is first
-    image = evolve(image, configs={"": {"a": "5"}})
+    metadata.image = evolve(image, configs={"": {"a": "5"}})
     assert settings.of_broker() == {"a": "5"}
 
 
@@ -36,7 +38,7 @@ def test_a_change_of_a_groups_settings_reaches_the_brokers(counted: bool) -> Non
     async def story(loop: VirtualLoop) -> None:
         cluster = Cluster(loop, ClusterConfig.with_counted_logs() if counted else ClusterConfig())
         broker = cluster.brokers[1]
-        settings = BrokerGroupSettings(lambda: broker.metadata.image, 1)
+        settings = BrokerGroupSettings(broker.metadata, 1)
         cluster.alter_group_config("g", {BEAT: "6000", "consumer.session.timeout.ms": "50000"})
         await loop.until(lambda: bool(settings.of_group("g")))
         assert settings.of_group("g") == {BEAT: "6000", "consumer.session.timeout.ms": "50000"}
