@@ -3,7 +3,6 @@
 Where to read:
 
     heartbeat         begin here: the one request of a member, step by step
-    steady            a heartbeat that changes nothing, as nearly all are
     member_update     what a changed member means for the epochs, the target and the member itself
     assignment        the target of a group, and the steps of its members towards it
     joining, leave    who sends a heartbeat: a member, a new one, a static one that comes back; who leaves

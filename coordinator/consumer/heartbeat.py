@@ -10,8 +10,21 @@ What an accepted heartbeat does, in Kafka's order:
 The answer has the assignment when the member joins, when its request was a full one, and when the assignment changed.
 It never has the partitions that the member has to revoke: these are missing in it.
 
-A heartbeat that changes nothing needs the session and the answer alone (`steady`). A refused one writes nothing and
-prolongs no session.
+A refused heartbeat writes nothing and prolongs no session.
+
+Nearly all heartbeats change nothing, and need the session and the answer alone. Each condition of `steady_member`
+stands for a step that would find nothing to do:
+
+    the group has the member, under its instance id             it is neither made nor put in another's place
+    the request has the member's epoch, and the member stays    nothing is refused, and the response has no assignment
+    the request has no other field, and the client is the same  the member stays as it is, so it bumps nothing
+    no member has a regular expression                          none is resolved
+    fewer than two assignors are named                          the choice of the assignor stays (see the defect of 4.4)
+    the topics need not be looked at                            their hash is not computed
+    the target is that of the group epoch                       no target is computed
+    the member has reached it                                   it does not move
+
+A heartbeat for which one does not hold takes all steps; it may still change nothing.
 
 Source: `GroupMetadataManager.consumerGroupHeartbeat`; consumer-protocol reference, 1.8 and 1.13.
 """
@@ -28,11 +41,10 @@ from groupsim.coordinator.base.operation import Arrival, Operation
 from groupsim.coordinator.consumer.changes import Change, WrittenGroup, write
 from groupsim.coordinator.consumer.joining import check_capacity, find_member
 from groupsim.coordinator.consumer.leave import leave
-from groupsim.coordinator.consumer.member import ConsumerMember
+from groupsim.coordinator.consumer.member import ConsumerMember, MemberState
 from groupsim.coordinator.consumer.member_update import update_member
 from groupsim.coordinator.consumer.refused import Refused
 from groupsim.coordinator.consumer.request_checks import different_names
-from groupsim.coordinator.consumer.steady import steady_member
 from groupsim.coordinator.consumer.timers import set_session
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.javahash import java_sorted
@@ -44,7 +56,8 @@ from groupsim.protocol.messages.consumer_group import (
 )
 from groupsim.protocol.topic_ids import TopicIdMap
 
-_NONE = ErrorCode.NONE  # bound once: access to a member of an enumeration is slow
+# Bound once: access to a member of an enumeration is slow.
+_NONE, _STABLE = ErrorCode.NONE, MemberState.STABLE
 Request: TypeAlias = ConsumerGroupHeartbeatRequest
 
 
@@ -81,6 +94,42 @@ def _beat(group: WrittenGroup, op: Operation, arrival: Arrival, request: Request
     write(group, op, change, moved.member_id, _reason(request, moved))
     shown = request.member_epoch == JOIN_EPOCH or _is_full(request) or before.assigned != moved.assigned
     return _response(moved, settings, in_response(moved.assigned) if shown else None)
+
+
+# --- nothing changes -------------------------------------------------------------------------------------------------
+
+
+def steady_member(group: WrittenGroup, op: Operation, arrival: Arrival, request: Request) -> ConsumerMember | None:
+    """Return the member of a heartbeat that changes nothing but its session; None for any other heartbeat."""
+    state = group.data
+    member = state.members.get(request.member_id)
+    if (
+        member is None
+        or member.member_epoch != request.member_epoch
+        or member.member_epoch <= 0
+        or request.topic_partitions is not None
+        or request.subscribed_topic_names is not None
+        or request.subscribed_topic_regex is not None
+        or request.server_assignor is not None
+        or request.rebalance_timeout_ms != -1
+        or request.rack_id is not None
+        or (request.instance_id is not None and state.static_members.get(request.instance_id) != member.member_id)
+        or request.instance_id != member.instance_id
+        or arrival.client_id != member.client_id
+        or arrival.client_host != member.client_host
+        or member.classic is not None
+        or member.state is not _STABLE
+    ):
+        return None
+    head = state.head
+    is_quiet = (
+        member.member_epoch == head.assignment_epoch
+        and 0 < head.group_epoch <= head.assignment_epoch
+        and not state.regexes
+        and len(state.assignors) < 2
+        and not group.soft.is_metadata_due(head.group_epoch, op.now_us)
+    )
+    return member if is_quiet else None
 
 
 # --- 2: the fields of the request ------------------------------------------------------------------------------------

@@ -84,3 +84,13 @@ def test_targets_of_random_groups_equal_those_of_kafkas_classes() -> None:
         assert _differences(range(400)) == []
     except kafka_jars.Unavailable as why:
         unavailable(why, "java")
+
+
+@pytest.mark.slow
+@pytest.mark.interop
+def test_targets_of_many_random_groups_equal_those_of_kafkas_classes() -> None:
+    """The long form: 12,000 targets of 2,000 other groups, partition by partition."""
+    try:
+        assert _differences(range(400, 2_400)) == []
+    except kafka_jars.Unavailable as why:
+        unavailable(why, "java")
