@@ -262,6 +262,8 @@ def _state(facts: Facts, event: TraceEvent) -> None:
         group.settled = tuple(group.members.items())
     group.changed_us = event.t_us
     current = group.open
+    if event.to == "PreparingRebalance":  # also of a classic group in the place of an empty consumer group
+        group.by_epochs = False
     if group.by_epochs:
         epoch_rounds.state_changed(group, event)
         if event.to == "Stable":

@@ -125,6 +125,18 @@ def test_headline_and_timeline_name_conversions() -> None:
     ]
 
 
+def test_a_classic_group_takes_the_place_of_an_empty_one() -> None:
+    """Without a conversion, too, its rounds are those of the classic protocol."""
+    tape = upgraded()
+    tape.at(30).remove("a", "left").remove("b", "left").remove("c", "left")
+    state(tape, "Empty")
+    tape.generation = 0
+    tape.at(40).start("d").join("d").prepare("d", "ADD_MEMBER")
+    tape.at(43).complete("d").at(43.1).stable()
+    (group,) = told(tape).groups
+    assert (group.generations[-1].number, group.generations[-1].words.number) == (1, "generation")
+
+
 def test_a_conversion_that_failed_is_none() -> None:
     """The timeline has both events, the headline neither."""
     tape = formed("a", "b")
