@@ -1,7 +1,8 @@
 """`range` of the group coordinator: each topic cut into contiguous ranges, computed from scratch at every target.
 
 Static members come first, by instance id, then dynamic ones by member id. Of n partitions over m subscribers of a
-topic the first n mod m get one more. The present target does not matter: a join may move most partitions.
+topic the first n mod m get one more. The present target does not matter: a join may move most partitions. Where all
+members are taken to subscribe to the same topics, those of the first one count for all.
 
 Source: `org.apache.kafka.coordinator.group.assignor.RangeAssignor`; consumer-protocol reference, 1.11.
 """
@@ -30,16 +31,18 @@ class ServerRange(ServerAssignor):
     def assign(self, group: ServerGroup, topics: Topics) -> Mapping[str, Target]:
         """Cut every topic among its subscribers."""
         members = sorted(group.members, key=_order)
+        shared = members[0].topics if group.homogeneous and members else None
+        wanted = [(member.member_id, member.topics if shared is None else shared) for member in members]
         subscribers: dict[str, int] = {}
-        for member in members:
-            for topic in member.topics:
+        for _, subscribed in wanted:
+            for topic in subscribed:
                 subscribers[topic] = subscribers.get(topic, 0) + 1
         counts = {topic: partition_count(topics, topic) for topic in subscribers}
         following = dict.fromkeys(subscribers, 0)  # the number of subscribers that have their range
         targets: dict[str, Target] = {}
-        for member in members:
+        for member_id, subscribed in wanted:
             target = {}
-            for topic in member.topics:
+            for topic in subscribed:
                 at = following[topic]
                 following[topic] = at + 1
                 least, extra = divmod(counts[topic], subscribers[topic])
@@ -47,8 +50,8 @@ class ServerRange(ServerAssignor):
                 end = begin + least + (at < extra)
                 if begin < end:
                     target[topic] = tuple(range(begin, end))
-            order = sized_order(target, len(member.topics)) if len(target) > 1 else target
-            targets[member.member_id] = {topic: target[topic] for topic in order}
+            order = sized_order(target, len(subscribed)) if len(target) > 1 else target
+            targets[member_id] = {topic: target[topic] for topic in order}
         return targets
 
 

@@ -9,13 +9,14 @@ from attrs import evolve
 
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
 from tests.conformance.choosing import Chooser
+from tests.conformance.consumer.walks import ConsumerChooser
 from tests.conformance.core import CorePeer
 from tests.conformance.player import SETTINGS
 from tests.conformance.transcript import Transcript
 from tests.conformance.walk_core import differences_on_core, on_core
 from tests.conformance.walk_data import PATH, load
 from tests.conformance.walk_script import script_of
-from tests.conformance.walking import Walked, begin, found, walk
+from tests.conformance.walking import CONSUMER, Walked, begin, found, settings_of, walk
 
 WALKS = load()
 
@@ -32,6 +33,7 @@ def test_the_walks_were_recorded_with_the_settings_of_today() -> None:
     recorded = json.loads(PATH.read_text("utf-8"))
     assert recorded["broker"].startswith("Apache Kafka 4.")
     assert recorded["settings"] == SETTINGS
+    assert recorded[f"settings of {CONSUMER}"] == settings_of(CONSUMER)
 
 
 def test_a_changed_answer_of_a_walk_is_noticed() -> None:
@@ -55,6 +57,20 @@ def test_a_seed_is_always_the_same_walk() -> None:
 
     one, other = run_virtual(main), run_virtual(main)
     assert len(one.moves) > 10
+    assert one == other
+
+
+def test_a_seed_of_the_consumer_protocol_is_always_the_same_walk() -> None:
+    """Drawn twice on the core, it makes the same moves and gets the same answers, most of them to heartbeats."""
+
+    async def main(loop: VirtualLoop) -> Walked:
+        chooser = ConsumerChooser(3)
+        name = f"{CONSUMER}-3"
+        return await walk(begin(name, CorePeer(loop, None, settings_of(name)), chooser.statics), chooser)
+
+    one, other = run_virtual(main), run_virtual(main)
+    said = [what for lines in one.transcript.lines.values() for what, _ in lines]
+    assert sum(what.startswith("ConsumerGroupHeartbeat") for what in said) > 5
     assert one == other
 
 

@@ -5,6 +5,7 @@
     python -m tests.conformance.walk --seed 17               one of them, with all that was said
     python -m tests.conformance.walk --record 36             kept in walks.json, which `make test` plays on the core
     python -m tests.conformance.walk --consumer              walks of the consumer protocol (KIP-848)
+    python -m tests.conformance.walk --expiring              the same, with sessions that end
     python -m tests.conformance.walk --mixed                 with members of both protocols, and conversions
 
 A walk that differs is played three times more; what differs then, too, is cut down to the fewest moves that still
@@ -38,6 +39,8 @@ from tests.conformance.walk_data import load, save
 from tests.conformance.walk_script import script_of
 from tests.conformance.walking import (
     CONSUMER,
+    EXPIRING,
+    MIXED,
     TOPICS,
     Move,
     Source,
@@ -90,11 +93,15 @@ def job_of(seed: int, asked: argparse.Namespace) -> Job:
 
 
 def _is_consumer(asked: argparse.Namespace) -> bool:
-    return bool(asked.consumer or asked.mixed)
+    return bool(asked.consumer or asked.mixed or asked.expiring)
 
 
 def _called(asked: argparse.Namespace) -> str:
-    return f"{CONSUMER}-mixed" if asked.mixed else CONSUMER if asked.consumer else "walk"
+    if asked.mixed:
+        return MIXED
+    if asked.expiring:
+        return EXPIRING
+    return CONSUMER if asked.consumer else "walk"
 
 
 def given(job: Job, moves: Sequence[Move]) -> Job:
@@ -272,6 +279,7 @@ def main() -> int:
     parser.add_argument("--at-once", type=int, default=AT_ONCE)
     parser.add_argument("--drawn", type=float, default=0.0, help="how many requests are drawn field by field, 0 to 1")
     parser.add_argument("--consumer", action="store_true", help="walks of the consumer protocol")
+    parser.add_argument("--expiring", action="store_true", help="the same, with sessions of 1.1 s")
     parser.add_argument("--mixed", action="store_true", help="walks of groups with members of both protocols")
     parser.add_argument("--tell", action="store_true", help="tell what differs, and do not play it again")
     parser.add_argument("--record", type=int, help="keep so many walks")

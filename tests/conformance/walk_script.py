@@ -20,7 +20,7 @@ def script_of(statics: Mapping[str, str], walked: Walked) -> str:
     """The text of the script."""
     used = dict.fromkeys(move.who for move in walked.moves if move.who)
     hung = {move.args["new"] for move in walked.moves if move.what == "hang_up"}
-    consumer = isinstance(walked.transcript.lines["w"][0][1], dict) and "Consumer" in walked.transcript.lines["w"][0][0]
+    consumer = _is_consumer(walked)
     lines = [
         *(_OTHER if consumer else []),
         *(_connect(name, statics, consumer=consumer) for name in used if name not in hung),
@@ -37,6 +37,11 @@ def script_of(statics: Mapping[str, str], walked: Walked) -> str:
     lines += _told(walked, waiting, 10**12)
     lines.append(f'await s.until("{_last_state(walked)}")')
     return "\n".join([_HEAD, *(f"    {line}" for line in lines)])
+
+
+def _is_consumer(walked: Walked) -> bool:
+    """Whether a walk is one of the consumer protocol, by its first look."""
+    return str(walked.transcript.lines["w"][0][0]).startswith("ConsumerGroupDescribe")
 
 
 def _connect(name: str, statics: Mapping[str, str], *, consumer: bool = False) -> str:
@@ -66,7 +71,7 @@ def _made(
         return []
     if move.what == "hang_up":
         waiting.pop(move.who, None)
-        return [f"await {move.who}.hang_up()", _connect(move.args["new"], statics)]
+        return [f"await {move.who}.hang_up()", _connect(move.args["new"], statics, consumer=_is_consumer(walked))]
     number = at[move.who] = at.get(move.who, 0) + 1
     said = walked.transcript.lines[move.who][number - 1][1]
     arrived = walked.arrivals[walked.order.index((move.who, number))]

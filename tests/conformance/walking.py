@@ -50,6 +50,9 @@ PARKING = ("park_join", "park_sync", "raw")
 ON_A_PRODUCER = ("init", "add_offsets", "txn", "end")
 CONSUMER = "consumer-walk"
 """How walks of the consumer protocol (KIP-848) are called."""
+MIXED, EXPIRING = f"{CONSUMER}-mixed", f"{CONSUMER}-expiring"
+"""How those with members of both protocols are called, and those whose sessions end."""
+_SHORT_SESSIONS = {"group.consumer.session.timeout.ms": 1_100, "group.consumer.heartbeat.interval.ms": 300}
 
 
 def is_consumer(name: str) -> bool:
@@ -59,7 +62,9 @@ def is_consumer(name: str) -> bool:
 
 def settings_of(name: str) -> dict[str, object]:
     """What peers are started with for a walk of that name."""
-    return KINDS["consumer"] if is_consumer(name) else SETTINGS
+    if not is_consumer(name):
+        return SETTINGS
+    return KINDS["consumer"] | (_SHORT_SESSIONS if name.startswith(EXPIRING) else {})
 
 
 @frozen

@@ -265,3 +265,21 @@ async def a_member_with_a_pattern_becomes_classic(s: Script) -> None:
     await m.sync()
     await a.look()
     await s.on_log()
+
+
+def _enter(first: str, second: str) -> None:
+    @claims("7-range", hash_order=True, name=f"a-range-with-{second}-who-joins-after-{first}-was-resolved")
+    async def play(s: Script) -> None:
+        await s.topic("a", 2)
+        one, other = await s.member(first), await s.member(second)
+        await one.enroll(names=None, regex=all_of(s), assignor="range", now=2, gives={})
+        await until(s, epoch=3)
+        await other.enroll(names=None, regex=f"{s.id}-nothing")
+        await one.look()
+        await swept(s, one, other)
+        await one.look()
+        await s.on_log()
+
+
+for _pair in ("bp", "pb", "bd", "db"):
+    _enter(*_pair)
