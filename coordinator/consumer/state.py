@@ -41,6 +41,7 @@ from groupsim.coordinator.base.consumer_records import (
     TopicsRecord,
 )
 from groupsim.coordinator.base.failures import IllegalState
+from groupsim.coordinator.consumer.assignment.alike import are_alike
 from groupsim.coordinator.consumer.member import ConsumerMember
 from groupsim.protocol.topic_ids import topic_ids_set_order
 from groupsim.protocol.values import value
@@ -75,6 +76,8 @@ class Head:
     assignment_epoch: int = 1
     target_us: int | None = None
     has_topics_record: bool = False
+    #: Whether all members subscribed to the same topics before a regular expression changed; None: no member has since.
+    were_alike: bool | None = None
 
 
 def _in_map_order(target: Target) -> Target:
@@ -264,6 +267,9 @@ class GroupState:
 
     def _regex(self, record: RegexRecord) -> None:
         old = self.resolved.get(record.regex)
+        if self.head.were_alike is None:
+            alike = are_alike(self.names, self.resolved_topics, self.regexes, len(self.members))
+            self._set_head(were_alike=alike)
         if old is not None:
             self._count(_RESOLVED_TOPICS, old.topics, -1)
         if record.value is not None:
@@ -277,6 +283,8 @@ class GroupState:
         """Replace a member, add one (`old` None) or remove one (`new` None), with all that is counted of it."""
         kept = new or old
         assert kept is not None
+        if self.head.were_alike is not None:
+            self._set_head(were_alike=None)
         self._set(_MEMBERS, kept.member_id, _MISSING if new is None else new)
         for index, counted in _COUNTED:
             before = () if old is None else counted(old)

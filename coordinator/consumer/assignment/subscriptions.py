@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from groupsim.coordinator.base.consumer_records import ResolvedRegex
 from groupsim.coordinator.base.interfaces import TopicsImage
+from groupsim.coordinator.consumer.assignment.alike import are_alike
 from groupsim.coordinator.consumer.member import ConsumerMember
 from groupsim.coordinator.consumer.state import GroupState
 from groupsim.protocol.javahash import JavaHashMap, first_capacity, java_copied_order
@@ -31,6 +32,7 @@ class Subscriptions:
     resolved: Mapping[str, int]
     regexes: Mapping[str, int]
     members: int
+    known_alike: bool | None = None  #: what the group keeps, where it has not looked again (`alike`)
 
     def topics(self) -> set[str]:
         """Return the names of all topics with a subscription; they need not exist."""
@@ -38,17 +40,14 @@ class Subscriptions:
 
     def is_homogeneous(self) -> bool:
         """Whether all members subscribe to the same topics: all by the same names, or all by one regular expression."""
-        if not self.regexes:
-            by_names = all(count == self.members for count in self.names.values())
-            return by_names and all(topic in self.names for topic in self.resolved)
-        if next(iter(self.regexes.values())) != self.members:
-            return False
-        return not self.names and all(count == 1 for count in self.resolved.values())
+        if self.known_alike is not None:
+            return self.known_alike
+        return are_alike(self.names, self.resolved, self.regexes, self.members)
 
 
 def present(state: GroupState) -> Subscriptions:
     """Return the counts of a group as it is."""
-    return Subscriptions(state.names, state.resolved_topics, state.regexes, len(state.members))
+    return Subscriptions(state.names, state.resolved_topics, state.regexes, len(state.members), state.head.were_alike)
 
 
 def updated(state: GroupState, old: ConsumerMember, new: ConsumerMember) -> Subscriptions:

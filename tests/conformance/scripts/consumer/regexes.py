@@ -283,3 +283,34 @@ def _enter(first: str, second: str) -> None:
 
 for _pair in ("bp", "pb", "bd", "db"):
     _enter(*_pair)
+
+
+@claims("regex-and-names", hash_order=True)
+async def a_member_joins_after_a_pattern_beside_names_was_resolved(s: Script) -> None:
+    t, _ = await s.topic("a", 2), await s.topic("b", 3)
+    b, a, c = await s.member("b"), await s.member("a"), await s.member("c")
+    await b.enroll(t)
+    await a.enroll(t)
+    await b.beat(regex=f"{s.id}\\.tb{s.nonce}")
+    await until(s, epoch=4)
+    await b.look()
+    await c.enroll(names=None, regex=f"{s.id}\\.ta{s.nonce}")
+    await b.look()
+    await swept(s, a, b, c)
+    await b.look()
+    await s.on_log()
+
+
+@claims("regex-and-names", hash_order=True)
+async def a_member_joins_after_one_with_a_pattern_has_left(s: Script) -> None:
+    t, _ = await s.topic("a", 2), await s.topic("b", 3)
+    b, a, c = await s.member("b"), await s.member("a"), await s.member("c")
+    await b.enroll(t)
+    await a.enroll(t)
+    await b.beat(regex=f"{s.id}\\.tb{s.nonce}")
+    await until(s, epoch=4)
+    await b.retire()
+    await c.enroll(names=None, regex=f"{s.id}\\.ta{s.nonce}")
+    await until(s, epoch=6)
+    await a.look()
+    await s.on_log()
