@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Mapping
 from enum import Enum
 from typing import Any, Final
 
-from attrs import evolve
+from attrs import evolve, field
 
 from groupsim.assignors.server.interface import Target
 from groupsim.coordinator.base.consumer_records import (
@@ -76,8 +76,9 @@ class Head:
     assignment_epoch: int = 1
     target_us: int | None = None
     has_topics_record: bool = False
-    #: Whether all members subscribed to the same topics before a regular expression changed; None: no member has since.
-    were_alike: bool | None = None
+    #: Whether all members subscribed alike before a regular expression changed; None: a member has changed since.
+    #: It is in no record, and a compacted log may have lost it.
+    were_alike: bool | None = field(default=None, eq=False)
 
 
 def _in_map_order(target: Target) -> Target:
