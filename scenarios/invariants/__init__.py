@@ -17,6 +17,9 @@ Where to read:
     revocation          the steps of one member towards its target
     answers, commits, offsets  what members are answered, and what they may commit and fetch
     timers, failover    sessions and time limits; what survives another coordinator
+    conversion          what a group keeps when its protocol changes
+    clients             what clients do: states, epochs, callbacks, owners
+    consumption         the offsets that members get and commit
 
 Source of all: consumer-protocol reference, section 3; its table of false alarms binds.
 """

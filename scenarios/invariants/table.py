@@ -38,6 +38,10 @@ class Invariant:
 
 SECTIONS = {
     "N": "The coordinator of a consumer group",
+    "C": "Clients",
+    "D": "What members get and commit",
+    "O": "A group that changes its protocol",
+    "L": "What happens in the end",
 }
 """The heading of each letter of the codes."""
 
@@ -268,6 +272,71 @@ INVARIANTS: tuple[Invariant, ...] = (
         "A Stable group is described with each partition at exactly one member.",
         "A description is as of the last committed record.",
         "ownership:DescribeShowsOneOwner",
+    ),
+    Invariant(
+        "C1",
+        "client-states-follow",
+        "A client of the consumer protocol goes only from a state to those that may follow it.",
+        "Clients of the classic protocol have other states.",
+        "clients:ClientStates",
+    ),
+    Invariant(
+        "C2",
+        "client-epoch-never-falls",
+        "The epoch of a client's heartbeats never falls, except to 0 when it joins again and below 0 when it leaves.",
+        "",
+        "clients:ClientEpochs",
+    ),
+    Invariant(
+        "C4",
+        "callbacks-alternate",
+        "For each partition a client is called that it is assigned, and then that it is revoked or lost, in turns.",
+        "A callback that raises is called again. A process that is killed calls none. A client that is fenced, or "
+        "leaves at its poll limit, while it gives up partitions is called that it has lost those too.",
+        "clients:CallbacksAlternate",
+    ),
+    Invariant(
+        "C6",
+        "delivers-only-owned",
+        "`poll` returns records only of partitions that the client owns.",
+        "",
+        "clients:DeliversOwned",
+    ),
+    Invariant(
+        "C7",
+        "one-client-per-partition",
+        "No two clients of a group own a partition at the same time while both are members.",
+        "A client that was removed may go on until it hears so. After a load the members of before are left out: the "
+        "trace does not name those that were loaded.",
+        "clients:OneClientOwner",
+    ),
+    Invariant(
+        "D2",
+        "delivered-in-order",
+        "While a client owns a partition it gets offsets in rising order from the position with which it began.",
+        "A position may be set again: a seek, a reset, a truncated log.",
+        "consumption:DeliveredInOrder",
+    ),
+    Invariant(
+        "D3",
+        "commits-only-delivered",
+        "No member commits an offset beyond the positions that members of the group have had.",
+        "Administrators may commit any offset; partitions with transactions are left out.",
+        "consumption:CommitsDelivered",
+    ),
+    Invariant(
+        "O8",
+        "conversion-keeps-one-owner",
+        "A group that changes its protocol keeps its members, its epoch, and one member for each partition.",
+        "A group without members begins again. A member that takes a static one's place is a new one.",
+        "conversion:ConversionKeepsMembers",
+    ),
+    Invariant(
+        "L6",
+        "revocations-end",
+        "A member that has to revoke has done so, or is removed, when its rebalance timeout has passed.",
+        "A new coordinator begins the time again; a member of the classic protocol has the time of its next JoinGroup.",
+        "timers:RevocationsEnd",
     ),
 )
 

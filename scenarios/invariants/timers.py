@@ -1,4 +1,4 @@
-"""Sessions and time limits of members: N23 and N24.
+"""Sessions and time limits of members: N23, N24 and L6.
 
 Source: consumer-protocol reference, 1.15 and 3.1.
 """
@@ -106,4 +106,45 @@ class RevocationEndsOnTime(Checker):
         for member_id, member in model.members.items():
             self._since.pop((model.group_id, member_id), None)
             self._note((model.group_id, member_id), member, step.t_us)
+        return ()
+
+
+class RevocationsEnd(Checker):
+    """L6. A second more than the timeout is allowed: a timer waits for the inputs before it."""
+
+    SLACK_US = 1_000_000
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self._until: dict[tuple[str, str], tuple[int, int]] = {}  # epoch, end: while UNREVOKED
+
+    def change(self, change: GroupChange) -> Found:
+        """Follow the members that have to revoke."""
+        yield from self._late(change.step, change.group_id)
+        for member_id, (_, new) in change.members.items():
+            key = (change.group_id, member_id)
+            if new is None or new.state is not MemberState.UNREVOKED_PARTITIONS or not new.pending or new.classic:
+                self._until.pop(key, None)
+            elif self._until.get(key, (None, 0))[0] != new.member_epoch:
+                self._until[key] = (new.member_epoch, change.step.t_us + 1_000 * new.rebalance_timeout_ms)
+
+    def _late(self, step: Input, group_id: str) -> Found:
+        for (group, member_id), (epoch, end) in list(self._until.items()):
+            if group == group_id and step.t_us > end + self.SLACK_US:
+                del self._until[group, member_id]
+                what = f"a member has to revoke since {(step.t_us - end) / 1_000_000} s more than its rebalance timeout"
+                yield self.at(step, group, what, members=[member_id], epochs={"member epoch": epoch})
+
+    def loaded(self, step: Input, model: GroupModel) -> Found:
+        """Begin the time again."""
+        for member_id, member in model.members.items():
+            if self._until.pop((model.group_id, member_id), None) is not None:
+                end = step.t_us + 1_000 * member.rebalance_timeout_ms
+                self._until[model.group_id, member_id] = (member.member_epoch, end)
+        return ()
+
+    def gone(self, step: Input, model: GroupModel) -> Found:
+        """Forget a group."""
+        for member_id in model.members:
+            self._until.pop((model.group_id, member_id), None)
         return ()
