@@ -137,6 +137,8 @@ class GroupFacts:
     restored_us: dict[str, list[int]] = Factory(dict)  # removed member → when a load of the log restored it
     by_epochs: bool = False  # now a consumer group (KIP-848): its rounds are made from epochs
     conversions: list[TraceEvent] = Factory(list)
+    regexes: dict[str, list[str]] = Factory(dict)  # regular expression → the topics that it was resolved to
+    resolved: TraceEvent | None = None  # the last resolution: which topics match now, and which no more
     changed_us: int = -1  # when it last changed; records being handled then are kept for later
 
     @property

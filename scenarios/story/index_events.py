@@ -428,6 +428,7 @@ READERS: dict[Kind, Reader] = {
     Kind.EPOCH_BUMPED: _if_current_copy(epoch_rounds.bumped),
     Kind.TARGET_COMPUTED: _if_current_copy(epoch_rounds.target_computed),
     Kind.MEMBER_EPOCH: _if_current_copy(epoch_rounds.member_moved),
+    Kind.REGEX_RESOLVED: _if_current_copy(epoch_rounds.regex_resolved),
     Kind.MEMBER_PENDING: _if_current_copy(_pending),
     Kind.MEMBER_ADDED: _if_current_copy(_added),
     Kind.MEMBER_UPDATED: _if_current_copy(_updated),

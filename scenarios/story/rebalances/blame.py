@@ -34,7 +34,7 @@ from groupsim.scenarios.story.rebalances.silence import (
     why_expired,
     why_late,
 )
-from groupsim.scenarios.story.words import clock, span
+from groupsim.scenarios.story.words import clock, listed, span
 
 SLOW_US = 1_000_000  # an assignment that took less did not make another member's SyncGroup time out
 RECENT_US = 600_000_000  # how far back a signal may lie that explains a join: the longest default poll limit, twice
@@ -378,6 +378,16 @@ def _judge_topics(facts: Facts, group: GroupFacts, this: Round, reason: str | No
     return Verdict(Cause.METADATA, f"sent the first heartbeat after a change of its topics: {changed}")
 
 
+def _judge_pattern(facts: Facts, group: GroupFacts, this: Round, reason: str | None) -> Verdict:
+    payload = this.prepare.payload or {}
+    regex, new, gone = payload.get("regex"), payload.get("new"), payload.get("gone")
+    if new:
+        found = f" {regex}, which matches {listed(new)} now"
+    else:
+        found = f" {regex}, which does not match {listed(gone)} any more" if gone else ""
+    return Verdict(Cause.PATTERN, f"had the coordinator resolve the regular expression{found}")
+
+
 JUDGES: dict[str, Callable[[Facts, GroupFacts, Round, str | None], Verdict]] = {
     "ADD_MEMBER": _judge_join,
     "LEAVE_GROUP": _judge_leave,
@@ -390,4 +400,5 @@ JUDGES: dict[str, Callable[[Facts, GroupFacts, Round, str | None], Verdict]] = {
     "REVOCATION_EXPIRED": _judge_revocation,
     "SUBSCRIPTION": _judge_subscription,
     "TOPICS": _judge_topics,
+    "PATTERN": _judge_pattern,
 }

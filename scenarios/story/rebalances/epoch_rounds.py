@@ -56,10 +56,20 @@ def bumped(facts: Facts, event: TraceEvent) -> None:
     group.rounds.append(_round(group, event))
 
 
+def regex_resolved(facts: Facts, event: TraceEvent) -> None:
+    """Note the topics that a regular expression matches now or no more: a bump in the same instant is because of it."""
+    group = facts.groups.setdefault(event.group or "?", GroupFacts(event.group or "?"))
+    text, topics = event.reason or "", list((event.payload or {}).get("topics", ()))
+    before = group.regexes.get(text, [])
+    group.regexes[text] = topics
+    new, gone = [one for one in topics if one not in before], [one for one in before if one not in topics]
+    group.resolved = event._replace(payload={"regex": text, "new": new, "gone": gone})
+
+
 def _forms(facts: Facts, group: GroupFacts, event: TraceEvent) -> bool:
     """Return whether a member joins that was started together with the first one, while the group forms."""
     host = facts.host_of(event.member)
-    if len(group.rounds) != 1 or host is None or _code(event) != "ADD_MEMBER":
+    if len(group.rounds) != 1 or host is None or _code(group, event) != "ADD_MEMBER":
         return False
     first = group.rounds[0].prepare
     return (
@@ -70,22 +80,35 @@ def _forms(facts: Facts, group: GroupFacts, event: TraceEvent) -> bool:
     )
 
 
-def _code(event: TraceEvent) -> str:
+def _code(group: GroupFacts, event: TraceEvent) -> str:
+    """Return the cause code of a bump.
+
+    A member that joins with a regular expression alone raises the epoch by adopting it; the first members of a group
+    do so with the result of the resolution that they wait for.
+    """
     triggers = (event.payload or {}).get("triggers") or ["subscription"]
-    return CAUSE_CODES.get(str(triggers[0]), "SUBSCRIPTION")
+    code = CAUSE_CODES.get(str(triggers[0]), "SUBSCRIPTION")
+    added = group.last_change
+    same = added is not None and (added.member, added.t_us) == (event.member, event.t_us)
+    joins = same and added is not None and added.kind is Kind.MEMBER_ADDED
+    by_regex = code in ("SUBSCRIPTION", "PATTERN") and (joins or not group.rounds)
+    return "ADD_MEMBER" if by_regex else code
 
 
 def _round(group: GroupFacts, event: TraceEvent) -> Round:
     """Return a round that begins with this event, in the words of a classic group's one."""
     epoch = int((event.payload or {}).get("epoch", event.generation or 1))
     others = [member for member in group.members if member != event.member]
-    empty = not others and _code(event) == "ADD_MEMBER"
+    code = _code(group, event)
+    empty = code == "ADD_MEMBER" and not (others and group.rounds)
+    found = group.resolved
+    resolved = found.payload if code == "PATTERN" and found is not None and found.t_us == event.t_us else None
     prepare = event._replace(
         kind=Kind.GROUP_STATE,
         from_="Empty" if empty else "Stable",
         to="Assigning",
         generation=epoch - 1,
-        payload={"cause_code": _code(event)},
+        payload={"cause_code": code} | dict(resolved or {}),
     )
     change = group.last_change
     begun_by = change if change is not None and change.t_us == event.t_us else None

@@ -29,6 +29,21 @@ class EpochTape(Tape):
         self.coordinator(Kind.EPOCH_BUMPED, member=member, generation=self.generation, payload=payload)
         return self._to("Assigning")
 
+    def enter_by_regex(self, host: str) -> EpochTape:
+        """A process starts and its member joins with a regular expression alone, which raises no epoch."""
+        self.start(host)
+        self.members[host] = f"{host}-id"
+        self.client(Kind.CLIENT_STATE, host, to="JOINING")
+        payload = {"session_timeout_ms": 45_000, "client_id": host}
+        self.coordinator(Kind.MEMBER_ADDED, member=self.members[host], payload=payload)
+        return self
+
+    def resolve(self, host: str, *topics: str) -> EpochTape:
+        """The regular expression is resolved to these topics, and the group epoch grows."""
+        payload = {"topics": list(topics)}
+        self.coordinator(Kind.REGEX_RESOLVED, member=self.members[host], reason="t-.*", payload=payload)
+        return self.bump(host, "regex-resolved")
+
     def target(self) -> EpochTape:
         """A target for the newest epoch is computed."""
         payload = {"epoch": self.generation, "assignor": "uniform", "members": 1, "moved": 1, "waited_us": 0}
@@ -217,3 +232,41 @@ def test_a_later_change_counts_what_it_moves_alone() -> None:
     tape.move("c1").own("c1", 1).reconciled()
     group = tape.story()
     assert (len(group.rebalances), group.moved, group.stopped_us) == (1, 1, 3_000_000)
+
+
+def by_regex() -> EpochTape:
+    """Return a trace of a group that two members form with a regular expression."""
+    tape = EpochTape()
+    tape.generation = 1
+    tape.enter_by_regex("c1").enter_by_regex("c2")
+    tape.resolve("c1", "t-a").target().move("c1").move("c2").reconciled()
+    return tape
+
+
+def test_the_first_result_of_a_regular_expression_is_the_first_start() -> None:
+    """Members that join with a regular expression alone raise no epoch; the first result forms their group."""
+    group = by_regex().story()
+    assert [one.cause for one in group.generations] == [Cause.FIRST_START]
+    assert group.rebalances == ()
+
+
+def test_a_member_that_joins_with_a_known_regular_expression_joins() -> None:
+    """It adopts a result that is there, which is the trigger of the bump; the cause is that it joined."""
+    tape = by_regex()
+    tape.at(20)
+    tape.enter_by_regex("c3").bump("c3", "regex").target().move("c3").reconciled()
+    (change,) = tape.story().rebalances
+    assert (change.cause, change.culprit and change.culprit.host, change.why) == (Cause.DEPLOY_JOIN, "c3", "joined")
+
+
+def test_a_later_result_names_the_topics_that_are_new() -> None:
+    """Another result of the regular expression is the cause, with the topics that match now or no more."""
+    tape = by_regex()
+    tape.at(20)
+    tape.resolve("c2", "t-a", "t-b").target().move("c1").move("c2").reconciled()
+    tape.at(40)
+    tape.resolve("c1", "t-b").target().move("c1").move("c2").reconciled()
+    more, less = tape.story().rebalances
+    assert (more.cause, less.cause) == (Cause.PATTERN, Cause.PATTERN)
+    assert more.why == "had the coordinator resolve the regular expression t-.*, which matches t-b now"
+    assert less.why == "had the coordinator resolve the regular expression t-.*, which does not match t-a any more"
