@@ -266,7 +266,7 @@ ROWS = (
     ),
     Row(
         place="5.5 crash",
-        claim="A dynamic member crashes, either protocol",
+        claim="A dynamic member crashes, eager or cooperative",
         expected="42–45 s + 0–3 s",
         verdict=HOLDS,
         experiment="crash",
@@ -274,7 +274,7 @@ ROWS = (
     ),
     Row(
         place="5.5 static crash",
-        claim="A static member crashes and is back in 30 s, either protocol",
+        claim="A static member crashes and is back in 30 s, eager or cooperative",
         expected="0 rebalances, 30 s for its partitions",
         verdict=HOLDS,
         experiment="static-crash",
@@ -300,7 +300,7 @@ ROWS = (
     ),
     Row(
         place="5.5 more partitions; 5.1 P1, its classic half",
-        claim="900 partitions more, either protocol",
+        claim="900 partitions more, eager or cooperative",
         expected="U(0, 300 s) + 0–3 s; published: one draw of 103 s",
         verdict=HOLDS,
         because="the leader alone watches the topics, and asks every metadata.max.age.ms; 103 s is an ordinary draw",
@@ -309,7 +309,7 @@ ROWS = (
     ),
     Row(
         place="5.5 coordinator failover",
-        claim="The coordinator is away for 10 s, moved or crashed, either protocol",
+        claim="The coordinator is away for 10 s, moved or crashed, eager or cooperative",
         expected="0 rebalances",
         verdict=HOLDS,
         experiment="failover",
@@ -339,7 +339,7 @@ ROWS = (
     ),
     Row(
         place="5.5 rolling restart, static",
-        claim="Rolling restart of 10 static members, 20 s each, either protocol",
+        claim="Rolling restart of 10 static members, 20 s each, eager or cooperative",
         expected="0 rebalances, own partitions 20 s",
         verdict=HOLDS,
         experiment="rolling",

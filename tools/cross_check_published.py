@@ -465,11 +465,4 @@ ROWS = (
         experiment="broker-bounce",
         judge=broker_bounce,
     ),
-    Row(
-        place="5.3 S11",
-        claim="Static bounce under the new protocol: the incumbent wins",
-        expected="–",
-        verdict="not compared yet",
-        because="under the classic protocol the newcomer wins",
-    ),
 )

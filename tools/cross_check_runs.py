@@ -28,11 +28,17 @@ SLACK = 10_000  # round trips of 0.2 ms, a few of them
 
 @frozen
 class Seen:
-    """One run: its seed, its story, and the lengths of all pauses that ended, which no story has."""
+    """One run: its seed, its story, and what no story has.
+
+    pauses         the lengths of all pauses that ended
+    bumped_us      when the epoch of the group was raised; targets: how many targets were computed
+    """
 
     seed: int
     story: Story = field(repr=False)
     pauses: tuple[int, ...] = field(repr=False)
+    bumped_us: tuple[int, ...] = field(repr=False)
+    targets: int
 
     @property
     def group(self) -> GroupStory:
@@ -96,7 +102,9 @@ def seen(document: str, seed: int) -> Seen:
     """Run the scenario of a canonical document."""
     run = run_scenario(scenario_from_json(document), seed=seed)
     story = tell(run.events)
-    return Seen(seed, story, tuple(_pauses(run.events, story.end_us)))
+    bumped = tuple(event.t_us for event in run.events if event.kind is Kind.EPOCH_BUMPED)
+    targets = sum(event.kind is Kind.TARGET_COMPUTED for event in run.events)
+    return Seen(seed, story, tuple(_pauses(run.events, story.end_us)), bumped, targets)
 
 
 def _pauses(events: Iterable[TraceEvent], end_us: int) -> Iterable[int]:

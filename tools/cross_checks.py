@@ -14,13 +14,19 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import cross_check_analytic
+import cross_check_consumer
 import cross_check_published
 from cross_check_runs import FOLDER, Finding, Row, cells_of, experiment_of, settings
 
 DOC = FOLDER.parent / "cross-checks.md"
 BEGIN, END = "<!-- rows: begin (written by tools/cross_checks.py) -->", "<!-- rows: end -->"
-ROWS: tuple[Row, ...] = (*cross_check_published.ROWS, *cross_check_analytic.ROWS)
+ROWS: tuple[Row, ...] = (
+    *cross_check_published.ROWS,
+    *cross_check_analytic.ROWS,
+    *cross_check_consumer.ROWS,
+)
 PARTS = (
+    ("Classic and consumer protocol (5.1)", "5.1"),
     ("Eager and cooperative (5.2)", "5.2"),
     ("Static membership and rolling restarts (5.3)", "5.3"),
     ("What follows from the defaults (5.5)", "5.5"),

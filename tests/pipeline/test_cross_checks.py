@@ -17,6 +17,8 @@ SEEDS = {
     "quick-restarts": 3,
     "heavy-polls": 5,
     "killed-and-back": 6,
+    "consumer-first-start": 1,
+    "consumer-crash": 4,
     **dict.fromkeys(
         (
             "stuck",
@@ -31,12 +33,28 @@ SEEDS = {
             "recreate",
             "stalls",
             "broker-bounce",
+            "consumer-broker-bounce",
+            "consumer-never-revokes",
+            "consumer-rolling",
+            "consumer-stuck",
         ),
         1,
     ),
 }
 # These take tens of seconds even with few seeds: `make cross-checks` runs them.
-LONG = {"heavy-polls", "quick-restarts", "continual-starts", "never-rejoins", "fleet", "more-partitions", "bounces"}
+LONG = {
+    "heavy-polls",
+    "quick-restarts",
+    "continual-starts",
+    "never-rejoins",
+    "fleet",
+    "more-partitions",
+    "bounces",
+    "consumer-never-revokes",
+    "consumer-rolling",
+    "consumer-stuck",
+}
+BASES = ("base", "consumer-base")
 EXPERIMENTS = sorted({row.experiment for row in cross_checks.ROWS if row.judge})
 
 
@@ -58,7 +76,7 @@ def test_a_claim_is_as_the_document_says(name: str) -> None:
 
 
 def test_every_claim_of_the_reference_has_a_row() -> None:
-    """E1 to E7, S1 to S11, and every scenario with a column for the classic protocol."""
+    """P1, P7 and P8, E1 to E7, S1 to S11, and every scenario of the analytic table, for both protocols."""
     places = " ".join(row.place for row in cross_checks.ROWS)
     scenarios = (
         "first start",
@@ -73,12 +91,14 @@ def test_every_claim_of_the_reference_has_a_row() -> None:
         "rolling restart, static",
     )
     claims = (*(f"5.2 E{number}" for number in range(1, 8)), *(f"5.3 S{number}" for number in range(1, 12)))
-    assert [one for one in (*claims, *(f"5.5 {name}" for name in scenarios)) if one not in places] == []
+    both = [f"5.5 {name}{protocol}" for name in scenarios for protocol in ("", ", consumer")]
+    compared = [f"5.1 P{number}" for number in (1, 7, 8)]
+    assert [one for one in (*claims, *both, *compared) if one not in places] == []
 
 
 def test_every_experiment_belongs_to_a_row() -> None:
     """A file beside the base scenario that no row uses would be measured by nobody."""
-    assert sorted(path.stem for path in FOLDER.glob("*.yaml") if path.stem != "base") == EXPERIMENTS
+    assert sorted(path.stem for path in FOLDER.glob("*.yaml") if path.stem not in BASES) == EXPERIMENTS
 
 
 @pytest.mark.parametrize("row", cross_checks.ROWS, ids=lambda row: f"{row.place}, {row.claim}"[:40])
