@@ -19,6 +19,11 @@ ROOT = Path(__file__).resolve().parents[3]
 GRIDS = {
     "assignor-skew": ({"shape": 4, "assignor": 4}, 16, ("shape",)),
     "autoscaling-on-lag": ({"assignor": 3, "stabilization": 3, "lag": 2}, 18, ()),
+    "consumer-assignment-interval": ({"spread": 3, "interval": 4}, 12, ("spread",)),
+    "consumer-heartbeats": ({"interval": 4, "session": 4}, 12, ()),
+    "consumer-or-classic": ({"job": 10, "protocol": 3}, 30, ("job",)),
+    "consumer-static-or-dynamic": ({"event": 5, "protocol": 2, "membership": 2}, 20, ("event", "protocol")),
+    "consumer-uniform-or-range": ({"shape": 4, "assignor": 4}, 16, ("shape",)),
     "coordinator-silent": ({"broker-session": 3, "session": 3, "request-timeout": 2}, 18, ()),
     "duplicates-by-commit-policy": ({"event": 3, "commit": 5}, 15, ("event",)),
     "fleet-under-a-broker-roll": ({"roll": 6, "session": 2}, 12, ()),
