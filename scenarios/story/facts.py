@@ -62,6 +62,7 @@ class HostFacts:
     states: list[tuple[int, str]] = Factory(list)
     signals: dict[str, list[TraceEvent]] = Factory(dict)  # by kind: poll.expired, rejoin.requested, request.failed …
     refused: list[TraceEvent] = Factory(list)  # answers to heartbeats with an error
+    unreleased: list[int] = Factory(list)  # when it was refused with UNRELEASED_INSTANCE_ID
     members: list[tuple[int, str]] = Factory(list)  # when it received which member id
     topics: tuple[str, ...] | None = None  # its subscription, if that is a list
     assigns_itself: bool = False  # by KafkaConsumer.assign: it has a group id and is no member

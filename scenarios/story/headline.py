@@ -29,6 +29,7 @@ _COMMON = ({Cause.SESSION_STALL}, {Cause.SESSION_NETWORK}, {Cause.COORDINATOR_MO
 REMOVALS = {
     "session-expired": "until its session ended",
     "join-timeout": "until the rebalance timeout",
+    "rebalance-timeout": "until the rebalance timeout",
     "pending-expired": "until its pending id expired",
     "sync-timeout": "until the rebalance timeout",
     "left": "until it left",

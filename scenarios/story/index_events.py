@@ -14,6 +14,7 @@ from groupsim.scenarios.story.rebalances.conversions import converted
 from groupsim.scenarios.story.rebalances.copies import as_loaded
 from groupsim.scenarios.story.rebalances.hindrances import is_timed_out, is_unstable_offset
 from groupsim.scenarios.story.rebalances.rollouts import rollout_ended, settle
+from groupsim.scenarios.story.rebalances.silence import UNRELEASED
 from groupsim.scenarios.story.rebalances.zookeeper_rounds import member_state, process_ended
 from groupsim.scenarios.story.records.accounts import sum_up
 from groupsim.scenarios.story.records.deliveries import delivered, placed, processed
@@ -191,6 +192,8 @@ def _answered(facts: Facts, event: TraceEvent) -> None:
     _note_member_id(facts, event)
     if event.api == Api.HEARTBEAT.title and event.error and event.host:
         facts.host(event.host).refused.append(event)
+    elif event.error == UNRELEASED and event.host:
+        facts.host(event.host).unreleased.append(event.t_us)
     elif event.error and is_unstable_offset(event):
         facts.pending.append(event)
 

@@ -475,7 +475,8 @@ class GroupStory:
         classic group wait for the initial rebalance delay. Both are the time to form, and no cost of what came later.
         """
         formed = len(self.generations) - len(self.rebalances)
-        return self.rebalances if self.words is OF_EPOCHS and formed == 1 else self.generations
+        by_epochs = bool(self.generations) and self.generations[0].words is OF_EPOCHS
+        return self.rebalances if by_epochs and formed == 1 else self.generations
 
     @property
     def moved(self) -> int:

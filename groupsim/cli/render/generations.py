@@ -245,4 +245,5 @@ def _last_to_join(generation: Generation) -> str:
 def _never_came(late: LateMember) -> str:
     why = f" {late.why};" if late.why else ""
     until = REMOVALS.get(late.removal or "", "")
-    return f"never came: {late.name.host}{why} waited {span(late.after_us)}, {until}".rstrip(", ")
+    missing = "did not confirm" if late.removal == "rebalance-timeout" else "never came"
+    return f"{missing}: {late.name.host}{why} waited {span(late.after_us)}, {until}".rstrip(", ")

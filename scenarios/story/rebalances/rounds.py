@@ -112,7 +112,8 @@ def _absent(facts: Facts, this: Round) -> list[LateMember]:
     ended = this.ended.t_us if this.ended else facts.end_us
     missing = []
     for removal in this.removed:
-        last = ended if removal.member == this.leader and this.stable is None else until
+        waited_for = removal.reason == "rebalance-timeout" or removal.member == this.leader
+        last = ended if waited_for and this.stable is None else until
         if _orderly(facts, removal) or removal.member in this.removed_waiting or not begin < removal.t_us <= last:
             continue
         verdict = _why_absent(facts, this, removal)

@@ -28,6 +28,9 @@ DROPPED_ID = "had dropped this member id"
 _SILENT = "sent no heartbeat for its whole session"
 STALLING_WORDS = ("stall", "stands still")
 
+UNRELEASED = "UNRELEASED_INSTANCE_ID"
+"""A static member of the consumer protocol is refused while its predecessor, which did not leave, has a session."""
+
 
 @frozen
 class Verdict:
@@ -103,14 +106,21 @@ def _left_behind(facts: Facts, host: HostFacts, removal: TraceEvent) -> Verdict 
 
 
 def _dead(facts: Facts, host: HostFacts, member: str, at_us: int) -> Verdict | None:
-    end = host.end_between(first_seen(facts, member, host) - 1, at_us)
+    seen = first_seen(facts, member, host)
+    end = next((one for one in host.ended if seen <= one.began_us <= at_us), None)  # later ends are of other members
     if end is None:
         return None
     if end.what == "stopped" and member not in facts.client_ids:
         return Verdict(Cause.DEPLOY_LEAVE, f"closed at {clock(end.began_us)}, {NO_ID_YET}")
     word = {"crashed": "crashed", "stopped": "stopped without leaving", "failed": "failed"}[end.what]
     why = f", {end.why}" if end.why else ""
-    return Verdict(Cause.SESSION_CRASH, f"{word} at {clock(end.began_us)}{why}")
+    return Verdict(Cause.SESSION_CRASH, f"{word} at {clock(end.began_us)}{why}{_unreleased(host, end.began_us, at_us)}")
+
+
+def _unreleased(host: HostFacts, begin: int, end: int) -> str:
+    """Return how often successors of a dead static member were refused until its session ended; "" for never."""
+    times = sum(begin <= at <= end for at in host.unreleased)
+    return f", its successor was refused {times} × with {UNRELEASED}" if times else ""
 
 
 def _paused(host: HostFacts, begin: int, end: int) -> Verdict | None:

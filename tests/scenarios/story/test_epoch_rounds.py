@@ -147,6 +147,38 @@ def test_a_member_that_does_not_revoke_in_time_is_the_cause_of_its_removal() -> 
     assert (fenced.cause, fenced.culprit and fenced.culprit.host) == (Cause.REVOCATION, "c1")
 
 
+def test_a_member_that_is_removed_for_its_revocation_held_the_epoch_open() -> None:
+    """The change that waited for it names it, with the rebalance timeout, and the headline does."""
+    tape = formed("c1", "c2")
+    tape.at(20)
+    tape.enter("c3").target().move("c1", pending=1).move("c2").move("c3")
+    tape.at(50)
+    tape.remove("c1", "rebalance-timeout")
+    tape.bump("c1", "rebalance-timeout").target().move("c2").move("c3").reconciled()
+    story = tell(tape.at(60).end())
+    (held,) = story.groups[0].rebalances[0].absent
+    assert (held.name.host, held.removal, held.after_us) == ("c1", "rebalance-timeout", 30_000_000)
+    assert "c1 " in story.headline
+    assert "open until the rebalance timeout" in story.headline
+
+
+def test_a_dead_static_member_is_dead_since_its_own_process_ended() -> None:
+    """Successors that are refused and end, too, are other members; the clause counts the refusals."""
+    tape = formed("c1", "c2")
+    tape.at(20)
+    tape.crash("c1")
+    for restart in (22, 32):
+        tape.at(restart)
+        tape.start("c1")
+        answer = {"api": "ConsumerGroupHeartbeat", "error": "UNRELEASED_INSTANCE_ID"}
+        tape.client(Kind.RESPONSE_RECEIVED, "c1", **answer)
+        tape.client(Kind.PROCESS_FAILED, "c1", error="UnreleasedInstanceIdException")
+    tape.at(60)
+    tape.remove("c1", "session-expired").bump("c1", "session-expired").target().reconciled()
+    (gone,) = tape.story(90).rebalances
+    assert gone.why == "crashed at 0:20.000, its successor was refused 2 × with UNRELEASED_INSTANCE_ID"
+
+
 def test_a_member_that_comes_back_after_its_removal_did_not_just_join() -> None:
     """It keeps its member id, and its cause is that of the removal, not a deploy."""
     tape = formed("c1", "c2")
