@@ -39,7 +39,7 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"^3\.5-unclean", "what real nodes lose when they are killed is not twice the same"),
     (r"^3\.3-epochs", "a real controller says nothing out of order"),
     (r"^trap-(16|17|18|20-client)", "the client's side"),
-    (r"^1\.13", "not modelled"),
+    (r"^1\.13", "asked by the rows of consumer groups"),
     (r"^Gregex-after", "asked, and answered otherwise here"),
     (r"", _INSIDE),
 )
