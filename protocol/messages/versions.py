@@ -151,6 +151,7 @@ CARRIED: Mapping[type, Mapping[str, Carried]] = {
         "auto_create": Carried(4, True),
         "include_topic_operations": Carried(8, False),
         "include_cluster_operations": Carried(8, False, until=10),
+        "topic_ids": Carried(12, ()),
     },
     TopicInfo: {"internal": Carried(1, False), "operations": Carried(8, NOT_ASKED), "topic_id": Carried(10, None)},
     PartitionInfo: {

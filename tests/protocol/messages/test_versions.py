@@ -121,7 +121,10 @@ SCHEMA: dict[str, Place] = {
 # Fields of the schema that no message of ours has: throttling, and what stands outside the scope.
 NOT_MODELLED = {"throttle_time"}
 # Ours that stand elsewhere in the schema, around the class's own.
-ELSEWHERE = {"OffsetFetchRequest": {"group_id", "partitions", "member_id", "member_epoch"}}
+ELSEWHERE = {
+    "MetadataRequest": {"topic_ids"},  # in the entries of `topics`, beside names
+    "OffsetFetchRequest": {"group_id", "partitions", "member_id", "member_epoch"},
+}
 # Around our fields in some versions: the list of members or groups, and who asks for offsets (KIP-848).
 WRAPPING = {
     "LeavingMember": {"group_id", "members"},
