@@ -66,7 +66,7 @@ class OneOwnerPerEpoch(Checker):
         self._asked: dict[int, tuple[Any, str, str]] = {}  # call, group, identity: of heartbeats under way
 
     def step(self, step: Input, model: GroupModel | None) -> Found:
-        """Note who asks, and read the answers."""
+        """Keep the member of each request, and read the answers."""
         request = step.heartbeat
         if request is not None and step.arrival is not None:
             member = None if model is None else model.members.get(request.member_id)

@@ -1,4 +1,4 @@
-"""The trace observes: a group goes the same way whatever the trace lists, and whatever timers are told of moves.
+"""A group goes the same way whatever events the trace lists, and with eager or lazy timers.
 
 Without a trace the coordinator moves a session in its table only, and the alarm follows when it rings; with one it
 reports each move (`coordinator/base/operation.py`, `every_move`).

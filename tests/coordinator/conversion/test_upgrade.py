@@ -285,7 +285,7 @@ def test_a_group_that_is_too_large() -> None:
     ],
 )
 def test_bytes_that_cannot_be_taken_over(protocols: tuple[JoinProtocol, ...], given_bytes: bytes, text: str) -> None:
-    """Malformed bytes, and user data of an assignment, refuse the upgrade, whoever of the members has them."""
+    """Malformed bytes of any member, and user data of any assignment, refuse the upgrade."""
     made = bench()
     (c,) = classic(made, {"c": given_bytes}, protocols=protocols)
     since = len(made.log)

@@ -162,7 +162,7 @@ def test_a_topic_that_is_deleted_and_made_again_is_right() -> None:
 
 
 def test_new_partitions_are_right() -> None:
-    """Between the growth of a topic and the next target nobody has the new partitions."""
+    """Between the growth of a topic and the next target no member has the new partitions."""
     bench = stable("m1", "m2")
     bench.grow((A, "a", 9), (B, "b", 3))
     for _ in range(3):
