@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Coroutine
+from functools import partial
 from typing import Any
 
 from groupsim.members.failures import ClientFailure
@@ -41,12 +42,20 @@ class Callbacks:
         self._member.wake.set()
 
     def ask_first(self, work: Work, done: Done) -> None:
-        """Have `work` run before all else that is due."""
-        self._due.appendleft((work, done))
+        """Have `work` run before all other callbacks that are due, after messages that come first."""
+        due = self._due
+        due.insert(next((at for at, entry in enumerate(due) if entry[1] is not _message), len(due)), (work, done))
+
+    def tell(self, work: Work) -> None:
+        """Have a message for the application handled in its place among the callbacks."""
+        self._due.append((work, _message))
+        self._member.wake.set()
 
     def throw(self, failure: ClientFailure) -> None:
-        """Have `poll` throw, after the callbacks that are due (`ErrorEvent`)."""
-        if self._failure is None:
+        """Have `poll` throw, after the callbacks that are due (`ErrorEvent`); in librdkafka in its place among them."""
+        if self._member.profile.consumer_protocol.errors_in_order:
+            self.tell(partial(_throw, failure))
+        elif self._failure is None:
             self._failure = failure
         self._member.wake.set()
 
@@ -72,3 +81,11 @@ class Callbacks:
         failure, self._failure = self._failure, None
         if failure is not None:
             raise failure
+
+
+async def _throw(failure: ClientFailure) -> None:
+    raise failure
+
+
+def _message(failure: ClientFailure | None) -> None:
+    """Do nothing after a message."""

@@ -49,6 +49,7 @@ class ConsumerHeartbeats:
     """Sends the heartbeats of one member."""
 
     __slots__ = (
+        "_acknowledges_us",
         "_backoff_until_us",
         "_due_us",
         "_failing",
@@ -59,6 +60,7 @@ class ConsumerHeartbeats:
         "_member",
         "_membership",
         "_retry_us",
+        "_thrown_us",
         "_timer",
         "_timer_us",
         "quiet",
@@ -77,6 +79,8 @@ class ConsumerHeartbeats:
         self._flight = 0  # number of the last heartbeat
         self._timer: Handle | None = None
         self._timer_us = 0
+        self._acknowledges_us: int | None = None  # when an acknowledgement that waits is sent
+        self._thrown_us: int | None = None  # when an error was thrown that the member survives
         self.quiet = 0  #: number of heartbeats answered without an error
 
     # -- sending ------------------------------------------------------------------------------------------------
@@ -102,19 +106,43 @@ class ConsumerHeartbeats:
             return
         is_free = not self._in_flight
         if state in AT_ONCE:
-            goes = is_free or state is MemberState.LEAVING
+            goes = (is_free and not self._backs_off) or state is MemberState.LEAVING
         else:
             now = member.loop.now_us
             goes = is_free and now >= self._due_us and now >= self._backoff_until_us
+        if goes and state is MemberState.ACKNOWLEDGING and self._acknowledges_later():
+            return
         if goes:
             self._send()
         else:
             self._plan()
 
     @property
+    def _backs_off(self) -> bool:
+        """Whether a heartbeat that was refused waits for the backoff, whatever the state (librdkafka)."""
+        waits = self._failing and self._member.loop.now_us < self._backoff_until_us
+        return waits and self._member.profile.consumer_protocol.repeats
+
+    def _acknowledges_later(self) -> bool:
+        """Whether the acknowledgement waits for the next pass of the library's main thread; plans that pass."""
+        wait_us = self._member.profile.consumer_protocol.acknowledges_after_us
+        now_us = self._member.loop.now_us
+        if not wait_us:
+            return False
+        if self._acknowledges_us is None:
+            self._acknowledges_us = now_us + wait_us
+            self._member.host.call_at(self._acknowledges_us, self._due_to_acknowledge)
+        return now_us < self._acknowledges_us
+
+    def _due_to_acknowledge(self, _: Any) -> None:
+        self._membership.run()
+        self._acknowledges_us = None
+
+    @property
     def may_overtake(self) -> bool:
         """Whether a heartbeat that does not wait for the interval may be sent now."""
-        return not (self._in_flight or self._is_quiet) and self._member.coordinator.known
+        waits = self._acknowledges_us is not None and self._member.loop.now_us < self._acknowledges_us
+        return not (self._in_flight or self._is_quiet or waits or self._backs_off) and self._member.coordinator.known
 
     @property
     def _is_quiet(self) -> bool:
@@ -207,11 +235,15 @@ class ConsumerHeartbeats:
         if self._failing:
             self._failing = False
             self._member.succeeded(_BACKOFF)
-        self._backoff_until_us = self._member.loop.now_us + self._retry_us  # `RequestState.onSuccessfulAttempt`
+        if not self._member.profile.consumer_protocol.repeats:
+            self._backoff_until_us = self._member.loop.now_us + self._retry_us  # `RequestState.onSuccessfulAttempt`
         interval_us = response.heartbeat_interval_ms * MS_US
         if interval_us != self._interval_us:
+            since_us = self._member.loop.now_us
+            if self._member.profile.consumer_protocol.repeats:
+                since_us = self._due_us - self._interval_us  # the interval counts from the send (`rd_interval`)
             self._interval_us = interval_us
-            self._due_us = self._member.loop.now_us + interval_us
+            self._due_us = since_us + interval_us
         if response.assignment is not None or response.member_epoch != request.member_epoch:
             self._emit_if_quiet(request, response)
         elif self._membership.state is _STABLE and self._membership.epoch == response.member_epoch:
@@ -258,9 +290,17 @@ class ConsumerHeartbeats:
             member.succeeded(_BACKOFF)
             membership.fence(error)
         elif action is Action.THROW:
-            membership.callbacks.throw(self._thrown(response, fatal=False))
+            self._throw(response)
         elif action is Action.FATAL or (action is Action.NO_GROUP and self._ends_without_group()):
             membership.fatal(self._thrown(response, fatal=True))
+
+    def _throw(self, response: ConsumerGroupHeartbeatResponse) -> None:
+        """Have `poll` throw an error; one that was thrown a moment ago is not thrown again by librdkafka."""
+        silent_us, now_us = self._member.profile.consumer_protocol.silent_ms * MS_US, self._member.loop.now_us
+        if self._thrown_us is not None and now_us < self._thrown_us + silent_us:
+            return
+        self._thrown_us = now_us
+        self._membership.callbacks.throw(self._thrown(response, fatal=False))
 
     def _ends_without_group(self) -> bool:
         is_out = self._membership.state is MemberState.UNSUBSCRIBED

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 _S = MemberState
 _S_RECONCILING = _S.RECONCILING  # bound once: access to a member of an enumeration is slow
 POLL_LIMIT = "consumer poll timeout has expired"
+_LIMIT = ("MaxPollExceeded", "max.poll.interval.ms was exceeded")
 #: The outcome of a leave for which no answer came.
 _UNANSWERED = Disconnected("the heartbeat that leaves was not answered")
 
@@ -69,6 +70,7 @@ class ConsumerMembership:
         "_by_poll_limit",
         "_heartbeats",
         "_held_until_us",
+        "_leaves_first",
         "_matched",
         "_member",
         "_on_left",
@@ -107,6 +109,7 @@ class ConsumerMembership:
         self._by_poll_limit = False  # the member leaves because of the poll limit
         self._released = True  # a stale member has called back for what it lost
         self._rejoins = False  # a stale member joins when it has
+        self._leaves_first = False  # a fenced member leaves by the poll limit before it joins again
         self.expired = False  #: the poll limit is over, and the member has not left yet
         self._on_left: Callable[[Outcome], None] | None = None
         self._searches = True  # the coordinator is looked up when it is unknown
@@ -225,6 +228,9 @@ class ConsumerMembership:
     def _rejoin_if_fenced(self) -> None:
         if self.state is _S.FENCED:
             self._join()
+            if self._leaves_first:
+                self._leaves_first = False
+                self._leave_after_poll_limit()
 
     def fatal(self, failure: ClientFailure) -> None:
         """End the membership: `poll` calls back for lost partitions, and throws (`transitionToFatal`)."""
@@ -289,12 +295,20 @@ class ConsumerMembership:
         self._begin_leave(self._leave_epoch(for_good=False))
 
     def _leave_after_poll_limit(self) -> None:
-        """Report the limit, lose all partitions, leave, and join again."""
+        """Report the limit, lose all partitions, leave, and join again; a fenced member has lost them first."""
+        if self.state is _S.FENCED:
+            self._leaves_first = True
         if self.state in OUTSIDE or not may_follow(self.state, _S.PREPARE_LEAVING):
             return
-        self._member.report_error("MaxPollExceeded", "max.poll.interval.ms was exceeded")
+        if self.callbacks.pending:
+            self.callbacks.tell(self._report_limit)
+        else:
+            self._member.report_error(*_LIMIT)
         self.become(_S.PREPARE_LEAVING, POLL_LIMIT)
         self._lose(self._leave_now)
+
+    async def _report_limit(self) -> None:
+        self._member.report_error(*_LIMIT)
 
     def _leave_now(self) -> None:
         if self.state is _S.PREPARE_LEAVING:
@@ -335,8 +349,9 @@ class ConsumerMembership:
             if self.state is _S.UNSUBSCRIBED:
                 self._join()
         self._by_poll_limit = False
-        if self.expired:
-            self.expired = False
+        late = self.poll_timer.came_late and self.state is _S.FENCED
+        if self.expired or (late and self._member.profile.consumer_protocol.leaves_when_polled):
+            self.expired = self.poll_timer.came_late = False
             self._leave_after_poll_limit()
         if self.state is _S.STALE:
             self._rejoins = True
@@ -416,7 +431,8 @@ class ConsumerMembership:
         self._member.emit(Kind.WARNING, reason=f"enforceRebalance: {text}")
 
     def reset(self, reason: str, *, member_id_too: bool) -> None:
-        """Do nothing: only a heartbeat resets this membership."""
+        """Lose all partitions and join again (librdkafka); in Java no commit has this reaction."""
+        self.fence(ErrorCode.ILLEGAL_GENERATION)
 
     def resign(self) -> None:
         """Do nothing: no member leads."""
@@ -446,7 +462,10 @@ class ConsumerMembership:
 
     @property
     def rejoin_needed(self) -> bool:
-        return self.state in (_S.FENCED, _S.STALE) or self.expired
+        row = self._member.profile.consumer_protocol
+        return (
+            self.state in (_S.FENCED, _S.STALE) or self.expired or (row.leaves_when_polled and self.poll_timer.is_over)
+        )
 
     @property
     def under_way(self) -> bool:

@@ -60,7 +60,10 @@ class ConsumerOwnership(OwnedPartitions):
             self.release_all(UNASSIGNED)  # none, or assigned by the application: no callback
             return
         is_lost = member.generation.is_lost or member.membership.rejoin_needed
+        if not is_lost and not member.closing:
+            member.commits.giving_up(list(self.owned))
         await self._give_up(LOST if is_lost else REVOKED, list(self.owned))
+        member.commits.revoked()
 
     async def _give_up(self, kind: str, partitions: Sequence[TopicPartition]) -> None:
         member = self._member

@@ -16,18 +16,20 @@ from groupsim.members.ports import Ports
 class PollTimer:
     """Whether the application is inside `poll`, and since when it is away."""
 
-    __slots__ = ("_limit_us", "_long_us", "_member", "away_since_us", "inside")
+    __slots__ = ("_limit_us", "_long_us", "_member", "away_since_us", "came_late", "inside")
 
     def __init__(self, member: Ports) -> None:
         self._member = member
         self._limit_us = member.settings.max_poll_interval_ms * MS_US
         self._long_us = member.settings.fetch_max_wait_ms * MS_US
         self.inside = False
+        self.came_late = False  #: the limit was over when the application last entered `poll`
         self.away_since_us = 0
 
     def enter(self) -> None:
         """Record that the application waits inside `poll`."""
         if not self.inside:
+            self.came_late = self.is_over
             self.inside = True
             if self._member.loop.now_us - self.away_since_us > self._long_us:
                 self._member.fetcher.was_away(self.away_since_us)

@@ -101,15 +101,18 @@ class Reconciliation:
             return
         row = self._member.profile.consumer_protocol
         resolved, partitions = self._resolve()
-        if row.awaits_names and resolved.partitions != self.target.partitions:
+        kept = frozenset(partitions)
+        revoked = [partition for partition in self._ownership.owned if partition not in kept]
+        if row.awaits_names and resolved.partitions != self.target.partitions and not revoked:
             return
         if not self.current.is_none and resolved.partitions == self.current.partitions:
-            if resolved.number != self.current.number:
+            if row.awaits_names:  # a target that changes nothing is not acknowledged (librdkafka)
+                self.target = self.current
+                self._membership.become(MemberState.STABLE)
+            elif resolved.number != self.current.number:
                 self.current = resolved
                 self._membership.become(MemberState.ACKNOWLEDGING)
             return
-        kept = frozenset(partitions)
-        revoked = [partition for partition in self._ownership.owned if partition not in kept]
         commits = self._member.commits
         commits_all = commits.auto and not row.commits_revoked
         if not in_poll and ((revoked and row.revokes_in_poll) or commits_all):

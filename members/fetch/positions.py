@@ -245,10 +245,14 @@ class Fetcher(ABC):
     def _refused(self, error: ErrorCode) -> None:
         member = self._member
         reaction = member.profile.reaction(Api.OFFSET_FETCH, error)
+        if reaction is Reaction.BACKOFF:
+            self._given_up = frozenset(self._without_position())
+            return
         if reaction is Reaction.THROW:
             if member.pace.keeps_coordinator:  # librdkafka reports it, and does not repeat it (`rdkafka_assignment.c`)
                 self._given_up = frozenset(self._without_position())
-                if error in (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE):
+                moved = error in (ErrorCode.NOT_COORDINATOR, ErrorCode.COORDINATOR_NOT_AVAILABLE)
+                if moved and member.settings.group_protocol == "classic":
                     member.coordinator.lost(f"error response {error.name}")
             member.fail(ClientFailure(exception_of(Api.OFFSET_FETCH, error), f"OffsetFetch answered {error.name}"))
             return

@@ -19,7 +19,7 @@ from groupsim.members.profiles.profile import (
     SettingName,
     defaults_of,
 )
-from groupsim.members.profiles.reactions import JAVA_UNTIL_4_1, LIBRDKAFKA
+from groupsim.members.profiles.reactions import JAVA_UNTIL_4_1, LIBRDKAFKA, LIBRDKAFKA_CONSUMER
 from groupsim.protocol.messages.group import Api
 
 # Commits have epochs since 2.1, backoffs grow since 2.3 (KIP-580).
@@ -48,7 +48,12 @@ ROWS: Final[Mapping[str, ProfileRow]] = {
             "protocols": ("classic", "consumer"),
             "reactions": {
                 **LIBRDKAFKA,
-                Api.OFFSET_COMMIT: {**LIBRDKAFKA[Api.OFFSET_COMMIT], **JAVA_UNTIL_4_1[Api.OFFSET_COMMIT]},
+                Api.OFFSET_COMMIT: {
+                    **LIBRDKAFKA[Api.OFFSET_COMMIT],
+                    **JAVA_UNTIL_4_1[Api.OFFSET_COMMIT],
+                    **LIBRDKAFKA_CONSUMER[Api.OFFSET_COMMIT],
+                },
+                Api.OFFSET_FETCH: {**LIBRDKAFKA[Api.OFFSET_FETCH], **LIBRDKAFKA_CONSUMER[Api.OFFSET_FETCH]},
             },
             "consumer_protocol": {
                 "offsets_by_id": False,
@@ -66,6 +71,9 @@ ROWS: Final[Mapping[str, ProfileRow]] = {
                 "quiet_while_leaving": True,
                 "resends_topics": True,
                 "finishes_rounds": True,
+                "errors_in_order": True,
+                "acknowledges_after_us": 300,
+                "silent_ms": 5_000,
             },
         },
     ),

@@ -214,6 +214,13 @@ LIBRDKAFKA: Mapping[Api, Table] = {
     Api.OFFSET_FETCH: {_E.NOT_COORDINATOR: Reaction.THROW, _E.COORDINATOR_NOT_AVAILABLE: Reaction.THROW},
 }
 
+# Under the consumer group protocol a look-up of offsets that is refused for the member's epoch or id makes the next
+# heartbeat follow at once, and is not repeated (`rd_kafka_assignment_handle_OffsetFetch`).
+LIBRDKAFKA_CONSUMER: Mapping[Api, Table] = {
+    Api.OFFSET_COMMIT: {_E.FENCED_INSTANCE_ID: Reaction.FATAL, _E.ILLEGAL_GENERATION: Reaction.RESET_GENERATION},
+    Api.OFFSET_FETCH: {_E.STALE_MEMBER_EPOCH: Reaction.BACKOFF, _E.UNKNOWN_MEMBER_ID: Reaction.BACKOFF},
+}
+
 OTHERWISE: Mapping[Api, Reaction] = {
     Api.JOIN_GROUP: Reaction.THROW,
     Api.SYNC_GROUP: Reaction.THROW,

@@ -183,7 +183,8 @@ class ConsumerProtocolRow:
     repeats: bool = False
     #: The first assignment is no news when it is empty: no callback; each heartbeat has all fields until there is one.
     awaits_partitions: bool = False
-    awaits_names: bool = False  #: a target is reconciled when all of its topics are known, not in part
+    #: A target is reconciled when all of its topics are known, in part only if it lacks partitions that are owned.
+    awaits_names: bool = False
     #: The leave of a member whose join was not answered yet is not sent.
     leaves_when_joined: bool = False
     #: Beyond the poll limit heartbeats go on; the member reports the limit, loses its partitions, leaves and joins when
@@ -191,6 +192,9 @@ class ConsumerProtocolRow:
     leaves_when_polled: bool = False
     quiet_while_leaving: bool = False  #: no heartbeats while the callback of a close or unsubscribe runs
     resends_topics: bool = False  #: each call of subscribe() sends the topics again, also the same ones
+    errors_in_order: bool = False  #: errors come in their place among the callbacks, not after all that are due
+    acknowledges_after_us: int = 0  #: an acknowledgement waits so long for the next pass of the main thread
+    silent_ms: int = 0  #: an error that the member survives is not thrown again for so long
     finishes_rounds: bool = False  #: a round goes on to its assigned callback when the member is fenced during it
     #: Before a revocation the positions of revoked partitions are committed, after the callback; not those of all.
     commits_revoked: bool = False

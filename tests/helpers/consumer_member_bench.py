@@ -86,6 +86,8 @@ class ConsumerBench(MembershipBench):
         )
         if poll:
             self.poll()
+        if poll and assigned is not None and self.member.profile.consumer_protocol.acknowledges_after_us:
+            self.advance_ms(1)  # the next pass of the main thread
 
     def refuse(self, error: ErrorCode, message: str | None = None) -> None:
         """Answer the oldest heartbeat with an error."""

@@ -85,11 +85,84 @@ def test_a_member_without_an_assignment_sends_all_fields() -> None:
 
 
 def test_a_target_waits_for_the_names_of_all_its_topics() -> None:
-    """A target with a topic that metadata lack is not reconciled in part."""
+    """A target with a topic that metadata lack is reconciled in part only where it takes partitions away."""
     bench = bench_of()
     bench.find_coordinator()
     bench.accept(1, {"t": [0], "unknown": [0]})
     assert (bench.state, bench.callbacks) == ("RECONCILING", [])
+    bench = bench_of()
+    bench.stable(0, 1)
+    bench.next_beat()
+    bench.accept(2, {"t": [0], "unknown": [0]})
+    assert [kind for kind, _ in bench.callbacks] == ["assigned", "revoked", "assigned"]
+
+
+def test_a_target_that_changes_nothing_is_not_acknowledged() -> None:
+    """The same partitions after a target with an unknown topic: the next heartbeat has no partitions."""
+    bench = bench_of()
+    bench.stable(0)
+    bench.next_beat()
+    bench.accept(2, {"t": [0], "unknown": [0]})
+    assert bench.next_beat().topic_partitions is None
+    bench.accept(2, [0])
+    assert (bench.state, bench.next_beat().topic_partitions) == ("STABLE", None)
+
+
+def test_an_acknowledgement_waits_for_the_next_pass_of_the_main_thread() -> None:
+    """It goes out after the look-up of offsets, which an error may answer before."""
+    bench = bench_of()
+    bench.find_coordinator()
+    bench.accept(1, [0], poll=False)
+    bench.poll()
+    assert (bench.state, bench.count(BEAT)) == ("ACKNOWLEDGING", 1)
+    bench.advance_ms(1)
+    assert bench.reported == [0]
+
+
+def test_a_refused_join_waits_for_the_backoff() -> None:
+    """A heartbeat with epoch 0 that was refused follows after the backoff, not at once."""
+    bench = bench_of()
+    bench.find_coordinator()
+    bench.refuse(E.TOPIC_AUTHORIZATION_FAILED)
+    assert bench.count(BEAT) == 1
+    bench.advance_ms(2_000)
+    assert bench.count(BEAT) == 2
+
+
+def test_an_error_that_it_survives_is_thrown_once_in_five_seconds() -> None:
+    """The second TOPIC_AUTHORIZATION_FAILED in a row is not the application's to hear."""
+    bench = bench_of()
+    bench.find_coordinator()
+    bench.refuse(E.TOPIC_AUTHORIZATION_FAILED)
+    callbacks = bench.membership.callbacks
+    assert callbacks.pending
+    callbacks.clear()
+    bench.advance_ms(2_000)
+    bench.refuse(E.TOPIC_AUTHORIZATION_FAILED)
+    assert not callbacks.pending
+
+
+def test_an_old_generation_costs_all_partitions() -> None:
+    """ILLEGAL_GENERATION from a commit loses partitions, and the member joins again with epoch 0."""
+    bench = bench_of()
+    bench.stable(0)
+    bench.member.membership.reset("", member_id_too=False)
+    bench.poll()
+    assert [kind for kind, _ in bench.callbacks] == ["assigned", "lost"]
+    assert bench.beat.member_epoch == 0
+
+
+def test_a_fenced_member_beyond_the_poll_limit_leaves_before_it_joins() -> None:
+    """Fenced while its application is away: partitions are lost, the limit is reported, it leaves and joins."""
+    bench = bench_of(max_poll_interval_ms=6_000)
+    bench.stable(0)
+    bench.member.membership.leave_poll()
+    bench.next_beat()
+    bench.refuse(E.FENCED_MEMBER_EPOCH)
+    bench.advance_ms(6_000)
+    bench.poll()
+    bench.accept(-1)
+    assert [beat.member_epoch for beat in bench.beats[-2:]] == [-1, 0]
 
 
 def test_a_fatal_error_is_thrown_for_good_without_a_callback() -> None:
