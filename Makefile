@@ -17,7 +17,7 @@ told = (for n in $$(seq 8 8 1800); do sleep 8; echo "  ... $$n s"; done) & ticks
 unexport PYTHONDONTWRITEBYTECODE
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check lint types floors unit coverage coverage-all slow spark cross-checks hashes conformance conformance-walk interop interop-short peer-suites twins hostile walks bench docs site wheel clean
+.PHONY: help demo test check lint types floors unit coverage coverage-all slow spark cross-checks hashes conformance conformance-walk interop interop-short migration peer-suites twins hostile walks bench docs site wheel clean
 
 help:            ## this list
 	@awk -F ':[^#]*## *' '/^[a-z-]+:[^#]*##/ { printf "%-14s %s\n", $$1, $$2 }' Makefile
@@ -112,6 +112,9 @@ interop: $(VENV)/.dev  ## real clients in front of groupsim serve; GROUPSIM_INTE
 
 interop-short: $(VENV)/.dev  ## of these, what CI runs at every commit
 	@$(BIN)/python -m pytest -q -n $(JOBS) -m interop_short tests/interop tests/twins tests/assignors/server
+
+migration: $(VENV)/.dev  ## twenty real processes roll to the consumer protocol and back, and in virtual time (MIGRATION="--runs 1")
+	@$(BIN)/python -m tests.interop.migration $(MIGRATION)
 
 peer-suites: $(VENV)/.dev  ## group tests of franz-go, sarama, librdkafka and others (PEER_SUITES="sarama --write")
 	@$(BIN)/python -m tests.peer_suites $(PEER_SUITES)

@@ -45,10 +45,10 @@ class _Member:
             self._consumer.poll(POLL_SECONDS)
 
     def _assigned(self, _: Consumer, partitions: list[TopicPartition]) -> None:
-        self._hold(frozenset((one.topic, one.partition) for one in partitions))
+        self._hold(self.held | _places(partitions))
 
-    def _revoked(self, _: Consumer, __: list[TopicPartition]) -> None:
-        self._hold(frozenset())
+    def _revoked(self, _: Consumer, partitions: list[TopicPartition]) -> None:
+        self._hold(self.held - _places(partitions))
 
     def _hold(self, held: frozenset[tuple[str, int]]) -> None:
         with self._group.changed:
@@ -65,8 +65,13 @@ class _Member:
         self._consumer.close()
 
 
+def _places(partitions: list[TopicPartition]) -> frozenset[tuple[str, int]]:
+    return frozenset((one.topic, one.partition) for one in partitions)
+
+
 class _Group:
-    def __init__(self, topics: Sequence[str]) -> None:
+    def __init__(self, topics: Sequence[str], by_topic: bool) -> None:
+        self._by_topic = by_topic
         self.changed = threading.Condition()
         self.members: list[_Member] = []
         self._partitions = len(topics) * PARTITIONS
@@ -80,23 +85,36 @@ class _Group:
             return time.perf_counter()
 
     def _is_shared(self) -> bool:
-        counts = [len(member.held) for member in self.members]
+        counts = sorted(len(member.held) for member in self.members)
         together = frozenset().union(*(member.held for member in self.members))
+        if self._by_topic:
+            counts = counts[-PARTITIONS:]
         return len(together) == sum(counts) == self._partitions and max(counts) - min(counts) <= 1
 
 
-def timed(bootstrap: str, group: str, members: int, topics: Sequence[str], heartbeat_ms: int) -> Times:
-    """Form a group, close its first member, close the others. Raises TimeoutError."""
-    settings = {
+def timed(
+    bootstrap: str, group: str, members: int, topics: Sequence[str], heartbeat_ms: int = 0, *, by_topic: bool = False
+) -> Times:
+    """Form a group, close its first member that holds something, close the others. Raises TimeoutError.
+
+    Without a heartbeat interval the group is one of the consumer protocol, where brokers decide it. `by_topic`: the
+    server shares each topic by itself, so that no more members hold something than a topic has partitions.
+    """
+    settings: dict[str, Any] = {
         "bootstrap.servers": bootstrap,
         "group.id": group,
-        "heartbeat.interval.ms": heartbeat_ms,
-        "session.timeout.ms": SESSION_MS,
-        "partition.assignment.strategy": "roundrobin",  # evenly over topics of four partitions
         "enable.auto.commit": False,
         "log_level": 0,
     }
-    whole = _Group(topics)
+    if heartbeat_ms:
+        settings |= {
+            "heartbeat.interval.ms": heartbeat_ms,
+            "session.timeout.ms": SESSION_MS,
+            "partition.assignment.strategy": "roundrobin",  # evenly over topics of four partitions
+        }
+    else:
+        settings["group.protocol"] = "consumer"
+    whole = _Group(topics, by_topic)
     try:
         began = time.perf_counter()
         for _ in range(members):
@@ -111,7 +129,8 @@ def timed(bootstrap: str, group: str, members: int, topics: Sequence[str], heart
 
 
 def _recovery(whole: _Group) -> float:
-    leaver = whole.members.pop(0)
+    leaver = next(member for member in whole.members if member.held)
+    whole.members.remove(leaver)
     leaver.stop()
     began = time.perf_counter()
     closing = threading.Thread(target=leaver.close)  # beside the others' work: it may last longer

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -23,6 +23,7 @@ PARTITIONS = 4
 """Of every topic: so many the mock makes when a topic is asked for."""
 MOCK, KAFKA, OURS = "rdkafka mock", "Kafka 4.4.0", "groupsim"
 START_SECONDS = 60
+NOTHING_MORE: Mapping[str, int] = {}
 
 
 @frozen
@@ -39,14 +40,19 @@ class Peer:
 
 
 @contextmanager
-def started(name: str, delay_ms: int, topics: Sequence[str], brokers: int = 1) -> Iterator[Peer]:
-    """A server while the block lasts. Raises RuntimeError when it does not start, `kafka_jars.Unavailable`."""
+def started(
+    name: str, delay_ms: int, topics: Sequence[str], brokers: int = 1, more: Mapping[str, int] = NOTHING_MORE
+) -> Iterator[Peer]:
+    """A server while the block lasts; `more` are settings of its brokers, of which the mock takes none.
+
+    Raises RuntimeError when it does not start, `kafka_jars.Unavailable`.
+    """
     if name == MOCK:
         with _mock(topics) as bootstrap:
             yield Peer(name, bootstrap, MOCK_DELAY_MS)
         return
     settings = {"group.initial.rebalance.delay.ms": delay_ms, "group.min.session.timeout.ms": 1_000}
-    settings["offsets.topic.replication.factor"] = brokers
+    settings |= {"offsets.topic.replication.factor": brokers, **more}
     with (_kafka if name == KAFKA else _ours)(settings, brokers) as (bootstrap, pid):
         create(bootstrap, topics)
         yield Peer(name, bootstrap, delay_ms, pid)

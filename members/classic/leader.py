@@ -76,7 +76,10 @@ class Leader:
         topics = self._topics(union)
         result = self._run(assignor, topics, members)
         self._emit_assignment(assignor, result)
-        return tuple([_encoded(result, member_id) for member_id in result.partitions])
+        data: Mapping[str, bytes | None] = result.user_data
+        if self._member.profile.leader.returns_user_data:
+            data = {one.member_id: one.user_data for one in members}
+        return tuple([_encoded(result, member_id, data.get(member_id)) for member_id in result.partitions])
 
     def knows(self, response: JoinGroupResponse) -> bool:
         """Whether the metadata have the topics of all these members. Raises ClientFailure."""
@@ -165,6 +168,6 @@ class Leader:
         member.trace.begin(member.emit(Kind.ASSIGNMENT_COMPUTED, payload=payload))
 
 
-def _encoded(result: GroupAssignment, member_id: str) -> SyncAssignment:
-    assignment = Assignment(result.partitions[member_id], result.user_data.get(member_id))
+def _encoded(result: GroupAssignment, member_id: str, user_data: bytes | None) -> SyncAssignment:
+    assignment = Assignment(result.partitions[member_id], user_data)
     return SyncAssignment(member_id, encode_assignment(assignment))

@@ -102,7 +102,8 @@ ROWS: Final[Mapping[str, ProfileRow]] = {
             },
             "poll_limit": {"check_ms": 500},
             "leaving": {"static_on_unsubscribe": True},
-            "leader": {"sticky_by_quotas": False, "static_first": False},
+            # rdkafka_request.c rd_kafka_group_MemberState_consumer_write: rkgm_userdata goes into the assignment
+            "leader": {"sticky_by_quotas": False, "static_first": False, "returns_user_data": True},
             "reports": {"consumer_errors": True},
             "commits": {"unchanged": False},
             "reactions": LIBRDKAFKA,

@@ -46,6 +46,8 @@ class LeaderRow:
 
     sticky_by_quotas: bool = True  #: sticky assignors use quotas if all subscriptions are equal (Java since 2.6)
     static_first: bool = True  #: static members are sorted before dynamic ones, by instance id
+    #: Each member's assignment has the user data of its subscription (librdkafka), whatever the assignor.
+    returns_user_data: bool = False
     #: A leader whose topics changed during its SyncGroup joins again at once (Java up to 0.10.0).
     discards_outdated: bool = False
 

@@ -8,7 +8,7 @@ import kafka_jars
 import pytest
 
 pytest.register_assert_rewrite(
-    "tests.interop.cases", "tests.interop.cli_cases", "tests.interop.consumer_cases"
+    "tests.interop.cases", "tests.interop.cli_cases", "tests.interop.consumer_cases", "tests.interop.rolling_cases"
 )  # they say what differs
 
 from tests.helpers.unavailable import unavailable  # noqa: E402

@@ -168,6 +168,11 @@ class Member:
             raise Unsupported(event["what"])
 
     @property
+    def ended(self) -> bool:
+        """Whether its process has ended, or closed its output."""
+        return self._ended
+
+    @property
     def owned(self) -> frozenset[Partition]:
         """The partitions it owns, as it last said."""
         for event in reversed(self.events):

@@ -17,10 +17,11 @@ from tests.interop.clients import Client
 from tests.interop.consumer_cases import CONSUMER_CASES
 from tests.interop.members import Unsupported
 from tests.interop.peers import CannotHere, Peer
+from tests.interop.rolling_cases import ROLLING_CASES
 
 OUTCOMES = Path(__file__).parents[2] / ".build" / "interop"
 
-ORDER = {case.name: number for number, case in enumerate((*CASES, *CONSUMER_CASES, *CLI_CASES))}
+ORDER = {case.name: number for number, case in enumerate((*CASES, *CONSUMER_CASES, *ROLLING_CASES, *CLI_CASES))}
 OK, NOT_OFFERED, SKIPPED, FAILED = "ok", "not offered", "skipped", "FAILED"
 
 

@@ -15,6 +15,7 @@ from tests.interop.go import build
 from tests.interop.marks import each
 from tests.interop.outcomes import play
 from tests.interop.peers import Peer
+from tests.interop.rolling_cases import ROLLING_CASES
 
 FRANZ = Client("franz-go", build.version("github.com/twmb/franz-go"), build.command("franz"), needs="go")
 SARAMA = Client("sarama", build.version("github.com/IBM/sarama"), build.command("sarama"), needs="go")
@@ -22,7 +23,7 @@ GO = (FRANZ, SARAMA)
 
 
 @pytest.mark.parametrize("client", GO, ids=lambda client: client.name)
-@pytest.mark.parametrize("case", each((*CASES, *CONSUMER_CASES)))
+@pytest.mark.parametrize("case", each((*CASES, *CONSUMER_CASES, *ROLLING_CASES)))
 def test_case(client: Client, case: Case, peer: Peer, tmp_path: Path) -> None:
     """A Go client does what the case says."""
     play(case, client, peer, tmp_path)

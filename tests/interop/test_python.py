@@ -12,10 +12,11 @@ from tests.interop.consumer_cases import CONSUMER_CASES
 from tests.interop.marks import each
 from tests.interop.outcomes import play
 from tests.interop.peers import Peer
+from tests.interop.rolling_cases import ROLLING_CASES
 
 
 @pytest.mark.parametrize("client", PYTHON, ids=lambda client: client.name)
-@pytest.mark.parametrize("case", each((*CASES, *CONSUMER_CASES)))
+@pytest.mark.parametrize("case", each((*CASES, *CONSUMER_CASES, *ROLLING_CASES)))
 def test_case(client: Client, case: Case, peer: Peer, tmp_path: Path) -> None:
     """A Python client does what the case says."""
     play(case, client, peer, tmp_path)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from benchmarks import serving_load, serving_raw
+from benchmarks import serving_consumer, serving_load, serving_raw
 from benchmarks.serving import TOPICS
 from benchmarks.serving_groups import timed
-from benchmarks.serving_peers import MOCK, OURS, started
+from benchmarks.serving_peers import KAFKA, MOCK, OURS, started
 
 DELAY_MS = 300
 
@@ -46,3 +46,24 @@ def test_the_load_is_borne_and_measured() -> None:
     assert found["records produced, replication 3"] > 0
     assert found["records consumed, replication 1"] > 0
     assert 0 < found["a heartbeat beside 2 consumers, p50: ms"] <= found["a heartbeat beside 2 consumers, p99: ms"]
+
+
+def test_groups_of_the_consumer_protocol_are_timed() -> None:
+    """Two members share by the brokers' assignment; the one that is left has everything a heartbeat later."""
+    with started(OURS, 0, TOPICS[:2], more=dict.fromkeys(serving_consumer.BROKERS, 500)) as peer:
+        times = timed(peer.bootstrap, "timed", 2, TOPICS[:2])
+    assert times.recover is not None
+    assert 0 < times.recover < 30
+
+
+def test_the_aim_is_judged_beside_kafka() -> None:
+    """More than 100 ms above Kafka's median is a miss."""
+    rows = [
+        {"server": name, "measure": "join", "members": 5, "value": value, "all": [value]}
+        for name, value in ((OURS, 1.2), (KAFKA, 1.0), (MOCK, 3.0))
+    ]
+    assert [serving_consumer.cells(row, rows)[4:] for row in rows] == [
+        ("+200 ms", "NO"),
+        ("+0 ms", ""),
+        ("+2000 ms", ""),
+    ]

@@ -12,6 +12,7 @@ from tests.interop.cases import CASES
 from tests.interop.cli_cases import CLI_CASES
 from tests.interop.clients import JAVA, PYTHON, TOOLS
 from tests.interop.consumer_cases import CONSUMER_CASES
+from tests.interop.rolling_cases import ROLLING_CASES
 
 KEPT = json.loads(interop_table.KEPT.read_text("utf-8"))
 
@@ -26,7 +27,7 @@ def test_the_page_is_what_was_kept() -> None:
 def test_every_case_was_played_by_every_client(peer: str) -> None:
     """Against either peer each client of this folder has an outcome for each case, in the words of the case."""
     kept = {(row["client"], row["case"]): row["says"] for row in KEPT[peer]}
-    cases = (*CASES, *CONSUMER_CASES)
+    cases = (*CASES, *CONSUMER_CASES, *ROLLING_CASES)
     clients = {(client.name, case.name): case.says for client in (*PYTHON, JAVA) for case in cases}
     assert kept.items() >= (clients | {(TOOLS.name, case.name): case.says for case in CLI_CASES}).items()
 

@@ -129,6 +129,8 @@ public final class Member {
     private static final class Reader implements ConsumerRebalanceListener {
         private final KafkaConsumer<byte[], byte[]> consumer;
         private final Map<TopicPartition, Long> read = new HashMap<>();
+        private final JsonNode config;
+        private boolean held;
 
         Reader(JsonNode config) {
             Properties settings = new Properties();
@@ -154,6 +156,16 @@ public final class Member {
                 settings.put("group.instance.id", config.get("instance_id").asText());
             }
             consumer = new KafkaConsumer<>(settings);
+            this.config = config;
+            held = config.path("hold").asBoolean(false);
+            if (held) {
+                consumer.partitionsFor(config.get("topics").get(0).asText());
+            } else {
+                subscribe();
+            }
+        }
+
+        private void subscribe() {
             if (config.hasNonNull("pattern")) {
                 consumer.subscribe(new SubscriptionPattern(config.get("pattern").asText()), this);
                 return;
@@ -219,9 +231,15 @@ public final class Member {
             }
         }
 
-        void run() {
+        void run() throws InterruptedException {
             say(event("ready"));
             LinkedBlockingQueue<JsonNode> told = commands();
+            while (held) {
+                held = !told.take().get("do").asText().equals("subscribe");
+                if (!held) {
+                    subscribe();
+                }
+            }
             while (true) {
                 try {
                     poll();

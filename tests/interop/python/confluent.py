@@ -25,8 +25,16 @@ class Reader:
         self.owned = line.Owned()
         self.consumer = Consumer(consumer_settings(config))
         pattern = config.get("pattern")  # what begins with ^ is one to librdkafka
+        self.topics = [pattern] if pattern else config["topics"]
+        self.held = bool(config.get("hold"))
+        if self.held:
+            self.consumer.list_topics(self.topics[0], timeout=30)
+        else:
+            self.subscribe()
+
+    def subscribe(self) -> None:
         self.consumer.subscribe(
-            [pattern] if pattern else config["topics"],
+            self.topics,
             on_assign=self.on_assign,
             on_revoke=self.on_revoke,
             on_lost=self.on_lost,
@@ -68,6 +76,10 @@ class Reader:
     def run(self) -> None:
         line.say("ready")
         told = line.commands()
+        if self.held:
+            while told.get()["do"] != "subscribe":
+                pass
+            self.subscribe()
         while True:
             self.poll()
             try:

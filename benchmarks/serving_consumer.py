@@ -1,0 +1,105 @@
+"""Real consumers of `group.protocol=consumer` on `groupsim serve`, on Kafka and on librdkafka's mock cluster.
+
+    python -m benchmarks.serving_consumer [--members 1,5,20] [--repeat 5] [--json]
+
+What `benchmarks.serving` measures for the classic protocol: seconds from the first confluent-kafka consumer's
+construction until all hold their share of 20 partitions, and from the `close` of one until the others hold theirs;
+medians. The heartbeat interval, of which most of these times is made, is a setting of the brokers: 3 s for all, because
+that is the mock's, and nothing outside C can change it. Repeats are interleaved, so that a slow moment of the machine
+strikes all alike. The aim: at most 100 ms above Kafka.
+
+When the members learn of a change is a matter of where their heartbeats fall in the interval, so single times differ by
+up to an interval or two; the least and the most stand beside the median. The mock shares the four partitions of each
+topic among four members and gives the others nothing, so its times end when four members hold all.
+
+Needs `groupsim[serve]`, and Java and Kafka's jars for the broker (`tools/kafka_jars.py`).
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from contextlib import ExitStack
+from statistics import median
+from typing import Any
+
+from benchmarks.common import table
+from benchmarks.serving_groups import Times, timed
+from benchmarks.serving_peers import KAFKA, MOCK, OURS, Peer, started
+
+NAMES = (OURS, KAFKA, MOCK)
+TOPICS = tuple(f"t{number}" for number in range(5))
+AIM_MS = 100
+HEARTBEAT_MS = 3_000
+"""The mock's."""
+BROKERS = {
+    "group.consumer.min.heartbeat.interval.ms": HEARTBEAT_MS,
+    "group.consumer.heartbeat.interval.ms": HEARTBEAT_MS,
+}
+
+Row = dict[str, Any]
+
+
+def run(members: tuple[int, ...], repeat: int, names: tuple[str, ...] = NAMES) -> list[Row]:
+    """Measure; a row for each server and measure. Raises as `serving_peers.started`, TimeoutError."""
+    with ExitStack() as stack:
+        peers = [stack.enter_context(started(name, 0, TOPICS, more=BROKERS)) for name in names]
+        for peer in peers:  # a broker makes its offsets topic at the first group
+            timed(peer.bootstrap, "warm", 1, TOPICS)
+        return [row for size in members for row in _groups(peers, size, repeat)]
+
+
+def _groups(peers: list[Peer], size: int, repeat: int) -> list[Row]:
+    found: dict[str, list[Times]] = {peer.name: [] for peer in peers}
+    for number in range(repeat):
+        for peer in peers:
+            group = f"g{size}-{number}-{time.time_ns()}"
+            found[peer.name].append(timed(peer.bootstrap, group, size, TOPICS, by_topic=peer.name == MOCK))
+    rows = []
+    for name, times in found.items():
+        rows.append(_row(name, "join", size, [one.join for one in times]))
+        recoveries = [one.recover for one in times if one.recover is not None]
+        if recoveries:
+            rows.append(_row(name, "recover", size, recoveries))
+    return rows
+
+
+def _row(server: str, measure: str, members: int, values: list[float]) -> Row:
+    return {"server": server, "measure": measure, "members": members, "value": median(values), "all": values}
+
+
+def cells(row: Row, rows: list[Row]) -> tuple[str, ...]:
+    """A row of the table: the case, the server, its median and extremes, how far it is above Kafka, the aim."""
+    case = row["measure"], row["members"]
+    kafka = next(one for one in rows if (one["measure"], one["members"], one["server"]) == (*case, KAFKA))
+    above_ms = 1_000 * (row["value"] - kafka["value"])
+    return (
+        f"{row['measure']}, {row['members']}",
+        row["server"],
+        f"{row['value']:.3f}",
+        f"{min(row['all']):.2f}–{max(row['all']):.2f}",
+        f"{above_ms:+.0f} ms",
+        "" if row["server"] != OURS else "yes" if above_ms <= AIM_MS else "NO",
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
+    parser.add_argument("--members", default="1,5,20", help="sizes of the groups; 20 partitions are shared")
+    parser.add_argument("--repeat", type=int, default=5)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args()
+    rows = run(tuple(map(int, options.members.split(","))), options.repeat)
+    if options.json:
+        print(json.dumps(rows, indent=1))
+        return
+    table(
+        "Seconds until real consumers of group.protocol=consumer hold their shares (medians)",
+        ("measure", "server", "s", "least–most", "− Kafka", "aim"),
+        [cells(row, rows) for row in rows],
+    )
+
+
+if __name__ == "__main__":
+    main()
