@@ -15,11 +15,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 
 from groupsim.members.profiles import PROFILES
-from tests.twins import facts
+from tests.twins import facts, mixed
 from tests.twins.clients import (
     AIOKAFKA,
     JAVA,
     JAVA_CONSUMER,
+    JAVA_MIXED,
     KAFKA_PYTHON_2_0,
     KAFKA_PYTHON_2_3,
     KAFKA_PYTHON_3,
@@ -63,7 +64,7 @@ def main(arguments: Sequence[str]) -> int:
 
 def stories_of(client: Client) -> Sequence[Story]:
     """The stories that a client may play: those of its protocol."""
-    return consumer_stories.ALL if client.protocol == "consumer" else ALL
+    return {"consumer": consumer_stories.ALL, "mixed": mixed.ALL}.get(client.protocol, ALL)
 
 
 def _asked(client: Client, asked: argparse.Namespace) -> int:
@@ -94,6 +95,7 @@ def _asked(client: Client, asked: argparse.Namespace) -> int:
 _CLIENTS = {
     "java": JAVA,
     "java-consumer": JAVA_CONSUMER,
+    "java-mixed": JAVA_MIXED,
     **{f"{client.name.rsplit('.', 1)[0]}-consumer": client for client in OLDER_JAVA_CONSUMERS},
     **{client.name.rsplit(".", 1)[0]: client for client in OLDER_JAVA},
     "librdkafka": LIBRDKAFKA,

@@ -38,7 +38,8 @@ class Client:
     are called is not if `loosely`, nor of which partition a question for one committed offset is if `unsorted`, nor a
     pause or a heartbeat without a change if `eventful`.
     `fitted`: a story as it plays it, None where it does not have the means. `apart_ms`: stories begin so far apart.
-    `broker`: the release whose versions of requests it is offered. `protocol`: its group.protocol.
+    `broker`: the release whose versions of requests it is offered. `protocol`: its group.protocol;
+    mixed: classic, in consumer groups.
     """
 
     name: str
@@ -89,6 +90,8 @@ def old_java(version: str) -> Client:
 
 
 JAVA = Client(f"java-{kafka_jars.VERSION}", "java-4.x", lambda: build.command("Twin", logs="off"), _java)
+#: The same client in groups of the consumer protocol, whose stories are `mixed.ALL`.
+JAVA_MIXED = evolve(JAVA, name=f"{JAVA.name}-mixed", apart_ms=150, protocol="mixed")
 
 
 def _in_consumer_protocol(client: Client) -> Client:

@@ -84,7 +84,8 @@ class Story:
     metadata are part of the story. `differs`: why the simulated consumer does something else, and is left so.
 
     `assigns`: the partitions that it takes without joining, in place of topics. Each topic has so many `partitions`,
-    each with so many `replicas`. `partner_id`: the partner's client id, where its place in the order of members counts.
+    each with so many `replicas`. `partner_id`: the partner's client id, where its place in the order of members counts;
+    `partner_protocol`: its group.protocol.
     `tells`: the application says which records it got. It needs `clean_up_ms` to give its partitions up.
     """
 
@@ -106,6 +107,7 @@ class Story:
     partitions: int = 2
     replicas: int = 1
     partner_id: str = ""
+    partner_protocol: str = "classic"
     tells: bool = False
     clean_up_ms: int = 0
 

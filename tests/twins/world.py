@@ -38,7 +38,7 @@ from groupsim.protocol.batch.sizes import record_size
 from groupsim.protocol.messages.data import ProduceRequest
 from groupsim.protocol.messages.releases import BASELINE
 from tests.twins.consumer.coordinator import ScriptedGroup
-from tests.twins.consumer.story import ConsumerStory
+from tests.twins.consumer.story import OF_THE_BROKER, ConsumerStory
 from tests.twins.story import Deed, Story
 from tests.twins.tap import Play, Tap
 
@@ -48,7 +48,10 @@ _BROKER = {
     "offsets.topic.num.partitions": "1",
     "offsets.topic.replication.factor": "1",
     "auto.create.topics.enable": "false",
+    "group.consumer.min.heartbeat.interval.ms": "100",
+    "group.consumer.heartbeat.interval.ms": "400",
 }
+_IN_CONSUMER = {"group.protocol": "consumer"}
 _QUICK = {"latency": parse_distribution("100us"), "processing": parse_distribution("0us")}
 _RACKS = ("east", "west")
 _PATIENCE_US = 30_000_000
@@ -135,6 +138,8 @@ class World:
         name = story.partner_id or f"{story.slug}-partner"
         given = {**story.properties, "client.id": name}
         given.pop("group.instance.id", None)
+        if story.partner_protocol == "consumer":
+            given = {**{key: value for key, value in given.items() if key not in OF_THE_BROKER}, **_IN_CONSUMER}
         settings, _ = settings_from(PROFILES["java-4.x"], given)
         consumer = Consumer(self.loop, name, settings, self.cluster.transport, None, None, PROFILES["java-4.x"])
         consumer.subscribe([story.topic(topic) for topic in story.subscribes])

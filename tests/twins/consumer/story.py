@@ -17,11 +17,11 @@ from tests.twins.story import SETTINGS, Deed, Rule, Story, slow, then
 BEAT = Api.CONSUMER_GROUP_HEARTBEAT
 
 _METADATA_FIRST_MS = 30
-_OF_THE_BROKER = ("session.timeout.ms", "heartbeat.interval.ms", "partition.assignment.strategy")
+OF_THE_BROKER = ("session.timeout.ms", "heartbeat.interval.ms", "partition.assignment.strategy")
 CONSUMER_SETTINGS: Mapping[str, object] = {
     "group.protocol": "consumer",
     "fetch.max.wait.ms": 50,  # poll looks at the group when a Fetch comes back
-    **{name: value for name, value in SETTINGS.items() if name not in _OF_THE_BROKER},
+    **{name: value for name, value in SETTINGS.items() if name not in OF_THE_BROKER},
 }
 """The settings of all stories, without those that the consumer protocol refuses: the broker has them."""
 
