@@ -12,11 +12,12 @@ if TYPE_CHECKING:
 class Wake:
     """A flag that is up while the poll loop has work. `on_set` is called each time the flag is raised."""
 
-    __slots__ = ("_loop", "_raised", "on_set", "up")
+    __slots__ = ("_loop", "_raised", "at_once", "on_set", "up")
 
     def __init__(self, loop: EventLoop) -> None:
         self._loop = loop
         self.up = False
+        self.at_once = False  #: the application is called for: `poll` looks at once (`wakeup`)
         self.on_set: Callable[[], None] = _no_listener
         self._raised: Event | None = None  # made at the first wait: most members run without a task
 
@@ -27,6 +28,11 @@ class Wake:
             if self._raised is not None:
                 self._raised.set()
             self.on_set()
+
+    def hurry(self) -> None:
+        """Raise the flag for the application itself, whose thread may look at other work later."""
+        self.at_once = True
+        self.set()
 
     def clear(self) -> None:
         """Lower the flag. Call this before the check for work, so that later work raises it again."""

@@ -355,7 +355,7 @@ class Consumer:
             self._leave = leave
             self._close_cause = member.trace.cause
             member.closing = True
-            member.wake.set()
+            member.wake.hurry()
 
     def ended(self) -> Awaitable[None]:
         """Wait until no process runs."""
@@ -450,7 +450,7 @@ class Consumer:
             member.subscription.change(self._subscription)
             if not self.subscribed_to_regex:  # its topics are known with the next target
                 member.metadata.refresh()
-            member.wake.set()
+            member.wake.hurry()
 
     def enforce_rebalance(self, reason: str = "") -> None:
         """Request a rebalance at the next poll (`enforceRebalance`); the default reason is Java's own."""

@@ -16,6 +16,7 @@ from typing import Any
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.randomness import Stream
 from groupsim.members.consumer.leave import unsubscribe
+from groupsim.members.consumer.poll_events import PollEvents, poll_events_of
 from groupsim.members.consumer.rounds import Found, Rounds
 from groupsim.members.failures import ClientFailure
 from groupsim.members.interfaces import Fetched, GroupMetadata, Verdict
@@ -28,11 +29,12 @@ LONG_PAUSE_US = 1_000_000
 class PollLoop:
     """The application's thread."""
 
-    __slots__ = ("_begun", "_blocked_us", "_draws", "_failures", "_member", "_rounds", "_until_us")
+    __slots__ = ("_begun", "_blocked_us", "_draws", "_events", "_failures", "_member", "_rounds", "_until_us")
 
     def __init__(self, member: Member, rounds: Rounds) -> None:
         self._member = member
         self._rounds = rounds
+        self._events = poll_events_of(member, rounds)
         self._begun = False  # the first poll has begun as an event
         self._blocked_us = 0
         self._until_us: int | None = None  # when the current poll times out; None: never
@@ -91,7 +93,7 @@ class PollLoop:
     def block(self, us: int) -> None:
         """Keep the application's thread away from poll for `us` microseconds, from now or from the end of its batch."""
         self._blocked_us += us
-        self._member.wake.set()
+        self._member.wake.hurry()
 
     async def _wait_blocked(self) -> None:
         blocked_us, self._blocked_us = self._blocked_us, 0
@@ -122,6 +124,8 @@ class PollLoop:
         Raises ClientFailure, PluginError.
         """
         member = self._member
+        if self._events is not None:
+            return await self._poll_by_events(self._events)
         member.membership.enter_poll()
         begun, self._begun = self._begun, False
         self._until_us = None if begun else self._poll_ends_us()
@@ -133,6 +137,33 @@ class PollLoop:
                 if records is None:
                     records = await self._rounds.rest(self.look)
             return records
+        finally:
+            member.membership.leave_poll()
+
+    async def _poll_by_events(self, events: PollEvents) -> tuple[Fetched, ...]:
+        """Do the same where the thread looks at its work at times (`poll_events.py`)."""
+        member, first = self._member, True
+        member.membership.enter_poll()
+        self._until_us = until_us = member.now_us + self._draw_timeout()
+        try:
+            while True:
+                member.wake.at_once = False
+                if member.failure is not None:
+                    events.failed()
+                if member.failure is not None or member.closing or not member.subscription.active:
+                    found = self.look()
+                    records = await found if isinstance(found, Coroutine) else found
+                    if records is not None:
+                        return records
+                else:
+                    member.wake.up = False
+                    records = await events.look(first=first, until_us=until_us)
+                    if records or self._blocked_us or member.now_us >= until_us:
+                        return records
+                await events.wait(until_us)
+                if member.now_us >= until_us:
+                    return member.fetcher.take()
+                first = False
         finally:
             member.membership.leave_poll()
 
@@ -183,6 +214,10 @@ class PollLoop:
         until_us = self._member.now_us + self._draw("poll-timeout", distribution)
         self._member.wake_at(until_us)
         return until_us
+
+    def _draw_timeout(self) -> int:
+        distribution = self._member.behaviour.poll_timeout
+        return self._draw("poll-timeout", distribution) if distribution else LONG_PAUSE_US
 
     def _throw_what_was_stored(self, failure: ClientFailure) -> None:
         if not failure.lasting:

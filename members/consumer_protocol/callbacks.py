@@ -63,9 +63,16 @@ class Callbacks:
         """Drop the callbacks that have not begun: the member calls back for everything it owns as it leaves."""
         self._due.clear()
 
-    async def run(self) -> None:
-        """Run what is due, and what becomes due meanwhile. Raises ClientFailure."""
-        while self._due:
+    def __len__(self) -> int:
+        """Number of callbacks, and of exceptions."""
+        return len(self._due) + (self._failure is not None)
+
+    async def run(self, most: int | None = None) -> None:
+        """Run what is due, and what becomes due meanwhile, or so many at most. Raises ClientFailure."""
+        ran = 0
+        waits = self._failure is None and most is not None  # an exception of meanwhile waits as well
+        while self._due and (most is None or ran < most):
+            ran += 1
             work, done = self._due.popleft()
             failure = None
             self.running = True
@@ -78,6 +85,8 @@ class Callbacks:
             done(failure)
             if failure is not None:
                 raise failure
+        if waits:
+            return
         failure, self._failure = self._failure, None
         if failure is not None:
             raise failure

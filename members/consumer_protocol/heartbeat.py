@@ -123,6 +123,12 @@ class ConsumerHeartbeats:
         waits = self._failing and self._member.loop.now_us < self._backoff_until_us
         return waits and self._member.profile.consumer_protocol.repeats
 
+    @property
+    def longest_wait_us(self) -> int:
+        """How long `poll` may wait: until the next heartbeat is due, else retry.backoff.ms."""
+        left_us = self._due_us - self._member.loop.now_us
+        return left_us if left_us > 0 else self._retry_us
+
     def _acknowledges_later(self) -> bool:
         """Whether the acknowledgement waits for the next pass of the library's main thread; plans that pass."""
         wait_us = self._member.profile.consumer_protocol.acknowledges_after_us

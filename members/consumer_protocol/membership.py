@@ -340,6 +340,11 @@ class ConsumerMembership:
     # -- the application's thread -------------------------------------------------------------------------------
 
     def poll(self) -> Coroutine[Any, Any, None] | None:
+        self.process_poll()
+        return self.callbacks.run() if self.callbacks.pending else None
+
+    def process_poll(self) -> None:
+        """Do what a call of `poll` has the background thread do, up to the callbacks."""
         self._reconciliation.begin(in_poll=True)
         if self._member.subscription.by_pattern:
             self._match_pattern()
@@ -358,7 +363,11 @@ class ConsumerMembership:
             if self._released:
                 self._release()
         self.run()
-        return self.callbacks.run() if self.callbacks.pending else None
+
+    @property
+    def longest_wait_us(self) -> int:
+        """How long `poll` may wait for the background thread's sake (`maximumTimeToWait`), in microseconds."""
+        return min(self._heartbeats.longest_wait_us, self.poll_timer.limit_us // 2)
 
     def _match_pattern(self) -> None:
         """Match the pattern again if the metadata are newer (`ApplicationEventProcessor.updatePatternSubscription`)."""

@@ -68,6 +68,7 @@ class PullFetcher(Fetcher):
         "_uses_hints",
         "_validates",
         "_validations",
+        "settles_apart",
     )
 
     def __init__(self, member: Member) -> None:
@@ -79,6 +80,7 @@ class PullFetcher(Fetcher):
         self._resets = Resets(member, self._states, self._leaders, self._flights.isolation, self._reset_to)
         self._validations = Validations(member, self._states, self._valid)
         self._empty_pause_us = member.profile.positions.empty_fetch_pause_ms * MS_US
+        self.settles_apart = False  #: positions are looked up by `settle` alone, not by `take`
         self._validates: bool | None = None
         self._uses_hints: bool | None = None
 
@@ -141,7 +143,11 @@ class PullFetcher(Fetcher):
         return max(self.positions.get(partition, offset), offset)
 
     def _without_position(self) -> list[TopicPartition]:
-        return [state.partition for state in self._states.values() if state.state is FetchState.INITIALIZING]
+        missing = [state.partition for state in self._states.values() if state.state is FetchState.INITIALIZING]
+        if self.settles_apart:  # also while callbacks run
+            skipped = self._member.ownership.awaiting | self._leaving
+            missing = [partition for partition in missing if partition not in skipped]
+        return missing
 
     def _settle(self) -> None:
         """Request what is missing before all owned partitions can be fetched."""
@@ -322,9 +328,23 @@ class PullFetcher(Fetcher):
         """Whether a poll has work: records to return, or a fetch to send."""
         return bool(self._buffer or self._flights.ready)
 
+    @property
+    def has_pieces(self) -> bool:
+        """Whether there are answers that no poll has seen."""
+        return bool(self._buffer)
+
+    def settle(self) -> bool:
+        """Look up missing positions of partitions that are consumed; True if there are none, and fetches go out."""
+        if len(self.positions) != len(self._states):
+            self._settle()
+        if self._flights.ready:
+            self._flights.send()
+        awaiting = self._member.ownership.awaiting
+        return all(partition in self.positions or partition in awaiting for partition in self._states)
+
     def take(self) -> tuple[Fetched, ...]:
         """Return at most max.poll.records from the buffer, and send the next fetches."""
-        if len(self.positions) != len(self._states):
+        if len(self.positions) != len(self._states) and not self.settles_apart:
             self._settle()
         taken: tuple[Fetched, ...] = self._drain() if self._buffer else ()
         if self._flights.ready:

@@ -147,11 +147,19 @@ ROWS: Final[Mapping[str, ProfileRow]] = {
         "java-4.2",
         "Apache Kafka Java consumer 4.1: names topics in commits, and revokes without waiting for poll",
         {
-            "consumer_protocol": {"offsets_by_id": False, "revokes_in_poll": False, "ends_when_out": True},
+            "consumer_protocol": {
+                "offsets_by_id": False,
+                "revokes_in_poll": False,
+                "ends_when_out": True,
+            },
             "reactions": JAVA_UNTIL_4_1,
         },
     ),
-    "java-4.2": ("java-4.3", "Apache Kafka Java consumer 4.2: owns a target before its callback has run", {}),
+    "java-4.2": (
+        "java-4.3",
+        "Apache Kafka Java consumer 4.2: owns a target before its callback has run",
+        {"consumer_protocol": {"poll_events": False}},
+    ),
     "java-4.3": ("java-4.x", "Apache Kafka Java consumer 4.3: as 4.4", {}),
     "java-4.x": (
         "",

@@ -72,6 +72,7 @@ ROWS: Final[Mapping[str, ProfileRow]] = {
                 "resends_topics": True,
                 "finishes_rounds": True,
                 "errors_in_order": True,
+                "poll_events": False,
                 "acknowledges_after_us": 300,
                 "silent_ms": 5_000,
             },

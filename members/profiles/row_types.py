@@ -197,6 +197,8 @@ class ConsumerProtocolRow:
     errors_in_order: bool = False  #: errors come in their place among the callbacks, not after all that are due
     acknowledges_after_us: int = 0  #: an acknowledgement waits so long for the next pass of the main thread
     silent_ms: int = 0  #: an error that the member survives is not thrown again for so long
+    #: `poll` with a timeout looks at its work at times, and hands an event to the background thread (Java since 4.3).
+    poll_events: bool = True
     finishes_rounds: bool = False  #: a round goes on to its assigned callback when the member is fenced during it
     #: Before a revocation the positions of revoked partitions are committed, after the callback; not those of all.
     commits_revoked: bool = False

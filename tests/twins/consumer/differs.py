@@ -7,13 +7,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-_POSITIONS = (
-    "positions are looked up when the next poll event is processed (ApplicationEventProcessor.process(AsyncPollEvent), "
-    "line 756), here when the callback has returned"
-)
 _LOOKS = (
-    "in a long poll the application's thread looks for work when a Fetch comes back, and every retry.backoff.ms "
-    "(AsyncKafkaConsumer.pollForFetches, FetchBuffer.awaitWakeup in line 2023); here at once"
+    "when the first look of a long poll falls: each thread that starts, and each answer, may wake the other "
+    "(AsyncKafkaConsumer.pollForFetches, line 1982, FetchBuffer.awaitWakeup, line 167); here a wait begins with poll"
+)
+_OFTEN = (
+    "a Fetch that comes back wakes the thread by each of its partitions (FetchBuffer.addAll, line 103) and once more "
+    "(AbstractFetch.removePendingFetchRequest, line 297): two looks or three, here two"
+)
+_AFTER = (
+    "the positions are looked up in the event that was under way (ApplicationEventProcessor.process(AsyncPollEvent), "
+    "line 756), one backoff after the coordinator was found, or beside the callback that throws; here in the next one"
+)
+_TWO_ERRORS = (
+    "two errors between two looks are one exception (AsyncKafkaConsumer.processBackgroundEvents, line 2356); in the "
+    "real one the second heartbeat came after the look"
+)
+_JITTER = "the third backoff is 800 ms ± 20 % (ExponentialBackoff.backoff, line 60), and ends beside a heartbeat here"
+_SLOW_CLOSE = (
+    "recorded on a busy machine: close waits for its join (AbstractMembershipManager.leaveGroup, line 613) for longer"
 )
 _OUTSIDE = (
     "callbacks run in the application's thread (AsyncKafkaConsumer.checkInflightPoll, line 1007), which calls "
@@ -35,8 +47,6 @@ _TOGETHER = (
     "several requests wait for the same coordinator, and CommitRequestManager.poll (line 183) is asked before "
     "AbstractHeartbeatRequestManager.poll (line 165): the real one sends them in that order"
 )
-_DELAYED = "recorded on a busy machine, which shows in it; to be recorded again"
-
 BEYOND_IT: Mapping[str, str] = {
     "a commit is under way when the member is fenced": "its application commits by a policy, not on demand",
     "the application is away for too long and commits then": "its application commits by a policy, not on demand",
@@ -45,42 +55,29 @@ BEYOND_IT: Mapping[str, str] = {
 """Stories for which the simulated consumer does not have the means, and which."""
 
 DIFFERS: Mapping[str, str] = {
-    "a consumer closes before its join is answered": _DELAYED,
-    "the coordinator moves before the join": _POSITIONS,
-    "an acknowledgement reaches the wrong coordinator": _POSITIONS,
-    "an acknowledgement reaches no coordinator": _POSITIONS,
-    "an acknowledgement of an unknown member": _POSITIONS,
-    "an acknowledgement with a fenced epoch": _POSITIONS,
-    "an acknowledgement finds no group": _POSITIONS,
-    "an acknowledgement meets a server error": _POSITIONS,
-    "an acknowledgement is not answered": _POSITIONS,
+    "a join is not authorized for a topic": _TWO_ERRORS,
+    "a consumer closes before its join is answered": _SLOW_CLOSE,
+    "an acknowledgement is not answered": _AFTER,
     "while a callback runs a heartbeat is not answered": _LOOK_UPS,
     "while a callback runs the application wants to close": _OUTSIDE,
     "while a callback runs the subscription is to change": _OUTSIDE,
-    "a callback for assigned partitions throws and poll goes on": _POSITIONS,
+    "a callback for assigned partitions throws and poll goes on": _AFTER,
     "an auto-commit is not answered": _AUTO,
-    "committed offsets are not stable for longer": _DELAYED,
-    "committed offsets are lost with their connection": _TOGETHER,
+    "committed offsets are not stable for longer": _JITTER,
     "committed offsets are not answered": _TOGETHER,
     "a consumer that unsubscribes and whose callback throws": _SNAPSHOT,
     "a consumer that unsubscribes while the coordinator is lost": _LOOK_UPS,
     "the application is away for too long and then closes": _SNAPSHOT,
     "the application is away for too long and then unsubscribes": _OUTSIDE,
     "the application is away for too long and the leave is not answered": _LOOK_UPS,
-    "a quiet member in a long poll": _LOOKS,
     "a partition is revoked in a long poll": _LOOKS,
-    "a partition is revoked between long fetches in a long poll": _LOOKS,
-    "a partition is added in a long poll": _LOOKS,
+    "a partition is revoked between long fetches in a long poll": _OFTEN,
     "a partition is added to none in a long poll": _LOOKS,
-    "a join is answered late in a long poll": _LOOKS,
-    "a session ends in a long poll": _LOOKS,
-    "a coordinator moves in a long poll": _LOOKS,
-    "a commit in a long poll": _LOOKS,
     "positions are committed before a revocation in a long poll": _LOOKS,
-    "a close in a long poll": _LOOKS,
 }
 """Stories in which it does something else, and why."""
 
+_BUSY = "recorded on a busy machine, which shows in it; to be recorded again"
 _WITH_THE_NEXT_POLL = (
     "positions are looked up when the next poll event is processed (4.2: ApplicationEventProcessor.process"
     "(AsyncPollEvent); before: CheckAndUpdatePositionsEvent), which is sometimes after the coordinator was lost"
@@ -110,11 +107,11 @@ OF_OLDER_JAVA: Mapping[str, Mapping[str, str]] = {
         "an acknowledgement of an unknown member": _WITH_THE_NEXT_POLL,
         "an acknowledgement is lost with its connection": _WITH_THE_NEXT_POLL,
         "while a callback runs the application wants to close": _OUTSIDE,
-        "an auto-commit of a fenced member": _DELAYED,
+        "an auto-commit of a fenced member": _BUSY,
         "committed offsets are not answered": _IN_ANOTHER_ORDER,
         "the application is away for too long and then unsubscribes": _OUTSIDE,
         "the application is away for too long and the leave is not answered": _LOOK_UPS,
-        "positions are committed before a revocation in a long poll": _DELAYED,
+        "positions are committed before a revocation in a long poll": _BUSY,
     },
     "java-4.0": {
         **_OF_BOTH,
@@ -125,7 +122,7 @@ OF_OLDER_JAVA: Mapping[str, Mapping[str, str]] = {
         "a consumer that unsubscribes and meets a server error": _ERROR_AT_CLOSE,
         "a consumer that unsubscribes and whose callback throws": _SNAPSHOT,
         "a consumer that unsubscribes while the coordinator is lost": _LOOKED_UP_LESS_OFTEN,
-        "the application is away for too long and is static": _DELAYED,
+        "the application is away for too long and is static": _BUSY,
         "the application is away while its group is gone": _SNAPSHOT,
     },
 }
