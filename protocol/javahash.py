@@ -248,6 +248,11 @@ def java_copied_order(keys: Collection[K]) -> list[K]:
     return list(JavaHashMap(((key, None) for key in keys), capacity=first_capacity(len(keys))))
 
 
+def java_sized_order(keys: Iterable[K], size: int) -> list[K]:
+    """The keys in the order of a `HashMap` that was made for `size` entries (`new HashMap<>(size)`), one by one."""
+    return list(JavaHashMap(((key, None) for key in keys), capacity=1 << max(0, size - 1).bit_length()))
+
+
 def first_capacity(size: int) -> int:
     """Return the number of buckets of a `HashSet` that is made as a copy of so many keys."""
     return max(_INITIAL_CAPACITY, 1 << (4 * size // 3).bit_length())

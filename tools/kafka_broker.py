@@ -27,13 +27,14 @@ from pathlib import Path
 from types import TracebackType
 
 import kafka_jars
+import kafka_releases
 
 HOST = "127.0.0.1"
 PORTS = range(20_000, 32_000)
 STARTED = "Kafka Server started"
 TAKEN = "Address already in use"
-SECONDS = 90
-"""How long a node may take to start; alone on two cores it takes five."""
+SECONDS = 240
+"""How long a node may take to start; alone on two cores it takes five, on a crowded machine minutes."""
 
 # What makes a node small: the log cleaner alone would ask for 128 MiB. Nothing here changes what a client sees.
 _SMALL = {
@@ -87,8 +88,9 @@ class KafkaBroker:
     """One node, or several, as a context manager.
 
     `properties` are a broker's settings, for every node alike; those that `start` reads may be changed in
-    `self.properties` while a node is stopped. `before`: of the release `kafka_jars.BEFORE`. Entering raises
-    `kafka_jars.Unavailable` without Java or jars, `BrokerError` when a node does not start.
+    `self.properties` while a node is stopped. `before`: of the release `kafka_jars.BEFORE`; `release`: of another one
+    since 4.0, as Maven resolves it (`kafka_releases`). Entering raises `kafka_jars.Unavailable` without Java or jars,
+    `BrokerError` when a node does not start.
     """
 
     def __init__(
@@ -99,6 +101,7 @@ class KafkaBroker:
         log_level: str = "INFO",
         keep: bool = False,
         before: bool = False,
+        release: str | None = None,
     ) -> None:
         self.nodes = range(nodes)
         self.properties: dict[str, object] = dict(properties or {})
@@ -106,6 +109,7 @@ class KafkaBroker:
         self._log_level = log_level
         self._keep = keep
         self._before = before
+        self._release = release
         self._ports: dict[int, int] = {}
         self._controllers: dict[int, int] = {}
         self._running: dict[int, subprocess.Popen[bytes]] = {}
@@ -114,7 +118,7 @@ class KafkaBroker:
     # --- Life ------------------------------------------------------------------------------------------------------
 
     def __enter__(self) -> KafkaBroker:
-        self._class_path = kafka_jars.class_path(kafka_jars.BROKER_BEFORE if self._before else kafka_jars.BROKER)
+        self._class_path = self._resolved()
         self._java = kafka_jars.java()
         for attempt in range(3):
             try:
@@ -128,6 +132,11 @@ class KafkaBroker:
                 self.close()
                 raise
         raise AssertionError("not reached")
+
+    def _resolved(self) -> str:
+        if self._release is not None:
+            return kafka_releases.class_path(self._release)
+        return kafka_jars.class_path(kafka_jars.BROKER_BEFORE if self._before else kafka_jars.BROKER)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
         self.close()

@@ -16,7 +16,6 @@ from groupsim.coordinator.base.interfaces import LoadFailed
 from groupsim.coordinator.base.records import Loaded, OffsetRecord, Producer, Record, TransactionEnd
 from groupsim.protocol.batch.batch import COMPRESSION_MASK, TRANSACTIONAL, Batch, LogRecord
 from groupsim.protocol.batch.sizes import batch_of
-from groupsim.protocol.embedded.offset_records import FLEXIBLE_VERSION
 from groupsim.protocol.errors import ProtocolError
 
 
@@ -27,12 +26,12 @@ def _without_id(topic: str) -> bytes | None:
 def to_batch(
     records: Sequence[Record],
     timestamp_ms: int,
-    version: int = FLEXIBLE_VERSION,
+    form: serde.Form = serde.NEWEST,
     topic_id: Callable[[str], bytes | None] = _without_id,
 ) -> Batch:
     """Return the batch of one append (`coordinator.interfaces.Log.append`), without its offset.
 
-    `version` is the version of offset values (`serde.offset_version`); `topic_id` maps a topic's name to the id that is
+    `form` is that of the broker's release (`serde.form_of`); `topic_id` maps a topic's name to the id that is
     written with an offset. Raises ValueError for records that cannot share a batch, ProtocolError for a value that does
     not fit its field.
     """
@@ -51,7 +50,7 @@ def to_batch(
         if isinstance(record, TransactionEnd) or _producer(record) != producer:
             raise ValueError(f"the records of one append must share one transaction or none: {record}")
         of_topic = topic_id(record.partition.topic) if isinstance(record, OffsetRecord) else None
-        rows.append(LogRecord(delta, *serde.encode(record, version, of_topic)))
+        rows.append(LogRecord(delta, *serde.encode(record, form, of_topic)))
     if producer is None:
         return batch_of(rows, timestamp_ms)
     return batch_of(

@@ -26,7 +26,7 @@ from groupsim.cluster.log.log import PartitionLog
 from groupsim.coordinator.base.interfaces import AppendRefused, LoadFailed, OutOfSync
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.coordinator.base.records import Loaded, Record
-from groupsim.coordinator.base.serde import offset_version
+from groupsim.coordinator.base.serde import form_of
 from groupsim.eventloop.interface import Order
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.batch.batch import Batch, timestamp_ms
@@ -80,7 +80,7 @@ class OffsetsTopic:
         self._ids: dict[str, bytes] = {}
         self._loop = loop
         self._host = host
-        self._version = offset_version(broker_version)
+        self._form = form_of(broker_version)
         self._replicas = replicas
         self._cost = cost
         self._next: dict[int, int] = {}
@@ -103,7 +103,7 @@ class OffsetsTopic:
         where = TopicPartition(OFFSETS_TOPIC, partition)
         log = self._replicas.log(where)
         expected = self._next.get(partition)
-        batch = to_batch(records, timestamp_ms(self._loop.now_us), self._version, self._id_bytes)
+        batch = to_batch(records, timestamp_ms(self._loop.now_us), self._form, self._id_bytes)
         if log is not None and expected is not None and (end := log.end_offset) != expected:
             # `CoordinatorRuntime` compares offsets after the append, so the records are in the log all the same.
             self._replicas.append(where, (batch,), _ignore_outcome)

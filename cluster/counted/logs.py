@@ -9,7 +9,7 @@ from groupsim.cluster.counted.broker_parts import CountedAgent, CountedMetadata,
 from groupsim.cluster.counted.controller import CountedController
 from groupsim.cluster.counted.feed import Data
 from groupsim.cluster.counted.offsets import BrokerOffsets, CountedOffsets
-from groupsim.coordinator.base.serde import offset_version
+from groupsim.coordinator.base.serde import form_of
 
 if TYPE_CHECKING:
     from groupsim.cluster.broker.broker import Broker
@@ -29,7 +29,7 @@ class CountedLogs:
         self.feed = Data(network, self.controller)
         self.offsets_log = CountedOffsets(loop, counted.append_latency)
         self.others: Mapping[int, Endpoint] = {}
-        self._version = offset_version(config.coordinator_config.broker_version)
+        self._form = form_of(config.coordinator_config.broker_version)
 
     def begin(self, brokers: Mapping[int, Broker]) -> None:
         for broker in brokers.values():
@@ -49,7 +49,7 @@ class CountedLogs:
 
     def offsets_batches(self, number: int) -> Sequence[Batch]:
         """See `broker.Logs.offsets_batches`; the leader does not matter here."""
-        return self.offsets_log.batches(number, self._version)
+        return self.offsets_log.batches(number, self._form)
 
     def hold_appends(self, number: int, for_us: int) -> None:
         self.offsets_log.hold(number, for_us)

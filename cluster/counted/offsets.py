@@ -21,10 +21,10 @@ from attrs import define
 from groupsim.cluster.broker.offset_batches import to_batch
 from groupsim.cluster.network.latency import Draws
 from groupsim.coordinator.base.records import OffsetRecord, Record
+from groupsim.coordinator.base.serde import NEWEST, Form
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.interface import EventLoop, Host, Order
 from groupsim.protocol.batch.batch import Batch, timestamp_ms
-from groupsim.protocol.embedded.offset_records import FLEXIBLE_VERSION
 from groupsim.protocol.errors import ErrorCode
 
 Done = Callable[[ErrorCode | None], None]
@@ -164,14 +164,14 @@ class CountedOffsets:
         part.appended += [(0, len(part.records) + index) for index in range(len(records))]
         part.records.extend(records)
 
-    def batches(self, partition: int, version: int = FLEXIBLE_VERSION) -> tuple[Batch, ...]:
-        """Return the partition as batches of Kafka, one per append; `version` is that of the offsets' values."""
+    def batches(self, partition: int, form: Form = NEWEST) -> tuple[Batch, ...]:
+        """Return the partition as batches of Kafka, one per append; `form` is that of the broker's release."""
         part = self._parts[partition]
-        left = (to_batch([record], timestamp_ms(when), version).placed(at, 0) for when, at, record in part.tidied)
+        left = (to_batch([record], timestamp_ms(when), form).placed(at, 0) for when, at, record in part.tidied)
         return (
             *left,
             *(
-                to_batch(part.records[first:end], timestamp_ms(when_us), version).placed(part.base + first, 0)
+                to_batch(part.records[first:end], timestamp_ms(when_us), form).placed(part.base + first, 0)
                 for when_us, first, end in part.appends()
             ),
         )

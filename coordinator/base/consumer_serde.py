@@ -28,10 +28,12 @@ from groupsim.protocol.embedded import consumer_group_records as bytes_of
 from groupsim.protocol.embedded.consumer_group_records import ConsumerGroupKey
 
 
-def encode(record: ConsumerRecord) -> tuple[bytes, bytes | None]:
-    """Return key and value (None: a tombstone). Raises ProtocolError."""
+def encode(record: ConsumerRecord, *, epochs: bool = True) -> tuple[bytes, bytes | None]:
+    """Return key and value (None: a tombstone); without `epochs` partitions have none. Raises ProtocolError."""
     kind, last, encode_value = _ENCODE[type(record)]
     key = bytes_of.encode_key(kind, record.group_id, last(record))
+    if isinstance(record, CurrentRecord) and record.value is not None:
+        return key, bytes_of.encode_current(record.value, epochs=epochs)
     return key, None if record.value is None else encode_value(record.value)
 
 

@@ -23,32 +23,44 @@ from groupsim.coordinator.base.records import (
     Producer,
     StoredMember,
 )
-from groupsim.coordinator.base.versions import parse_version
+from groupsim.coordinator.base.versions import differences, parse_version
 from groupsim.protocol.batch.batch import EPOCH_MS
 from groupsim.protocol.embedded import offset_records as bytes_of
 from groupsim.protocol.embedded.consumer_group_records import ConsumerGroupKey
 from groupsim.protocol.errors import ProtocolError
 from groupsim.protocol.messages.group import TopicPartition
+from groupsim.protocol.values import value
 
 _NO_TIME_MS = -1
 _FLEXIBLE_SINCE = (4, 1)
 
 
-def offset_version(broker_version: str) -> int:
-    """Return the version in which a broker of this release writes the value of an offset without an expiry time.
+@value
+class Form:
+    """What a release writes otherwise than others: a version of the value of an offset, and a field of members."""
 
-    Releases before 2.1 wrote older versions; here they write version 3, too.
-    """
+    offsets: int = bytes_of.FLEXIBLE_VERSION
+    """The version of the value of an offset without an expiry time."""
+    epochs: bool = True
+    """The record of a member of a consumer group has the assignment epochs of its partitions."""
+
+
+def form_of(broker_version: str) -> Form:
+    """Return what a broker of this release writes; versions of offsets before 2.1 are left out."""
     flexible = parse_version(broker_version) >= _FLEXIBLE_SINCE
-    return bytes_of.FLEXIBLE_VERSION if flexible else bytes_of.CLASSIC_OFFSET_VERSION
+    version = bytes_of.FLEXIBLE_VERSION if flexible else bytes_of.CLASSIC_OFFSET_VERSION
+    return Form(version, differences(broker_version).partitions_have_epochs)
+
+
+NEWEST = Form()
 
 
 def encode(
     record: GroupRecord | OffsetRecord | ConsumerRecord,
-    version: int = bytes_of.FLEXIBLE_VERSION,
+    form: Form = NEWEST,
     topic_id: bytes | None = None,
 ) -> tuple[bytes, bytes | None]:
-    """Return key and value (None: a tombstone). `version` is that of offset values, `topic_id` of the offset's topic.
+    """Return key and value (None: a tombstone). `form` is that of the release, `topic_id` that of an offset's topic.
 
     Raises ProtocolError.
     """
@@ -56,7 +68,7 @@ def encode(
         key = bytes_of.encode_group_key(record.group_id)
         return key, None if record.value is None else _group_bytes(record.value)
     if not isinstance(record, OffsetRecord):
-        return consumer_serde.encode(record)
+        return consumer_serde.encode(record, epochs=form.epochs)
     topic, partition = record.partition
     key = bytes_of.encode_offset_key(record.group_id, topic, partition)
     value = record.value
@@ -65,7 +77,7 @@ def encode(
     commit_ms = EPOCH_MS + value.commit_us // 1_000
     if value.expire_us is None:
         data = bytes_of.encode_offset_value(
-            value.offset, value.leader_epoch, value.metadata, commit_ms, topic_id=topic_id, version=version
+            value.offset, value.leader_epoch, value.metadata, commit_ms, topic_id=topic_id, version=form.offsets
         )
     else:
         expire_ms = EPOCH_MS + value.expire_us // 1_000

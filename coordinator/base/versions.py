@@ -168,6 +168,12 @@ class Differences:
     racks_bump: bool = True
     """Racks of replicas are part of the metadata of a group, so that a change bumps its epoch (KAFKA-17747)."""
 
+    hash_stands_for_topics: bool = True
+    """The record of a group epoch has a hash of the topics; 4.0 writes them to a record of their own (KAFKA-17747)."""
+
+    partitions_have_epochs: bool = True
+    """The record of a member has the assignment epoch of each partition (KIP-1251)."""
+
     regexes_are_refreshed: bool = True
     """Regular expressions are resolved again from time to time, for changes of ACLs (KAFKA-18961)."""
 
@@ -283,15 +289,17 @@ HISTORY: Mapping[str, Sequence[tuple[str, bool | int]]] = {
     "own_pending_is_free": (("0.9", False), ("4.2", True)),
     "empty_regex_bumps": (("0.9", False), ("4.2", True)),
     "racks_bump": (("0.9", False), ("4.1", True)),
+    "hash_stands_for_topics": (("0.9", False), ("4.1", True)),
+    "partitions_have_epochs": (("0.9", False), ("4.3", True)),
     "regexes_are_refreshed": (("0.9", False), ("4.1", True)),
     "new_group_epoch": (("0.9", 0), ("4.3", 1)),
     "targets_are_batched": (("0.9", False), ("4.3", True)),
     "older_epochs_commit": (("0.9", False), ("4.3", True)),
-    "known_instance_passes": (("0.9", False), ("4.3", True)),
+    "known_instance_passes": (("0.9", False), ("4.4", True)),
     "describe_shows_pending": (("0.9", False), ("4.3", True)),
     "rejoins_for_targets": (("0.9", False), ("4.3", True)),
     "disabled_policy_refuses_joins": (("0.9", False), ("4.3", True)),
-    "malformed_subscription_is_refused": (("0.9", False), ("4.3", True)),
+    "malformed_subscription_is_refused": (("0.9", False), ("4.4", True)),
     "assignor_choice_bumps": (("0.9", False), ("4.4", True)),
     "last_leave_ends_target": (("0.9", False), ("4.4", True)),
     "uniform_returns_extra": (("0.9", False), ("4.0.1", True)),

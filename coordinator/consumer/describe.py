@@ -33,7 +33,11 @@ def described(state: GroupState, op: Operation) -> DescribedConsumerGroup:
         group_epoch=state.group_epoch,
         assignment_epoch=state.assignment_epoch,
         assignor=preferred_assignor(state.assignors) or next(iter(op.assignors)),
-        members=tuple(_member(state, op, state.members[one]) for one in timeline_order(state.members)),
+        members=tuple(
+            _member(state, op, state.members[one])
+            for one in timeline_order(state.members)
+            for _ in range(state.listings(one))
+        ),
     )
 
 

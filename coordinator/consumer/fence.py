@@ -21,8 +21,8 @@ from groupsim.coordinator.base.consumer_records import (
 )
 from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.base.timers import CONSUMER_KINDS, Timer, TimerKind
-from groupsim.coordinator.consumer.assignment.metadata_hash import metadata_hash
 from groupsim.coordinator.consumer.assignment.subscriptions import unused_regexes, without
+from groupsim.coordinator.consumer.assignment.topics_metadata import topics_metadata
 from groupsim.coordinator.consumer.changes import Change, Trigger, WrittenGroup, write
 from groupsim.coordinator.consumer.member import ConsumerMember
 from groupsim.coordinator.consumer.member_records import removal
@@ -53,8 +53,9 @@ def fence(group: WrittenGroup, op: Operation, members: Collection[ConsumerMember
     change.records += [RegexRecord(group.group_id, regex, None) for regex in unused_regexes(state, members)]
     topics = without(state, members).topics()
     epoch = state.group_epoch + 1
-    hashed = metadata_hash(topics, op.topics, op.differences)
-    change.records.append(EpochRecord(group.group_id, EpochValue(epoch, hashed)))
+    metadata = topics_metadata(state, topics, op)
+    change.records += metadata.before
+    change.records.append(EpochRecord(group.group_id, EpochValue(epoch, metadata.hash)))
     culprit = next(iter(members)).member_id
     change.note(Kind.EPOCH_BUMPED, culprit, payload={"epoch": epoch, "triggers": [why.value]})
     if group.soft.waiting_since_us is None:

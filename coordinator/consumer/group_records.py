@@ -20,12 +20,13 @@ from groupsim.coordinator.base.consumer_records import (
     TargetRecord,
     TopicsRecord,
 )
+from groupsim.coordinator.base.versions import Differences
 from groupsim.coordinator.consumer.assignment.timeline_order import timeline_order
 from groupsim.coordinator.consumer.member_records import current_record, member_record
 from groupsim.coordinator.consumer.state import GroupState
 
 
-def group_records(state: GroupState) -> tuple[ConsumerRecord, ...]:
+def group_records(state: GroupState, rules: Differences) -> tuple[ConsumerRecord, ...]:
     """Return the records that make a group as it is: every member, the epoch, the targets, where each member is."""
     group_id, head = state.group_id, state.head
     members = [state.members[member_id] for member_id in timeline_order(state.members)]
@@ -34,7 +35,7 @@ def group_records(state: GroupState) -> tuple[ConsumerRecord, ...]:
         EpochRecord(group_id, EpochValue(head.group_epoch, head.metadata_hash)),
         *(TargetRecord(group_id, member.member_id, state.target(member.member_id)) for member in members),
         TargetEpochRecord(group_id, TargetEpochValue(head.assignment_epoch, head.target_us)),
-        *(current_record(group_id, member) for member in members),
+        *(current_record(group_id, member, rules) for member in members),
     )
 
 

@@ -78,7 +78,7 @@ def find_member(
             f"Static member {member_id} with instance id {request.instance_id} cannot join the group because the "
             f"instance id is owned by {holder} member.",
         )
-    return replacement(state, old, member_id, records)
+    return replacement(state, old, member_id, records, rules)
 
 
 def static_member(state: GroupState, instance_id: str, member_id: str) -> ConsumerMember:
@@ -100,7 +100,7 @@ def unknown_member(state: GroupState, member_id: str) -> Refused:
 
 
 def replacement(
-    state: GroupState, old: ConsumerMember, member_id: str, records: list[ConsumerRecord]
+    state: GroupState, old: ConsumerMember, member_id: str, records: list[ConsumerRecord], rules: Differences
 ) -> ConsumerMember:
     """Return the member that takes the place of a static one; the records of that are added to `records`."""
     group_id = state.group_id
@@ -109,6 +109,6 @@ def replacement(
         *removal(group_id, old.member_id),
         member_record(group_id, new),
         TargetRecord(group_id, new.member_id, state.target(old.member_id)),
-        current_record(group_id, new),
+        current_record(group_id, new, rules),
     ]
     return new

@@ -49,7 +49,7 @@ def leave(group: WrittenGroup, op: Operation, request: ConsumerGroupHeartbeatReq
 def _leave_for_now(group: WrittenGroup, op: Operation, member: ConsumerMember) -> None:
     assigned = {topic: dict.fromkeys(partitions, 0) for topic, partitions in member.assigned.items()}
     away = evolve(member, member_epoch=STATIC_LEAVE_EPOCH, assigned=assigned, pending={})
-    change = Change([current_record(group.group_id, away)])
+    change = Change([current_record(group.group_id, away, op.differences)])
     note_member(change, member, away)
     text = (
         f"Static member {member.member_id} with instance id {member.instance_id} temporarily left the consumer group."

@@ -13,6 +13,7 @@ from groupsim.coordinator.base.consumer_records import (
     MemberValue,
     TargetRecord,
 )
+from groupsim.coordinator.base.versions import Differences
 from groupsim.coordinator.consumer.member import ConsumerMember
 
 
@@ -32,9 +33,17 @@ def member_record(group_id: str, member: ConsumerMember) -> MemberRecord:
     return MemberRecord(group_id, member.member_id, sent)
 
 
-def current_record(group_id: str, member: ConsumerMember) -> CurrentRecord:
-    """Return the record of a member's epochs, state and partitions."""
-    at = CurrentValue(member.member_epoch, member.previous_epoch, member.state, member.assigned, member.pending)
+def current_record(group_id: str, member: ConsumerMember, rules: Differences) -> CurrentRecord:
+    """Return the record of a member's epochs, state and partitions.
+
+    Before 4.3 a partition has no assignment epoch: then it has that which such a record is read with, the member's.
+    """
+    assigned, pending = member.assigned, member.pending
+    if not rules.partitions_have_epochs:
+        epoch = max(member.member_epoch, 0)
+        assigned = {topic: dict.fromkeys(numbers, epoch) for topic, numbers in assigned.items()}
+        pending = {topic: dict.fromkeys(numbers, epoch) for topic, numbers in pending.items()}
+    at = CurrentValue(member.member_epoch, member.previous_epoch, member.state, assigned, pending)
     return CurrentRecord(group_id, member.member_id, at)
 
 

@@ -18,15 +18,15 @@ Source: `GroupMetadataManager.consumerGroupHeartbeat`, `classicGroupJoinToConsum
 from __future__ import annotations
 
 from groupsim.assignors.server.interface import Target
-from groupsim.coordinator.base.consumer_records import EpochRecord, EpochValue, TopicsRecord
+from groupsim.coordinator.base.consumer_records import EpochRecord, EpochValue
 from groupsim.coordinator.base.effects import CallToken
 from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.base.records import whole_ms
-from groupsim.coordinator.consumer.assignment.metadata_hash import metadata_hash
 from groupsim.coordinator.consumer.assignment.preferred_assignor import next_preferred_assignor, preferred_assignor
 from groupsim.coordinator.consumer.assignment.reconciliation import Goal, Owned, reconcile
 from groupsim.coordinator.consumer.assignment.subscriptions import Subscriptions, present, subscribed_ids, updated
 from groupsim.coordinator.consumer.assignment.target import compute_target, is_due, last_target
+from groupsim.coordinator.consumer.assignment.topics_metadata import topics_metadata
 from groupsim.coordinator.consumer.changes import Change, Trigger, WrittenGroup, note_member
 from groupsim.coordinator.consumer.member import ConsumerMember
 from groupsim.coordinator.consumer.member_records import current_record, member_record
@@ -126,7 +126,7 @@ def _step(
     goal = Goal(goal_epoch, own, subscribed, state.partition_epoch, changed_topics)
     moved = reconcile(after, goal, owned, op.differences)
     if moved != after:
-        change.records.append(current_record(group.group_id, moved))
+        change.records.append(current_record(group.group_id, moved, op.differences))
         note_member(change, after, moved)
         if moved.classic is None:  # the JoinGroup timer of a classic member has the part of this one
             set_rebalance(group, op, moved)
@@ -192,21 +192,21 @@ def _preferred(op: Operation, named: str | None) -> str:
 def _bump(
     group: WrittenGroup, op: Operation, change: Change, triggers: list[Trigger], topics: set[str], member_id: str
 ) -> int:
-    """Compute the hash of the topics, and bump the group epoch if it must be; return the epoch."""
+    """Compute the metadata of the topics, and bump the group epoch if it must be; return the epoch."""
     state, epoch = group.data, group.data.group_epoch
-    hashed = metadata_hash(topics, op.topics, op.differences)
-    if hashed != state.metadata_hash and not triggers:
+    metadata = topics_metadata(state, topics, op)
+    if metadata.differs and not triggers:
         triggers.append(Trigger.METADATA)
+    change.records += metadata.before
     if triggers:
         epoch += 1
-        change.records.append(EpochRecord(group.group_id, EpochValue(epoch, hashed)))
+        change.records.append(EpochRecord(group.group_id, EpochValue(epoch, metadata.hash)))
         payload = {"epoch": epoch, "triggers": [trigger.value for trigger in triggers]}
         change.note(Kind.EPOCH_BUMPED, member_id, payload=payload)
         if group.soft.waiting_since_us is None:
             group.soft.waiting_since_us = op.now_us
     group.soft.metadata_seen(epoch, op.now_us)
-    if state.head.has_topics_record:
-        change.records.append(TopicsRecord(group.group_id, None))
+    change.records += metadata.after
     return epoch
 
 

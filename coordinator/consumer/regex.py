@@ -9,7 +9,7 @@ last result is more than ten seconds old, and
 
     a text is new, or
     not every text of the group is resolved, or
-    the broker knows a topic that is newer than the last result, or
+    the broker knows a topic that is newer than the last result, and than the load of the partition, or
     the last result is older than `group.consumer.regex.refresh.interval.ms` (since 4.1, for changes of ACLs).
 
 The ten seconds keep a group of many members that subscribe one after the other from doing it for each.
@@ -25,9 +25,9 @@ from collections.abc import Mapping
 from groupsim.coordinator.base.consumer_records import EpochRecord, EpochValue, RegexRecord, ResolvedRegex
 from groupsim.coordinator.base.effects import CallToken, Resolve
 from groupsim.coordinator.base.operation import Operation
-from groupsim.coordinator.consumer.assignment.metadata_hash import metadata_hash
 from groupsim.coordinator.consumer.assignment.subscriptions import counted
 from groupsim.coordinator.consumer.assignment.timeline_order import timeline_order
+from groupsim.coordinator.consumer.assignment.topics_metadata import topics_metadata
 from groupsim.coordinator.consumer.changes import Change, Trigger, WrittenGroup, write
 from groupsim.coordinator.consumer.member import ConsumerMember
 from groupsim.coordinator.consumer.refused import Refused
@@ -91,14 +91,15 @@ def _maybe_resolve(
         texts = counted(texts, [after.regex] if after.regex else [], 1)
     seen = 0 if last is None else last.version
     interval_us = 1_000 * op.config_of(group.group_id).consumer_regex_refresh_interval_ms
-    due = is_new or len(texts) != len(data.resolved) or seen < op.topics.created_version
+    created = op.topics.created_version
+    due = is_new or len(texts) != len(data.resolved) or seen < created > op.loaded_version
     if texts and (due or age_us is None or age_us > interval_us):
         op.resolving.add(group.group_id)
         op.effects.append(Resolve(call, group.group_id, after.member_id, tuple(java_set_order(texts))))
 
 
 def resolved(group: WrittenGroup, op: Operation, member_id: str, results: Mapping[str, ResolvedRegex]) -> None:
-    """Write the results of a resolution, and bump the group epoch when the topics of a text, or their hash, differ.
+    """Write the results of a resolution; bump the group epoch when the topics of a text differ, or their metadata.
 
     `member_id` is the member whose heartbeat started it. A text that no member has any more is left out.
     """
@@ -115,10 +116,11 @@ def resolved(group: WrittenGroup, op: Operation, member_id: str, results: Mappin
             topics = counted(counted(topics, old_topics, -1), new.topics, 1)
         change.records.append(RegexRecord(group.group_id, regex, new))
         change.note(Kind.REGEX_RESOLVED, member_id, reason=regex, payload={"topics": list(new.topics)})
-    hashed = metadata_hash({*data.names, *topics}, op.topics, op.differences)
-    if differ or hashed != data.metadata_hash:
+    metadata = topics_metadata(data, {*data.names, *topics}, op)
+    change.records += metadata.before
+    if differ or metadata.differs:
         epoch = data.group_epoch + 1
-        change.records.append(EpochRecord(group.group_id, EpochValue(epoch, hashed)))
+        change.records.append(EpochRecord(group.group_id, EpochValue(epoch, metadata.hash)))
         payload = {"epoch": epoch, "triggers": [Trigger.REGEX_RESOLVED.value]}
         change.note(Kind.EPOCH_BUMPED, member_id, payload=payload)
         group.soft.bumped(epoch, op.now_us)

@@ -36,6 +36,7 @@ from groupsim.coordinator.base.consumer_records import (
     Partitions,
     RegexRecord,
     ResolvedRegex,
+    SubscribedTopic,
     TargetEpochRecord,
     TargetRecord,
     TopicsRecord,
@@ -75,7 +76,8 @@ class Head:
     metadata_hash: int = 0
     assignment_epoch: int = 1
     target_us: int | None = None
-    has_topics_record: bool = False
+    topics: tuple[SubscribedTopic, ...] | None = None
+    """The record of the subscribed topics, which 4.0 writes; None without one."""
     #: Whether all members subscribed alike before a regular expression changed; None: a member has changed since.
     #: It is in no record, and a compacted log may have lost it.
     were_alike: bool | None = field(default=None, eq=False)
@@ -99,6 +101,7 @@ class GroupState:
     assignors          name → number of members that prefer it
     classic_members    number of members of the classic protocol
     classic_protocols  name → number of classic members that support it
+    restored           members that a failed append had changed or removed (`listings`)
     """
 
     def __init__(self, group_id: str, head: Head | None = None) -> None:
@@ -108,6 +111,7 @@ class GroupState:
         self._tables: tuple[dict[Any, Any], ...] = tuple({} for _ in range(_COUNT))
         self._undo: deque[tuple[int, Undo]] = deque()
         self._list: Undo | None = None
+        self.restored: dict[str, None] = {}
         self._show()
 
     def _show(self) -> None:
@@ -159,6 +163,15 @@ class GroupState:
             return ConsumerGroupState.RECONCILING
         return ConsumerGroupState.STABLE
 
+    def listings(self, member_id: str) -> int:
+        """Return how often Kafka's describe lists a member: twice when the last append that failed had changed it.
+
+        A `SnapshottableHashTable` puts the members of a snapshot back into its table and leaves them in the snapshot as
+        well (`executeRevert`), so that its `HistoricalIterator` meets them in both until the partition has committed
+        the next append.
+        """
+        return 2 if member_id in self.restored else 1
+
     def static_member(self, instance_id: str) -> str | None:
         """Return the member id of an instance; None when no member has it."""
         return self.static_members.get(instance_id)
@@ -209,7 +222,7 @@ class GroupState:
             raise IllegalState(f"{left} did not receive ConsumerGroupTargetAssignmentMetadataValue tombstone.")
 
     def _topics(self, record: TopicsRecord) -> None:
-        self._set_head(has_topics_record=record.value is not None)
+        self._set_head(topics=record.value)
 
     def _target_epoch(self, record: TargetEpochRecord) -> None:
         if record.value is not None:
@@ -360,7 +373,9 @@ class GroupState:
                 undo.popleft()
             return
         while undo and undo[-1][0] >= append_id:
-            self._take_back(undo.pop()[1])
+            failed = undo.pop()[1]
+            self._take_back(failed)
+            self.restored |= {key: None for index, key, _ in failed if index == _MEMBERS and key in self.members}
 
     def committed(self) -> GroupState:
         """Return the group as of the last committed append: itself when none is under way, else a copy."""
@@ -372,6 +387,7 @@ class GroupState:
             for index, table in enumerate(self._tables)
         )
         before._show()
+        before.restored = self.restored
         for _, undo in reversed(self._undo):
             before._take_back(undo)
         return before

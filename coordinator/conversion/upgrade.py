@@ -38,7 +38,7 @@ from groupsim.coordinator.base.records import Record
 from groupsim.coordinator.classic.entry_points import ClassicGroup
 from groupsim.coordinator.classic.member import Member
 from groupsim.coordinator.classic.rebalance import answer_join, answer_sync
-from groupsim.coordinator.consumer.assignment.metadata_hash import metadata_hash
+from groupsim.coordinator.consumer.assignment.topics_metadata import topics_metadata
 from groupsim.coordinator.consumer.changes import Write
 from groupsim.coordinator.consumer.group_records import group_records
 from groupsim.coordinator.consumer.hosted.embedded import by_topic_id
@@ -104,10 +104,10 @@ def upgraded(group: ClassicGroup, op: Operation) -> GroupState:
     state = GroupState(group.group_id, Head(group_epoch=epoch, assignment_epoch=epoch))
     try:
         for member in group.members.values():
-            _add(state, _consumer_member(group, member, op))
+            _add(state, _consumer_member(group, member, op), op)
     except ProtocolError as problem:
         raise _refused(group, MALFORMED) from problem
-    hashed = metadata_hash(state.names, op.topics, op.differences)
+    hashed = topics_metadata(state, state.names, op).hash
     state.apply(EpochRecord(group.group_id, EpochValue(epoch, hashed)))
     return state
 
@@ -135,12 +135,12 @@ def _consumer_member(group: ClassicGroup, member: Member, op: Operation) -> Cons
     )
 
 
-def _add(state: GroupState, member: ConsumerMember) -> None:
+def _add(state: GroupState, member: ConsumerMember, op: Operation) -> None:
     """Add a member whose target is what it owns. Raises IllegalState when another one owns a partition of it."""
     target = {topic: tuple(partitions) for topic, partitions in member.assigned.items()}
     state.apply(member_record(state.group_id, member))
     state.apply(TargetRecord(state.group_id, member.member_id, target))
-    state.apply(current_record(state.group_id, member))
+    state.apply(current_record(state.group_id, member, op.differences))
 
 
 def _refused(group: ClassicGroup, text: str) -> Refused:
@@ -163,7 +163,9 @@ class UpgradeWrite:
 
     def __call__(self, records: tuple[Record, ...], then: Then | None = None, within_ms: int | None = None) -> None:
         """Append the conversion, then the records of the heartbeat, as one append. Raises IllegalState."""
-        self.append((*self.group.tombstones(), *group_records(self.state), *records), then, within_ms)
+        self.append(
+            (*self.group.tombstones(), *group_records(self.state, self.op.differences), *records), then, within_ms
+        )
         self.group.replaced = True
         payload = {
             "members": len(self.group.members),

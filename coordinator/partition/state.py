@@ -47,6 +47,8 @@ class _Applied:
     append_id: int
     records: list[tuple[ConsumerGroup, ConsumerRecord]] = field(factory=list)
     deleted: list[str] = field(factory=list)
+    is_replacement: bool = False
+    """Another group takes the place of this one. Kafka does not apply these records to the members of the old one."""
 
     def groups(self) -> list[ConsumerGroup]:
         """Return the groups, each once."""
@@ -63,6 +65,9 @@ class Partition:
     offsets: OffsetStore
     loaded_us: int = 0
     _under_way: deque[_Applied] = field(factory=deque)
+    _restored: list[ConsumerGroup] = field(factory=list)
+    """The groups that the append `_failed_id` had changed, until a later one is committed."""
+    _failed_id: int = 0
 
     def append(self, records: tuple[Record, ...], then: Then | None = None, within_ms: int | None = None) -> None:
         """Append records; readers of the latest view see their effect at once.
@@ -87,6 +92,8 @@ class Partition:
     def replace(self, records: tuple[Record, ...], new: Group, then: Then | None = None) -> None:
         """Append records that delete a group, and put `new` in its place; a failure of the append takes both back."""
         self.append(records, then)
+        if self._under_way:
+            self._under_way[-1].is_replacement = True
         self.groups.add(new)
         self.groups.created_by(new.group_id, self.op.purgatory.last_id)
 
@@ -191,8 +198,12 @@ class Partition:
         return group is not None and not group.has_record
 
     def lose(self, group: Group) -> None:
-        """Remove a group from memory alone: the next load brings it back (`maybeDeleteEmptyConsumerGroup`)."""
-        self._remove(group.group_id)
+        """Remove a group from memory alone: the next load brings it back (`maybeDeleteEmptyConsumerGroup`).
+
+        Readers of the committed view see it until the next append of the partition is committed.
+        """
+        self._stop_timers(group.group_id)
+        self.groups.deleted_by(group, self.op.purgatory.last_id + 1)
 
     def _remove(self, group_id: str) -> None:
         self._stop_timers(group_id)
@@ -203,6 +214,10 @@ class Partition:
         committed = error is None
         self.offsets.settle(append_id, committed=committed)
         vanished = self.groups.settle(append_id, committed=committed)
+        if committed and self._restored and append_id > self._failed_id:
+            for group in self._restored:
+                group.data.restored.clear()
+            self._restored.clear()
         if not self._under_way:
             return vanished
         if committed:
@@ -224,6 +239,11 @@ class Partition:
         for applied in undone:
             for group in applied.groups():
                 group.data.settle(append_id, committed=False)
+                if applied.is_replacement:
+                    group.data.restored.clear()
+                else:
+                    self._restored.append(group)
+        self._failed_id = append_id
         for applied in undone[1:]:
             self._apply_again(applied, vanished)
 

@@ -197,10 +197,11 @@ def encode_target(target: Target) -> bytes:
     return _VERSION + _array(rows) + _NO_TAGS
 
 
-def encode_current(at: CurrentValue) -> bytes:
-    """Return the value of type 8. Raises ProtocolError."""
+def encode_current(at: CurrentValue, *, epochs: bool = True) -> bytes:
+    """Return the value of type 8; without `epochs` as before 4.3, when partitions had none. Raises ProtocolError."""
     begin = _pack(NAMES[CURRENT], _EPOCHS, at.member_epoch, at.previous_epoch, at.state)
-    return _VERSION + begin + _with_epochs(at.assigned) + _with_epochs(at.pending) + _NO_TAGS
+    both = (_with_epochs(held) if epochs else _without_epochs(held) for held in (at.assigned, at.pending))
+    return _VERSION + begin + b"".join(both) + _NO_TAGS
 
 
 def encode_regex(topics: Iterable[str], version: int, timestamp_ms: int) -> bytes:
@@ -217,6 +218,11 @@ def _with_epochs(assignment: Partitions) -> bytes:
         data = length(len(epochs), True) + _pack(message, Struct(f">{len(epochs)}i"), *epochs.values())
         rows.append(_topic(message, topic_id, epochs) + (_tagged(data) if epochs else _NO_TAGS))
     return _array(rows)
+
+
+def _without_epochs(assignment: Partitions) -> bytes:
+    message = NAMES[CURRENT]
+    return _array([_topic(message, topic_id, numbers) + _NO_TAGS for topic_id, numbers in assignment.items()])
 
 
 def _topic(message: str, topic_id: str, partitions: Iterable[int]) -> bytes:

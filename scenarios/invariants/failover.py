@@ -55,7 +55,7 @@ class _Committed:
         wrong += [one for one in members if self.targets.get(one) != model.targets.get(one) and one not in wrong]
         if wrong:
             return sorted(wrong)
-        same = evolve(self.head, has_topics_record=False) == evolve(model.head, has_topics_record=False)
+        same = evolve(self.head, topics=None) == evolve(model.head, topics=None)
         return None if same else []
 
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from tests.conformance.basics import (
     LONG_MS,
-    NEWEST_OF_SCALA,
     PATIENCE_US,
     Mark,
     ScriptFailed,
@@ -15,6 +14,7 @@ from tests.conformance.basics import (
     TimingFailed,
     Topic,
     in_time,
+    newest,
 )
 from tests.conformance.bodies import Body, decode, encode
 from tests.conformance.peers import Closed, Line
@@ -61,8 +61,7 @@ class Actor:
         self, api: str, version: int, body: Body, edit: Callable[[bytes], bytes] = lambda frame: frame
     ) -> None:
         """Send a request and go on; `edit` makes of its bytes what the schemas' own types cannot hold."""
-        if self._script.case.kind == "scala":
-            version = min(version, NEWEST_OF_SCALA.get(api, version))
+        version = min(version, newest(self._script.case.release).get(api, version))
         self._correlation += 1
         step = Step(self.name, api, version, body)
         self._script.steps.append(step)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from attrs import define, frozen
 
 from tests.conformance.bodies import Body
@@ -18,8 +20,17 @@ SCALA = "3.9"
 """The last line of releases with the group coordinator in Scala: what peers of the kind `scala` are."""
 NEWEST_OF_SCALA = {"DescribeGroups": 5, "OffsetCommit": 9, "OffsetFetch": 9, "ListTransactions": 1}
 """The newest versions of `SCALA` that scripts go beyond; they are asked in their place."""
+NEWEST_OF_4_0 = {"OffsetCommit": 9, "OffsetFetch": 9, "TxnOffsetCommit": 5}
+"""The newest versions of 4.0, where those of 4.4 go beyond."""
 COMMIT_MS = 2_000
 """`offsets.commit.timeout.ms` of peers of several nodes."""
+
+
+def newest(release: str) -> Mapping[str, int]:
+    """The newest versions that a release takes, where scripts and walks go beyond; "" is the newest release."""
+    if release == SCALA:
+        return NEWEST_OF_SCALA
+    return NEWEST_OF_4_0 if release.startswith("4.0") else {}
 
 
 class ScriptFailed(Exception):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from tests.conformance.basics import SCALA
 from tests.conformance.consumer.pending import PENDING_SCRIPTS, PENDING_SECTIONS
 
 if TYPE_CHECKING:
@@ -33,6 +34,12 @@ class Case:
     short: bool = False
     kind: str = ""
     facts: tuple[str, ...] = ()
+    of_release: str = ""
+
+    @property
+    def release(self) -> str:
+        """The release that it is played on; "" is the newest one."""
+        return SCALA if self.kind == "scala" else self.of_release
 
     @property
     def handled(self) -> bool:

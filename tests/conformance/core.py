@@ -15,6 +15,8 @@ from collections.abc import Mapping, Sequence
 from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.config.cluster import ClusterConfig
 from groupsim.cluster.network.connection import Connection
+from groupsim.coordinator.base.config import BROKER_KEYS
+from groupsim.coordinator.base.versions import BASELINE, parse_version
 from groupsim.coordinator.ids import MemberIds
 from groupsim.eventloop.randomness import Stream
 from groupsim.eventloop.virtual import VirtualLoop, run_virtual
@@ -211,6 +213,12 @@ class CoreLine:
         self._closed = True
 
 
+def _has(settings: Mapping[str, object], name: str) -> bool:
+    """Whether the release of these settings has that one; a real broker ignores one that it does not know."""
+    release = parse_version(str(settings.get(RELEASE, BASELINE)))
+    return name not in BROKER_KEYS or BROKER_KEYS[name].since <= release
+
+
 class CorePeer:
     """One simulated broker in virtual time, or several. `profile`: whose requests are taken, if not its own ones."""
 
@@ -237,7 +245,7 @@ class CorePeer:
     def config_of(self, settings: Mapping[str, object]) -> ClusterConfig:
         """What the cluster is made of, with these settings."""
         brokers = self._brokers
-        known = {name: value for name, value in settings.items() if name not in WITHOUT}
+        known = {name: value for name, value in settings.items() if name not in WITHOUT and _has(settings, name)}
         ones = {"offsets.topic.replication.factor": brokers, "default.replication.factor": 1}
         ones |= {"transaction.state.log.replication.factor": brokers, "transaction.state.log.min.isr": min(2, brokers)}
         return ClusterConfig.from_properties({**known, **ones}, brokers=brokers)

@@ -10,6 +10,7 @@ from contextlib import ExitStack, contextmanager
 from attrs import frozen
 
 from groupsim.control import Served
+from tests.conformance.basics import SCALA
 from tests.conformance.nodes import Nodes, RealNodes, ServedNodes, ServedOne
 from tests.conformance.peers import Address
 from tests.conformance.servers import KafkaBroker
@@ -17,7 +18,7 @@ from tests.conformance.servers import KafkaBroker
 WITHOUT: frozenset[str] = frozenset()
 """What the simulated broker has no setting for."""
 RELEASE = "broker.version"
-"""Not one of Kafka's settings: of which release a peer is; a real one is then of `kafka_jars.BEFORE`."""
+"""Not one of Kafka's settings: of which release a peer is; `SCALA` is then `kafka_jars.BEFORE` of the real ones."""
 
 
 def ended_in_order() -> None:
@@ -55,8 +56,15 @@ def real(settings: Mapping[str, object], brokers: int = 1, *, handled: bool = Fa
     `handled`: scripts may handle the nodes.
     """
     own = {name: value for name, value in settings.items() if name != RELEASE}
-    with KafkaBroker(brokers, own, before=RELEASE in settings) as kafka:
+    with broker_of(settings.get(RELEASE), own, brokers) as kafka:
         yield Live(addresses_of(kafka.bootstrap), RealNodes(kafka) if handled else None)
+
+
+def broker_of(release: object, settings: Mapping[str, object], brokers: int = 1) -> KafkaBroker:
+    """A real broker of a release that has not been started; None is the newest one."""
+    if release is None or release == SCALA:
+        return KafkaBroker(brokers, settings, before=release == SCALA)
+    return KafkaBroker(brokers, settings, release=str(release))
 
 
 @contextmanager

@@ -40,7 +40,6 @@ REASONS: tuple[tuple[str, str], ...] = (
     (r"^3\.3-epochs", "a real controller says nothing out of order"),
     (r"^trap-(16|17|18|20-client)", "the client's side"),
     (r"^1\.13", "asked by the rows of consumer groups"),
-    (r"^Gregex-after", "asked, and answered otherwise here"),
     (r"", _INSIDE),
 )
 """Beginning or part of a row's id → why no real broker was asked; the first that fits."""

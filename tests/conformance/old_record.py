@@ -1,9 +1,10 @@
-"""Ask real brokers of old releases, which need ZooKeeper, about their defects, and keep what they say.
+"""Ask real brokers of old releases about their defects and differences, and keep what they say.
 
     python -m tests.conformance.old_record                  every release that `old.FACTS` names
     python -m tests.conformance.old_record 2.3.0 2.3.1      these; the answers of the others stay as they are
 
-Needs Java and Maven: `mvn` resolves the class path of a release from Maven Central. The client of ZooKeeper before 3.5
+Needs Java and Maven: `mvn` resolves the class path of a release from Maven Central. Before 4.0 a broker needs
+ZooKeeper. The client of ZooKeeper before 3.5
 does not run on Java 17, so that of `kafka_jars.BEFORE` comes first on a broker's class path, and a logger with it;
 0.11 needs `javax.xml.bind`, which Java had up to 10.
 Exit code 1 when a release does not answer as the scene of a defect states.
@@ -15,31 +16,27 @@ import argparse
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
-from contextlib import ExitStack
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import trio
+from attrs import frozen
 
+from groupsim.coordinator.base.versions import parse_version
 from tests.conformance.basics import ScriptFailed
 from tests.conformance.bodies import Body, decode, encode
-from tests.conformance.live import ended_in_order
+from tests.conformance.live import broker_of, ended_in_order
 from tests.conformance.nodes import Handled, Hands, RealNodes
 from tests.conformance.old import FACTS, RELEASES, SETTINGS, load, play, save
 from tests.conformance.old_scenes import Node
 from tests.conformance.peers import Address, Closed, TcpPeer, tcp_peer
-from tests.conformance.servers import kafka_broker, kafka_jars
+from tests.conformance.servers import kafka_broker, kafka_jars, kafka_releases
 from tests.conformance.transcript import Transcript
 
 _SECONDS = 60
 _AT_ONCE = 3
-_POM = """
-<project><modelVersion>4.0.0</modelVersion><groupId>old</groupId><artifactId>old</artifactId><version>1</version>
-<dependencies><dependency>
-<groupId>org.apache.kafka</groupId><artifactId>kafka_2.12</artifactId><version>{release}</version>
-</dependency><dependency>
-<groupId>javax.xml.bind</groupId><artifactId>jaxb-api</artifactId><version>2.3.1</version>
-</dependency></dependencies></project>"""
+_WITHOUT_ZOOKEEPER = (4,)
 _LOGGER = ("ch.qos.reload4j:reload4j:", "org.slf4j:")
 _CLIENT = ("org.apache.zookeeper:",)
 _JVM = ("-Xmx320m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1")
@@ -53,12 +50,8 @@ log4j.appender.out.layout.ConversionPattern=[%d] %p %m (%c)%n
 
 
 def class_path_of(release: str) -> str:
-    """The jars of a release, as Maven resolves them. Raises CalledProcessError, and FileNotFoundError without Maven."""
-    with tempfile.TemporaryDirectory(prefix="groupsim-old-") as folder:
-        (Path(folder) / "pom.xml").write_text(_POM.format(release=release).strip(), "utf-8")
-        command = ["mvn", "-q", "-B", "dependency:build-classpath", "-Dmdep.outputFile=class-path"]
-        subprocess.run(command, cwd=folder, check=True, timeout=5 * _SECONDS)
-        return (Path(folder) / "class-path").read_text("utf-8").strip()
+    """The jars of a release with ZooKeeper, as Maven resolves them. Raises Unavailable."""
+    return kafka_releases.resolved([f"org.apache.kafka:kafka_2.12:{release}", "javax.xml.bind:jaxb-api:2.3.1"])
 
 
 class OldBroker:
@@ -174,31 +167,54 @@ async def _served(address: Address) -> None:
             await trio.sleep(0.2)
 
 
-async def ask(release: str, class_path: str) -> dict[str, Transcript]:
-    """What that release answers, by defect. Raises ScriptFailed, in a group."""
+async def ask(release: str) -> tuple[dict[str, Transcript], list[str]]:
+    """What that release answers, by defect, and what it does not answer as stated. Raises TooSlowError, in a group."""
     told: dict[str, Transcript] = {}
+    wrong: list[str] = []
     facts = {name: fact for name, fact in FACTS.items() if release in (fact.bad, fact.good)}
     for own in {str(fact.own): fact.own for fact in facts.values()}.values():
-        with OldBroker(class_path, {**SETTINGS, **own}) as broker:
+        with started(release, {**SETTINGS, **own}) as broker:
             for defect in (name for name, fact in facts.items() if fact.own == own):
-                told[defect] = await _ask_one(defect, release, broker)
-    return told
+                try:
+                    told[defect] = await _ask_one(defect, release, broker)
+                except* ScriptFailed as failed:
+                    wrong += [f"{defect}: {one!r}" for one in failed.exceptions]
+    return told, wrong
 
 
-async def _ask_one(defect: str, release: str, broker: OldBroker) -> Transcript:
+@frozen
+class Started:
+    """A broker that runs: where it listens, how it is handled, and what talks to it."""
+
+    address: Address
+    nodes: OldNodes | RealNodes
+    peer: type[TcpPeer]
+
+
+@contextmanager
+def started(release: str, settings: Mapping[str, object]) -> Iterator[Started]:
+    """One broker of that release, since 4.0 without a ZooKeeper. Raises Unavailable, BrokerError."""
+    if parse_version(release) < _WITHOUT_ZOOKEEPER:
+        with OldBroker(class_path_of(release), settings) as old:
+            yield Started(old.address, OldNodes(old), OldPeer)
+    else:
+        with broker_of(None if release == kafka_jars.VERSION else release, settings) as kafka:
+            yield Started(kafka.addresses[0], RealNodes(kafka), TcpPeer)
+
+
+async def _ask_one(defect: str, release: str, broker: Started) -> Transcript:
     """What it answers in the scene of one defect."""
 
     async def serves() -> None:
         await _served(broker.address)
 
     await serves()
-    async with tcp_peer([broker.address], OldPeer) as peer:
-        return await play(defect, release, peer, Node(Hands(peer, OldNodes(broker)), serves))
+    async with tcp_peer([broker.address], broker.peer) as peer:
+        return await play(defect, release, peer, Node(Hands(peer, broker.nodes), serves))
 
 
 async def record(releases: list[str]) -> int:
     """Ask the releases, some at a time; how many did not answer as stated."""
-    class_paths = {release: class_path_of(release) for release in releases}
     places = trio.CapacityLimiter(_AT_ONCE)
     plays: dict[str, dict[str, Transcript]] = {}
     failed: list[str] = []
@@ -206,13 +222,14 @@ async def record(releases: list[str]) -> int:
     async def one(release: str) -> None:
         try:
             async with places:
-                told = await ask(release, class_paths[release])
+                told, wrong = await ask(release)
             for defect, transcript in told.items():
                 plays.setdefault(defect, {})[release] = transcript
                 print(f"recorded {defect} of {release}", flush=True)
-        except* (ScriptFailed, trio.TooSlowError) as wrong:
-            failed.append(release)
-            print(*(f"FAILED {release}: {each!r}" for each in wrong.exceptions), sep="\n", flush=True)
+        except* trio.TooSlowError as slow:
+            wrong = [repr(each) for each in slow.exceptions]
+        failed.extend(wrong)
+        print(*(f"FAILED {release}: {each}" for each in wrong), sep="\n", flush=True)
 
     async with trio.open_nursery() as nursery:
         for release in releases:

@@ -7,6 +7,7 @@
     python -m tests.conformance.walk --consumer              walks of the consumer protocol (KIP-848)
     python -m tests.conformance.walk --expiring              the same, with sessions that end
     python -m tests.conformance.walk --mixed                 with members of both protocols, and conversions
+    python -m tests.conformance.walk --mixed --release 4.2.1 on a broker of that release, and the core as it
 
 A walk that differs is played three times more; what differs then, too, is cut down to the fewest moves that still
 differ in the same way, and printed as a script to be put into `scripts/`. What does not is told as a matter of timing,
@@ -20,8 +21,11 @@ import os
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
 from itertools import count
+from multiprocessing import get_context
+from typing import TypeAlias
 
 import trio
 from attrs import evolve, frozen
@@ -29,10 +33,10 @@ from attrs import evolve, frozen
 from tests.conformance.basics import Topic
 from tests.conformance.choosing import Chooser
 from tests.conformance.consumer.walks import ConsumerChooser
-from tests.conformance.live import ended_in_order
+from tests.conformance.live import RELEASE, broker_of, ended_in_order
 from tests.conformance.peers import Address, tcp_peer
 from tests.conformance.ready import await_ready
-from tests.conformance.servers import VERSION, KafkaBroker
+from tests.conformance.servers import VERSION
 from tests.conformance.transcript import Transcript
 from tests.conformance.walk_core import differences_on_core
 from tests.conformance.walk_data import load, save
@@ -97,11 +101,8 @@ def _is_consumer(asked: argparse.Namespace) -> bool:
 
 
 def _called(asked: argparse.Namespace) -> str:
-    if asked.mixed:
-        return MIXED
-    if asked.expiring:
-        return EXPIRING
-    return CONSUMER if asked.consumer else "walk"
+    kind = MIXED if asked.mixed else EXPIRING if asked.expiring else CONSUMER if asked.consumer else "walk"
+    return f"{kind}@{asked.release}" if asked.release else kind
 
 
 def given(job: Job, moves: Sequence[Move]) -> Job:
@@ -136,9 +137,13 @@ async def _on_line(job: Job, address: Address, topics: Sequence[Topic]) -> Walke
     return walked
 
 
-def compared(job: Job, real: Walked) -> Compared:
-    """Play on the core what was played on the broker."""
-    return Compared(job, real, [real.failure] if real.failure else differences_on_core(job.name, job.statics, real))
+def compared(name: str, statics: Mapping[str, str], real: Walked) -> list[str]:
+    """Play on the core what was played on the broker; what differs."""
+    return [real.failure] if real.failure else differences_on_core(name, statics, real)
+
+
+Begun: TypeAlias = tuple[Job, Walked, "Future[list[str]]"]
+"""A walk that was played on the broker, and what will be known once it has been played on the core."""
 
 
 class Session:
@@ -149,6 +154,7 @@ class Session:
         self._address, self._at_once = (host, int(port)), at_once
         trio.run(await_ready, [self._address])
         self._topics = trio.run(self._make_topics)
+        self._core = ProcessPoolExecutor(1, get_context("spawn"))
 
     async def _make_topics(self) -> list[Topic]:
         async with tcp_peer([self._address]) as peer:
@@ -156,14 +162,24 @@ class Session:
 
     def compare(self, jobs: Sequence[Job]) -> list[Compared]:
         """Play on the broker, then on the core; again, few at once, what differs after the machine was too busy."""
-        walked = trio.run(on_broker, jobs, self._address, self._topics, self._at_once)
-        results = [compared(job, real) for job, real in zip(jobs, walked, strict=True)]
+        return self.settled(self.begun(jobs, self._at_once))
+
+    def begun(self, jobs: Sequence[Job], at_once: int) -> list[Begun]:
+        """Play on the broker, and begin to play on the core, in another process."""
+        walked = trio.run(on_broker, jobs, self._address, self._topics, at_once)
+        return [
+            (job, real, self._core.submit(compared, job.name, job.statics, real))
+            for job, real in zip(jobs, walked, strict=True)
+        ]
+
+    def settled(self, begun: Sequence[Begun]) -> list[Compared]:
+        """What came of it; played again, few at once, where it differs after the machine was too busy."""
+        results = [Compared(job, real, lines.result()) for job, real, lines in begun]
         for _ in range(AGAIN):
             unclear = [at for at, one in enumerate(results) if one.lines and disturbed(one.real)]
-            again = [jobs[at] for at in unclear]
-            walked = trio.run(on_broker, again, self._address, self._topics, min(FEW, self._at_once))
-            for at, real in zip(unclear, walked, strict=True):
-                results[at] = compared(jobs[at], real)
+            again = self.begun([results[at].job for at in unclear], min(FEW, self._at_once))
+            for at, (job, real, lines) in zip(unclear, again, strict=True):
+                results[at] = Compared(job, real, lines.result())
         return results
 
     def confirm(self, one: Compared) -> Compared | None:
@@ -233,22 +249,33 @@ def told_only(different: Iterable[Compared]) -> Counter[str]:
 
 
 def batches(asked: argparse.Namespace) -> Iterable[list[Job]]:
-    """The walks that are asked for, so many at a time that the pages of results stay small."""
+    """The walks that are asked for, two at a time for each place on the broker."""
     seeds = [asked.seed] if asked.seed is not None else list(range(asked.first, asked.first + asked.walks))
-    for at in range(0, len(seeds), 240):
-        yield [job_of(seed, asked) for seed in seeds[at : at + 240]]
+    size = 2 * asked.at_once
+    for at in range(0, len(seeds), size):
+        yield [job_of(seed, asked) for seed in seeds[at : at + size]]
+
+
+def results_of(session: Session, asked: argparse.Namespace) -> Iterator[list[Compared]]:
+    """Batch by batch what came of it: one is played on the broker while the one before is played on the core."""
+    before: list[Begun] = []
+    for jobs in batches(asked):
+        begun = session.begun(jobs, asked.at_once)
+        if before:
+            yield session.settled(before)
+        before = begun
+    yield session.settled(before)
 
 
 def run(session: Session, asked: argparse.Namespace) -> int:
     """Play, compare, examine; 0 when nothing differs for good."""
     walks = requests = 0
     seen: Counter[str] = Counter()
-    for jobs in batches(asked):
-        results = session.compare(jobs)
+    for results in results_of(session, asked):
         walks += len(results)
         requests += sum(len(one.real.order) for one in results)
         different = [one for one in results if one.lines]
-        print(f"{walks} walks, {requests} requests, {len(different)} of the last {len(jobs)} differ", flush=True)
+        print(f"{walks} walks, {requests} requests, {len(different)} of the last {len(results)} differ", flush=True)
         seen += told_only(different) if asked.tell else examine(session, different)
     kinds = len(seen) - ("timing" in seen)
     print(f"{walks} walks, {requests} requests; {kinds} kinds of differences, {seen['timing']} walks of timing")
@@ -281,6 +308,7 @@ def main() -> int:
     parser.add_argument("--consumer", action="store_true", help="walks of the consumer protocol")
     parser.add_argument("--expiring", action="store_true", help="the same, with sessions of 1.1 s")
     parser.add_argument("--mixed", action="store_true", help="walks of groups with members of both protocols")
+    parser.add_argument("--release", default="", help="of brokers before the newest, such as 4.0.1; needs Maven")
     parser.add_argument("--tell", action="store_true", help="tell what differs, and do not play it again")
     parser.add_argument("--record", type=int, help="keep so many walks")
     parser.add_argument("--broker", help="host:port of a fresh broker that runs already, with the same settings")
@@ -289,7 +317,8 @@ def main() -> int:
     do = record if asked.record else run
     if asked.broker:
         return do(Session(asked.broker, asked.at_once), asked)
-    with KafkaBroker(1, {**settings_of(_called(asked)), **UNSWEPT}) as broker:
+    own = {name: value for name, value in settings_of(_called(asked)).items() if name != RELEASE}
+    with broker_of(asked.release or None, {**own, **UNSWEPT}) as broker:
         return do(Session(broker.bootstrap, asked.at_once), asked)
 
 

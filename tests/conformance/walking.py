@@ -25,6 +25,7 @@ from tests.conformance.basics import PATIENCE_US, Mark, ScriptFailed, Step, Topi
 from tests.conformance.bodies import Body, decode
 from tests.conformance.cases import Case
 from tests.conformance.consumer.member import Member
+from tests.conformance.live import RELEASE
 from tests.conformance.peers import Closed, Peer
 from tests.conformance.player import KINDS, SETTINGS
 from tests.conformance.script import Script
@@ -60,11 +61,17 @@ def is_consumer(name: str) -> bool:
     return name.startswith(CONSUMER)
 
 
+def release_of(name: str) -> str:
+    """The release that a walk of that name is played on, which stands between `@` and `-`; "" is the newest one."""
+    return name.partition("@")[2].partition("-")[0]
+
+
 def settings_of(name: str) -> dict[str, object]:
     """What peers are started with for a walk of that name."""
     if not is_consumer(name):
         return SETTINGS
-    return KINDS["consumer"] | (_SHORT_SESSIONS if name.startswith(EXPIRING) else {})
+    release = {RELEASE: release_of(name)} if release_of(name) else {}
+    return KINDS["consumer"] | (_SHORT_SESSIONS if name.startswith(EXPIRING) else {}) | release
 
 
 @frozen
@@ -400,7 +407,8 @@ def case_of(name: str) -> Case:
     async def nothing(script: Script) -> None:
         raise ScriptFailed("a walk is played by `walking.walk`")
 
-    return Case("consumer_walk" if is_consumer(name) else "walk", name, None, nothing, ())
+    table = "consumer_walk" if is_consumer(name) else "walk"
+    return Case(table, name, None, nothing, (), of_release=release_of(name))
 
 
 def begin(name: str, peer: Peer, statics: Mapping[str, str], nonce: str = "") -> Play:

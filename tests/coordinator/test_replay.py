@@ -22,7 +22,7 @@ from groupsim.coordinator.base.records import (
     OffsetValue,
     StoredMember,
 )
-from groupsim.coordinator.base.serde import decode, encode, offset_version
+from groupsim.coordinator.base.serde import Form, decode, encode, form_of
 from groupsim.coordinator.classic.entry_points import ClassicGroup
 from groupsim.coordinator.classic.states import State
 from groupsim.coordinator.testing import Bench, committed, offsets_of
@@ -234,10 +234,10 @@ def test_offset_that_expires_by_itself_has_no_leader_epoch() -> None:
 
 def test_release_decides_on_the_version_of_offsets() -> None:
     """Brokers up to 4.0 write offsets in version 3, later ones in version 4."""
-    assert [offset_version(release) for release in ("2.8.1", "4.0", "4.1", "4.4")] == [3, 3, 4, 4]
+    assert [form_of(release).offsets for release in ("2.8.1", "4.0", "4.1", "4.4")] == [3, 3, 4, 4]
     record = OffsetRecord("g", TopicPartition("t", 1), OffsetValue(7, 2, "m", 1_000))
     for version in (3, 4):
-        key, value = encode(record, version)
+        key, value = encode(record, Form(version))
         assert value is not None
         assert value[1] == version
         assert decode(key, value) == record

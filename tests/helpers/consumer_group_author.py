@@ -190,7 +190,7 @@ class Author:
 
     def topics(self) -> Made:
         """A broker of 4.0 stores the topics, a later one deletes that record."""
-        there = self.data.head.has_topics_record
+        there = self.data.head.topics is not None
         stored = None if there else (SubscribedTopic(TOPICS[0], "t", 3),)
         return [TopicsRecord(self.group_id, stored), *self._bump()]
 

@@ -12,7 +12,7 @@ from typing import Any
 from attrs import frozen
 
 from groupsim.coordinator.base.records import Loaded, Producer, TransactionEnd
-from groupsim.coordinator.base.serde import decode, encode
+from groupsim.coordinator.base.serde import NEWEST, Form, decode, encode
 from groupsim.coordinator.classic.entry_points import ClassicGroup
 from groupsim.coordinator.partition.offset_view import OffsetView
 from groupsim.coordinator.shard import Shard
@@ -28,7 +28,7 @@ class Entry:
     end: TransactionEnd | None = None
 
 
-def encoded(records: Iterable[Loaded], version: int = 4) -> list[Entry]:
+def encoded(records: Iterable[Loaded], form: Form = NEWEST) -> list[Entry]:
     """The records as a log of bytes."""
     entries = []
     for record in records:
@@ -36,7 +36,7 @@ def encoded(records: Iterable[Loaded], version: int = 4) -> list[Entry]:
             entries.append(Entry(end=record))
         else:
             producer = getattr(record, "producer", None)
-            entries.append(Entry(*encode(record, version), producer))  # type: ignore[arg-type]
+            entries.append(Entry(*encode(record, form), producer))  # type: ignore[arg-type]
     return entries
 
 

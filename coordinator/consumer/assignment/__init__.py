@@ -9,6 +9,7 @@ Where to read:
     resolution          the topics that match regular expressions
     preferred_assignor  the assignor that most members name
     metadata_hash       the hash of the subscribed topics; a change of it bumps the group epoch
+    topics_metadata     whether the topics differ from what the group remembers: a hash, or the record of 4.0
     timeline_order      the order of Kafka's maps, which decides ties
     partition_order     the order of partitions in the records of members
 """

@@ -72,7 +72,9 @@ def _join(group: WrittenGroup, op: Operation, arrival: Arrival, request: JoinGro
         op.reply(arrival.call, JoinGroupResponse(ErrorCode.MEMBER_ID_REQUIRED, member_id=member_id))
         return
     change = Change()
-    before = _find_member(state, member_id, instance_id, change.records, is_fresh=request.member_id == "")
+    before = _find_member(
+        state, member_id, instance_id, change.records, op.differences, is_fresh=request.member_id == ""
+    )
     holder = None if instance_id is None else state.static_member(instance_id)
     old = None if holder is None else state.members[holder]
     subscription = _subscription(request, op.differences)
@@ -122,7 +124,13 @@ def _supports(state: GroupState, request: JoinGroupRequest) -> bool:
 
 
 def _find_member(
-    state: GroupState, member_id: str, instance_id: str | None, records: list[ConsumerRecord], *, is_fresh: bool
+    state: GroupState,
+    member_id: str,
+    instance_id: str | None,
+    records: list[ConsumerRecord],
+    rules: Differences,
+    *,
+    is_fresh: bool,
 ) -> ConsumerMember:
     """Return the member that joins; one that replaces a static member adds its records. Raises Refused.
 
@@ -133,7 +141,7 @@ def _find_member(
             return static_member(state, instance_id, member_id)
         holder = state.static_member(instance_id)
         if holder is not None:
-            return replacement(state, state.members[holder], member_id, records)
+            return replacement(state, state.members[holder], member_id, records, rules)
     return state.members.get(member_id) or ConsumerMember(member_id)
 
 

@@ -1,10 +1,10 @@
-"""Records of groups on `__consumer_offsets` (types 2 to 8 and 16), taken apart and put together.
+"""Records of groups on `__consumer_offsets` (types 2 to 8, and 16), taken apart and put together.
 
 A reader and a writer of its own, made of nothing that is under test. A record that is put together from what was read
 has to have the same bytes: then two records that read alike are alike byte for byte. `plain` blanks out what differs
 between two plays: times, the version of a regex's image; hashes of topics are numbered in the order in which they come.
 
-Source: `ConsumerGroup*{Key,Value}.json` of 4.4.
+Source: `ConsumerGroup*{Key,Value}.json` of 4.4, that of type 4 of 4.0.
 """
 
 from __future__ import annotations
@@ -106,6 +106,8 @@ _BYTE, _INT, _LONG = _number(1), _number(4), _number(8)
 _UUID = Kind(lambda reader: str(uuid.UUID(bytes=reader.take(16))), lambda text: uuid.UUID(text).bytes)
 _TARGET_OF_TOPIC = _struct({"topic_id": _UUID, "partitions": _array(_INT)})
 _PARTITIONS = _array(_struct({"topic_id": _UUID, "partitions": _array(_INT)}, {0: ("assignment_epochs", _array(_INT))}))
+_RACKS = _array(_struct({"partition": _INT, "racks": _array(_TEXT)}))
+_TOPIC = _struct({"topic_id": _UUID, "name": _TEXT, "partitions": _INT, "racks": _RACKS})
 _PROTOCOLS = _struct({"session_timeout": _INT, "protocols": _array(_struct({"name": _TEXT, "metadata": _BYTES}))})
 _CLASSIC = Kind(  # one byte says whether it is null, which is written as well
     lambda reader: _PROTOCOLS.read(reader) if reader.number(1) else None,
@@ -151,6 +153,7 @@ _VALUES: dict[int, Kind] = {
         flexible=False,
     ),
     3: _struct({"epoch": _INT}, {0: ("metadata_hash", _LONG)}),
+    4: _struct({"topics": _array(_TOPIC)}),
     5: _struct(
         {
             "instance_id": _TEXT,

@@ -112,8 +112,8 @@ def test_a_full_group_refuses_every_heartbeat_of_a_stranger() -> None:
 
 
 def test_a_full_group_lets_a_static_member_come_back() -> None:
-    """An instance id of the group passes the check; before 4.3 only a member id did (KAFKA-20601)."""
-    for release, expected in (("4.2", ErrorCode.GROUP_MAX_SIZE_REACHED), ("4.3", ErrorCode.NONE)):
+    """An instance id of the group passes the check; before 4.4 only a member id did (KAFKA-20601)."""
+    for release, expected in (("4.3", ErrorCode.GROUP_MAX_SIZE_REACHED), ("4.4", ErrorCode.NONE)):
         bench = HeartbeatBench(settings(release, consumer_max_size=1))
         bench.enroll("m", instance="i")
         bench.leave_group("m", epoch=-2, instance="i")

@@ -165,7 +165,10 @@ def test_a_classic_join_takes_an_empty_group_over() -> None:
 
 
 def test_a_classic_join_with_a_member_id_loses_an_empty_group() -> None:
-    """UNKNOWN_MEMBER_ID, and the group is gone without a record, until the next load (defect of 4.x)."""
+    """UNKNOWN_MEMBER_ID, and the group is gone without a record, until the next load (defect of 4.x).
+
+    Describe shows it until the partition has committed another append.
+    """
     bench = HeartbeatBench()
     bench.enroll("m")
     bench.leave_group("m")
@@ -173,8 +176,25 @@ def test_a_classic_join_with_a_member_id_loses_an_empty_group() -> None:
     joined = bench.join("c", member_id="c-1")
     assert (joined.error, joined.joined.member_id) == (ErrorCode.UNKNOWN_MEMBER_ID, "c-1")
     assert bench.records(since) == []
+    assert bench.described().state == "Empty"
+    bench.enroll("x", group="other")
     assert bench.described().error_message == "Group g not found."
     assert again(bench).epochs() == ("Empty", 3, 3)
+
+
+def test_after_a_failed_append_a_restored_member_is_described_twice() -> None:
+    """As in Kafka's timeline map, until the partition has committed the next append."""
+    bench = HeartbeatBench()
+    bench.enroll("m")
+    bench.enroll("n")
+    bench.auto_commit = False
+    bench.leave_group("m")
+    bench.fail_append()
+    assert sorted(member.member_id for member in bench.described().members) == ["m", "m", "n"]
+    assert sorted(bench.group().data.members) == ["m", "n"]
+    bench.auto_commit = True
+    bench.enroll("x", group="other")
+    assert sorted(member.member_id for member in bench.described().members) == ["m", "n"]
 
 
 def test_a_failed_append_gives_an_empty_group_back() -> None:

@@ -134,6 +134,7 @@ def test_values_of_other_releases_are_read() -> None:
     assert records.decode_member(kafka("5 null regex")) == MemberValue()
     old = CurrentValue(5, 4, MemberState.UNRELEASED_PARTITIONS, {T: {0: 5, 1: 5}})
     assert records.decode_current(kafka("8 of 4.2")) == old
+    assert records.encode_current(old, epochs=False) == kafka("8 of 4.2")
     assert records.decode_current(kafka("8 null epochs")) == CurrentValue(-2, 4, MemberState.UNKNOWN, {T: {0: 0, 1: 0}})
 
 

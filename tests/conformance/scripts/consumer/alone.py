@@ -110,7 +110,7 @@ async def a_pattern_is_loaded(s: Script) -> None:
     await a.enroll(names=None, regex=f"{s.id}\\.t[a-z]*{s.nonce}")
     await until(s, epoch=2)
     await a.beat(now=2)
-    await s.restart()
+    await s.restart(group_consumer_regex_refresh_interval_ms=600_000)  # a restart may take more than 10 s
     await s.follow(a)
     await a.look()
     await a.beat(now=2)
