@@ -27,11 +27,12 @@ from groupsim.coordinator.consumer.state import GroupState
 
 
 def group_records(state: GroupState, rules: Differences) -> tuple[ConsumerRecord, ...]:
-    """Return the records that make a group as it is: every member, the epoch, the targets, where each member is."""
+    """Return the records that make a group as it is: members, (4.0) topics, epoch, targets, where each member is."""
     group_id, head = state.group_id, state.head
     members = [state.members[member_id] for member_id in timeline_order(state.members)]
     return (
         *(member_record(group_id, member) for member in members),
+        *(() if head.topics is None else (TopicsRecord(group_id, head.topics),)),
         EpochRecord(group_id, EpochValue(head.group_epoch, head.metadata_hash)),
         *(TargetRecord(group_id, member.member_id, state.target(member.member_id)) for member in members),
         TargetEpochRecord(group_id, TargetEpochValue(head.assignment_epoch, head.target_us)),

@@ -107,8 +107,10 @@ def upgraded(group: ClassicGroup, op: Operation) -> GroupState:
             _add(state, _consumer_member(group, member, op), op)
     except ProtocolError as problem:
         raise _refused(group, MALFORMED) from problem
-    hashed = topics_metadata(state, state.names, op).hash
-    state.apply(EpochRecord(group.group_id, EpochValue(epoch, hashed)))
+    metadata = topics_metadata(state, state.names, op)
+    for record in metadata.before:
+        state.apply(record)
+    state.apply(EpochRecord(group.group_id, EpochValue(epoch, metadata.hash)))
     return state
 
 
