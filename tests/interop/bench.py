@@ -55,10 +55,10 @@ class Bench:
 
     # --- Things ----------------------------------------------------------------------------------------------------
 
-    def topic(self, partitions: int = PARTITIONS) -> str:
+    def topic(self, partitions: int = PARTITIONS, replicas: int = 3) -> str:
         """A new topic, known to every broker."""
         name = f"topic-{self._tag}-{next(self._names)}"
-        for future in self.admin.create_topics([NewTopic(name, partitions, 3)], request_timeout=20).values():
+        for future in self.admin.create_topics([NewTopic(name, partitions, replicas)], request_timeout=20).values():
             future.result()
 
         def is_led() -> bool:

@@ -59,18 +59,22 @@ class Member:
     """One running member program. `name` is its client id."""
 
     def __init__(self, command: Sequence[str], config: Mapping[str, Any], folder: Path) -> None:
-        self.name = str(config["client_id"])
-        self.config = config
-        self.events: list[Event] = []
-        self.stderr = folder / f"{self.name}.stderr"
-        self._changed = threading.Condition()
-        self._ended = False
+        self.prepare(config, folder / f"{config['client_id']}.stderr")
         with self.stderr.open("ab") as errors:
             self._process = subprocess.Popen(
                 [*command, json.dumps(config)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=errors, text=True
             )
         self._reader = threading.Thread(target=self._read, name=f"reads {self.name}", daemon=True)
         self._reader.start()
+
+    def prepare(self, config: Mapping[str, Any], stderr: Path) -> None:
+        """Have no events yet."""
+        self.name = str(config["client_id"])
+        self.config = config
+        self.events: list[Event] = []
+        self.stderr = stderr
+        self._changed = threading.Condition()
+        self._ended = False
 
     def _read(self) -> None:
         assert self._process.stdout is not None
@@ -79,9 +83,17 @@ class Member:
                 event = json.loads(line)
             except ValueError:
                 event = {"event": "error", "error": f"not JSON: {line.strip()}"}
-            with self._changed:
-                self.events.append({**event, "at": time.monotonic()})
-                self._changed.notify_all()
+            self.hear(event)
+        self.end()
+
+    def hear(self, event: Event) -> None:
+        """Keep an event that its program wrote, with the time."""
+        with self._changed:
+            self.events.append({**event, "at": time.monotonic()})
+            self._changed.notify_all()
+
+    def end(self) -> None:
+        """Its program writes no more."""
         with self._changed:
             self._ended = True
             self._changed.notify_all()

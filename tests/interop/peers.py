@@ -34,7 +34,7 @@ class CannotHere(Exception):
 
 
 class Peer(Protocol):
-    """A cluster of three brokers."""
+    """A cluster, of three brokers where nothing else is asked for."""
 
     name: str
     bootstrap: str
@@ -78,8 +78,8 @@ def describe(admin: AdminClient, group: str) -> ConsumerGroupDescription:
 
 
 @contextmanager
-def started(name: str, more: Mapping[str, object] = NOTHING_MORE) -> Iterator[Peer]:
-    """The peer of a name, while the block lasts; `more` are further settings of its brokers.
+def started(name: str, more: Mapping[str, object] = NOTHING_MORE, brokers: int = 3) -> Iterator[Peer]:
+    """The peer of a name, while the block lasts; `more` are further settings of its `brokers`.
 
     Raises `kafka_jars.Unavailable` where it cannot be had.
     """
@@ -87,13 +87,13 @@ def started(name: str, more: Mapping[str, object] = NOTHING_MORE) -> Iterator[Pe
         with KafkaBroker(1, {**SETTINGS, **more}) as broker:
             yield Kafka(broker)  # alone: several nodes would need principals to be let in by each other
     elif name == "kafka":
-        three = {"default.replication.factor": 3, "broker.session.timeout.ms": 6000}
-        with KafkaBroker(3, {**SETTINGS, **three, **more}) as broker:
+        several = {"default.replication.factor": brokers, "broker.session.timeout.ms": 6000}
+        with KafkaBroker(brokers, {**SETTINGS, **several, **more}) as broker:
             yield Kafka(broker)
     elif name == "groupsim":
         from tests.interop.served import served
 
-        with served({**SETTINGS, **more}) as peer:
+        with served({**SETTINGS, **more}, brokers) as peer:
             yield peer
     else:
         raise ValueError(f"GROUPSIM_INTEROP_PEER={name}: it is groupsim or kafka")

@@ -32,8 +32,8 @@ class Groupsim:
 
 
 @contextmanager
-def served(settings: Mapping[str, object]) -> Iterator[Groupsim]:
+def served(settings: Mapping[str, object], brokers: int = 3) -> Iterator[Groupsim]:
     """A served cluster with these broker settings while the block lasts."""
     said = [word for name, value in settings.items() for word in ("--broker", f"{name}={value}")]
-    with Served("--brokers", "3", *said) as process:
+    with Served("--brokers", str(brokers), *said) as process:
         yield Groupsim(process)

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import kafka_jars
 import pytest
 
 from groupsim import load_text
+from tests.helpers.unavailable import unavailable
+from tests.interop.bench import Bench
+from tests.interop.clients import CONFLUENT, JAVA
 from tests.interop.migration import story
-from tests.interop.migration.__main__ import KAFKA, SERVE, VIRTUAL, kept, misses, play, rows_of
+from tests.interop.migration.__main__ import KAFKA, SERVE, VIRTUAL, compared, kept, misses, play, rows_of
+from tests.interop.migration.jvm import Jvm
 from tests.interop.migration.ownership import Change, gaps, longest
 from tests.interop.migration.simulated import scenario
 from tests.interop.migration.story import PODS, Found
+from tests.interop.peers import started
 
 PLACE = ("orders", 0)
 
@@ -55,7 +63,8 @@ def found() -> dict[str, list[Found]]:
 
 
 def test_the_table_has_medians_with_the_least_and_the_most(found: dict[str, list[Found]]) -> None:
-    """A row for each server and for virtual time."""
+    """A row for each server and for virtual time, and how far one is from another."""
+    assert compared(found)[0] == "groupsim serve beside Kafka: +0.0%"
     assert rows_of(found)[0] == ("groupsim serve", "3", "3.10 s (3.00–3.20)", "1.00 s (1.00–1.00)", "0", "0")
 
 
@@ -70,3 +79,38 @@ def test_runs_that_were_kept_are_not_played_again(found: dict[str, list[Found]])
     """With as many runs in the file as are asked for, nothing is started."""
     assert play([SERVE, KAFKA], 3, found, None) == {SERVE: found[SERVE], KAFKA: found[KAFKA]}
     assert kept(None) == {}
+
+
+@pytest.mark.slow
+@pytest.mark.interop
+def test_consumers_of_one_jvm_join_close_and_are_followed(tmp_path: Path) -> None:
+    """Two consumers of one process share a topic; when one has closed, one that was held takes its place."""
+    try:
+        command = JAVA.command()
+    except kafka_jars.Unavailable as why:
+        unavailable(why, "java")
+    with started("groupsim", story.BROKERS, 1) as peer, Bench(CONFLUENT, peer, "jvm", tmp_path) as bench:
+        topic = bench.topic(4, 1)
+        jvm = Jvm(command, tmp_path)
+        try:
+            common = {
+                "bootstrap": peer.bootstrap,
+                "group": bench.group,
+                "topics": [topic],
+                "assignor": "server:uniform",
+            }
+            first, second, third = (
+                jvm.start({"role": "consumer", "client_id": f"c{number}", "hold": True, **common})
+                for number in range(3)
+            )
+            for member in (first, second):
+                member.ready()
+                member.tell("subscribe")
+            bench.stable(topic, [first, second], 4)
+            first.ask("close", "closed")
+            third.ready()
+            third.tell("subscribe")
+            bench.stable(topic, [second, third], 4)
+            assert not first.owned
+        finally:
+            jvm.kill()

@@ -40,6 +40,7 @@ import org.apache.kafka.common.serialization.ByteArraySerializer;
 public final class Member {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final PrintStream OUT = new PrintStream(System.out, false, StandardCharsets.UTF_8);
+    private static final ThreadLocal<String> MEMBER = new ThreadLocal<>();
     private static final Map<String, Class<?>> ASSIGNORS = Map.of(
         "range", RangeAssignor.class,
         "roundrobin", RoundRobinAssignor.class,
@@ -49,12 +50,39 @@ public final class Member {
     public static void main(String[] arguments) throws Exception {
         JsonNode config = JSON.readTree(arguments[0]);
         if (config.get("role").asText().equals("consumer")) {
-            new Reader(config).run();
+            new Reader(config).run(commands());
+        } else if (config.get("role").asText().equals("consumers")) {
+            several();
         } else {
             new Writer(config).run();
         }
         OUT.flush();
         Runtime.getRuntime().halt(0);
+    }
+
+    /** Consumers in one process: commands and events have a `member`, and `start` has the config of a new one. */
+    private static void several() throws InterruptedException {
+        Map<String, LinkedBlockingQueue<JsonNode>> queues = new HashMap<>();
+        say(event("ready"));
+        LinkedBlockingQueue<JsonNode> told = commands();
+        while (true) {
+            JsonNode command = told.take();
+            String member = command.get("member").asText();
+            if (!command.get("do").asText().equals("start")) {
+                queues.get(member).add(command);
+                continue;
+            }
+            LinkedBlockingQueue<JsonNode> own = new LinkedBlockingQueue<>();
+            queues.put(member, own);
+            new Thread(() -> {
+                MEMBER.set(member);
+                try {
+                    new Reader(command.get("config")).run(own);
+                } catch (Exception failed) {
+                    error(failed, "start");
+                }
+            }).start();
+        }
     }
 
     // --- Lines -------------------------------------------------------------------------------------------------
@@ -64,6 +92,9 @@ public final class Member {
     }
 
     private static synchronized void say(ObjectNode event) {
+        if (MEMBER.get() != null) {
+            event.put("member", MEMBER.get());
+        }
         OUT.print(event + "\n");
         OUT.flush();
     }
@@ -231,9 +262,8 @@ public final class Member {
             }
         }
 
-        void run() throws InterruptedException {
+        void run(LinkedBlockingQueue<JsonNode> told) throws InterruptedException {
             say(event("ready"));
-            LinkedBlockingQueue<JsonNode> told = commands();
             while (held) {
                 held = !told.take().get("do").asText().equals("subscribe");
                 if (!held) {

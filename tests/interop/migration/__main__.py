@@ -2,14 +2,15 @@
 
     python -m tests.interop.migration [--runs 5] [--of serve,kafka,virtual] [--keep FILE]
 
-Ten Java consumers and ten of confluent-kafka, half of each static, roll from `group.protocol=classic` to `consumer`
-and back (`story.py`), on three brokers of `groupsim serve` and on three nodes of Kafka. A run of each goes on at the
-same time, so that a slow moment of the machine strikes both. The scenario in virtual time has a seed for each run.
+Ten Java consumers (in one JVM) and ten processes with confluent-kafka, half of each static, roll from
+`group.protocol=classic` to `consumer` and back (`story.py`), on one broker of `groupsim serve` and on one of Kafka. A
+run of each goes on at the same time, so that a slow moment of the machine strikes both. The scenario in virtual time
+has a seed for each run.
 
 For each the table has the longest time in which a partition had no owner, as median with the least and the most of the
 runs; the same of partitions that a dynamic pod released, for which no restart was waited; records that were
 acknowledged and never consumed; pods that died. Exit code 1 when a record is lost, a pod is dead, or the prediction of
-the longest standstill is off by more than 15 % of what real processes needed on either server. A run takes some five
+the longest standstill is off by more than 15 % of what real processes needed on either server. A run takes four
 minutes. `--keep` writes every run's figures as JSON, and begins with those that the file has.
 """
 
@@ -22,6 +23,7 @@ import tempfile
 import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 
@@ -36,7 +38,7 @@ from tests.interop.migration import story
 from tests.interop.migration.roll import rolled
 from tests.interop.migration.simulated import predicted
 from tests.interop.migration.story import Found
-from tests.interop.peers import started
+from tests.interop.peers import Peer, started
 
 SERVE, KAFKA, VIRTUAL = "serve", "kafka", "virtual"
 PEERS = {SERVE: "groupsim", KAFKA: "kafka"}
@@ -49,24 +51,29 @@ Runs = dict[str, list[Found]]
 def play(kinds: Sequence[str], runs: int, before: Runs, keep: Path | None) -> Runs:
     """Play what is missing of so many runs of each kind. Raises as `roll.rolled`, `kafka_jars.Unavailable`."""
     found: Runs = {kind: list(before.get(kind, ())) for kind in kinds}
-    for number in range(runs):
-        missing = [kind for kind in kinds if len(found[kind]) <= number]
-        with ThreadPoolExecutor(len(PEERS)) as both:
-            begun = {kind: both.submit(_on_a_server, kind, number) for kind in missing if kind in PEERS}
-        for kind in missing:
-            one = begun[kind].result() if kind in begun else predicted(number)
-            found[kind].append(one)
-            _said(kind, number, str(one))
-        if keep is not None and missing:
-            keep.write_text(json.dumps(_as_json(before | found), indent=1) + "\n", "utf-8")
+    with ExitStack() as stack:
+        lacking = [kind for kind in kinds if kind in PEERS and len(found[kind]) < runs]
+        peers = {
+            kind: stack.enter_context(started(PEERS[kind], story.BROKERS | story.PATIENT_CONTROLLER, 1))
+            for kind in lacking
+        }
+        for number in range(runs):
+            missing = [kind for kind in kinds if len(found[kind]) <= number]
+            with ThreadPoolExecutor(len(PEERS)) as both:
+                begun = {
+                    kind: both.submit(_on_a_server, peers[kind], kind, number) for kind in missing if kind in peers
+                }
+            for kind in missing:
+                one = begun[kind].result() if kind in begun else predicted(number)
+                found[kind].append(one)
+                _said(kind, number, str(one))
+            if keep is not None and missing:
+                keep.write_text(json.dumps(_as_json(before | found), indent=1) + "\n", "utf-8")
     return found
 
 
-def _on_a_server(kind: str, number: int) -> Found:
-    with (
-        tempfile.TemporaryDirectory(prefix="groupsim-migration-") as folder,
-        started(PEERS[kind], story.BROKERS) as peer,
-    ):
+def _on_a_server(peer: Peer, kind: str, number: int) -> Found:
+    with tempfile.TemporaryDirectory(prefix="groupsim-migration-") as folder:
         return rolled(peer, Path(folder), number, lambda what: _said(kind, number, what))
 
 
@@ -114,17 +121,21 @@ def misses(found: Runs) -> list[str]:
         for one in many
         if one.lost or one.dead
     ]
-    if VIRTUAL not in found:
-        return wrong
-    says = median(one.longest for one in found[VIRTUAL])
+    longest = {kind: median(one.longest for one in many) for kind, many in found.items()}
     for kind in (SERVE, KAFKA):
-        if kind in found:
-            real = median(one.longest for one in found[kind])
-            off = says / real - 1
-            print(f"virtual time beside {NAMES[kind]}: {off:+.1%} of the longest standstill")
-            if abs(off) > WITHIN:
-                wrong.append(f"virtual time says {says:.2f} s, {NAMES[kind]} {real:.2f} s")
+        if kind in longest and VIRTUAL in longest and abs(longest[VIRTUAL] / longest[kind] - 1) > WITHIN:
+            wrong += [f"virtual time says {longest[VIRTUAL]:.2f} s, {NAMES[kind]} {longest[kind]:.2f} s"]
     return wrong
+
+
+def compared(found: Runs) -> list[str]:
+    """How far the median of the longest standstill of one is from that of another, a line for each two."""
+    longest = {kind: median(one.longest for one in many) for kind, many in found.items()}
+    return [
+        f"{NAMES[one]} beside {NAMES[other]}: {longest[one] / longest[other] - 1:+.1%}"
+        for one, other in ((SERVE, KAFKA), (VIRTUAL, SERVE), (VIRTUAL, KAFKA))
+        if one in longest and other in longest
+    ]
 
 
 def main() -> int:
@@ -143,7 +154,7 @@ def main() -> int:
         grid.add_row(*row)
     Console().print(grid)
     wrong = misses(found)
-    for line in wrong:
+    for line in (*compared(found), *wrong):
         print(line)
     return 1 if wrong else 0
 

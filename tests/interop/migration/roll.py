@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,19 +15,22 @@ from tests.interop.bench import Bench, until
 from tests.interop.clients import CONFLUENT, JAVA
 from tests.interop.members import Event, Member, MemberError, partitions
 from tests.interop.migration import story
+from tests.interop.migration.jvm import Jvm
 from tests.interop.migration.ownership import Change, Gap, gaps, longest
 from tests.interop.migration.story import CLASSIC, PODS, ROLLS, Found, Pod
 from tests.interop.peers import Peer
 
-CLIENTS = {story.JAVA: JAVA, story.LIBRDKAFKA: CONFLUENT}
 SETTLES_S = 180.0
 KINDS = {CLASSIC: "CLASSIC", story.CONSUMER: "CONSUMER"}
 
 
 def rolled(peer: Peer, folder: Path, number: int, say: Callable[[str], None]) -> Found:
     """Play the story once. Raises MemberError when the group does not form, or a member program fails to start."""
-    with Bench(CONFLUENT, peer, f"migration-{number}", folder) as bench:
-        group = _Group(bench, bench.topic(story.PARTITIONS))
+    with ExitStack() as stack:
+        bench = stack.enter_context(Bench(CONFLUENT, peer, f"migration-{number}", folder))
+        jvm = Jvm(JAVA.command(), folder)
+        stack.callback(jvm.kill)
+        group = _Group(bench, jvm, bench.topic(story.PARTITIONS, 1))
         group.form()
         say("formed")
         with _load(peer.bootstrap, group.topic) as acknowledged:
@@ -46,8 +49,9 @@ def rolled(peer: Peer, folder: Path, number: int, say: Callable[[str], None]) ->
 class _Group:
     """The pods of one run: the process of each that works, and every process that there was."""
 
-    def __init__(self, bench: Bench, topic: str) -> None:
+    def __init__(self, bench: Bench, jvm: Jvm, topic: str) -> None:
         self.topic = topic
+        self._jvm = jvm
         self._bench = bench
         self._working: dict[str, Member] = {}
         self._everyone: list[tuple[Pod, Member]] = []
@@ -70,7 +74,10 @@ class _Group:
             "rebalance_timeout_ms": 300_000,
             "hold": True,
         }
-        member = Member(CLIENTS[pod.client].command(), config, self._bench.folder)
+        if pod.client == story.JAVA:
+            member: Member = self._jvm.start(config)
+        else:
+            member = Member(CONFLUENT.command(), config, self._bench.folder)
         self._bench.members.append(member)
         self._everyone.append((pod, member))
         return member
@@ -185,7 +192,12 @@ def _load(bootstrap: str, topic: str) -> Iterator[set[tuple[int, int]]]:
         if failed is None:
             acknowledged.add((int(message.partition() or 0), int(message.offset() or 0)))
 
-    settings: dict[str, Any] = {"bootstrap.servers": bootstrap, "enable.idempotence": True, "linger.ms": 5}
+    settings: dict[str, Any] = {
+        "bootstrap.servers": bootstrap,
+        "enable.idempotence": True,
+        "linger.ms": 5,
+        "log_level": 0,
+    }
     producer = Producer(settings)
 
     def send() -> None:
