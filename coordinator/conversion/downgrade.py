@@ -58,12 +58,13 @@ class Downgrading:
     ) -> bool:
         """Whether the group becomes classic when these members go, or one is replaced by a classic member.
 
+        A classic member that replaces a classic one changes nothing, also where all others are classic.
         Source: `validateOnlineDowngradeWithFencedMembers`, `validateOnlineDowngradeWithReplacedMember`.
         """
         state = group.data
         classic_gone = sum(member.classic is not None for member in gone)
         left = len(state.members) - len(gone)
-        if state.classic_members - classic_gone != left:
+        if state.classic_members - classic_gone != left or (replaced and classic_gone):
             return False
         kept = left + len(gone) if replaced else left
         if kept == 0 or op.config.consumer_migration_policy not in _POLICIES:

@@ -137,6 +137,21 @@ async def a_classic_member_of_a_consumer_group_is_loaded(s: Script) -> None:
     await n.beat()
 
 
+@claims("6.2-replaced-classic", kind=KIND)
+async def a_classic_member_replaces_a_classic_one_where_all_are(s: Script) -> None:
+    await s.restart(group_consumer_migration_policy="upgrade")
+    n, t = await rounds.alone(s, 4)
+    await classic(s, "m", t)
+    await n.retire()
+    i = await s.member("i", instance="i", known_as="")
+    await i.join(protocols={"range": subscription(t)})
+    await s.restart(group_consumer_migration_policy="bidirectional")
+    await s.follow(n)
+    j = await s.member("j", instance="i", known_as="")
+    await j.join(protocols={"range": subscription(t)})
+    await n.look()
+
+
 @claims("load-deleted", kind=KIND)
 async def a_deleted_consumer_group_is_not_loaded(s: Script) -> None:
     a, _ = await rounds.alone(s)

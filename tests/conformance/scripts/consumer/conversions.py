@@ -341,6 +341,18 @@ async def the_last_member_of_the_new_protocol_is_replaced(s: Script) -> None:
     await s.on_log()
 
 
+@claims("6.1-first-round")
+async def a_group_in_its_first_round_is_not_upgraded(s: Script) -> None:
+    m = await s.actor("m", instance="i")
+    t = await s.topic(partitions=2)
+    await m.park_join(protocols={"range": subscription(t)})
+    await s.settle()
+    a = await s.member()
+    await a.enroll(t, error="UNKNOWN_SERVER_ERROR")
+    await m.answer(error=AGAIN)
+    await a.describe()
+
+
 @claims("6.2-replacement")
 async def a_replacement_with_other_topics_makes_it_classic(s: Script) -> None:
     _, t = await alone(s, 2, instance="i")

@@ -212,3 +212,13 @@ def test_a_dynamic_id_that_is_taken_over_downgrades_nothing() -> None:
     data = bench.group().data
     assert (len(data.members), data.classic_members) == (1, 1)
     assert bench.pulse("n") is ErrorCode.NONE
+
+
+def test_a_classic_member_that_replaces_a_classic_one_downgrades_nothing() -> None:
+    """Also where every member is classic the group is still a consumer group."""
+    bench = alone()
+    bench.enter("n")
+    first = bench.enter("", instance="i").joined.member_id
+    again = bench.enter("", instance="i").joined.member_id
+    assert again != first
+    assert (sorted(bench.group().data.members), bench.snapshot().kind) == (sorted(["n", again]), "consumer")
