@@ -71,7 +71,6 @@ class Operation:
         "effects",
         "every_move",
         "group_configs",
-        "loaded_version",
         "now_us",
         "purgatory",
         "resolving",
@@ -102,8 +101,6 @@ class Operation:
         self.effects: list[Effect] = []
         #: The groups whose regular expressions are being resolved.
         self.resolving: set[str] = set()
-        #: The version of the newest topic when the partition was loaded: only later ones count as new.
-        self.loaded_version = -1
         self._assignors: Mapping[str, ServerAssignor] | None = None
 
     def config_of(self, group_id: str) -> CoordinatorConfig:

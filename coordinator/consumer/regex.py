@@ -9,7 +9,7 @@ last result is more than ten seconds old, and
 
     a text is new, or
     not every text of the group is resolved, or
-    the broker knows a topic that is newer than the last result, and than the load of the partition, or
+    the broker knows a topic that is newer than the last result (since its start every topic is), or
     the last result is older than `group.consumer.regex.refresh.interval.ms` (since 4.1, for changes of ACLs).
 
 The ten seconds keep a group of many members that subscribe one after the other from doing it for each.
@@ -91,8 +91,7 @@ def _maybe_resolve(
         texts = counted(texts, [after.regex] if after.regex else [], 1)
     seen = 0 if last is None else last.version
     interval_us = 1_000 * op.config_of(group.group_id).consumer_regex_refresh_interval_ms
-    created = op.topics.created_version
-    due = is_new or len(texts) != len(data.resolved) or seen < created > op.loaded_version
+    due = is_new or len(texts) != len(data.resolved) or seen < op.topics.created_version
     if texts and (due or age_us is None or age_us > interval_us):
         op.resolving.add(group.group_id)
         op.effects.append(Resolve(call, group.group_id, after.member_id, tuple(java_set_order(texts))))

@@ -116,22 +116,6 @@ def test_when_texts_are_resolved_again() -> None:
     assert len(bench.resolutions) == 1
 
 
-def test_topics_that_are_older_than_the_load_are_not_new() -> None:
-    """After a load the newest topic counts as seen; the next one that is made does not."""
-    bench = subscribed()
-    newer = KnownTopics(TOPICS, version=5, created_version=5)
-    after = HeartbeatBench(topics=TOPICS)
-    after.shard.op.topics = newer
-    after.shard.load(bench.log, bench.now_us)
-    after.now_us = bench.now_us
-    after.advance_ms(10_001)
-    after.beat("m", 2)
-    assert after.resolutions == []
-    after.change_topics(KnownTopics(TOPICS, version=6, created_version=6))
-    after.beat("m", 2)
-    assert len(after.resolutions) == 1
-
-
 def test_an_equal_result_bumps_nothing() -> None:
     """The record has a newer time and version; the epoch stays."""
     bench = subscribed()

@@ -110,10 +110,12 @@ async def a_pattern_is_loaded(s: Script) -> None:
     await a.enroll(names=None, regex=f"{s.id}\\.t[a-z]*{s.nonce}")
     await until(s, epoch=2)
     await a.beat(now=2)
-    await s.restart(group_consumer_regex_refresh_interval_ms=600_000)  # a restart may take more than 10 s
+    await s.restart(group_consumer_regex_refresh_interval_ms=600_000)
     await s.follow(a)
     await a.look()
+    await s.sleep(10_500)  # a younger result is not looked at
     await a.beat(now=2)
+    await s.sleep(500)
     b = await s.member("b")
     await b.enroll(names=None, regex=f"{s.id}\\.t[a-z]*{s.nonce}", now=3)
     await b.look()
