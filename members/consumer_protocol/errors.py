@@ -46,6 +46,18 @@ ACTIONS: Final[Mapping[ErrorCode, Action]] = {
     _E.FENCED_INSTANCE_ID: Action.FATAL,
 }
 
+#: Errors that end a membership of librdkafka up to 2.14; others, also GROUP_ID_NOT_FOUND, are retried.
+LISTED_AS_FATAL: Final = frozenset(
+    {
+        _E.INVALID_REQUEST,
+        _E.GROUP_MAX_SIZE_REACHED,
+        _E.UNSUPPORTED_ASSIGNOR,
+        _E.UNSUPPORTED_VERSION,
+        _E.UNRELEASED_INSTANCE_ID,
+        _E.GROUP_AUTHORIZATION_FAILED,
+    }
+)
+
 
 def action_on(error: ErrorCode) -> Action:
     """Return the client's reaction to an error."""

@@ -87,6 +87,7 @@ class HeartbeatFields:
             and self._topics is subscription.topics
             and self._regex is subscription.regex
             and self._timeout_ms is not None
+            and not (row.in_full and not membership.current.partitions)
         ):
             return self._unchanged(version)  # the rest are settings, which do not change
         joins = state is MemberState.JOINING or (row.awaits_partitions and membership.has_nothing)
@@ -96,7 +97,9 @@ class HeartbeatFields:
             topics, regex = (), None
         if state is MemberState.PREPARE_LEAVING and self._topics is not None:
             topics, regex = self._topics, self._regex  # the subscription ends when the callback has returned
-        assignor, assignment = settings.group_remote_assignor, membership.current
+        assignor, assignment = settings.group_remote_assignor or row.assignor, membership.current
+        if row.in_full and (not assignment.partitions or assignment != self._assignment):
+            joins = True
         new_timeout = joins or timeout_ms != self._timeout_ms
         new_topics = joins or topics != self._topics or (row.resends_topics and self._changes != subscription.changes)
         self._changes = subscription.changes

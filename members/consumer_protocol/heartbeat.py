@@ -13,11 +13,12 @@ Source: `AbstractHeartbeatRequestManager`, `HeartbeatRequestState` (4.4.0).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from groupsim.eventloop.units import MS_US
-from groupsim.members.consumer_protocol.errors import Action, action_on
+from groupsim.members.consumer_protocol.errors import LISTED_AS_FATAL, Action, action_on
 from groupsim.members.consumer_protocol.fields import REGEX_SINCE, HeartbeatFields, is_plain
 from groupsim.members.consumer_protocol.states import AT_ONCE, ON_THE_WAY_OUT, OUTSIDE, MemberState
 from groupsim.members.failures import ClientFailure
@@ -182,6 +183,15 @@ class ConsumerHeartbeats:
             self._membership.heartbeat_generated()
         self._plan()
 
+    def send_leave(self, on_done: Callable[[Outcome], None]) -> bool:
+        """Send the leave of a member that has ended, if there is a coordinator; whatever the answer, it is done."""
+        member = self._member
+        if not member.coordinator.known:
+            return False
+        request = self._fields.build(member.version(Api.CONSUMER_GROUP_HEARTBEAT))
+        member.coordinator.send(request, on_done)
+        return True
+
     def _plan(self) -> None:
         """Set the timer of the next heartbeat; while one is in flight, its answer sends a late one."""
         when_us = self._due_us
@@ -286,6 +296,9 @@ class ConsumerHeartbeats:
         member, membership, error = self._member, self._membership, response.error
         action = action_on(error)
         if error is ErrorCode.REQUEST_TIMED_OUT and member.profile.consumer_protocol.repeats:
+            action = Action.BACK_OFF
+        survives = member.profile.consumer_protocol.survives_unexpected and error not in LISTED_AS_FATAL
+        if survives and action in (Action.FATAL, Action.NO_GROUP):
             action = Action.BACK_OFF
         if action is Action.LOOK_UP:
             self._reset()

@@ -70,6 +70,7 @@ class ConsumerMembership:
         "_by_poll_limit",
         "_heartbeats",
         "_held_until_us",
+        "_ids",
         "_leaves_first",
         "_matched",
         "_member",
@@ -97,7 +98,8 @@ class ConsumerMembership:
         self.state = _S.UNSUBSCRIBED
         self.epoch = JOIN_EPOCH
         #: Drawn by the client, and kept as long as the process lives.
-        self.member_id = random_uuid(member.stream_factory("member-id")().word)
+        self._ids = member.stream_factory("member-id")()
+        self.member_id = random_uuid(self._ids.word)
         member.state = self.state
         member.generation = generation_of(NO_GENERATION, self.member_id, None)
         self.callbacks = Callbacks(member)
@@ -222,6 +224,8 @@ class ConsumerMembership:
         if self.state in OUTSIDE:
             return
         self.become(_S.FENCED, error.name)
+        if error is ErrorCode.UNKNOWN_MEMBER_ID and self._member.profile.consumer_protocol.new_id_when_unknown:
+            self.member_id = random_uuid(self._ids.word)
         self._set_epoch(JOIN_EPOCH)
         self._lose(self._rejoin_if_fenced)
 
@@ -392,6 +396,9 @@ class ConsumerMembership:
         self._reconciliation.clear()
         if self.state is _S.FENCED:
             self.become(_S.UNSUBSCRIBED, reason)
+        if self.state is _S.FATAL and self._member.profile.consumer_protocol.leaves_when_fatal:
+            self._set_epoch(self._leave_epoch(for_good=static_too))
+            return self._heartbeats.send_leave(_ignore if on_done is None else on_done)
         if self.state in OUTSIDE:
             return False
         if self.state is not _S.PREPARE_LEAVING:
@@ -512,6 +519,10 @@ class ConsumerMembership:
     @property
     def quiet_heartbeats(self) -> int:
         return self._heartbeats.quiet
+
+
+def _ignore(outcome: Outcome) -> None:
+    """Ignore the answer to a leave."""
 
 
 def _nothing() -> None:

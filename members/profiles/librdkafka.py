@@ -42,8 +42,13 @@ ROWS: Final[Mapping[str, ProfileRow]] = {
         {"subscription": {"version": 1}, "retries": {"exponential": False}, "commits": {"epochs": False}},
     ),
     "librdkafka-2.12": (
+        "librdkafka-2.15",
+        "librdkafka 2.12 to 2.14, with the consumer protocol",
+        {"consumer_protocol": {"survives_unexpected": True}},
+    ),
+    "librdkafka-2.15": (
         "librdkafka-2.x",
-        "librdkafka 2.12 to 2.x, with the consumer protocol",
+        "librdkafka 2.15 to 2.x, with the consumer protocol",
         {
             "protocols": ("classic", "consumer"),
             "reactions": {

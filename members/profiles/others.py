@@ -165,6 +165,16 @@ ROWS: Final[Mapping[str, ProfileRow]] = {
             },
             "commits": {"unchanged": False},
             "reactions": FRANZ_GO,
+            "protocols": ("classic", "consumer"),
+            "consumer_protocol": {
+                "in_full": True,
+                "new_id_when_unknown": True,
+                "leaves_when_fatal": True,
+                "assignor": "uniform",
+                "instance_always": False,
+                "leaves_in_full": False,
+                "poll_events": False,
+            },
             "setting_names": setting_names(
                 "SessionTimeout=session.timeout.ms HeartbeatInterval=heartbeat.interval.ms "
                 "RebalanceTimeout=rebalance.timeout.ms InstanceID=group.instance.id "

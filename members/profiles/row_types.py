@@ -197,6 +197,11 @@ class ConsumerProtocolRow:
     errors_in_order: bool = False  #: errors come in their place among the callbacks, not after all that are due
     acknowledges_after_us: int = 0  #: an acknowledgement waits so long for the next pass of the main thread
     silent_ms: int = 0  #: an error that the member survives is not thrown again for so long
+    survives_unexpected: bool = False  #: an error that the client does not expect of a heartbeat is retried, not fatal
+    in_full: bool = False  #: a heartbeat that has any field has all of them, and one that owns nothing has (franz-go)
+    assignor: str | None = None  #: the assignor that is asked for without `group.remote.assignor`
+    new_id_when_unknown: bool = False  #: UNKNOWN_MEMBER_ID makes the client draw another member id
+    leaves_when_fatal: bool = False  #: a member that a fatal error has ended sends a leave when it closes
     #: `poll` with a timeout looks at its work at times, and hands an event to the background thread (Java since 4.3).
     poll_events: bool = True
     finishes_rounds: bool = False  #: a round goes on to its assigned callback when the member is fenced during it

@@ -59,7 +59,8 @@ _MEANT: Mapping[str, tuple[Version, Version]] = {
     "librdkafka-1.x": ((1,), (1, 6, ANY)),
     "librdkafka-1.9": ((1, 7), (2, 0, ANY)),
     "librdkafka-2.x": ((2, 1), (ANY,)),
-    "librdkafka-2.12": ((2, 12), (ANY,)),
+    "librdkafka-2.12": ((2, 12), (2, 14, ANY)),
+    "librdkafka-2.15": ((2, 15), (ANY,)),
     "java-0.9": ((0, 9), (0, 10, 0, ANY)),
     "java-0.10": ((0, 10, 1), (0, 10, ANY)),
     "java-3.3": ((3, 3), (3, 3, 1, ANY)),  # 3.3.2 reverted KAFKA-13891

@@ -81,6 +81,7 @@ RELEASES: Mapping[str, tuple[Row, ...]] = {
         Row("2.1", "librdkafka-2.x", _ALIKE, "before 2.4 some of its requests are of older versions"),
         Row("2.4", "librdkafka-2.x"),
         Row("2.12", "librdkafka-2.12"),
+        Row("2.15", "librdkafka-2.15"),
     ),
     "kafka-python": (
         Row("1.0", "kafka-python-1.3"),

@@ -18,6 +18,7 @@ from groupsim.members.profiles import PROFILES
 from tests.twins import facts, mixed
 from tests.twins.clients import (
     AIOKAFKA,
+    FRANZ_GO_CONSUMER,
     JAVA,
     JAVA_CONSUMER,
     JAVA_MIXED,
@@ -28,6 +29,7 @@ from tests.twins.clients import (
     LIBRDKAFKA_CONSUMER,
     OLDER_JAVA,
     OLDER_JAVA_CONSUMERS,
+    OLDER_LIBRDKAFKA_CONSUMERS,
     Client,
     Unavailable,
 )
@@ -100,6 +102,8 @@ _CLIENTS = {
     **{client.name.rsplit(".", 1)[0]: client for client in OLDER_JAVA},
     "librdkafka": LIBRDKAFKA,
     "librdkafka-consumer": LIBRDKAFKA_CONSUMER,
+    **{f"{client.name.rsplit('.', 1)[0]}-consumer": client for client in OLDER_LIBRDKAFKA_CONSUMERS},
+    "franz-go-consumer": FRANZ_GO_CONSUMER,
     "kafka-python-2.0": KAFKA_PYTHON_2_0,
     "kafka-python-2.3": KAFKA_PYTHON_2_3,
     "kafka-python-3.0": KAFKA_PYTHON_3,

@@ -14,8 +14,10 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
 import kafka_jars
 
 from groupsim.protocol.messages.group import Api
+from tests.interop.go import build as go_build
 from tests.interop.java import build
 from tests.twins import aiokafka, kafka_python, librdkafka
+from tests.twins.consumer import franz_go
 from tests.twins.consumer import librdkafka as consumer_librdkafka
 from tests.twins.consumer.differs import OF_OLDER_JAVA
 from tests.twins.story import Deed, Story
@@ -140,11 +142,22 @@ LIBRDKAFKA = Client(
 LIBRDKAFKA_CONSUMER = evolve(
     LIBRDKAFKA,
     name=f"{LIBRDKAFKA.name}-consumer",
-    profile="librdkafka-2.12",
+    profile="librdkafka-2.15",
     fitted=consumer_librdkafka.fitted,
     apart_ms=150,
     protocol="consumer",
     eventful=True,
+)
+#: Older releases of it, and the profile that stands for each.
+OLDER_LIBRDKAFKA_CONSUMERS = tuple(
+    evolve(
+        LIBRDKAFKA_CONSUMER,
+        name=f"librdkafka-{version}-consumer",
+        command=librdkafka.command_of(version),
+        profile=profile,
+        fitted=consumer_librdkafka.fitted_of(version),
+    )
+    for version, profile in (("2.12.2", "librdkafka-2.12"), ("2.15.1", "librdkafka-2.15"))
 )
 #: Its errors have names of their own, and its callbacks are called for nothing, too.
 _PYTHONIC = ("assigned", "revoked ", "lost", "closed")
@@ -163,6 +176,20 @@ def _kafka_python(release: str, profile: str, fitted: Callable[[Story], Story | 
     )
 
 
+#: franz-go as a member of the consumer protocol (`ServerSideBalancer`).
+FRANZ_GO_CONSUMER = Client(
+    "franz-go-1.22.2-consumer",
+    "franz-go",
+    go_build.command("twin"),
+    _java_consumer,
+    frozenset({Api.FIND_COORDINATOR}),
+    hears=("assigned ", "revoked ", "lost ", "closed"),
+    loosely=True,  # its errors have names of its own
+    fitted=franz_go.fitted,
+    apart_ms=150,
+    protocol="consumer",
+    eventful=False,
+)
 KAFKA_PYTHON_2_0 = _kafka_python("2.0.2", "kafka-python-2.x", kafka_python.fitted_2_0)
 KAFKA_PYTHON_2_3 = _kafka_python("2.3.3", "kafka-python-2.3", kafka_python.fitted_2_3)
 KAFKA_PYTHON_3 = _kafka_python("3.0.12", "kafka-python-3.x", kafka_python.fitted_3)

@@ -1,13 +1,10 @@
 """kafka-python as a real client: two releases of the 2.x, each in a folder of its own in the user's cache.
 
-pip puts it there, without a word to the environment that runs the tests (which has a release of another line in it).
 2.0.2 of 2020 is what was installed most for years; 2.3 is the last line of the 2.x.
 """
 
 from __future__ import annotations
 
-import os
-import subprocess
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -16,12 +13,11 @@ import kafka_jars
 from attrs import evolve
 
 from tests.twins.kafka_python_differs import OF_2_0, OF_2_3, OF_3_0
+from tests.twins.releases import installed
 from tests.twins.story import JOIN, Deed, Rule, Story
 
 _PROGRAM = Path(__file__).parents[1] / "interop" / "python" / "twin_kafka_python.py"
-_PIP = ("-m", "pip", "install", "-q", "--disable-pip-version-check", "--no-deps", "--no-compile")
 _LAST_OF_2_0 = (3, 12)  # its copy of six cannot be imported by Python 3.12
-_SECONDS = 120
 
 
 def command(version: str) -> Callable[[], Sequence[str]]:
@@ -30,24 +26,11 @@ def command(version: str) -> Callable[[], Sequence[str]]:
     def started() -> Sequence[str]:
         if version.startswith("2.0.") and sys.version_info >= _LAST_OF_2_0:
             raise kafka_jars.Unavailable(f"kafka-python {version} cannot be imported by Python 3.12 and newer")
-        folder = _installed(version)
+        folder = installed("kafka-python", version)
         # Its sets of topics are in an order of their own; in the same one each time, with this seed.
         return ["env", f"PYTHONPATH={folder}", "PYTHONHASHSEED=0", sys.executable, str(_PROGRAM)]
 
     return started
-
-
-def _installed(version: str) -> Path:
-    """Where a release lies; it is there whole or not at all."""
-    folder = kafka_jars.cache().with_name("python") / f"kafka-python-{version}"
-    if not folder.exists():
-        made = folder.with_name(f"{folder.name}.{os.getpid()}")
-        asked = [sys.executable, *_PIP, "--target", str(made), f"kafka-python=={version}"]
-        done = subprocess.run(asked, capture_output=True, text=True, timeout=_SECONDS, check=False)
-        if done.returncode:
-            raise kafka_jars.Unavailable(f"pip cannot install kafka-python {version}: {done.stderr.strip()[-200:]}")
-        made.rename(folder)
-    return folder
 
 
 _LATER_MS = 200  # it waits for retry.backoff.ms before it joins, but for a pattern, so everything comes later

@@ -11,12 +11,13 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import kafka_jars
 from attrs import evolve
 
+from tests.twins.releases import installed
 from tests.twins.story import FIND, HEARTBEAT, JOIN, Answer, Deed, Rule, Story, Strike
 
 _PROGRAM = Path(__file__).parents[1] / "interop" / "python" / "twin.py"
@@ -64,6 +65,16 @@ def command() -> Sequence[str]:
     except ImportError as why:
         raise kafka_jars.Unavailable(f"confluent-kafka is not installed: {why}") from None
     return [sys.executable, str(_PROGRAM)]
+
+
+def command_of(version: str) -> Callable[[], Sequence[str]]:
+    """Starts the same program with another release, a wheel of confluent-kafka. Raises `kafka_jars.Unavailable`."""
+    return lambda: [
+        "env",
+        f"PYTHONPATH={installed('confluent-kafka', version)}",
+        sys.executable,
+        str(_PROGRAM),
+    ]
 
 
 def settings(properties: Mapping[str, object]) -> Mapping[str, object]:

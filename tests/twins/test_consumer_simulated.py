@@ -9,7 +9,14 @@ import pytest
 
 from tests.twins import facts
 from tests.twins.__main__ import simulated
-from tests.twins.clients import JAVA_CONSUMER, LIBRDKAFKA_CONSUMER, OLDER_JAVA_CONSUMERS, Client
+from tests.twins.clients import (
+    FRANZ_GO_CONSUMER,
+    JAVA_CONSUMER,
+    LIBRDKAFKA_CONSUMER,
+    OLDER_JAVA_CONSUMERS,
+    OLDER_LIBRDKAFKA_CONSUMERS,
+    Client,
+)
 from tests.twins.consumer.differs import BEYOND_IT, DIFFERS, OF_OLDER_JAVA
 from tests.twins.consumer.stories import ALL
 from tests.twins.story import Story
@@ -18,7 +25,9 @@ _QUICK = 3
 """Every so many stories are compared with each change; all of them with `make slow`."""
 
 
-CLIENTS = (JAVA_CONSUMER, *OLDER_JAVA_CONSUMERS, LIBRDKAFKA_CONSUMER)
+#: Clients that were asked most stories.
+LONG = (JAVA_CONSUMER, *OLDER_JAVA_CONSUMERS, LIBRDKAFKA_CONSUMER, *OLDER_LIBRDKAFKA_CONSUMERS)
+CLIENTS = (*LONG, FRANZ_GO_CONSUMER)
 
 
 def played(client: Client) -> list[Story]:
@@ -33,7 +42,7 @@ def _each(*, differs: bool) -> list[Any]:
     params = []
     for client in CLIENTS:
         stories = [story for story in played(client) if bool(story.differs) is differs]
-        quick = _QUICK if client is JAVA_CONSUMER else _QUICK**2
+        quick = _QUICK if client in (JAVA_CONSUMER, FRANZ_GO_CONSUMER) else _QUICK**2
         params += [
             pytest.param(
                 client, story, id=f"{client.name}-{story.slug}", marks=pytest.mark.slow if number % quick else []
@@ -59,7 +68,7 @@ def test_what_is_listed_as_different_is(client: Client, story: Story) -> None:
     assert _differences(client, story) != []
 
 
-@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
+@pytest.mark.parametrize("client", LONG, ids=lambda client: client.name)
 def test_seven_of_eight_stories_are_equal(client: Client) -> None:
     """A client is compared in 110 stories or more; at most one of eight has a reason why it differs."""
     stories = played(client)

@@ -15,7 +15,7 @@ from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.consumer_group import ConsumerGroupHeartbeatRequest
 from tests.helpers.consumer_member_bench import BEAT, ConsumerBench
 
-PROFILE = "librdkafka-2.12"
+PROFILE = "librdkafka-2.15"
 E = ErrorCode
 
 
@@ -199,3 +199,19 @@ def test_beyond_the_poll_limit_heartbeats_go_on_until_the_application_polls() ->
     assert [kind for kind, _ in bench.callbacks] == ["assigned", "lost"]
     bench.accept(-1)
     assert [beat.member_epoch for beat in bench.beats[-2:]] == [-1, 0]
+
+
+def test_up_to_2_14_an_unexpected_error_is_retried() -> None:
+    """GROUP_ID_NOT_FOUND is no error for the application of 2.12, and the next heartbeat follows; that of 2.15 ends."""
+    before = ConsumerBench({}, profile="librdkafka-2.12")
+    before.stable(0)
+    before.next_beat()
+    before.refuse(E.GROUP_ID_NOT_FOUND)
+    assert (before.member.failure, before.state) == (None, "STABLE")
+    before.advance_ms(6_000)
+    assert before.count(BEAT) == 4
+    since = bench_of()
+    since.stable(0)
+    since.next_beat()
+    since.refuse(E.GROUP_ID_NOT_FOUND)
+    assert since.state == "FATAL"

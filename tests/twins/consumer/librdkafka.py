@@ -7,7 +7,7 @@ the broker is a topic that begins with `^`.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from attrs import evolve
 
@@ -40,7 +40,48 @@ DIFFERS: Mapping[str, str] = {
 }
 """Stories in which the simulated profile does something else, and why."""
 
+_LATE_JOIN = "a heartbeat with all fields follows a join that was late (rd_kafka_cgrp_consumer_serve, state INIT)"
+_AS_THEY_GO = "positions are committed as partitions are lost (rd_kafka_assignment_serve_removals); here they are not"
+_THE_LAST = "an error of the leave is ignored (rd_kafka_cgrp_handle_ConsumerGroupHeartbeat_leave); here it is fatal"
+_SOONER = (
+    "the next target came before the acknowledgement of the last one: a race of the main thread with the application"
+)
+_AT_ITS_LIMIT = "it leaves at the poll limit by itself (rd_kafka_cgrp_max_poll_interval_check_tmr_cb); here when polled"
+_IN_FLIGHT = "commits that wait for a coordinator are each sent again (rd_kafka_cgrp_defer_offset_commit)"
+_OF_OLDER: Mapping[str, str] = {
+    "a join is not answered": _LATE_JOIN,
+    "the subscription changes before the join is answered": _EACH_CALL,
+    "while a callback runs the subscription is to change": _OUTSIDE,
+    "the target changes before the acknowledgement": _SOONER,
+    "a commit without waiting reaches the wrong coordinator": _IN_FLIGHT,
+    "an auto-commit of a fenced member": _AS_THEY_GO,
+    "a commit before a revocation is answered late and the member is fenced": _AS_THEY_GO,
+    "the application is away for too long and commits by itself": _AS_THEY_GO,
+}
+DIFFERS_OF: Mapping[str, Mapping[str, str]] = {
+    "2.12.2": {
+        **DIFFERS,
+        **_OF_OLDER,
+        "an acknowledgement is lost with its connection": _SOONER,
+        "partitions are set up slowly and the target changes": _SOONER,
+        "the application is away for too long and never comes back": _AT_ITS_LIMIT,
+        "the application is away while a target waits": _AT_ITS_LIMIT,
+    },
+    "2.15.1": {**DIFFERS, **_OF_OLDER, "a consumer that unsubscribes and meets a server error": _THE_LAST},
+}
+"""The same of older releases, of which nine stories more are kept."""
+
 _MISSING = frozenset({"commit", "committed", "regex", "enforce", "wake"})
+
+
+def fitted_of(version: str) -> Callable[[Story], Story | None]:
+    """Return what fits stories to an older release."""
+
+    def fits(story: Story) -> Story | None:
+        own = fitted(story)
+        return None if own is None else evolve(own, differs=DIFFERS_OF[version].get(story.name, ""))
+
+    return fits
 
 
 def fitted(story: Story) -> Story | None:

@@ -1,0 +1,64 @@
+"""franz-go under group.protocol=consumer, as its profile has it (docs/twins.md).
+
+Facts: what franz-go 1.22.2 sent in `tests/twins/facts/franz-go-1.22.2-consumer`.
+"""
+
+from __future__ import annotations
+
+from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.messages.consumer_group import ConsumerGroupHeartbeatRequest
+from tests.helpers.consumer_member_bench import BEAT, ConsumerBench
+
+
+def bench_of() -> ConsumerBench:
+    """A member of franz-go's profile."""
+    return ConsumerBench({}, profile="franz-go")
+
+
+def is_full(beat: ConsumerGroupHeartbeatRequest) -> bool:
+    """Whether a heartbeat has all fields."""
+    fields = beat.subscribed_topic_names, beat.topic_partitions, beat.server_assignor
+    return beat.rebalance_timeout_ms > 0 and None not in fields
+
+
+def test_a_heartbeat_has_all_fields_or_none() -> None:
+    """The join and the acknowledgement are complete, and ask for `uniform`; the next one has ids and epoch alone."""
+    bench = bench_of()
+    bench.find_coordinator()
+    assert (is_full(bench.beat), bench.beat.server_assignor) == (True, "uniform")
+    bench.accept(1, [0])
+    assert is_full(bench.beat)
+    bench.accept(1)
+    assert bench.next_beat().topic_partitions is None
+
+
+def test_a_heartbeat_of_a_member_without_partitions_has_all_fields() -> None:
+    """One that owns nothing says so each time, in case an answer with its partitions was lost."""
+    bench = bench_of()
+    bench.find_coordinator()
+    bench.accept(1, [])
+    bench.accept(1)
+    assert is_full(bench.next_beat())
+
+
+def test_an_unknown_member_joins_with_another_id() -> None:
+    """After UNKNOWN_MEMBER_ID the member id is a new one; after FENCED_MEMBER_EPOCH it stays."""
+    for error, stays in ((ErrorCode.UNKNOWN_MEMBER_ID, False), (ErrorCode.FENCED_MEMBER_EPOCH, True)):
+        bench = bench_of()
+        bench.stable(0)
+        before = bench.next_beat().member_id
+        bench.refuse(error)
+        bench.poll()
+        assert (bench.beat.member_epoch, bench.beat.member_id == before) == (0, stays)
+
+
+def test_a_member_that_an_error_has_ended_leaves_when_it_closes() -> None:
+    """A leave with epoch -1 follows a fatal error, where Java's client sends none."""
+    for profile, leaves in (("franz-go", 1), ("java-4.x", 0)):
+        bench = ConsumerBench({}, profile=profile)
+        bench.stable(0)
+        bench.next_beat()
+        bench.refuse(ErrorCode.UNKNOWN_SERVER_ERROR)
+        sent = bench.count(BEAT)
+        bench.member.membership.leave("closed")
+        assert bench.count(BEAT) - sent == leaves

@@ -1,0 +1,68 @@
+"""The stories of the consumer protocol as franz-go plays them: some twenty of its heartbeats, joins and leaves.
+
+Its application has no callbacks that throw, subscribes once, and commits by itself or after a batch. A static member
+of 1.22.2 leaves with epoch -2 and no instance id, which a broker refuses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import evolve
+
+from tests.twins.consumer.story import ConsumerStory
+from tests.twins.story import Story
+
+_BACKOFF = (
+    "a heartbeat that met a broker error is sent again after the backoff (kgo.groupConsumer.heartbeat); here at once"
+)
+_FIRST_OFFSETS = (
+    "it looks offsets up in a goroutine of its own (kgo.groupConsumer.setupAssignedAndHeartbeat), before the heartbeat "
+    "that acknowledges is sent again"
+)
+_LAST_BEAT = (
+    "it sends one heartbeat while it revokes (kgo.groupConsumer.setupAssignedAndHeartbeat); here one an interval"
+)
+
+DIFFERS: Mapping[str, str] = {
+    "a heartbeat reaches the wrong coordinator": _BACKOFF,
+    "an acknowledgement with a fenced epoch": _FIRST_OFFSETS,
+    "an acknowledgement is lost with its connection": _FIRST_OFFSETS,
+    "while a callback runs heartbeats go on": _LAST_BEAT,
+}
+"""Stories in which the simulated profile does something else, and why."""
+
+ASKED = frozenset(
+    {
+        "a quiet member",
+        "a heartbeat meets a loading coordinator",
+        "a heartbeat reaches the wrong coordinator",
+        "a heartbeat of an unknown member",
+        "a heartbeat with a fenced epoch",
+        "a heartbeat finds no group",
+        "a heartbeat meets a server error",
+        "the connection breaks under a heartbeat",
+        "the interval becomes shorter",
+        "the interval becomes longer",
+        "an acknowledgement meets a loading coordinator",
+        "an acknowledgement with a fenced epoch",
+        "an acknowledgement is lost with its connection",
+        "while a callback runs heartbeats go on",
+        "a partition is revoked",
+        "a partition is added",
+        "a partition is exchanged",
+        "all partitions are revoked",
+        "the first assignment is empty",
+        "the epoch rises and nothing moves",
+        "a consumer that closes and is quiet",
+        "a consumer that closes with no partitions",
+        "a topic is subscribed that does not exist",
+    }
+)
+"""The stories that it was asked."""
+
+
+def fitted(story: Story) -> Story | None:
+    """A story as it plays it; None for those that it was not asked."""
+    assert isinstance(story, ConsumerStory)
+    return evolve(story, differs=DIFFERS.get(story.name, "")) if story.name in ASKED else None
