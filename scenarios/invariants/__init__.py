@@ -18,8 +18,8 @@ Where to read:
     answers, commits, offsets  what members are answered, and what they may commit and fetch
     timers, failover    sessions and time limits; what survives another coordinator
     conversion          what a group keeps when its protocol changes
-    clients             what clients do: states, epochs, callbacks, owners
-    consumption         the offsets that members get and commit
+    progress, barriers  that groups of both protocols come to rest
+    client/             what clients do, and what members get, process and commit
 
 Source of all: consumer-protocol reference, section 3; its table of false alarms binds.
 """

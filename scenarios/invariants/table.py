@@ -278,14 +278,22 @@ INVARIANTS: tuple[Invariant, ...] = (
         "client-states-follow",
         "A client of the consumer protocol goes only from a state to those that may follow it.",
         "Clients of the classic protocol have other states.",
-        "clients:ClientStates",
+        "client.states:ClientStates",
     ),
     Invariant(
         "C2",
         "client-epoch-never-falls",
         "The epoch of a client's heartbeats never falls, except to 0 when it joins again and below 0 when it leaves.",
         "",
-        "clients:ClientEpochs",
+        "client.states:ClientEpochs",
+    ),
+    Invariant(
+        "C3",
+        "one-heartbeat-in-flight",
+        "A client has one heartbeat in flight at a time.",
+        "A heartbeat that leaves may overtake another one; one that failed, or whose coordinator was lost, is not "
+        "in flight any more.",
+        "client.heartbeats:OneHeartbeatInFlight",
     ),
     Invariant(
         "C4",
@@ -293,14 +301,22 @@ INVARIANTS: tuple[Invariant, ...] = (
         "For each partition a client is called that it is assigned, and then that it is revoked or lost, in turns.",
         "A callback that raises is called again. A process that is killed calls none. A client that is fenced, or "
         "leaves at its poll limit, while it gives up partitions is called that it has lost those too.",
-        "clients:CallbacksAlternate",
+        "client.states:CallbacksAlternate",
+    ),
+    Invariant(
+        "C5",
+        "acknowledges-after-callback",
+        "A client reports that it no longer has a partition only after its callback for it has returned.",
+        "A process that is killed calls none. The heartbeat with which a client leaves at its poll limit reports "
+        "nothing, and goes before its callback.",
+        "client.heartbeats:AcknowledgesAfterCallback",
     ),
     Invariant(
         "C6",
         "delivers-only-owned",
         "`poll` returns records only of partitions that the client owns.",
         "",
-        "clients:DeliversOwned",
+        "client.states:DeliversOwned",
     ),
     Invariant(
         "C7",
@@ -308,21 +324,77 @@ INVARIANTS: tuple[Invariant, ...] = (
         "No two clients of a group own a partition at the same time while both are members.",
         "A client that was removed may go on until it hears so. After a load the members of before are left out: the "
         "trace does not name those that were loaded.",
-        "clients:OneClientOwner",
+        "client.states:OneClientOwner",
+    ),
+    Invariant(
+        "C8",
+        "client-within-coordinator",
+        "A client owns only partitions that the coordinator has given its member, and not yet taken back.",
+        "A client that was removed, is replaced or has left is no member. A topic that is deleted and made again "
+        "has the same name.",
+        "client.views:ClientWithinCoordinator",
+    ),
+    Invariant(
+        "C9",
+        "connected-client-stays",
+        "A client is neither fenced nor removed while its heartbeats are answered and it keeps its time limits.",
+        "Until its next accepted heartbeat a client counts as cut off after a lost request or coordinator, a "
+        "failed commit, a pause, its poll limit, or a load of the group; during a fault all do. One that is in a "
+        "callback when its rebalance timeout ends has not kept it.",
+        "client.heartbeats:ConnectedClientStays",
+    ),
+    Invariant(
+        "D1",
+        "committed-means-processed",
+        "Every record from the first position of a group up to the offset that is committed at the end has been "
+        "processed.",
+        "Offsets that a reset skips; partitions with transactions, and those whose log was truncated, compacted "
+        "or shortened.",
+        "client.processing:EveryRecordProcessed",
     ),
     Invariant(
         "D2",
         "delivered-in-order",
         "While a client owns a partition it gets offsets in rising order from the position with which it began.",
         "A position may be set again: a seek, a reset, a truncated log.",
-        "consumption:DeliveredInOrder",
+        "client.consumption:DeliveredInOrder",
     ),
     Invariant(
         "D3",
         "commits-only-delivered",
         "No member commits an offset beyond the positions that members of the group have had.",
         "Administrators may commit any offset; partitions with transactions are left out.",
-        "consumption:CommitsDelivered",
+        "client.consumption:CommitsDelivered",
+    ),
+    Invariant(
+        "D4",
+        "hand-over-keeps-position",
+        "Who takes over a partition whose position was committed as it was revoked begins at that position.",
+        "The log or the committed offsets have been changed from outside meanwhile. After a failed commit, a "
+        "crash or a fencing nothing is compared.",
+        "client.hand_over:HandOverKeepsPosition",
+    ),
+    Invariant(
+        "D5",
+        "repeats-only-uncommitted",
+        "After a crash the next owner gets no more records again than the process had read and not committed.",
+        "The log or the committed offsets have been changed from outside meanwhile.",
+        "client.hand_over:RepeatsOnlyUncommitted",
+    ),
+    Invariant(
+        "D6",
+        "refused-commit-is-seen",
+        "A commit that is refused is reported to its application, or sent again.",
+        "A process that ends hears no answer.",
+        "client.processing:RefusedCommitIsSeen",
+    ),
+    Invariant(
+        "D7",
+        "close-commits-positions",
+        "A process that closes, and commits automatically, has committed all that it has processed.",
+        "Its last commit failed. The other forms of Kafka's system tests are D3 (nothing is committed beyond what "
+        "was read) and L4 (each partition has one owner).",
+        "client.hand_over:CloseCommitsPositions",
     ),
     Invariant(
         "O8",
@@ -332,13 +404,112 @@ INVARIANTS: tuple[Invariant, ...] = (
         "conversion:ConversionKeepsMembers",
     ),
     Invariant(
+        "L1",
+        "group-comes-to-rest",
+        "A group of the consumer protocol is Stable when nothing has happened for a session, three heartbeats and "
+        "an assignment interval.",
+        "A fault goes on, or an application is in a callback or works on records.",
+        "progress:GroupComesToRest",
+    ),
+    Invariant(
+        "L2",
+        "waits-are-short",
+        "A member that lacks partitions of its target waits for members that have them, and these wait for no other.",
+        "A target is due. A member of the classic protocol gives up with its next JoinGroup; a static member that "
+        "is away, when its session ends.",
+        "progress:WaitsAreShort",
+    ),
+    Invariant(
+        "L3",
+        "barriers-end",
+        "A group of the classic protocol is in PreparingRebalance or CompletingRebalance no longer than the "
+        "longest time limit of its members.",
+        "A new coordinator begins the time again. Before 2.8.1 nothing ends CompletingRebalance.",
+        "barriers:BarriersEnd",
+    ),
+    Invariant(
+        "L4",
+        "every-partition-has-an-owner",
+        "When a group of the consumer protocol ends Stable and its clients have been STABLE for 15 s, each "
+        "partition of its target has exactly one owner.",
+        "A fault goes on, or a topic is deleted. Of groups of the classic protocol the trace does not show the "
+        "assignment: `every-partition-owned` asks for them.",
+        "client.views:EachHasOneOwner",
+    ),
+    Invariant(
+        "L5",
+        "bumps-have-causes",
+        "The group epoch is bumped only by a change of members, subscriptions, assignors or topics.",
+        "Rebalances of the classic protocol have causes of clients too: `rebalances` counts them.",
+        "progress:BumpsHaveCauses",
+    ),
+    Invariant(
         "L6",
         "revocations-end",
         "A member that has to revoke has done so, or is removed, when its rebalance timeout has passed.",
         "A new coordinator begins the time again; a member of the classic protocol has the time of its next JoinGroup.",
         "timers:RevocationsEnd",
     ),
+    Invariant(
+        "L7",
+        "requests-are-answered",
+        "Each request of a member but JoinGroup and SyncGroup is answered within `offsets.commit.timeout.ms`.",
+        "The coordinator has crashed or moved. L3 has the time of JoinGroup and SyncGroup.",
+        "progress:RequestsAreAnswered",
+    ),
+    Invariant(
+        "L9",
+        "loads-remove-no-member",
+        "A new coordinator removes no member for its silence before a session has passed since the load.",
+        "The session timeout of the group is altered meanwhile.",
+        "barriers:LoadsRemoveNoMember",
+    ),
+    Invariant(
+        "L10",
+        "revokes-in-rebalances",
+        "A client revokes partitions only after its group was rebalanced; the return of a static member within "
+        "its session is no rebalance.",
+        "A client that leaves, closes or joins again gives up what it has.",
+        "client.views:RevokesInRebalances",
+    ),
+    Invariant(
+        "L11",
+        "duplicate-instance-ends",
+        "Of two processes with one instance id one ends: of the consumer protocol the new one "
+        "(UNRELEASED_INSTANCE_ID), of the classic protocol the old one (FENCED_INSTANCE_ID).",
+        "Clients of other libraries than Java go on to ask.",
+        "barriers:DuplicateEnds",
+    ),
+    Invariant(
+        "L12",
+        "classic-members-welcome",
+        "A consumer group refuses no classic member that supports a protocol of all its classic members.",
+        "The policy is `disabled`, or the subscription cannot be read. That the group becomes one of the consumer "
+        "protocol at the first heartbeat, and ends Stable, is O8 and L1.",
+        "barriers:ClassicMembersWelcome",
+    ),
 )
+
+UNOBSERVED: tuple[tuple[str, str, str], ...] = (
+    (
+        "L8",
+        "A partition whose owner polls makes progress, and pauses at a move for no longer than the move takes.",
+        "A `poll` that returns no records is no event, so a trace does not tell an application that polls from one "
+        "that works. `gap` and `lag` ask for the pauses of a scenario.",
+    ),
+    (
+        "L3, the number of rebalances",
+        "A change brings a classic group at most one rebalance, or two with cooperative members.",
+        "Members of the classic protocol ask for rebalances of their own, and some that do so for ever are scenes of "
+        "the library. `rebalances` and `converges` ask for the number and the end in a scenario.",
+    ),
+    (
+        "D1, up to the end of the log",
+        "Each record up to the end of the log is processed in the end.",
+        "A run ends while records are written. `records: never-delivered:` and `lag` ask for it.",
+    ),
+)
+"""What the reference lists and a run does not show: code, sentence, and the reason."""
 
 NAMES = tuple(one.name for one in INVARIANTS)
 """Their names, in the order of the table."""

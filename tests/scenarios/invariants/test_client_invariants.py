@@ -178,3 +178,7 @@ def test_commits_beside_markers() -> None:
     watched.partition(Kind.RECORDS_DELIVERED, payload={"base": 0, "count": 3})
     watched.emit(Kind.OFFSETS_COMMITTED, payload={"offsets": {"orders-0": 4}})
     assert watched.found() == []
+
+
+CODES = ("C1", "C2", "C4", "C6", "C7", "D2", "D3")
+"""The invariants of which this module shows a violation."""

@@ -493,8 +493,3 @@ def test_an_invariant_finds_its_violation(code: str, story: Any, monkeypatch: Pa
     assert violation.group == GROUP
     assert violation.members or violation.partitions or violation.epochs
     assert "seed 7" in str(violation)
-
-
-def test_every_invariant_of_a_coordinator_has_a_violation() -> None:
-    """No row of the table is without a story in which it is violated."""
-    assert {one.code for one in INVARIANTS if one.section in "NOL"} == set(CASES)

@@ -1,4 +1,4 @@
-"""Every scene of the library holds every invariant, while its trace stays as it is."""
+"""Every scene of the library holds every invariant but those that a defect of Kafka breaks in it."""
 
 from __future__ import annotations
 
@@ -16,6 +16,8 @@ QUICK = (
     "four-scenes",
 )
 """Scenes of less than three seconds; the others are slow as a whole."""
+BROKEN = {"consumer-one-range-one-uniform": ["bumps-have-causes"]}
+"""What a defect of Kafka breaks: one vote for `range` against one for `uniform` bumps the group epoch for ever."""
 
 
 def _scenes() -> list[object]:
@@ -25,7 +27,7 @@ def _scenes() -> list[object]:
 
 @pytest.mark.parametrize("name", _scenes())
 def test_a_scene_of_the_library_holds_every_invariant(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No invariant is violated at any instant of the scene."""
+    """No other invariant is violated at any instant of the scene."""
     made: list[Invariants] = []
     loop = runner.VirtualLoop
 
@@ -36,4 +38,6 @@ def test_a_scene_of_the_library_holds_every_invariant(name: str, monkeypatch: py
     monkeypatch.setattr(runner, "VirtualLoop", watched)
     runner.run_scenario(load_file(find(name)), keep_events=False)
     (invariants,) = made
-    assert [str(one) for one in invariants.end()] == []
+    broken = BROKEN.get(name, [])
+    assert [str(one) for one in invariants.end() if one.invariant not in broken] == []
+    assert sorted(invariants.violations) == broken
