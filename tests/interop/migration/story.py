@@ -3,7 +3,9 @@
 Half of the pods are Java's consumer, which share one JVM, and half are processes of librdkafka; half of each are
 static. The classic members share the strategy `range`, which both clients offer by default. Little in the story depends
 on how fast a machine is: the successor of a pod subscribes `DOWN_S` after its predecessor has released its partitions,
-and the next pod is asked to close `STEP_S` after the one before. A heartbeat interval is the same in both protocols.
+and the next pod is asked to close `STEP_S` after the one before. The heartbeat interval is the same in both protocols,
+and not shorter than 3 s: librdkafka gives a heartbeat up after one interval, and a static member whose first one was
+given up ends with UNRELEASED_INSTANCE_ID, so that a short interval would measure the machine.
 """
 
 from __future__ import annotations
