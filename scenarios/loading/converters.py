@@ -14,6 +14,7 @@ import attrs
 from attrs import frozen
 
 from groupsim.scenarios.expectations import (
+    consumer_checks,
     event_checks,
     expectations,
     fetch_checks,
@@ -47,6 +48,7 @@ _REGISTERED = (
     fetch_checks,
     event_checks,
     invariant_check,
+    consumer_checks,
 )
 
 
