@@ -61,12 +61,14 @@ def test_what_fails_says_what_was_found() -> None:
     """The finding has the epoch and the state, and since when."""
     run = played(
         "group-epoch: 9",
+        "assignment-epoch: 9",
         "{group-epoch: {is: 1, at: 0s}}",
         "{member-state: {member: late, is: RECONCILED, at: 20100ms}}",
         "{member-state: {member: c-1, is: STABLE, epoch: 2}}",
     )
-    (epoch, none, waits, behind) = found(run)
+    (epoch, target, none, waits, behind) = found(run)
     assert epoch[1].startswith("4 since 20")
+    assert target[1].startswith("4 since 20")
     assert none == (False, "there is no group of the consumer protocol then")
     assert waits[1].startswith("UNRELEASED_PARTITIONS at epoch 4 since 20")
     assert behind[1].startswith("STABLE at epoch 4 since 2")
