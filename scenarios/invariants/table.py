@@ -340,7 +340,8 @@ INVARIANTS: tuple[Invariant, ...] = (
         "A client is neither fenced nor removed while its heartbeats are answered and it keeps its time limits.",
         "Until its next accepted heartbeat a client counts as cut off after a lost request or coordinator, a "
         "failed commit, a pause, its poll limit, or a load of the group; during a fault all do. One that is in a "
-        "callback when its rebalance timeout ends has not kept it.",
+        "callback when its rebalance timeout ends has not kept it. A member whose client is not in the trace is left "
+        "out.",
         "client.heartbeats:ConnectedClientStays",
     ),
     Invariant(

@@ -125,7 +125,10 @@ class AcknowledgesAfterCallback(Checker):
 
 
 class ConnectedClientStays(Checker):
-    """C9. What may cut a client off from its group is noted, and holds until a heartbeat of it is accepted again."""
+    """C9. What may cut a client off from its group is noted, and holds until a heartbeat of it is accepted again.
+
+    A member whose client has no event in the trace is left out: a pause of it or a lost answer has none either.
+    """
 
     OF_PROCESS = (
         Kind.REQUEST_FAILED,
@@ -211,7 +214,7 @@ class ConnectedClientStays(Checker):
             return
         member = request.member_id
         if step.refusal is None:
-            if not self._faults:
+            if member in self._hosts and not self._faults:
                 self._safe[member] = None
             return
         if step.refusal in _FENCED and member in self._safe and not self._faults:

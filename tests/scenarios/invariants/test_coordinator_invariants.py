@@ -59,7 +59,7 @@ def settle(bench: WatchedBench, member: str, **fields: Any) -> Any:
 
 def current(bench: WatchedBench, member: str, **changed: Any) -> CurrentRecord:
     """Return a record of a member's present assignment with other fields."""
-    return current_record(GROUP, evolve(bench.member(member), **changed))
+    return current_record(GROUP, evolve(bench.member(member), **changed), bench.shard.op.differences)
 
 
 # --- epochs ------------------------------------------------------------------------------------------------------
@@ -115,8 +115,8 @@ def bounce_bumps(patch: Patch) -> WatchedBench:
     bench.leave_group("s1", epoch=-2, instance="i-s1")
     change = joining.replacement
 
-    def mutant(state: GroupState, old: Any, member_id: str, records: list[Any]) -> Any:
-        new = change(state, old, member_id, records)
+    def mutant(state: GroupState, old: Any, member_id: str, records: list[Any], rules: Any) -> Any:
+        new = change(state, old, member_id, records, rules)
         records.append(EpochRecord(GROUP, EpochValue(state.group_epoch + 1, state.metadata_hash)))
         return new
 
