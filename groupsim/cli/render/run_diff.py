@@ -27,7 +27,7 @@ from groupsim.cli.scenario_diff import Difference
 from groupsim.cli.terminal import width_of
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.scenarios.language.problems import suggest
-from groupsim.scenarios.story import Story, tell
+from groupsim.scenarios.story import GroupStory, Story, tell
 from groupsim.scenarios.story.words import clock, listed
 
 ONLY = "(earlier assignments are not compared)"
@@ -85,6 +85,7 @@ class Comparison:
     owners: tuple[Owners, ...] = ()
     shown: tuple[Bundle, ...] = ()
     of_groups: tuple[DiffRow, ...] = ()  # the figures of each group of a fleet
+    of_two_protocols: tuple[str, ...] = ()  # the groups that begin with another protocol in B
 
 
 def compare(
@@ -116,7 +117,18 @@ def compare(
         tuple(_owners(*stories, [name for bundle in shown for name in bundle.groups])),
         shown,
         tuple(row for bundle in shown for row in _rows(*stories, _each(bundle))),
+        tuple(name for bundle in shown for name in bundle.groups if _begins_otherwise(*stories, name)),
     )
+
+
+def _begins_otherwise(left: Story, right: Story, name: str) -> bool:
+    """Whether a group is of the consumer protocol in one run, and of the classic one in the other, from the start."""
+    first = {one.generations[0].words for story in (left, right) for one in story.groups if _formed(one, name)}
+    return len(first) > 1
+
+
+def _formed(group: GroupStory, name: str) -> bool:
+    return group.group == name and bool(group.generations)
 
 
 def _owners(left: Story, right: Story, names: Iterable[str]) -> Iterable[Owners]:
@@ -187,7 +199,12 @@ def show(found: Comparison, console: Console) -> None:
         console.print()
         console.print(Text(found.sentence, "bold"))
     console.print()
-    _show_divergence(found.divergence, console)
+    if found.of_two_protocols:
+        whose = listed(found.of_two_protocols)
+        verb = "uses" if len(found.of_two_protocols) == 1 else "use"
+        console.print(f"{whose} {verb} another protocol in B, so the runs differ from the first request on")
+    else:
+        _show_divergence(found.divergence, console)
     console.print()
     fleets = [bundle for bundle in found.shown if bundle.fleet]
     for fleet in fleets:

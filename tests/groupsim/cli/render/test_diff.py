@@ -132,3 +132,15 @@ def test_figures_that_are_equal_or_unknown_are_not_in_the_sentence() -> None:
         "With B b: 7 instead of 0 records never delivered"
     )
     assert sentence([DiffRow("largest lag", 4, 4)]) == ""
+
+
+def test_two_protocols_differ_from_the_first_request_on(tmp_path: Path) -> None:
+    """Runs of a group under both protocols are said to differ from the start, and no first divergence is shown."""
+    scenario = tmp_path / "both.yaml"
+    scenario.write_text(
+        "run-for: 20s\nbroker: {version: '4.4'}\ntopics: {t: 2}\ngroups: {g: {client: java-4.4, members: {m: 1}}}\n"
+    )
+    result = call("diff", scenario, "--set", "groups.g.properties.group.protocol=consumer")
+    assert result.exit_code == 0, result.output
+    assert "g uses another protocol in B, so the runs differ from the first request on" in result.stdout
+    assert "first divergence" not in result.stdout
