@@ -216,10 +216,10 @@ def _plain_setting(name: str) -> Schema:
 def _setting(row: ClientKey) -> Schema:
     default = "" if row.default is None else f" Default {row.default}."
     schema: Schema = {
-        "type": list(_KEY_TYPES[row.type]),
+        "type": [*_KEY_TYPES[row.type], "null"],  # null takes a setting back
         "description": f"Kafka's {row.name}, {row.type.value}.{default}",
     }
-    return {**schema, "enum": list(row.choices)} if row.choices else schema
+    return {**schema, "enum": [*row.choices, None]} if row.choices else schema
 
 
 _KEY_TYPES: Mapping[KeyType, tuple[str, ...]] = {

@@ -48,6 +48,8 @@ _BROKER = {
     "offsets.topic.num.partitions": "1",
     "offsets.topic.replication.factor": "1",
     "auto.create.topics.enable": "false",
+}
+_OF_CONSUMER_GROUPS = {  # since 4.0
     "group.consumer.min.heartbeat.interval.ms": "100",
     "group.consumer.heartbeat.interval.ms": "400",
 }
@@ -66,7 +68,8 @@ class World:
 
     def __init__(self, loop: EventLoop, version: str = BASELINE) -> None:
         self.loop = loop
-        properties = {**_BROKER, "broker.version": version}
+        of_groups = _OF_CONSUMER_GROUPS if int(version.split(".")[0]) >= 4 else {}
+        properties = {**_BROKER, **of_groups, "broker.version": version}
         config = ClusterConfig.from_properties(properties, brokers=2, racks=_RACKS, **_QUICK)
         self.cluster = Cluster(loop, config)
         self.tap = Tap(self.cluster.network)
