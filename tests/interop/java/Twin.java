@@ -173,7 +173,7 @@ public final class Twin {
                     commit(command.get("offset").asLong());
                     return false;
                 case "committed":
-                    consumer.committed(consumer.assignment());
+                    Newer.committed(consumer);
                     return false;
                 case "unsubscribe":
                     consumer.unsubscribe();
@@ -338,6 +338,25 @@ public final class Twin {
                 } catch (NoSuchMethodException oldest) {
                     throw new UnsupportedOperationException("no rebalance can be enforced", oldest);
                 }
+            }
+        }
+
+        /** Look up the committed offsets of what it owns; before 2.4 each partition is asked for by itself. */
+        static void committed(KafkaConsumer<?, ?> consumer) {
+            try {
+                call(consumer, "committed", new Class<?>[] {java.util.Set.class}, consumer.assignment());
+            } catch (NoSuchMethodException older) {
+                for (TopicPartition partition : consumer.assignment()) {
+                    committed(consumer, partition);
+                }
+            }
+        }
+
+        private static void committed(KafkaConsumer<?, ?> consumer, TopicPartition partition) {
+            try {
+                call(consumer, "committed", new Class<?>[] {TopicPartition.class}, partition);
+            } catch (NoSuchMethodException none) {
+                throw new IllegalStateException(none);
             }
         }
 
