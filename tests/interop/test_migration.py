@@ -28,7 +28,7 @@ def change(at: float, pod: str, gained: bool) -> Change:
 
 
 def test_a_partition_is_without_an_owner_from_a_release_to_the_next_assignment() -> None:
-    """The longest gap comes first, and one that nobody ended lasts to the end."""
+    """The longest gap comes first; a partition without a next owner has a gap to the end of the run."""
     changes = [change(1, "a", True), change(5, "a", False), change(5.5, "b", True), change(8, "b", False)]
     assert [(one.released_by, one.began, one.seconds) for one in gaps(changes, 10)] == [("b", 8, 2), ("a", 5, 0.5)]
 
