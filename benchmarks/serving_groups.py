@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Sequence
+from math import ceil
 from typing import Any
 
 from attrs import frozen
@@ -92,13 +93,34 @@ class _Group:
         return len(together) == sum(counts) == self._partitions and max(counts) - min(counts) <= 1
 
 
+@frozen
+class Pace:
+    """When the members of a group start, and when one closes: seconds from the first one's construction.
+
+    The members start `apart` seconds one after the other. One closes at the first of the instants `closes`,
+    `closes + again`, `closes + 2 * again` … at which the group holds its shares.
+    """
+
+    apart: float
+    closes: float
+    again: float
+
+
 def timed(
-    bootstrap: str, group: str, members: int, topics: Sequence[str], heartbeat_ms: int = 0, *, by_topic: bool = False
+    bootstrap: str,
+    group: str,
+    members: int,
+    topics: Sequence[str],
+    heartbeat_ms: int = 0,
+    *,
+    by_topic: bool = False,
+    pace: Pace | None = None,
 ) -> Times:
     """Form a group, close its first member that holds something, close the others. Raises TimeoutError.
 
     Without a heartbeat interval the group is one of the consumer protocol, where brokers decide it. `by_topic`: the
-    server shares each topic by itself, so that no more members hold something than a topic has partitions.
+    server shares each topic by itself, so that no more members hold something than a topic has partitions. Without a
+    pace all members start at once, and one closes as soon as the group holds its shares.
     """
     settings: dict[str, Any] = {
         "bootstrap.servers": bootstrap,
@@ -117,15 +139,25 @@ def timed(
     whole = _Group(topics, by_topic)
     try:
         began = time.perf_counter()
-        for _ in range(members):
+        for number in range(members):
+            if pace is not None:
+                _sleep_until(began + number * pace.apart)
             whole.members.append(_Member(whole, settings, topics))
         join = whole.await_share() - began
-        return Times(join, _recovery(whole) if members > 1 else None)
+        if members == 1:
+            return Times(join, None)
+        if pace is not None:
+            _sleep_until(began + pace.closes + pace.again * max(0, ceil((join - pace.closes) / pace.again)))
+        return Times(join, _recovery(whole))
     finally:
         for member in whole.members:
             member.stop()
         for member in whole.members:
             member.close()
+
+
+def _sleep_until(instant: float) -> None:
+    time.sleep(max(0.0, instant - time.perf_counter()))
 
 
 def _recovery(whole: _Group) -> float:

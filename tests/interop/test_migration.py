@@ -14,7 +14,7 @@ from tests.interop.clients import CONFLUENT, JAVA
 from tests.interop.migration import story
 from tests.interop.migration.__main__ import KAFKA, SERVE, VIRTUAL, compared, kept, misses, play, rows_of
 from tests.interop.migration.jvm import Jvm
-from tests.interop.migration.ownership import Change, gaps, longest
+from tests.interop.migration.ownership import Change, gaps, longest, total
 from tests.interop.migration.simulated import scenario
 from tests.interop.migration.story import PODS, Found
 from tests.interop.peers import started
@@ -46,32 +46,59 @@ def test_the_longest_gap_is_that_of_the_pods_asked_for_and_of_the_time_asked_for
     assert longest(found, 0, ["a", "b"]) == 4
     assert longest(found, 3, ["a", "b"]) == 1
     assert longest(found, 3, ["a"]) == 0
+    assert total(found, 0) == 5
+    assert total(found, 3) == 1
 
 
 def test_half_of_the_pods_are_static_and_half_are_java() -> None:
     """Twenty pods, and the scenario in virtual time restarts each of them twice."""
     assert len(PODS) == 20
     assert len({pod.name for pod in PODS if pod.static}) == len({pod.name for pod in PODS if pod.client == story.JAVA})
-    restarted = [name for step in load_text(scenario()).timeline for name in step.action.member]
+    restarted = [name for step in load_text(scenario(3)).timeline for name in step.action.member]
     assert restarted == [pod.name for pod in PODS] * 2
+
+
+def test_each_pod_returns_more_than_an_interval_before_the_next_one_closes() -> None:
+    """Every member has heard of it then, at its own heartbeat."""
+    assert story.STEP_S - story.DOWN_S > story.HEARTBEAT_MS / 1_000 + 0.5
+
+
+def test_a_pod_that_leaves_in_the_second_roll_is_followed_by_a_heartbeat_that_computes_a_target() -> None:
+    """One of the members that are not rolled yet sends its heartbeat within a second, and not at the same instant."""
+    interval = story.HEARTBEAT_MS / 1_000
+    first, second = story.SCHEDULE[: len(PODS)], story.SCHEDULE[len(PODS) :]
+    for place, close in enumerate(second[:-1]):
+        if not close.pod.static:
+            begun = [one.after_s + story.DOWN_S for one in first[place + 1 :]]
+            assert 0.1 < min((since - close.after_s) % interval for since in begun) < 1, close.pod
 
 
 @pytest.fixture
 def found() -> dict[str, list[Found]]:
     """Three runs of each, in which all is well."""
-    return {kind: [Found(3 + n / 10, 1, 0) for n in range(3)] for kind in (SERVE, KAFKA, VIRTUAL)}
+    return {kind: [Found(3 + n / 10, 1, 20, 0) for n in range(3)] for kind in (SERVE, KAFKA, VIRTUAL)}
 
 
 def test_the_table_has_medians_with_the_least_and_the_most(found: dict[str, list[Found]]) -> None:
     """A row for each server and for virtual time, and how far one is from another."""
-    assert compared(found)[0] == "groupsim serve beside Kafka: +0.0%"
-    assert rows_of(found)[0] == ("groupsim serve", "3", "3.10 s (3.00–3.20)", "1.00 s (1.00–1.00)", "0", "0")
+    assert compared(found)[0] == (
+        "groupsim serve beside Kafka: longest +0.0%, of a dynamic pod's +0.0%, all partitions +0.0%"
+    )
+    assert rows_of(found)[0] == (
+        "groupsim serve",
+        "3",
+        "3.10 s (3.00–3.20)",
+        "1.00 s (1.00–1.00)",
+        "20 s (20–20)",
+        "0",
+        "0",
+    )
 
 
 def test_what_is_lost_dead_or_mispredicted_is_named(found: dict[str, list[Found]]) -> None:
     """Each is a sentence, and then the tool ends with 1."""
     assert misses(found) == []
-    found[KAFKA] = [Found(4, 1, 2, ("p: ended",)), Found(4, 1, 0), Found(4, 1, 0)]
+    found[KAFKA] = [Found(4, 1, 20, 2, ("p: ended",)), Found(4, 1, 20, 0), Found(4, 1, 20, 0)]
     assert misses(found) == ["Kafka: 2 lost, dead: ('p: ended',)", "virtual time says 3.10 s, Kafka 4.00 s"]
 
 

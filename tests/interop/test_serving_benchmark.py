@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from benchmarks import serving_consumer, serving_load, serving_raw
 from benchmarks.serving import TOPICS
-from benchmarks.serving_groups import timed
-from benchmarks.serving_peers import KAFKA, MOCK, OURS, started
+from benchmarks.serving_groups import Pace, timed
+from benchmarks.serving_peers import KAFKA, MOCK, OURS, PARTITIONS, started
 
 DELAY_MS = 300
 
@@ -54,6 +56,27 @@ def test_groups_of_the_consumer_protocol_are_timed() -> None:
         times = timed(peer.bootstrap, "timed", 2, TOPICS[:2])
     assert times.recover is not None
     assert 0 < times.recover < 30
+
+
+def test_members_with_a_pace_start_one_after_the_other_and_one_closes_at_its_instant() -> None:
+    """A group of two, a second apart, cannot share earlier; the close waits for an instant at which they share."""
+    with started(OURS, 0, TOPICS[:2], more=dict.fromkeys(serving_consumer.BROKERS, 500)) as peer:
+        begun = time.perf_counter()
+        times = timed(peer.bootstrap, "paced", 2, TOPICS[:2], pace=Pace(1.0, 0.2, 3.0))
+    assert 1 < times.join < 3.2
+    assert times.recover is not None
+    assert time.perf_counter() - begun > 3.2 + times.recover
+
+
+def test_every_other_member_gets_a_partition_of_the_one_that_closes() -> None:
+    """The last member's heartbeat ends a recovery, whatever the member ids are; a close is between two heartbeats."""
+    for members in (5, 20):
+        partitions = PARTITIONS * len(serving_consumer.topics(members))
+        assert partitions % members == 0
+        assert partitions // members >= members - 1
+        paced = serving_consumer.pace(members)
+        assert paced.apart * members == paced.again
+        assert paced.closes % paced.apart == pytest.approx(paced.apart / 2)
 
 
 def test_the_aim_is_judged_beside_kafka() -> None:

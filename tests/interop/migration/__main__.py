@@ -8,10 +8,10 @@ run of each goes on at the same time, so that a slow moment of the machine strik
 has a seed for each run.
 
 For each the table has the longest time in which a partition had no owner, as median with the least and the most of the
-runs; the same of partitions that a dynamic pod released, for which no restart was waited; records that were
-acknowledged and never consumed; pods that died. Exit code 1 when a record is lost, a pod is dead, or the prediction of
-the longest standstill is off by more than 15 % of what real processes needed on either server. A run takes four
-minutes. `--keep` writes every run's figures as JSON, and begins with those that the file has.
+runs; the same of partitions that a dynamic pod released, for which no restart was waited; the times of all partitions
+together; records that were acknowledged and never consumed; pods that died. Exit code 1 when a record is lost, a pod is
+dead, or the prediction of the longest standstill is off by more than 15 % of what real processes needed on either
+server. A run takes six minutes. `--keep` writes every run's figures as JSON, and begins with those that the file has.
 """
 
 from __future__ import annotations
@@ -43,6 +43,7 @@ from tests.interop.peers import Peer, started
 SERVE, KAFKA, VIRTUAL = "serve", "kafka", "virtual"
 PEERS = {SERVE: "groupsim", KAFKA: "kafka"}
 NAMES = {SERVE: "groupsim serve", KAFKA: "Kafka", VIRTUAL: "virtual time"}
+MEASURES = {"longest": "longest", "moved": "of a dynamic pod's", "total": "all partitions"}.items()
 WITHIN = 0.15
 
 Runs = dict[str, list[Found]]
@@ -93,9 +94,9 @@ def kept(path: Path | None) -> Runs:
     return {kind: [Found(**{**row, "dead": tuple(row["dead"])}) for row in many] for kind, many in rows.items()}
 
 
-def spread(values: Sequence[float]) -> str:
+def spread(values: Sequence[float], places: int = 2) -> str:
     """Median, least and most, as `3.21 s (3.10–3.40)`."""
-    return f"{median(values):.2f} s ({min(values):.2f}–{max(values):.2f})"
+    return f"{median(values):.{places}f} s ({min(values):.{places}f}–{max(values):.{places}f})"
 
 
 def rows_of(found: Runs) -> list[tuple[str, ...]]:
@@ -106,6 +107,7 @@ def rows_of(found: Runs) -> list[tuple[str, ...]]:
             str(len(many)),
             spread([one.longest for one in many]),
             spread([one.moved for one in many]),
+            spread([one.total for one in many], 0),
             str(sum(one.lost for one in many)),
             str(sum(len(one.dead) for one in many)),
         )
@@ -129,13 +131,19 @@ def misses(found: Runs) -> list[str]:
 
 
 def compared(found: Runs) -> list[str]:
-    """How far the median of the longest standstill of one is from that of another, a line for each two."""
-    longest = {kind: median(one.longest for one in many) for kind, many in found.items()}
+    """How far the medians of one are from those of another, a line for each two."""
     return [
-        f"{NAMES[one]} beside {NAMES[other]}: {longest[one] / longest[other] - 1:+.1%}"
+        f"{NAMES[one]} beside {NAMES[other]}: "
+        + ", ".join(
+            f"{what} {_median(found[one], name) / _median(found[other], name) - 1:+.1%}" for name, what in MEASURES
+        )
         for one, other in ((SERVE, KAFKA), (VIRTUAL, SERVE), (VIRTUAL, KAFKA))
-        if one in longest and other in longest
+        if one in found and other in found
     ]
+
+
+def _median(many: Sequence[Found], name: str) -> float:
+    return median(getattr(one, name) for one in many)
 
 
 def main() -> int:
@@ -148,7 +156,9 @@ def main() -> int:
     JAVA.command()  # compiles it, once
     found = play(asked.of.split(","), asked.runs, kept(asked.keep), asked.keep)
     grid = Table(title="Twenty pods roll to the consumer protocol and back", title_justify="left")
-    for number, head in enumerate(("", "runs", "longest without an owner", "of a dynamic pod's", "lost", "dead")):
+    for number, head in enumerate(
+        ("", "runs", "longest without an owner", "of a dynamic pod's", "all partitions", "lost", "dead")
+    ):
         grid.add_column(head, justify="left" if not number else "right")
     for row in rows_of(found):
         grid.add_row(*row)

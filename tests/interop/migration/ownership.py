@@ -60,3 +60,8 @@ def longest(found: Iterable[Gap], since: float, pods: Iterable[str]) -> float:
     """The longest gap that began at `since` or later and that one of these pods released; 0.0 for none."""
     among = set(pods)
     return max((one.seconds for one in found if one.began >= since and one.released_by in among), default=0.0)
+
+
+def total(found: Iterable[Gap], since: float) -> float:
+    """The length of all gaps together that began at `since` or later."""
+    return sum(one.seconds for one in found if one.began >= since)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,8 @@ from tests.interop.clients import CONFLUENT, JAVA
 from tests.interop.members import Event, Member, MemberError, partitions
 from tests.interop.migration import story
 from tests.interop.migration.jvm import Jvm
-from tests.interop.migration.ownership import Change, Gap, gaps, longest
-from tests.interop.migration.story import CLASSIC, PODS, ROLLS, Found, Pod
+from tests.interop.migration.ownership import Change, Gap, gaps, longest, total
+from tests.interop.migration.story import CLASSIC, PODS, ROLLS, SCHEDULE, Close, Found, Pod
 from tests.interop.peers import Peer
 
 SETTLES_S = 180.0
@@ -31,15 +31,14 @@ def rolled(peer: Peer, folder: Path, number: int, say: Callable[[str], None]) ->
         jvm = Jvm(JAVA.command(), folder)
         stack.callback(jvm.kill)
         group = _Group(bench, jvm, bench.topic(story.PARTITIONS, 1))
-        group.form()
-        say("formed")
+        group.warm()
+        formed = group.form()
+        began = formed + story.FORMED_S
         with _load(peer.bootstrap, group.topic) as acknowledged:
-            time.sleep(story.BETWEEN_S)
-            began = time.monotonic()
             for protocol in ROLLS:
-                group.roll(protocol)
+                late = group.roll(formed, [close for close in SCHEDULE if close.protocol == protocol])
                 group.settle(KINDS[protocol])
-                say(f"rolled to {protocol}, {time.monotonic() - began:.0f} s after the beginning")
+                say(f"rolled to {protocol} in {time.monotonic() - began:.0f} s, at most {late:.2f} s late")
         group.read_to_the_end(acknowledged)
         for line in group.account(began):
             say(line)
@@ -59,13 +58,13 @@ class _Group:
 
     # --- Processes -------------------------------------------------------------------------------------------------
 
-    def _start(self, pod: Pod, protocol: str) -> Member:
-        """A process of a pod, ready, that has not subscribed."""
+    def _start(self, pod: Pod, protocol: str, group: str = "") -> Member:
+        """A process of a pod, that has not subscribed; of the group of the pods where no other is given."""
         config = {
             "role": "consumer",
             "bootstrap": self._bench.peer.bootstrap,
             "client_id": pod.name,
-            "group": self._bench.group,
+            "group": group or self._bench.group,
             "topics": [self.topic],
             "assignor": "range" if protocol == CLASSIC else "server:uniform",
             "instance_id": pod.name if pod.static else None,
@@ -79,17 +78,29 @@ class _Group:
         else:
             member = Member(CONFLUENT.command(), config, self._bench.folder)
         self._bench.members.append(member)
-        self._everyone.append((pod, member))
+        if not group:
+            self._everyone.append((pod, member))
         return member
 
-    def form(self) -> None:
-        """Start all pods with the classic protocol, and wait until they share the topic."""
+    def warm(self) -> None:
+        """Let a consumer of either protocol come and go in the JVM, in groups of their own: it loads classes once."""
+        for protocol in ROLLS:
+            pod = Pod(f"warm-{protocol}", story.JAVA, static=False)
+            member = self._start(pod, protocol, group=f"{self._bench.group}-{pod.name}")
+            member.ready()
+            member.tell("subscribe")
+            member.wait(lambda event: event["event"] == "assigned", story.SESSION_MS / 1_000, "'assigned'")
+            member.ask("close", "closed")
+
+    def form(self) -> float:
+        """Start all pods with the classic protocol, wait until they share the topic, and return since when they do."""
         members = [(pod, self._start(pod, CLASSIC)) for pod in PODS]
         for pod, member in members:
             member.ready()
             member.tell("subscribe")
             self._working[pod.name] = member
         self.settle(KINDS[CLASSIC])
+        return max(event["at"] for _, member in members for event in member.events if event["event"] == "assigned")
 
     def settle(self, kind: str) -> None:
         """Wait until the group is of that kind and shares the topic evenly; with a dead pod it cannot."""
@@ -98,24 +109,28 @@ class _Group:
         self._bench.stable(self.topic, self._working.values(), story.PARTITIONS)
         until(lambda: self._bench.kind() == kind, f"the group's kind is {kind}", self._bench.told, SETTLES_S)
 
-    def roll(self, protocol: str) -> None:
-        """Replace each pod. A process is made one pod ahead, so that how fast it starts does not matter."""
-        coming = self._start(PODS[0], protocol)
+    def roll(self, formed: float, closes: Sequence[Close]) -> float:
+        """Replace each pod at its instant; return by how much the latest close was late.
+
+        A process is made one pod ahead, so that how fast it starts does not matter.
+        """
+        late = 0.0
+        coming = self._start(closes[0].pod, closes[0].protocol)
         coming.ready()
-        tick = time.monotonic()
-        for pod, following in zip(PODS, (*PODS[1:], None), strict=True):
-            _sleep_until(tick)
-            leaving, successor = self._working[pod.name], coming
+        for close, following in zip(closes, (*closes[1:], None), strict=True):
+            _sleep_until(formed + close.after_s)
+            late = max(late, time.monotonic() - formed - close.after_s)
+            leaving, successor = self._working[close.pod.name], coming
             self._asked.add(id(leaving))
             released = _closed(leaving)
             if following is not None:
-                coming = self._start(following, protocol)
+                coming = self._start(following.pod, following.protocol)
             _sleep_until(released + story.DOWN_S)
             successor.tell("subscribe")
-            self._working[pod.name] = successor
+            self._working[close.pod.name] = successor
             if following is not None:
                 coming.ready()
-            tick += story.STEP_S
+        return late
 
     # --- What is found ---------------------------------------------------------------------------------------------
 
@@ -156,6 +171,7 @@ class _Group:
         return Found(
             longest(stood, began, (pod.name for pod in PODS)),
             longest(stood, began, (pod.name for pod in PODS if not pod.static)),
+            total(stood, began),
             len(acknowledged - self._consumed()),
             tuple(f"{pod.name}: {why}" for pod, member in self._everyone for why in self._deaths(member)),
         )
