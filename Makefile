@@ -131,7 +131,7 @@ walks: $(VENV)/.dev  ## three hundred random walks of a whole replicated cluster
 bench: $(VENV)/.dev  ## benchmarks, each beside its peer in the same run
 	@$(BIN)/python -m benchmarks
 
-MADE := refresh_api openapi_document cli_reference scenario_reference experiment_reference tables_reference versions_table defects_table invariants_table \
+MADE := refresh_titles refresh_api openapi_document cli_reference scenario_reference experiment_reference tables_reference versions_table defects_table invariants_table \
 	draw_states draw_answers draw_pictures fidelity_pages export_rebalance compare_protocols refresh_log_lines refresh_readme
 
 docs: $(VENV)/.dev  ## write every page again that is made from the code, but for those that take long

@@ -7,6 +7,7 @@ this module nor what it imports knows Spark.
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import socket
@@ -84,7 +85,7 @@ def perform(packed: Package, task: int, mine: Sequence[Run], commit: bool = True
 
     A run that fails is a row; only a defect of ours raises, and a SweepError when the rows cannot be written.
     """
-    with patient_collector():  # around all of them: the garbage of one run is not worth a collection
+    with patient_collector():  # around all of them: their rows are no garbage, and need not be visited for each run
         rows, costs = _simulated(packed, mine)
         tables = runs.to_arrow(rows)
         name, place = chunk_name(packed, task), packed["place"]
@@ -123,6 +124,7 @@ def _simulated(packed: Package, mine: Sequence[Run]) -> tuple[runs.Rows, list[Co
             repeat=f"{cell['repeat']} --seed {seed}",
             traces=packed["traces"],
         )
+        gc.collect(0)  # a run leaves one large cycle: it costs least while the processor's caches have it
         costs.setdefault(cell_number, []).append((time.perf_counter_ns() - begun) // 1000)
         for name, more in made.items():
             rows.setdefault(name, []).extend(more)

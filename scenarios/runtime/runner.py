@@ -15,6 +15,7 @@ from typing import Any
 from attrs import field, frozen
 
 from groupsim.coordinator.base.snapshot import GroupSnapshot
+from groupsim.eventloop.collector import patient_collector
 from groupsim.eventloop.errors import EventLoopError
 from groupsim.eventloop.interface import EventLoop
 from groupsim.eventloop.trace.events import SCHEMA_VERSION, Kind, TraceEvent
@@ -121,6 +122,7 @@ class Interrupted(KeyboardInterrupt):
             self.add_note(note)
 
 
+@patient_collector()  # around the frame, too: at its end the cycle of the run is garbage, and one collection frees it
 def run_scenario(
     scenario: Scenario,
     *,
