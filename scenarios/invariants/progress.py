@@ -167,37 +167,36 @@ def _inputs(member: Any) -> object:
 
 
 class RequestsAreAnswered(Checker):
-    """L7. JoinGroup and SyncGroup are left to L3; other requests wait for no more than an append."""
+    """L7. JoinGroup and SyncGroup are left to L3; other requests wait for no more than an append.
+
+    The time of a coordinator goes on with its inputs: one that has crashed gets none.
+    """
 
     SLACK_MS = 1_000
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
-        self._asked: dict[int, tuple[Any, int, Shard, str, str]] = {}
+        self._asked: dict[Shard, dict[int, tuple[Any, int, str, str]]] = {}
 
     def step(self, step: Input, model: GroupModel | None) -> Found:
         """Note requests and answers; compare the oldest request with the time limit."""
         request, arrival = step.request, step.arrival
         if step.unloads or step.loads:
-            self._asked = {one: known for one, known in self._asked.items() if known[2] is not step.shard}
+            self._asked.pop(step.shard, None)
+        asked = self._asked.setdefault(step.shard, {})
         group_id = getattr(request, "group_id", None)
         if (
             arrival is not None
             and group_id is not None
             and not isinstance(request, JoinGroupRequest | SyncGroupRequest)
         ):
-            self._asked[id(arrival.call)] = (arrival.call, step.t_us, step.shard, group_id, type(request).__name__)
+            asked[id(arrival.call)] = (arrival.call, step.t_us, group_id, type(request).__name__)
         for call, _ in step.answers:
-            self._asked.pop(id(call), None)
-        oldest = next(iter(self._asked), None)
+            asked.pop(id(call), None)
+        oldest = next(iter(asked), None)
         if oldest is not None:
-            yield from self._late(oldest, step.t_us, step)
-
-    def _late(self, oldest: int, t_us: int, step: Input) -> Found:
-        _, asked_us, shard, group_id, api = self._asked[oldest]
-        if shard.closed:
-            del self._asked[oldest]
-        elif t_us > asked_us + _MS * (shard.op.config.offsets_commit_timeout_ms + self.SLACK_MS):
-            del self._asked[oldest]
-            what = f"{api} has no answer after {(t_us - asked_us) / 1_000_000} s"
-            yield self.at(step, group_id, what, members=[getattr(step.request, "member_id", None) or "?"])
+            _, asked_us, of_group, api = asked[oldest]
+            if step.t_us > asked_us + _MS * (step.shard.op.config.offsets_commit_timeout_ms + self.SLACK_MS):
+                del asked[oldest]
+                what = f"{api} has no answer after {(step.t_us - asked_us) / 1_000_000} s"
+                yield self.at(step, of_group, what, members=[getattr(request, "member_id", None) or "?"])

@@ -371,22 +371,22 @@ INVARIANTS: tuple[Invariant, ...] = (
         "D4",
         "hand-over-keeps-position",
         "Who takes over a partition whose position was committed as it was revoked begins at that position.",
-        "The log or the committed offsets have been changed from outside meanwhile. After a failed commit, a "
-        "crash or a fencing nothing is compared.",
+        "The log or the committed offsets have been changed from outside, or lost in an unclean election, meanwhile. "
+        "After a failed commit, a crash or a fencing nothing is compared.",
         "client.hand_over:HandOverKeepsPosition",
     ),
     Invariant(
         "D5",
         "repeats-only-uncommitted",
         "After a crash the next owner gets no more records again than the process had read and not committed.",
-        "The log or the committed offsets have been changed from outside meanwhile.",
+        "The log or the committed offsets have been changed from outside, or lost in an unclean election, meanwhile.",
         "client.hand_over:RepeatsOnlyUncommitted",
     ),
     Invariant(
         "D6",
         "refused-commit-is-seen",
         "A commit that is refused is reported to its application, or sent again.",
-        "A process that ends hears no answer.",
+        "A process that ends hears no answer. A commit by hand, a step of a scenario, has no application.",
         "client.processing:RefusedCommitIsSeen",
     ),
     Invariant(

@@ -31,7 +31,9 @@ class _ReadSoFar:
 class _Positions(Checker):
     """The readers of partitions, and the committed offsets of groups."""
 
-    KINDS: ClassVar[frozenset[Kind]] = frozenset({*_OF_OWNER, *_LOGS, Kind.OFFSETS_COMMITTED, Kind.ACTION})
+    KINDS: ClassVar[frozenset[Kind]] = frozenset(
+        {*_OF_OWNER, *_LOGS, Kind.OFFSETS_COMMITTED, Kind.ACTION, Kind.PARTITION_LEADER}
+    )
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -52,6 +54,11 @@ class _Positions(Checker):
             return
         if kind in _LOGS:
             self.lose(event)
+            return
+        if kind is Kind.PARTITION_LEADER:
+            if event.reason == "unclean":  # acknowledged commits and records may be lost
+                self.committed.clear()
+                self.lose(None)
             return
         place = (event.group or "", f"{event.topic}-{event.partition}")
         reader = self.readers.get((host, place))

@@ -166,6 +166,15 @@ def test_a_refused_commit_is_not_taken_as_done() -> None:
     assert watched.found() == ["refused-commit-is-seen"]
 
 
+def test_a_refused_commit_by_hand_is_right() -> None:
+    """A commit that is a step of the scenario has no application that could hear of its error."""
+    watched = Timed("D6")
+    watched.emit(Kind.REQUEST_SENT, api="OffsetCommit", payload={"by_hand": True})
+    watched.emit(Kind.RESPONSE_RECEIVED, api="OffsetCommit", error="REBALANCE_IN_PROGRESS")
+    watched.after(30)
+    assert watched.found() == []
+
+
 # --- hand-over ---------------------------------------------------------------------------------------------------
 
 
@@ -220,6 +229,20 @@ def test_repeats_after_a_crash(begins: int, wrong: bool) -> None:
         violation = watched.invariants.first("repeats-only-uncommitted")
         assert violation is not None
         assert "gets 5 records again after a crash, 4 were not committed" in violation.what
+
+
+@pytest.mark.parametrize("crashed_first", [True, False])
+def test_commits_that_an_unclean_election_loses(crashed_first: bool) -> None:
+    """A leader that lacks acknowledged commits makes the next owner read more again: no violation."""
+    watched = Watched("D5")
+    watched.partition(Kind.POSITION_SET, payload={"offset": 0}, reason="reset")
+    read(watched, 0, 10)
+    commit(watched, 6)
+    ends = [Kind.PROCESS_CRASHED, Kind.PARTITION_LEADER]
+    for kind in ends if crashed_first else reversed(ends):
+        watched.emit(kind, reason="unclean" if kind is Kind.PARTITION_LEADER else None)
+    takes_over(watched, 2)
+    assert watched.found() == []
 
 
 @pytest.mark.parametrize(("committed", "failed", "wrong"), [(10, False, False), (7, False, True), (7, True, False)])

@@ -251,6 +251,17 @@ def test_a_request_without_an_answer(monkeypatch: Patch) -> None:
     assert names(bench) == ["requests-are-answered"]
 
 
+def test_a_request_to_a_coordinator_that_crashed_is_right() -> None:
+    """A crash answers nothing: a request that waited there is no violation when the next coordinator works."""
+    crashed = stable("m1", names=("L7",), auto_commit=True)
+    log, crashed.auto_commit = [*crashed.log], False
+    crashed.enroll("m2")
+    later_us = crashed.now_us + 12_000_000
+    bench = WatchedBench(crashed.config, watch=crashed.watched, records=log, now_us=later_us)
+    settle(bench, "m1")
+    assert bench.found() == {}
+
+
 @pytest.mark.parametrize("wrong", [True, False])
 def test_a_classic_member_that_is_refused(wrong: bool, monkeypatch: Patch) -> None:
     """A refused JoinGroup with a protocol of all classic members is a violation; one without is none."""
