@@ -159,7 +159,7 @@ def _group(
     found = with_hindrances(facts, group.name, found, frozen)
     found = with_stalls(facts, group.name, found, mine)
     found = with_assignments(facts, group.name, found, mine)
-    still = [one for one in still if not _forms(found, one)]
+    still = list(_after_forming(found, still))
     return GroupStory(
         group=group.name,
         formed_us=_formed(found),
@@ -226,13 +226,24 @@ def _pieces(
         begin = end
 
 
-def _forms(rounds: Sequence[Generation], stop: Standstill) -> bool:
-    """Return whether a partition stood still while members that had started together formed a consumer group."""
+def _after_forming(rounds: Sequence[Generation], still: Iterable[Standstill]) -> Iterator[Standstill]:
+    """Yield the standstills of a group, without the time in which it formed if it is a consumer group.
+
+    Until the group is first Stable, or another round overtakes the first one, members only share partitions out.
+    A group that has reached neither does not form: its standstills are counted.
+    """
     first = rounds[0] if rounds else None
     if first is None or first.words is not OF_EPOCHS or first.cause is not Cause.FIRST_START:
-        return False
-    before_next = not stop.open and (len(rounds) == 1 or stop.ended_us <= rounds[1].began_us)
-    return first.stable_us is not None and stop.began_us < first.stable_us and before_next
+        yield from still
+        return
+    overtaken_us = rounds[1].began_us if len(rounds) > 1 else None
+    formed_us = overtaken_us if first.stable_us is None else first.stable_us
+    for one in still:
+        lasts = one.open if overtaken_us is None else one.ended_us > overtaken_us
+        if formed_us is None or one.began_us >= formed_us:
+            yield one
+        elif lasts:
+            yield one if overtaken_us is None else evolve(one, began_us=overtaken_us)
 
 
 def _formed(rounds: Sequence[Generation]) -> int | None:

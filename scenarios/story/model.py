@@ -455,7 +455,9 @@ class GroupStory:
     def rebalances(self) -> tuple[Generation, ...]:
         """The generations after the group had formed, which reports count.
 
-        The group has formed with its first stable generation. Rounds before that one are attempts to form it.
+        A classic group has formed with its first stable generation; rounds before that one are attempts to form it.
+        A consumer group forms in its first round, which has all changes of the time for which a classic group would
+        wait for its first members.
         """
         if not self.generations or self.generations[0].cause is not Cause.FIRST_START:
             return self.generations
@@ -463,7 +465,9 @@ class GroupStory:
 
     @property
     def forming(self) -> tuple[Generation, ...]:
-        """The generations up to the first stable one; all if none was stable."""
+        """The generations up to the first stable one, all if none was stable; of a consumer group the first one."""
+        if self._by_epochs:
+            return self.generations[:1]
         stable = next((at for at, one in enumerate(self.generations) if one.stable_us is not None), None)
         return self.generations if stable is None else self.generations[: stable + 1]
 
@@ -471,12 +475,15 @@ class GroupStory:
     def counted(self) -> tuple[Generation, ...]:
         """The generations whose moves and standstills are counted.
 
-        Members of a consumer group that start together share partitions out one after the other, where those of a
-        classic group wait for the initial rebalance delay. Both are the time to form, and no cost of what came later.
+        Members that form a consumer group share partitions out one after the other, where those of a classic group wait
+        for the initial rebalance delay. Both are the time to form, and no cost of what came later.
         """
-        formed = len(self.generations) - len(self.rebalances)
-        by_epochs = bool(self.generations) and self.generations[0].words is OF_EPOCHS
-        return self.rebalances if by_epochs and formed == 1 else self.generations
+        return self.rebalances if self._by_epochs else self.generations
+
+    @property
+    def _by_epochs(self) -> bool:
+        """Whether the group began as a consumer group."""
+        return bool(self.generations) and self.generations[0].words is OF_EPOCHS
 
     @property
     def moved(self) -> int:

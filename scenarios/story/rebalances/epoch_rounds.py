@@ -9,19 +9,19 @@ it, and each member moves to that target by itself. As a round of the story, thi
     arrives      a member, once it has no partition left to revoke; the last one to do so held the others back
     ends         when the group is Stable or Empty, or (abandoned) with a bump after the target
 
-Members that were started together join one after the other, and each raises the epoch. They form the group in one
-round. The number of a round is the epoch of its target.
+A group forms in its first round: with all bumps of the time for which a classic group would wait for its first members
+(`group.initial.rebalance.delay.ms`), although nothing waits here. The number of a round is the epoch of its target.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.scenarios.story.facts import Facts, GroupFacts, Round
 
-TOGETHER_US = 1_000_000
-"""Processes that start within this time of the first member's join form the group together with it."""
+FORMING_US = 3_000_000
+"""The default of `group.initial.rebalance.delay.ms`: a group forms for this long, and again when a member came."""
 
 CAUSE_CODES: Mapping[str, str] = {
     "created": "ADD_MEMBER",
@@ -47,7 +47,7 @@ def bumped(facts: Facts, event: TraceEvent) -> None:
     current = group.open
     if current is not None and current.completing is None:
         return
-    if _forms(facts, group, event):
+    if _forms(group, event):
         first = group.rounds[0]
         first.completing = first.stable = first.ended = None
         return
@@ -66,18 +66,24 @@ def regex_resolved(facts: Facts, event: TraceEvent) -> None:
     group.resolved = event._replace(payload={"regex": text, "new": new, "gone": gone})
 
 
-def _forms(facts: Facts, group: GroupFacts, event: TraceEvent) -> bool:
-    """Return whether a member joins that was started together with the first one, while the group forms."""
-    host = facts.host_of(event.member)
-    if len(group.rounds) != 1 or host is None or _code(group, event) != "ADD_MEMBER":
+def _forms(group: GroupFacts, event: TraceEvent) -> bool:
+    """Return whether the group still forms: in its first round, while a classic group would wait for members."""
+    first = group.rounds[0] if group.rounds else None
+    if first is None or len(group.rounds) > 1 or not first.by_epochs or first.prepare.from_ != "Empty":
         return False
-    first = group.rounds[0].prepare
-    return (
-        group.rounds[0].by_epochs
-        and first.from_ == "Empty"
-        and bool(host.started)
-        and host.started[-1] <= first.t_us + TOGETHER_US
-    )
+    return event.t_us <= forms_until(first.prepare.t_us, group.members.values())
+
+
+def forms_until(begin_us: int, joins: Iterable[int]) -> int:
+    """Return when a classic group would stop to wait for its first members (InitialDelayedJoin, KIP-134).
+
+    It waits for `FORMING_US`, and for as long again each time that a member has joined meanwhile.
+    """
+    later = sorted(at for at in joins if at > begin_us)
+    since, until = begin_us, begin_us + FORMING_US
+    while any(since < at <= until for at in later):
+        since, until = until, until + FORMING_US
+    return until
 
 
 def _code(group: GroupFacts, event: TraceEvent) -> str:

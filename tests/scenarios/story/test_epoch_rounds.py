@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from groupsim.eventloop.trace.events import Kind
 from groupsim.scenarios.story import Cause, GroupStory, Outcome, tell
 from tests.helpers.trace_builders import Tape
@@ -264,6 +266,55 @@ def test_a_later_change_counts_what_it_moves_alone() -> None:
     tape.move("c1").own("c1", 1).reconciled()
     group = tape.story()
     assert (len(group.rebalances), group.moved, group.stopped_us) == (1, 1, 3_000_000)
+
+
+def one_by_one(*seconds: float) -> EpochTape:
+    """Return a trace in which a member joins at each of these times, and the group is Stable at once."""
+    tape = EpochTape()
+    tape.generation = 1
+    for number, second in enumerate(seconds, 1):
+        tape.at(second)
+        tape.enter(f"c{number}").target().move(f"c{number}").reconciled()
+    return tape
+
+
+@pytest.mark.parametrize(
+    ("seconds", "rebalances"),
+    [((0, 2, 5), 0), ((0, 3, 6, 9), 0), ((0, 3.5), 1), ((0, 2, 6.5), 1), ((0, 1, 2, 7), 1), ((0, 3, 6.5, 9), 2)],
+)
+def test_a_group_forms_for_as_long_as_a_classic_one_would_wait(seconds: tuple[float, ...], rebalances: int) -> None:
+    """It forms for 3 s, and 3 s more each time that a member joined meanwhile; later joins are reassignments."""
+    assert len(one_by_one(*seconds).story().rebalances) == rebalances
+
+
+def test_a_leave_while_the_group_forms_is_part_of_it() -> None:
+    """A classic group that waits for its first members does not begin again for one that leaves."""
+    tape = one_by_one(0, 1)
+    tape.at(2)
+    tape.remove("c2", "left")
+    tape.bump("c2", "left").target().move("c1").reconciled()
+    group = tape.story()
+    assert [(one.number, one.cause, one.size) for one in group.generations] == [(4, Cause.FIRST_START, 1)]
+
+
+def test_a_join_before_the_forming_group_is_stable_is_a_change_of_its_own() -> None:
+    """It overtakes the first round, and what stands still from then on is its cost."""
+    tape = EpochTape()
+    tape.generation = 1
+    tape.enter("c1").target().move("c1").own("c1", 0, 1)
+    tape.at(2)
+    tape.enter("c2").target().move("c1").release("c1", 1)
+    tape.at(7)
+    tape.enter("c3").target().at(9)
+    tape.move("c2").own("c2", 1)
+    tape.move("c3").reconciled()
+    group = tape.story()
+    assert [(one.cause, one.outcome) for one in group.generations] == [
+        (Cause.FIRST_START, Outcome.ABANDONED),
+        (Cause.DEPLOY_JOIN, Outcome.STABLE),
+    ]
+    assert (len(group.rebalances), group.stopped_us, group.generations[0].stopped_us) == (1, 2_000_000, 5_000_000)
+    assert (group.formed_us, group.standstills[0].began_us) == (9_000_000, 7_000_000)
 
 
 def by_regex() -> EpochTape:
