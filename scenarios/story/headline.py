@@ -16,7 +16,6 @@ from groupsim.scenarios.story.words import clock, count, listed, span, tenths
 
 HELD_US = 1_000_000  # a rebalance that was open for less was not held open by a member
 OFTEN = 3
-LONG_US = 1_000_000_000  # from here on minutes are easier to read than seconds
 
 ASKED_FOR = frozenset(
     {Cause.FIRST_START, Cause.DEPLOY_JOIN, Cause.DEPLOY_LEAVE, Cause.METADATA, Cause.SUBSCRIPTION_MIX}
@@ -127,7 +126,7 @@ def _ended(group: GroupStory) -> str:
 
 
 def _cost(group: GroupStory) -> str:
-    length = span(group.stopped_us) if group.stopped_us >= LONG_US else f"{tenths(group.stopped_us)} s"
+    length = span(group.stopped_us) if group.stopped_us >= 1_000_000 else f"{tenths(group.stopped_us)} s"
     stopped = f"{length} stopped" if group.stopped_us else "nothing stopped"
     return f"{stopped}, {count(group.moved, 'partition')} moved"
 
