@@ -100,7 +100,7 @@ class EveryRecordProcessed(Checker):
 
 
 class RefusedCommitIsSeen(Checker):
-    """D6. A client may commit again before it reports the error. A commit by hand has no application that hears of it."""
+    """D6. A client may commit again before it reports the error. A commit by hand has no application to hear of it."""
 
     KINDS: ClassVar[frozenset[Kind]] = frozenset(
         {Kind.RESPONSE_RECEIVED, Kind.REQUEST_SENT, Kind.OFFSETS_COMMITTED, Kind.COMMIT_FAILED, *PROCESS_ENDS}
