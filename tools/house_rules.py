@@ -90,6 +90,7 @@ IDIOM_ALLOWED: dict[str, tuple[str, ...]] = {
     # A key of `experiment.json`, which directories of earlier sweeps have.
     "pipeline/experiment/stored.py": ('"told": experiment.command_line', 'data.get("told", {})'),
     # A payload key, a public field, a host in recorded traces, and a value of a scenario's key.
+    "scenarios/invariants/client/processing.py": ('.get("by_hand")',),
     "scenarios/runtime/admin.py": ('"by_hand": True',),
     "scenarios/runtime/runner.py": ("told: int",),
     "scenarios/steps/actions.py": ('RAW_REQUEST_HOST = "by-hand"',),

@@ -386,7 +386,7 @@ INVARIANTS: tuple[Invariant, ...] = (
         "D6",
         "refused-commit-is-seen",
         "A commit that is refused is reported to its application, or sent again.",
-        "A process that ends hears no answer. A commit by hand, a step of a scenario, has no application.",
+        "A process that ends hears no answer. A commit that is a step of a scenario has no application.",
         "client.processing:RefusedCommitIsSeen",
     ),
     Invariant(

@@ -100,7 +100,7 @@ class EveryRecordProcessed(Checker):
 
 
 class RefusedCommitIsSeen(Checker):
-    """D6. A client may commit again before it reports the error. A commit by hand has no application to hear of it."""
+    """D6. A client may commit again before it reports the error. The commit of a scenario's step has no application."""
 
     KINDS: ClassVar[frozenset[Kind]] = frozenset(
         {Kind.RESPONSE_RECEIVED, Kind.REQUEST_SENT, Kind.OFFSETS_COMMITTED, Kind.COMMIT_FAILED, *PROCESS_ENDS}
@@ -110,19 +110,19 @@ class RefusedCommitIsSeen(Checker):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self._refused: dict[str, TraceEvent] = {}
-        self._by_hand: dict[str, None] = {}  # senders of commits that are a step of the scenario
+        self._steps: dict[str, None] = {}  # senders of commits that are a step of the scenario
 
     def event(self, event: TraceEvent) -> Found:
         """Follow the refused commit of a process until it is reported or tried again."""
         kind, host = event.kind, event.host or ""
         if kind is Kind.RESPONSE_RECEIVED:
-            if event.api == "OffsetCommit" and event.error and host not in self._by_hand:
+            if event.api == "OffsetCommit" and event.error and host not in self._steps:
                 self._refused[host] = event
         elif kind is Kind.REQUEST_SENT:
             if event.api == "OffsetCommit":
                 self._refused.pop(host, None)
                 if (event.payload or {}).get("by_hand"):
-                    self._by_hand[host] = None
+                    self._steps[host] = None
         elif kind is Kind.OFFSETS_COMMITTED:
             refused = self._refused.get(host)
             if refused is not None and event.cause == refused.seq:

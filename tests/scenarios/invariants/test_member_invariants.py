@@ -166,7 +166,7 @@ def test_a_refused_commit_is_not_taken_as_done() -> None:
     assert watched.found() == ["refused-commit-is-seen"]
 
 
-def test_a_refused_commit_by_hand_is_right() -> None:
+def test_a_refused_commit_of_a_step_is_right() -> None:
     """A commit that is a step of the scenario has no application that could hear of its error."""
     watched = Timed("D6")
     watched.emit(Kind.REQUEST_SENT, api="OffsetCommit", payload={"by_hand": True})
