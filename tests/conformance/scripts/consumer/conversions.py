@@ -378,6 +378,24 @@ async def an_absent_instance_is_the_last_of_the_new_protocol(s: Script) -> None:
     await s.on_log()
 
 
+@claims("6.2-replacement")
+async def a_replacement_leaves_a_member_waiting(s: Script) -> None:
+    """The classic group is Stable, and a member that waited for partitions does not hear that they are its own."""
+    a, t = await alone(s, 4, instance="i")
+    m = await classic(s, "m", t)
+    await m.sync()
+    await a.beat(now=2)
+    await a.retire(-2)
+    n = await s.member("n", instance="i", known_as="")
+    await n.join(protocols={"range": subscription(t)})
+    await n.sync()
+    for _ in range(2):
+        await m.heartbeat()
+    await m.describe()
+    await m.sync()
+    await s.on_log()
+
+
 @claims("6.2-takes-over")
 async def the_last_dynamic_member_becomes_classic(s: Script) -> None:
     a, t = await alone(s, 4)
