@@ -373,7 +373,7 @@ _OTHER_REMEDY = {
     "partition.assignment.strategy": "leave it out, and name an assignor of the broker by group.remote.assignor",
     "heartbeat.interval.ms": "leave it out: the broker sets the interval (group.consumer.heartbeat.interval.ms)",
     "session.timeout.ms": "leave it out: the broker sets the timeout (group.consumer.session.timeout.ms)",
-    "group.remote.assignor": "leave it out, or set group.protocol to consumer",
+    "group.remote.assignor": "leave it out or empty, or set group.protocol to consumer",
 }
 
 

@@ -12,7 +12,7 @@ from groupsim.scenarios.story.model import Generation, GroupStory, LateMember, O
 from groupsim.scenarios.story.rebalances.hindrances import worst_hindrance
 from groupsim.scenarios.story.rebalances.ownership import union_us
 from groupsim.scenarios.story.rebalances.silence import DROPPED_ID, NO_ID_YET
-from groupsim.scenarios.story.words import clock, count, listed, span, tenths
+from groupsim.scenarios.story.words import clock, count, listed, span
 
 HELD_US = 1_000_000  # a rebalance that was open for less was not held open by a member
 OFTEN = 3
@@ -126,8 +126,7 @@ def _ended(group: GroupStory) -> str:
 
 
 def _cost(group: GroupStory) -> str:
-    length = span(group.stopped_us) if group.stopped_us >= 1_000_000 else f"{tenths(group.stopped_us)} s"
-    stopped = f"{length} stopped" if group.stopped_us else "nothing stopped"
+    stopped = f"{span(group.stopped_us)} stopped" if group.stopped_us else "nothing stopped"
     return f"{stopped}, {count(group.moved, 'partition')} moved"
 
 

@@ -34,7 +34,7 @@ class Row(Protocol):
 def sentence(rows: Sequence[Row]) -> str:
     """Compare B with A in unserved time, records and lag, group by group; empty if none of them differs.
 
-    A figure that one of the two lacks is left out.
+    A figure that one of the two lacks is left out, and so is one that reads the same in both.
     """
     groups = dict.fromkeys(_group(row.name) for row in rows)
     sentences = [words for group in groups if (words := _of_group(group, rows))]
@@ -51,8 +51,11 @@ def _of_group(group: str, rows: Sequence[Row]) -> str:
     parts = []
     for figure, words in NOTICED:
         row = by_name.get(group + figure)
-        if row is not None and row.left is not None and row.right is not None and row.left != row.right:
-            parts.append(words.format(f"{shown(row.right, row.unit)} instead of {shown(row.left, row.unit)}"))
+        if row is None or row.left is None or row.right is None:
+            continue
+        left, right = shown(row.left, row.unit), shown(row.right, row.unit)
+        if left != right:
+            parts.append(words.format(f"{right} instead of {left}"))
     return group + ", ".join(parts) if parts else ""
 
 

@@ -278,6 +278,15 @@ def one_by_one(*seconds: float) -> EpochTape:
     return tape
 
 
+@pytest.mark.parametrize(("seconds", "words"), [(0.006, "6 ms"), (3, "3.0 s"), (245, "4 min 5 s")])
+def test_the_headline_writes_times_as_the_table_does(seconds: float, words: str) -> None:
+    """The stopped time is written in the unit that fits it."""
+    tape = forming_by_turns().at(20)
+    tape.release("c2", 1).bump("c2", "left").target().at(20 + seconds)
+    tape.move("c1").own("c1", 1).reconciled().at(300)
+    assert f"1 reassignment of g1, {words} stopped, 1 partition moved" in tell(tape.end()).headline
+
+
 @pytest.mark.parametrize(
     ("seconds", "rebalances"),
     [((0, 2, 5), 0), ((0, 3, 6, 9), 0), ((0, 3.5), 1), ((0, 2, 6.5), 1), ((0, 1, 2, 7), 1), ((0, 3, 6.5, 9), 2)],

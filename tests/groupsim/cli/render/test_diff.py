@@ -120,7 +120,7 @@ def test_the_sentence_is_about_partitions_and_says_how_to_be_sure(bounce: Path) 
 
 
 def test_figures_that_are_equal_or_unknown_are_not_in_the_sentence() -> None:
-    """Equal figures have no words; each group has its own words."""
+    """Equal figures have no words, nor figures that read alike; each group has its own words."""
     rows = [
         DiffRow("a: unserved, summed over partitions", 9_000_000, 2_000_000, "us"),
         DiffRow("a: largest lag", None, 3),
@@ -132,6 +132,7 @@ def test_figures_that_are_equal_or_unknown_are_not_in_the_sentence() -> None:
         "With B b: 7 instead of 0 records never delivered"
     )
     assert sentence([DiffRow("largest lag", 4, 4)]) == ""
+    assert sentence([DiffRow("longest unserved partition", 10_001_000, 10_002_000, "us")]) == ""
 
 
 def test_two_protocols_differ_from_the_first_request_on(tmp_path: Path) -> None:
