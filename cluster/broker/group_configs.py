@@ -29,15 +29,13 @@ class BrokerGroupSettings:
         self._node = str(node)
         self._merged: tuple[Mapping[str, Mapping[str, str]], Mapping[str, str]] | None = None
 
-    def of_group(self, group_id: str) -> Mapping[str, str]:
-        """Return the settings of a group; empty without any."""
-        return self._metadata.image.groups.get(group_id, _NONE)
+    def in_force(self, group_id: str) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        """Return the settings of a group, empty without any, and the changed settings of the broker."""
+        image = self._metadata.image
+        own, configs = image.groups.get(group_id, _NONE), image.configs
+        return own, self._of_broker(configs) if configs else _NONE
 
-    def of_broker(self) -> Mapping[str, str]:
-        """Return the changed settings of the broker."""
-        configs = self._metadata.image.configs
-        if not configs:
-            return _NONE
+    def _of_broker(self, configs: Mapping[str, Mapping[str, str]]) -> Mapping[str, str]:
         if self._merged is None or self._merged[0] is not configs:
             self._merged = configs, {**configs.get("", _NONE), **configs.get(self._node, _NONE)}
         return self._merged[1]

@@ -43,9 +43,8 @@ class GroupConfigs:
 
     def of(self, group_id: str) -> CoordinatorConfig:
         """Return the settings in force for a group; a value that is not the brokers' may add to `warnings`."""
-        changed = self._source.of_broker()
+        own, changed = self._source.in_force(group_id)
         brokers = self._of_brokers(changed) if changed else self._config
-        own = self._source.of_group(group_id)
         if not own:
             return brokers
         kept = self._groups.get(group_id)

@@ -128,23 +128,16 @@ class GroupSettings(Protocol):
     Each mapping is from Kafka's name to the value as text, and is another object after every change.
     """
 
-    def of_group(self, group_id: str) -> Mapping[str, str]:
-        """Return the settings of a group; empty without any."""
-
-    def of_broker(self) -> Mapping[str, str]:
-        """Return the changed settings of the broker."""
+    def in_force(self, group_id: str) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        """Return the settings of a group, empty without any, and the changed settings of the broker."""
 
 
 class _NoSettings:
     """No group has settings of its own."""
 
-    def of_group(self, group_id: str) -> Mapping[str, str]:
+    def in_force(self, group_id: str) -> tuple[Mapping[str, str], Mapping[str, str]]:
         """See `GroupSettings`."""
-        return _NONE
-
-    def of_broker(self) -> Mapping[str, str]:
-        """See `GroupSettings`."""
-        return _NONE
+        return _NONE, _NONE
 
 
 _NONE: Mapping[str, str] = {}

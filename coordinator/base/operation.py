@@ -140,7 +140,8 @@ class Operation:
         Up to 3.9 such an answer did not wait (`GroupCoordinator.scala`).
         """
         if self.purgatory.idle or not self.differences.answers_wait_for_writes:
-            self.reply(call, response)
+            if call is not ANSWERED:  # `reply`, inlined: every heartbeat comes by here
+                self.effects.append((call, response))
         else:
             self.purgatory.hold(self, call, request, response)
 
@@ -203,8 +204,8 @@ class Operation:
 
     def move_timer(self, timer: Timer, delay_us: int) -> None:
         """Move the deadline of a running timer, as `set_timer` does with its name."""
-        due_us = self.now_us + delay_us
-        timer.move(due_us, self.timers.draw_ticket())
+        timer.due_us = due_us = self.now_us + delay_us
+        timer.ticket = self.timers.draw_ticket()
         if self.every_move or not 0 <= timer.rings_us <= due_us:  # `_moved`, inlined
             self.effects.append(SetTimer(timer.name, due_us, timer))
 
@@ -235,8 +236,9 @@ class Operation:
         due_us = self.now_us + 1_000 * member.session_timeout_ms
         if timer is None or not 0 <= timer.due_us <= due_us:
             self.set_session(group, member)
-        else:
-            timer.move(due_us, self.timers.draw_ticket())
+        else:  # it runs: `Timer.move` has nothing else to set
+            timer.due_us = due_us
+            timer.ticket = self.timers.draw_ticket()
 
     def end_session(self, group: GroupHead, member_id: str) -> None:
         """Stop the session timer of a member or pending id."""

@@ -57,9 +57,10 @@ def heartbeat(group: GroupData, op: Operation, arrival: Arrival, request: Heartb
 def _error(op: Operation, group: GroupData, request: HeartbeatRequest) -> ErrorCode | None:
     if group.state is DEAD:
         return ErrorCode.COORDINATOR_NOT_AVAILABLE
-    unknown = member_error(op, group, request.member_id, request.group_instance_id, "heartbeat")
-    if unknown is not None:
-        return unknown
+    if request.group_instance_id is not None or request.member_id not in group.lookup:
+        unknown = member_error(op, group, request.member_id, request.group_instance_id, "heartbeat")
+        if unknown is not None:
+            return unknown
     return ErrorCode.ILLEGAL_GENERATION if request.generation_id != group.generation else None
 
 

@@ -220,7 +220,10 @@ class Heartbeat:
         if not self._may_go():
             return
         coordinator = member.coordinator
-        if not coordinator.known:
+        link = coordinator.link
+        if link is not None and link.open:  # the first half of `known`, inlined
+            self._send(link)
+        elif not coordinator.known:
             self.owed = True
             coordinator.ensure()
         elif coordinator.link is not None:
@@ -228,7 +231,9 @@ class Heartbeat:
 
     def _may_go(self) -> bool:
         """Check the session first; True if a heartbeat may be sent, or stored as overdue."""
-        if self._member.coordinator.known:
+        coordinator = self._member.coordinator
+        link = coordinator.link
+        if (link is not None and link.open) or coordinator.known:
             self._look_at_session()
         return True
 

@@ -60,6 +60,7 @@ class ConsumerHeartbeats:
         "_interval_us",
         "_member",
         "_membership",
+        "_plain",
         "_retry_us",
         "_thrown_us",
         "_timer",
@@ -78,6 +79,7 @@ class ConsumerHeartbeats:
         self._retry_us = member.settings.retry_backoff_ms * MS_US
         self._in_flight = False
         self._flight = 0  # number of the last heartbeat
+        self._plain: ConsumerGroupHeartbeatRequest | None = None  # the last one for which `is_plain` holds
         self._timer: Handle | None = None
         self._timer_us = 0
         self._acknowledges_us: int | None = None  # when an acknowledgement that waits is sent
@@ -175,7 +177,9 @@ class ConsumerHeartbeats:
         self._due_us = member.loop.now_us + self._interval_us
         on_done = partial(self._answered, self._flight, request) if answered else _ignored
         link = member.coordinator.link
-        if link is not None and is_plain(request) and not member.trace.heartbeats:
+        if request is not self._plain and is_plain(request):
+            self._plain = request
+        if link is not None and request is self._plain and not member.trace.heartbeats:
             link.send(request, on_done, member.request_timeout_us)
         else:
             member.coordinator.send(request, on_done)

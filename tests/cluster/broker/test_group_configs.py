@@ -24,11 +24,11 @@ def test_a_setting_of_the_broker_precedes_one_of_all_brokers() -> None:
     image = ClusterImage(configs={"": {"a": "1", "b": "1"}, "2": {"b": "2"}, "3": {"b": "3"}})
     metadata = SimpleNamespace(image=image)
     settings = BrokerGroupSettings(metadata, 2)
-    first = settings.of_broker()
+    first = settings.in_force("g")[1]
     assert first == {"a": "1", "b": "2"}
-    assert settings.of_broker() is first
+    assert settings.in_force("g")[1] is first
     metadata.image = evolve(image, configs={"": {"a": "5"}})
-    assert settings.of_broker() == {"a": "5"}
+    assert settings.in_force("g")[1] == {"a": "5"}
 
 
 @pytest.mark.parametrize("counted", [False, True])
@@ -40,14 +40,14 @@ def test_a_change_of_a_groups_settings_reaches_the_brokers(counted: bool) -> Non
         broker = cluster.brokers[1]
         settings = BrokerGroupSettings(broker.metadata, 1)
         cluster.alter_group_config("g", {BEAT: "6000", "consumer.session.timeout.ms": "50000"})
-        await loop.until(lambda: bool(settings.of_group("g")))
-        assert settings.of_group("g") == {BEAT: "6000", "consumer.session.timeout.ms": "50000"}
+        await loop.until(lambda: bool(settings.in_force("g")[0]))
+        assert settings.in_force("g")[0] == {BEAT: "6000", "consumer.session.timeout.ms": "50000"}
         with pytest.raises(ValueError, match="must be in the range 5000 to 15000 inclusive"):
             cluster.alter_group_config("g", {BEAT: "1"})
         cluster.alter_group_config("g", {BEAT: None})
-        await loop.until(lambda: BEAT not in settings.of_group("g"))
+        await loop.until(lambda: BEAT not in settings.in_force("g")[0])
         cluster.alter_group_config("g", {"consumer.session.timeout.ms": None})
-        await loop.until(lambda: not settings.of_group("g"))
+        await loop.until(lambda: not settings.in_force("g")[0])
         assert "g" not in cluster.image.groups
 
     run_virtual(story)

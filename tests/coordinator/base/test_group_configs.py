@@ -23,13 +23,9 @@ class Settings:
         self.groups: dict[str, Mapping[str, str]] = groups
         self.brokers: Mapping[str, str] = brokers or {}
 
-    def of_group(self, group_id: str) -> Mapping[str, str]:
-        """The settings of a group."""
-        return self.groups.get(group_id, {})
-
-    def of_broker(self) -> Mapping[str, str]:
-        """The settings of the broker."""
-        return self.brokers
+    def in_force(self, group_id: str) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        """The settings of a group, and those of the broker."""
+        return self.groups.get(group_id, {}), self.brokers
 
 
 def test_a_group_without_settings_has_those_of_the_brokers() -> None:
