@@ -195,6 +195,9 @@ class Differences:
     assignor_choice_bumps: bool = True
     """A change of the preferred assignor bumps the group epoch (KAFKA-20434)."""
 
+    instance_change_frees: bool = True
+    """A member that takes another instance id gives up its former one; before, both named it (KAFKA-20747)."""
+
     last_leave_ends_target: bool = True
     """A group that becomes empty has its target at the group epoch, without a time (KAFKA-20442)."""
 
@@ -301,6 +304,7 @@ HISTORY: Mapping[str, Sequence[tuple[str, bool | int]]] = {
     "disabled_policy_refuses_joins": (("0.9", False), ("4.3", True)),
     "malformed_subscription_is_refused": (("0.9", False), ("4.4", True)),
     "assignor_choice_bumps": (("0.9", False), ("4.4", True)),
+    "instance_change_frees": (("0.9", False), ("4.4", True)),
     "last_leave_ends_target": (("0.9", False), ("4.4", True)),
     "uniform_returns_extra": (("0.9", False), ("4.0.1", True)),
     "replacement_is_stored": (("0.9", True), ("2.3", False), ("2.6.1", True)),

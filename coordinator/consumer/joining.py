@@ -11,6 +11,9 @@
     given        > 0    no member has the instance id                     UNKNOWN_MEMBER_ID
     given        > 0    another member has it                             FENCED_INSTANCE_ID
     given        > 0    this member has it                                its epoch is checked
+    given        any    it is a former one of a member that has gone      UNKNOWN_MEMBER_ID (before 4.4)
+
+Before 4.4 a member that takes another instance id is named by its former one as well (KAFKA-20747).
 
 A replacement has another member id and epoch 0, and all else of the former member: subscription, partitions, target. So
 it has its partitions back with its first response, and no other member sees a change.
@@ -68,30 +71,44 @@ def find_member(
         member = static_member(state, request.instance_id, member_id)
         check_epoch(member, request.member_epoch, request.topic_partitions, rules)
         return member
-    holder = state.static_member(request.instance_id)
-    if holder is None:
+    old = instance_holder(state, request.instance_id)
+    if old is None:
         return state.members.get(member_id) or ConsumerMember(member_id)
-    old = state.members[holder]
     if old.classic is None and old.member_epoch != STATIC_LEAVE_EPOCH:
         raise Refused(
             ErrorCode.UNRELEASED_INSTANCE_ID,
             f"Static member {member_id} with instance id {request.instance_id} cannot join the group because the "
-            f"instance id is owned by {holder} member.",
+            f"instance id is owned by {old.member_id} member.",
         )
     return replacement(state, old, member_id, records, rules)
 
 
-def static_member(state: GroupState, instance_id: str, member_id: str) -> ConsumerMember:
-    """Return the member with that instance id. Raises Refused: UNKNOWN_MEMBER_ID, or FENCED_INSTANCE_ID."""
+def instance_holder(state: GroupState, instance_id: str) -> ConsumerMember | None:
+    """Return the member that an instance id names; None when it names none.
+
+    Raises Refused (UNKNOWN_MEMBER_ID): before 4.4 a former instance id of a member that has gone still names it
+    (KAFKA-20747).
+    """
     holder = state.static_member(instance_id)
     if holder is None:
+        return None
+    member = state.members.get(holder)
+    if member is None:
+        raise unknown_member(state, holder)
+    return member
+
+
+def static_member(state: GroupState, instance_id: str, member_id: str) -> ConsumerMember:
+    """Return the member with that instance id. Raises Refused: UNKNOWN_MEMBER_ID, or FENCED_INSTANCE_ID."""
+    holder = instance_holder(state, instance_id)
+    if holder is None:
         raise Refused(ErrorCode.UNKNOWN_MEMBER_ID, f"Instance id {instance_id} is unknown.")
-    if holder != member_id:
+    if holder.member_id != member_id:
         raise Refused(
             ErrorCode.FENCED_INSTANCE_ID,
-            f"Static member {member_id} with instance id {instance_id} was fenced by member {holder}.",
+            f"Static member {member_id} with instance id {instance_id} was fenced by member {holder.member_id}.",
         )
-    return state.members[holder]
+    return holder
 
 
 def unknown_member(state: GroupState, member_id: str) -> Refused:

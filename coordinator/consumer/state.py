@@ -92,7 +92,7 @@ class GroupState:
     """One consumer group. Its mappings are read only, and their order has no meaning.
 
     members            member id → member
-    static_members     instance id → member id
+    static_members     instance id → member id; before 4.4 one may name a member that has another id now, or has gone
     targets            member id → target assignment; `target` gives an empty one to a member without
     resolved           text of a regular expression → the topics that match
     names              topic → number of members that subscribe to it by name
@@ -104,10 +104,14 @@ class GroupState:
     restored           members that a failed append had changed or removed (`listings`)
     """
 
-    def __init__(self, group_id: str, head: Head | None = None) -> None:
-        """Make an empty group; `head` has the epochs before its first record, by default those of a new group."""
+    def __init__(self, group_id: str, head: Head | None = None, *, frees_instances: bool = True) -> None:
+        """Make an empty group; `head` has the epochs before its first record, by default those of a new group.
+
+        `frees_instances`: a member that takes another instance id gives up its former one (since 4.4, KAFKA-20747).
+        """
         self.group_id = group_id
         self.head = Head() if head is None else head
+        self._frees_instances = frees_instances
         self._tables: tuple[dict[Any, Any], ...] = tuple({} for _ in range(_COUNT))
         self._undo: deque[tuple[int, Undo]] = deque()
         self._list: Undo | None = None
@@ -309,7 +313,7 @@ class GroupState:
         if old is not None:
             self._release(old.assigned, old.member_epoch)
             self._release(old.pending, old.member_epoch)
-            if old.instance_id is not None:
+            if old.instance_id is not None and (new is None or self._frees_instances):
                 self._set(_STATIC, old.instance_id, _MISSING)
         if new is not None:
             self._occupy(new.assigned, new.member_epoch)
@@ -381,7 +385,7 @@ class GroupState:
         """Return the group as of the last committed append: itself when none is under way, else a copy."""
         if not self._undo:
             return self
-        before = GroupState(self.group_id, self.head)
+        before = GroupState(self.group_id, self.head, frees_instances=self._frees_instances)
         before._tables = tuple(
             {topic_id: dict(epochs) for topic_id, epochs in table.items()} if index == _PARTITIONS else dict(table)
             for index, table in enumerate(self._tables)

@@ -101,7 +101,8 @@ def upgraded(group: ClassicGroup, op: Operation) -> GroupState:
     for member in group.members.values():
         answer_sync(op, member, SyncGroupResponse(_AGAIN))
     epoch = group.generation
-    state = GroupState(group.group_id, Head(group_epoch=epoch, assignment_epoch=epoch))
+    head = Head(group_epoch=epoch, assignment_epoch=epoch)
+    state = GroupState(group.group_id, head, frees_instances=op.differences.instance_change_frees)
     try:
         for member in group.members.values():
             _add(state, _consumer_member(group, member, op), op)

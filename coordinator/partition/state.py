@@ -10,6 +10,7 @@ request that may yet be refused, is another object (`GroupMetadataManager.getOrM
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Sequence
 from functools import partial
 
 from attrs import define, field
@@ -70,28 +71,36 @@ class Partition:
     _failed_id: int = 0
 
     def append(self, records: tuple[Record, ...], then: Then | None = None, within_ms: int | None = None) -> None:
-        """Append records; readers of the latest view see their effect at once.
+        """Append records; readers of the latest view see their effect at once. A group that goes has no timer any more.
 
         Raises IllegalState for a record that its consumer group does not accept; then nothing is appended or changed.
         """
+        for group_id in self._append(records, then, within_ms):
+            if self.groups.get(group_id) is None:
+                self._stop_timers(group_id)
+
+    def _append(self, records: tuple[Record, ...], then: Then | None, within_ms: int | None) -> Sequence[str]:
+        """Append records and return the groups that they delete. Raises IllegalState."""
         offsets = [record for record in records if isinstance(record, _OFFSETS)]
         if len(offsets) == len(records):
             self.op.append(records, then, within_ms)
             self.offsets.stage(self.op.purgatory.last_id, offsets)
-            return
+            return ()
         applied = self._apply(records, self.op.purgatory.last_id + 1)
         self.op.append(records, then, within_ms)
         if offsets:
             self.offsets.stage(applied.append_id, offsets)
-        for group_id in applied.deleted:
-            if self.groups.get(group_id) is None:
-                self._stop_timers(group_id)
         if applied.records:
             self._under_way.append(applied)
+        return applied.deleted
 
     def replace(self, records: tuple[Record, ...], new: Group, then: Then | None = None) -> None:
-        """Append records that delete a group, and put `new` in its place; a failure of the append takes both back."""
-        self.append(records, then)
+        """Append records that delete a group, and put `new` in its place; a failure of the append takes both back.
+
+        The timers of the group that goes run on (`convertToClassicGroup` cancels none). They do nothing to a group of
+        the other kind; but one that is a consumer group again by then loses the members that they are for.
+        """
+        self._append(records, then, None)
         if self._under_way:
             self._under_way[-1].is_replacement = True
         self.groups.add(new)
@@ -148,10 +157,11 @@ class Partition:
 
         Its first append begins with the records `before`, the tombstones of the group that it replaces.
         """
-        epoch = self.op.differences.new_group_epoch
-        head = Head(group_epoch=epoch, assignment_epoch=epoch)
+        rules = self.op.differences
+        head = Head(group_epoch=rules.new_group_epoch, assignment_epoch=rules.new_group_epoch)
         write = partial(self._append_after, before) if before else self.append
-        return self._consumer_group(GroupState(group_id, head), write)
+        state = GroupState(group_id, head, frees_instances=rules.instance_change_frees)
+        return self._consumer_group(state, write)
 
     def upgraded(self, group: ClassicGroup, culprit: str) -> ConsumerGroup:
         """Return the consumer group that takes the place of a classic one with its first append.

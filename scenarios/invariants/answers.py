@@ -137,13 +137,16 @@ def expected_error(
 ) -> ErrorCode | None:
     """Return the error of a heartbeat to a consumer group by size, membership and epoch; None when it is accepted."""
     epoch, named = request.member_epoch, request.instance_id
-    holder = None if named is None else next((m for m in model.members.values() if m.instance_id == named), None)
+    holder_id = None if named is None else model.instances.get(named)
+    holder = None if holder_id is None else model.members.get(holder_id)
     if epoch < JOIN_EPOCH:
         return _leave_error(model, request, holder)
     passes = member_id in model.members or (holder is not None and rules.known_instance_passes)
     if len(model.members) >= limit and not passes:
         return ErrorCode.GROUP_MAX_SIZE_REACHED
     member = model.members.get(member_id)
+    if holder_id is not None and holder is None:
+        return ErrorCode.UNKNOWN_MEMBER_ID
     if named is not None and epoch == JOIN_EPOCH:
         there = holder is not None and holder.classic is None and holder.member_epoch != STATIC_LEAVE_EPOCH
         return ErrorCode.UNRELEASED_INSTANCE_ID if there else None

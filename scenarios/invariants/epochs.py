@@ -217,10 +217,8 @@ class RemovalsBump(Checker):
             return
         before, after = change.head.group_epoch, change.state.group_epoch
         epochs = {"group epoch before": before, "after": after}
-        kept = {new.instance_id for _, new in change.members.values() if new is not None and new.instance_id}
-        gone = [
-            one for one, (old, new) in change.members.items() if new is None and old and old.instance_id not in kept
-        ]
+        kept = change.replaced.values()
+        gone = [one for one, (old, new) in change.members.items() if new is None and old and one not in kept]
         if gone and after != before + 1:
             what = "members are removed, and the group epoch is not bumped"
             yield self.at(change.step, change.group_id, what, members=gone, epochs=epochs)

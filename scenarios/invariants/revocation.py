@@ -90,7 +90,7 @@ class GrantsFreePartitions(Checker):
             got = (set(keys(new.assigned)) if new else set()) - (set(keys(old.assigned)) if old else set())
             if not got or new is None:
                 continue
-            former = self._former(change, new)
+            former = change.replaced.get(member_id)
             outside = got - set(keys(change.model.targets.get(member_id, {})))
             taken = {key for key in got if [o for o in change.holders.get(key, ()) if o not in (member_id, former)]}
             if taken:
@@ -101,14 +101,6 @@ class GrantsFreePartitions(Checker):
                 yield self._wrong(
                     change, "a partition outside a member's target is assigned to it", [member_id], outside, new
                 )
-
-    @staticmethod
-    def _former(change: GroupChange, new: ConsumerMember) -> str | None:
-        """Return the member whose place a static member takes: it had its partitions."""
-        for one, (old, left) in change.members.items():
-            if old is not None and left is None and old.instance_id is not None and old.instance_id == new.instance_id:
-                return one
-        return None
 
     def _wrong(
         self, change: GroupChange, what: str, members: list[str], partitions: set[Key], new: ConsumerMember

@@ -135,6 +135,8 @@ class GroupModel:
 
     `holders` maps a partition to the members that have it, `reconciled` an epoch to the number of members that are
     STABLE at it. `topics` are the inputs of the last target: topic id to number of partitions, None before one.
+    `instances` maps an instance id to the member that it names; before 4.4 a former one still names its member, which
+    may have gone (KAFKA-20747).
     """
 
     group_id: str
@@ -144,6 +146,7 @@ class GroupModel:
     holders: dict[Key, tuple[str, ...]] = field(factory=dict)
     reconciled: dict[int, int] = field(factory=dict)
     topics: dict[str, int] | None = None
+    instances: dict[str, str] = field(factory=dict)
 
     @classmethod
     def of(cls, state: GroupState) -> GroupModel:
@@ -152,7 +155,24 @@ class GroupModel:
         for member_id, member in state.members.items():
             model.put(member_id, None, member)
         model.targets = dict(state.targets)
+        model.instances = dict(state.static_members)
         return model
+
+    def name(self, records: Iterable[Any], *, frees_instances: bool) -> None:
+        """Follow the instance ids in the records of members, before these members are `put`."""
+        ids: dict[str, str | None] = {}
+        for record in records:
+            if not isinstance(record, MemberRecord):
+                continue
+            member_id = record.member_id
+            old = self.members.get(member_id)
+            former = ids.get(member_id, None if old is None else old.instance_id)
+            new = None if record.value is None else record.value.instance_id
+            if former is not None and (record.value is None or frees_instances):
+                self.instances.pop(former, None)
+            if new is not None:
+                self.instances[new] = member_id
+            ids[member_id] = new
 
     def put(self, member_id: str, before: ConsumerMember | None, after: ConsumerMember | None) -> None:
         """Replace a member, add it or remove it."""
@@ -185,6 +205,7 @@ class GroupChange:
     model      the same, as the checkers keep it
     head       the epochs before it
     members    touched member id → the member before and after; None: not in the group
+    replaced   id of a member that takes the place of a static one → the id of that one
     targets    touched member id → its target before and after
     holders    partition of a touched member → the members that had it before
     is_new     the group was created by it, or made from a classic group: nothing to compare with
@@ -199,6 +220,7 @@ class GroupChange:
     head: Head
     records: Sequence[ConsumerRecord]
     members: Mapping[str, tuple[ConsumerMember | None, ConsumerMember | None]]
+    replaced: Mapping[str, str]
     targets: Mapping[str, tuple[Target | None, Target | None]]
     holders: Mapping[Key, tuple[str, ...]]
     is_new: bool
@@ -251,6 +273,8 @@ def make_change(step: Input, model: GroupModel | None, records: Sequence[Record]
                 holders.setdefault(key, before.holders.get(key, ()))
         if old_target != new_target:
             targets[member_id] = (old_target, new_target)
+    replaced = _replaced(before, members)
+    before.name(own, frees_instances=step.shard.op.differences.instance_change_frees)
     for member_id, (old, new) in members.items():
         before.put(member_id, old, new)
     for member_id, (_, target) in targets.items():
@@ -259,4 +283,18 @@ def make_change(step: Input, model: GroupModel | None, records: Sequence[Record]
         else:
             before.targets[member_id] = target
     before.head = state.head
-    return GroupChange(step, group_id, state, before, head, own, members, targets, holders, model is None, converted)
+    return GroupChange(
+        step, group_id, state, before, head, own, members, replaced, targets, holders, model is None, converted
+    )
+
+
+def _replaced(
+    before: GroupModel, members: Mapping[str, tuple[ConsumerMember | None, ConsumerMember | None]]
+) -> dict[str, str]:
+    """Return the removed members whose instance id another member has now, by the id of that member."""
+    found: dict[str, str] = {}
+    for member_id, (_, new) in members.items():
+        former = before.instances.get(new.instance_id) if new is not None and new.instance_id is not None else None
+        if former is not None and former in members and members[former][1] is None:
+            found[member_id] = former
+    return found

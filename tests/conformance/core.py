@@ -8,9 +8,11 @@ depends on them by way of Java's hash maps.
 from __future__ import annotations
 
 import base64
+import re
 import uuid
 from collections import Counter, deque
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from groupsim.cluster.cluster import Cluster
 from groupsim.cluster.config.cluster import ClusterConfig
@@ -45,6 +47,8 @@ _WITHOUT_AN_ID = frozenset(
 
 
 _UUID_LETTERS = 22
+_NAMED = re.compile(rf"Static member ([\w-]{{{_UUID_LETTERS}}}) with")
+"""The id that was made up for a heartbeat without one, in the message of its refusal."""
 
 
 class RecordedIds:
@@ -68,11 +72,25 @@ class RecordedIds:
                     and response["member_id"] in recorded.ids
                 ):
                     self._by_request[actor, number] = recorded.ids[response["member_id"]]
+                if what.startswith("ConsumerGroupHeartbeat ") and isinstance(response, dict):
+                    self._read_heartbeat(actor, number, response, recorded.ids)
                 if isinstance(response, dict) and response.get("error_code") in _WITHOUT_AN_ID:
                     self._refused.add((actor, number))
         for name, raw in recorded.ids.items():
             if name.startswith("$?"):
                 self._unclaimed.setdefault(raw[:-37], deque()).append(raw)
+
+    def _read_heartbeat(self, actor: str, number: int, response: Mapping[str, Any], ids: Mapping[str, str]) -> None:
+        named = _NAMED.match(response["error_message"] or "")
+        raw = named[1] if named is not None else ids.get(response["member_id"])
+        if raw is not None and len(raw) == _UUID_LETTERS:
+            self._by_request[actor, number] = raw
+
+    def about_to_beat(self, actor: str, number: int) -> None:
+        """The next heartbeat of a connection, one without a member id."""
+        raw = self._by_request.get((actor, number))
+        if raw is not None:
+            self._uuids.setdefault(actor, deque()).append(raw)
 
     def about_to_send(self, actor: str, number: int, prefix: str, *, fresh: bool) -> None:
         """The next JoinGroup of a connection; `fresh` when it asks for an id."""
@@ -184,6 +202,8 @@ class CoreLine:
             request = exchange.requests[0]
             prefix = request.group_instance_id or self._name  # type: ignore[union-attr]
             self._peer.ids.about_to_send(self._name, self._peer.sent[self._name], prefix, fresh=not request.member_id)  # type: ignore[union-attr]
+        elif api is Api.CONSUMER_GROUP_HEARTBEAT and exchange.requests and not exchange.requests[0].member_id:  # type: ignore[union-attr]
+            self._peer.ids.about_to_beat(self._name, self._peer.sent[self._name])
 
     def _carry_out(self, exchange: Exchange, answers: list[Response]) -> None:
         """The next request of an exchange, or its end."""

@@ -19,7 +19,7 @@ from tests.conformance.core import CorePeer
 from tests.conformance.data import FOLDER
 from tests.conformance.live import RELEASE
 from tests.conformance.nodes import CoreNodes, Hands
-from tests.conformance.old_consumer import SCENES
+from tests.conformance.old_consumer import EARLIER, SCENES
 from tests.conformance.peers import Peer
 from tests.conformance.script import Script
 from tests.conformance.transcript import Transcript, transcript_of
@@ -49,6 +49,13 @@ class Fact:
     good: str
     own: Mapping[str, object] = field(factory=dict)
     """What its releases are started with besides `SETTINGS`."""
+    earlier: tuple[str, ...] = ()
+    """Releases before `bad` that answer as it does, and are asked, too."""
+
+    @property
+    def releases(self) -> tuple[str, ...]:
+        """The releases that are asked, the one after the change last."""
+        return (*self.earlier, self.bad, self.good)
 
 
 FACTS = {
@@ -69,10 +76,10 @@ FACTS = {
     "generation-of-a-refused-join": Fact(scenes.joins_that_are_refused, "2.1.1", "2.2.0"),
     "message-of-a-found-coordinator": Fact(scenes.coordinator_that_is_found, "2.2.0", "2.3.0"),
     "operations-that-were-not-asked": Fact(scenes.operations_that_were_not_asked, "2.4.1", "2.5.0"),
-    **{name: Fact(*scene) for name, scene in SCENES.items()},
+    **{name: Fact(*scene, EARLIER.get(name, ())) for name, scene in SCENES.items()},
 }
 """By the name of the defect (`coordinator.defects`), or of what older releases say in other words."""
-RELEASES = tuple(dict.fromkeys(release for fact in FACTS.values() for release in (fact.bad, fact.good)))
+RELEASES = tuple(dict.fromkeys(release for fact in FACTS.values() for release in fact.releases))
 
 
 async def play(defect: str, release: str, peer: Peer, node: scenes.Node) -> Transcript:
@@ -80,7 +87,7 @@ async def play(defect: str, release: str, peer: Peer, node: scenes.Node) -> Tran
     fact = FACTS[defect]
     table = "consumer_old" if defect in SCENES else "old"  # then the records of the log are taken apart
     case = Case(
-        table, defect, None, lambda script: fact.scene(script, release == fact.bad, node), (), of_release=release
+        table, defect, None, lambda script: fact.scene(script, release != fact.good, node), (), of_release=release
     )
     script = Script(case, peer, "")
     await case.play(script)

@@ -284,6 +284,41 @@ async def classic_member_without_a_subscription(s: Script, bad: bool, node: Node
     await m.join(protocols={"range": b"\0"}, error="UNKNOWN_SERVER_ERROR" if bad else "INCONSISTENT_GROUP_PROTOCOL")
 
 
+async def two_instance_ids_of_a_member(s: Script, bad: bool, node: Node) -> None:
+    """KAFKA-20747: a member takes another instance id twice, and leaves; others come with the former ones."""
+    a, t = await _alone(s, instance="i")
+    for instance in ("j", "k"):
+        await a.enroll(t, instance=instance)
+    b, c = await s.member("b", instance="i"), await s.member("c", instance="j")
+    await a.beat(instance="j", error="NONE" if bad else "UNKNOWN_MEMBER_ID")
+    await a.beat(instance="k")
+    await b.enroll(t, error="UNRELEASED_INSTANCE_ID" if bad else "NONE")
+    await b.look()
+    await a.retire(instance="k")
+    gone = "UNKNOWN_MEMBER_ID" if bad else "NONE"
+    await c.enroll(t, error=gone)
+    await node.restart()
+    d, m = await s.member("d", instance="j"), await s.member("m", instance="i", known_as="")
+    await d.look()
+    await d.enroll(t, error="UNKNOWN_MEMBER_ID" if bad else "UNRELEASED_INSTANCE_ID")
+    await d.enroll(t, instance=None)
+    await m.join(protocols={"range": subscription(t)}, error=gone)
+    await d.look()
+
+
+async def return_under_a_former_instance_id(s: Script, bad: bool, node: Node) -> None:
+    """KAFKA-20747: a member has taken another instance id, and leaves for now; another comes with the former one."""
+    a, t = await _alone(s, instance="i")
+    await a.enroll(t, instance="j")
+    await a.retire(-2, instance="j")
+    b, c = await s.member("b", instance="i"), await s.member("c", instance="j")
+    await b.enroll(t)
+    _, members = await _described(b)
+    expect(s, sorted(members), ["b"] if bad else ["a", "b"])
+    await c.enroll(t, error="UNRELEASED_INSTANCE_ID" if bad else "NONE")
+    await b.look()
+
+
 SCENES: Mapping[str, tuple[Scene, str, str, Mapping[str, object]]] = {
     "KAFKA-17747": (topics_in_a_record, "4.0.2", "4.1.1", OWN),
     "KAFKA-17747-regex": (topics_of_a_pattern_in_a_record, "4.0.2", "4.1.1", OWN),
@@ -306,5 +341,11 @@ SCENES: Mapping[str, tuple[Scene, str, str, Mapping[str, object]]] = {
     "KAFKA-20662": (classic_member_without_a_subscription, "4.3.1", "4.4.0", OWN),
     "KAFKA-20434": (another_assignor, "4.3.1", "4.4.0", OWN),
     "KAFKA-20442": (group_that_all_have_left, "4.3.1", "4.4.0", OWN),
+    "KAFKA-20747": (two_instance_ids_of_a_member, "4.3.1", "4.4.0", OWN),
+    "KAFKA-20747-return": (return_under_a_former_instance_id, "4.3.1", "4.4.0", OWN),
 }
 """Issue → the scene, a release before the change and one after it, and their settings besides `old.SETTINGS`."""
+EARLIER: Mapping[str, tuple[str, ...]] = dict.fromkeys(
+    ("KAFKA-20747", "KAFKA-20747-return"), ("4.0.0", "4.0.1", "4.0.2", "4.1.1", "4.2.1")
+)
+"""Issue → more releases before the change that are asked, too."""

@@ -2,6 +2,7 @@
 
     python -m tests.conformance.old_record                  every release that `old.FACTS` names
     python -m tests.conformance.old_record 2.3.0 2.3.1      these; the answers of the others stay as they are
+    python -m tests.conformance.old_record --only KIP-1251  every release of that scene; the other scenes stay, too
 
 Needs Java and Maven: `mvn` resolves the class path of a release from Maven Central. Before 4.0 a broker needs
 ZooKeeper. The client of ZooKeeper before 3.5
@@ -28,7 +29,7 @@ from tests.conformance.basics import ScriptFailed
 from tests.conformance.bodies import Body, decode, encode
 from tests.conformance.live import broker_of, ended_in_order
 from tests.conformance.nodes import Handled, Hands, RealNodes
-from tests.conformance.old import FACTS, RELEASES, SETTINGS, load, play, save
+from tests.conformance.old import FACTS, RELEASES, SETTINGS, Fact, load, play, save
 from tests.conformance.old_scenes import Node
 from tests.conformance.peers import Address, Closed, TcpPeer, tcp_peer
 from tests.conformance.servers import kafka_broker, kafka_jars, kafka_releases
@@ -167,11 +168,11 @@ async def _served(address: Address) -> None:
             await trio.sleep(0.2)
 
 
-async def ask(release: str) -> tuple[dict[str, Transcript], list[str]]:
+async def ask(release: str, scenes: Mapping[str, Fact]) -> tuple[dict[str, Transcript], list[str]]:
     """What that release answers, by defect, and what it does not answer as stated. Raises TooSlowError, in a group."""
     told: dict[str, Transcript] = {}
     wrong: list[str] = []
-    facts = {name: fact for name, fact in FACTS.items() if release in (fact.bad, fact.good)}
+    facts = {name: fact for name, fact in scenes.items() if release in fact.releases}
     for own in {str(fact.own): fact.own for fact in facts.values()}.values():
         with started(release, {**SETTINGS, **own}) as broker:
             for defect in (name for name, fact in facts.items() if fact.own == own):
@@ -213,7 +214,7 @@ async def _ask_one(defect: str, release: str, broker: Started) -> Transcript:
         return await play(defect, release, peer, Node(Hands(peer, broker.nodes), serves))
 
 
-async def record(releases: list[str]) -> int:
+async def record(releases: list[str], scenes: Mapping[str, Fact]) -> int:
     """Ask the releases, some at a time; how many did not answer as stated."""
     places = trio.CapacityLimiter(_AT_ONCE)
     plays: dict[str, dict[str, Transcript]] = {}
@@ -222,7 +223,7 @@ async def record(releases: list[str]) -> int:
     async def one(release: str) -> None:
         try:
             async with places:
-                told, wrong = await ask(release)
+                told, wrong = await ask(release, scenes)
             for defect, transcript in told.items():
                 plays.setdefault(defect, {})[release] = transcript
                 print(f"recorded {defect} of {release}", flush=True)
@@ -245,12 +246,15 @@ def main() -> int:
     parser.add_argument(
         "releases", nargs="*", metavar="RELEASE", help=f"of {', '.join(RELEASES)}; all when none is given"
     )
+    parser.add_argument("--only", choices=FACTS, action="append", metavar="SCENE", help="this scene, not all")
     asked = parser.parse_args()
+    scenes = {name: FACTS[name] for name in asked.only or FACTS}
+    chosen = asked.releases or [one for one in RELEASES if any(one in fact.releases for fact in scenes.values())]
     unknown = [release for release in asked.releases if release not in RELEASES]
     if unknown:
         parser.error(f"no fact is asked of {', '.join(unknown)}; choose from {', '.join(RELEASES)}")
     ended_in_order()
-    return 1 if trio.run(record, asked.releases or list(RELEASES)) else 0
+    return 1 if trio.run(record, chosen, scenes) else 0
 
 
 if __name__ == "__main__":

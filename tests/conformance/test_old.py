@@ -13,7 +13,7 @@ from tests.conformance.basics import ScriptFailed
 from tests.conformance.old import DATA, FACTS, SETTINGS, load, own_settings, play_on_core
 from tests.conformance.transcript import differences
 
-ASKED = [(defect, release) for defect, fact in FACTS.items() for release in (fact.bad, fact.good)]
+ASKED = [(defect, release) for defect, fact in FACTS.items() for release in fact.releases]
 
 
 @pytest.mark.parametrize(("defect", "release"), ASKED)

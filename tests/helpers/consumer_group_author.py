@@ -199,7 +199,7 @@ class Author:
 
     def _static(self) -> ConsumerMember | None:
         member_id = self.data.static_members.get("i")
-        return None if member_id is None else self.data.members[member_id]
+        return None if member_id is None else self.data.members.get(member_id)
 
     def _current(self, member: ConsumerMember, **changes: Any) -> CurrentRecord:
         now = evolve(member, **changes)

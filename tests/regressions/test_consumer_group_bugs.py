@@ -163,6 +163,16 @@ async def test_kafka_20601_a_static_member_comes_back_to_a_full_group(sim: Simul
     await sim.until(lambda: len(member.assignment) == 2, within="10s")
 
 
+@caught(bug.instance_map_leak)
+def test_kafka_20747_a_former_instance_id_is_free() -> None:
+    """KAFKA-20747: a member has taken another instance id; after it has left, another member takes the former one."""
+    bench = HeartbeatBench()
+    bench.enroll("m", instance="i")
+    bench.enroll("m", instance="j")
+    bench.leave_group("m")
+    assert given(bench.enroll("n", instance="i"))[1] == ALL_A
+
+
 @caught(bug.pending_not_described)
 def test_kafka_20431_a_partition_that_is_still_consumed_has_a_consumer() -> None:
     """KAFKA-20431: a member has yet to revoke half of its partitions; describe shows all of them as its own."""

@@ -21,8 +21,6 @@ from groupsim.faults import AnswerError, DelayResponse, Isolate, Match
 from groupsim.requests import (
     AddOffsetsToTxnRequest,
     InitProducerIdRequest,
-    JoinGroupRequest,
-    JoinProtocol,
     LeaveGroupRequest,
     LeavingMember,
     OffsetInTxn,
@@ -103,16 +101,6 @@ async def test_kfake_09e99f07_who_lost_its_instance_does_not_take_it_back(sim: S
     sim.member("c2", properties=own)
     await sim.run_for("60s")
     assert len(sim.find("member.replaced")) == 1
-
-
-@caught(bug.instance_map_leak)
-async def test_kafka_20747_a_member_is_one_instance(sim: Simulation) -> None:
-    """KAFKA-20747: a member that comes back under another instance's name is not known there."""
-    protocols = (JoinProtocol("range", b""),)
-    first = await sim.request(JoinGroupRequest("g1", 10_000, 60_000, "", "i1", protocols=protocols))
-    other = JoinGroupRequest("g1", 10_000, 60_000, first.member_id, "i2", protocols=protocols)
-    answer = await sim.request(other, within="5s")
-    assert answer.error is ErrorCode.UNKNOWN_MEMBER_ID
 
 
 @caught(bug.admin_remove_by_id)

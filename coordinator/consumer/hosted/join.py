@@ -40,7 +40,7 @@ from groupsim.coordinator.classic.join import rebalance_timeout_ms, wants_handsh
 from groupsim.coordinator.consumer.changes import Change, WrittenGroup, write
 from groupsim.coordinator.consumer.hosted import classic_timers
 from groupsim.coordinator.consumer.hosted.embedded import by_topic_id
-from groupsim.coordinator.consumer.joining import check_capacity, replacement, static_member
+from groupsim.coordinator.consumer.joining import check_capacity, instance_holder, replacement, static_member
 from groupsim.coordinator.consumer.member import ConsumerMember
 from groupsim.coordinator.consumer.member_update import update_member, update_member_of_downgrade
 from groupsim.coordinator.consumer.refused import Refused
@@ -139,9 +139,9 @@ def _find_member(
     if instance_id is not None:
         if not is_fresh:
             return static_member(state, instance_id, member_id)
-        holder = state.static_member(instance_id)
+        holder = instance_holder(state, instance_id)
         if holder is not None:
-            return replacement(state, state.members[holder], member_id, records, rules)
+            return replacement(state, holder, member_id, records, rules)
     return state.members.get(member_id) or ConsumerMember(member_id)
 
 

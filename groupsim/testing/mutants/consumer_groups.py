@@ -109,6 +109,11 @@ def full_group_refuses_replacement(patch: Patcher) -> None:
     _release(patch, known_instance_passes=False)
 
 
+def instance_map_leak(patch: Patcher) -> None:
+    """KAFKA-20747: a member that takes another instance id is named by its former one as well."""
+    _release(patch, instance_change_frees=False)
+
+
 def pending_not_described(patch: Patcher) -> None:
     """KAFKA-20431: ConsumerGroupDescribe leaves out the partitions that a member has to revoke."""
     _release(patch, describe_shows_pending=False)

@@ -146,18 +146,6 @@ def admin_remove_by_id(patch: Patcher) -> None:
     patch.setattr(leave, "_leave_one", mutant)
 
 
-def instance_map_leak(patch: Patcher) -> None:
-    """KAFKA-20747: a member may rejoin as another instance, and is then stored under both."""
-    member_error = join.member_error
-
-    def mutant(op: Any, group: Any, member_id: str, instance_id: str | None, operation: str) -> ErrorCode | None:
-        if instance_id is not None and instance_id not in group.instances and member_id in group.lookup:
-            group.instances[instance_id] = member_id
-        return member_error(op, group, member_id, instance_id, operation)
-
-    patch.setattr(join, "member_error", mutant)
-
-
 def wrong_static_conflict_error(patch: Patcher) -> None:
     """kfake 09e99f07: an instance that another process has taken over is answered UNKNOWN_MEMBER_ID."""
     for room in (commit, heartbeat, join, leave, sync):

@@ -230,6 +230,7 @@ FACTS: dict[str, str] = {
     "6.2-protocols": "The protocol is voted among the members",
     "6.2-policy": "Not where the policy does not say so",
     "6.2-sessions": "Downgraded members have their session timeouts",
+    "6.2-timers": "The times to join and to sync go on: they end in a group that has been upgraded again by then",
     "6.2-unreadable": "A subscription that cannot be read at a downgrade",
     "7-uniform": "uniform, by topics and members",
     "7-range": "range, by topics and members",

@@ -118,3 +118,59 @@ def test_a_static_member_that_leaves_for_good_is_removed_at_once() -> None:
         left = bench.leave_group("m", instance=instance)
         assert (answer(left).member_id, answer(left).member_epoch) == ("m", -1)
         assert bench.epochs() == ("Empty", 3, 3)
+
+
+def renamed(release: str) -> HeartbeatBench:
+    """Return a group whose member `m` was the instance `i`, and is `j` now."""
+    bench = HeartbeatBench(settings(release))
+    bench.enroll("m", instance="i")
+    bench.enroll("m", instance="j")
+    return bench
+
+
+def test_a_former_instance_id_is_free_since_4_4() -> None:
+    """Before 4.4 it names the member as well: no other member gets it (KAFKA-20747)."""
+    assert answer(renamed("4.4").enroll("n", instance="i")).error is ErrorCode.NONE
+    assert answer(renamed("4.3").enroll("n", instance="i")).error is ErrorCode.UNRELEASED_INSTANCE_ID
+
+
+def test_before_4_4_a_former_instance_id_outlives_its_member() -> None:
+    """No member gets it any more, also after a load: UNKNOWN_MEMBER_ID for joins, heartbeats and leaves."""
+    bench = renamed("4.3")
+    bench.leave_group("m", instance="j")
+    unknown = (ErrorCode.UNKNOWN_MEMBER_ID, "Member m is not a member of group g.")
+    bench.enroll("o")
+    for one in (bench, HeartbeatBench(settings("4.3"), records=bench.log)):
+        assert error(one.enroll("n", instance="i")) == unknown
+        assert error(one.beat("n", 2, instance="i")) == error(one.beat("m", -1, instance="i")) == unknown
+        assert answer(one.enroll("p", instance="j")).error is ErrorCode.NONE
+        one.leave_group("p")
+
+
+def test_a_log_without_the_former_instance_id_frees_it() -> None:
+    """The cleaner removes the record of a member as the former instance: a load before 4.4 does not know of it."""
+    bench = renamed("4.3")
+    records = bench.records()
+    first = next(one for one in records if isinstance(one, MemberRecord))
+    loaded = HeartbeatBench(settings("4.3"), records=[one for one in records if one is not first])
+    assert dict(loaded.group().data.static_members) == {"j": "m"}
+
+
+def test_before_4_4_who_returns_under_the_former_instance_id_replaces_the_member() -> None:
+    """It is the absent member that the id names; the later id names the new member, too."""
+    bench = renamed("4.3")
+    bench.leave_group("m", epoch=-2, instance="j")
+    assert given(bench.enroll("n", instance="i")) == (2, ALL_A)
+    assert dict(bench.group().data.static_members) == {"i": "n", "j": "n"}
+
+
+def test_a_failed_append_takes_back_a_change_of_the_instance_id() -> None:
+    """The member is named as before, whether or not the release frees former ids."""
+    for release in ("4.3", "4.4"):
+        bench = HeartbeatBench(settings(release), auto_commit=False)
+        bench.enroll("m", instance="i")
+        bench.commit(1)
+        bench.enroll("m", instance="j")
+        assert ("i" in bench.group().data.static_members) is (release == "4.3")
+        bench.fail_append()
+        assert dict(bench.group().data.static_members) == {"i": "m"}

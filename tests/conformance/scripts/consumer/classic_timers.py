@@ -201,3 +201,37 @@ async def an_upgraded_member_does_not_join_again(s: Script) -> None:
     await m.heartbeat(error=AGAIN)
     await until(s, members=1, due=(800, m.mark))
     await a.look()
+
+
+@claims("6.2-timers", "2.9-sync")
+async def the_time_to_sync_goes_on_through_two_conversions(s: Script) -> None:
+    n, t = await alone(s, 2)
+    m = await classic(s, "m", t, rebalance=1_500)
+    joined = m.mark
+    await n.retire(now=-1)
+    await m.describe()
+    await n.enroll(t)
+    s.within(1_300, joined)
+    await until(s, members=1, due=(1_500, joined))
+    await m.heartbeat(error=UNKNOWN)
+    await n.look()
+
+
+@claims("6.2-timers", "2.9-join")
+async def the_time_to_join_goes_on_through_two_conversions(s: Script) -> None:
+    n, t = await alone(s, 2)
+    m = await classic(s, "m", t, rebalance=2_000)
+    await m.sync()
+    await n.beat()
+    await n.acknowledge()
+    await m.heartbeat(error=AGAIN)
+    heard = m.mark
+    await n.retire(now=-1)
+    await m.park_join(protocols={"range": subscription(t)}, rebalance=2_000)
+    await m.answer()
+    await m.sync(give={m: assignment({t: range(2)})})
+    await n.enroll(t)
+    s.within(1_800, heard)
+    await until(s, members=1, due=(2_000, heard))
+    await m.heartbeat(error=UNKNOWN)
+    await n.look()

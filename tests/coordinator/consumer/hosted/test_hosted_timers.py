@@ -117,6 +117,30 @@ def test_a_member_that_goes_over_keeps_the_wait_for_a_sync() -> None:
     assert removed(bench) == ("m", "sync-timeout")
 
 
+def test_the_wait_for_a_sync_goes_on_through_two_conversions() -> None:
+    """The group becomes classic and is upgraded again; the timer removes the member, which has not synced since."""
+    bench = HostedBench()
+    bench.enroll("n")
+    bench.enter("m", rebalance_ms=20_000)
+    bench.leave_group("n")
+    assert "sync-g-m" in bench.timers()
+    bench.enroll("n")
+    bench.advance_ms(20_000)
+    assert removed(bench) == ("m", "sync-timeout")
+
+
+def test_the_wait_for_a_sync_does_nothing_to_a_classic_group() -> None:
+    """As in Kafka: the group of that id is no consumer group when the timer fires."""
+    bench = HostedBench()
+    bench.enroll("n")
+    bench.enter("m", rebalance_ms=20_000)
+    bench.leave_group("n")
+    bench.enter("m", rebalance_ms=60_000)
+    bench.advance_ms(20_000)
+    assert "sync-g-m" not in bench.timers()
+    assert [one.member_id for one in bench.snapshot().members] == ["m"]
+
+
 def test_a_removal_that_fails_is_tried_again() -> None:
     """The group would become classic, and the protocol that is voted has no version: every 500 ms, as in Kafka."""
     bench = HostedBench()
