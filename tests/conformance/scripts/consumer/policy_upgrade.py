@@ -31,6 +31,18 @@ async def no_downgrade_where_policy_is_upgrade(s: Script) -> None:
 
 
 @claims("6.2-policy", kind=KIND)
+async def classic_members_alone_are_not_called(s: Script) -> None:
+    """A member that goes leaves its partitions to no one: only a join or a heartbeat of the new protocol shares them out."""
+    n, m, _ = await mixed(s)
+    await n.retire(now=-1)
+    for _ in range(4):
+        await s.sleep(1_500)
+        await m.heartbeat()
+    await n.look()
+    await s.on_log()
+
+
+@claims("6.2-policy", kind=KIND)
 async def a_replacement_where_policy_is_upgrade(s: Script) -> None:
     _, t = await alone(s, 2, instance="i")
     m = await s.member("m", instance="i", known_as="")
