@@ -21,7 +21,7 @@ GRIDS = {
     "autoscaling-on-lag": ({"assignor": 3, "stabilization": 3, "lag": 2}, 18, ()),
     "consumer-assignment-interval": ({"spread": 3, "interval": 4}, 12, ("spread",)),
     "consumer-heartbeats": ({"interval": 4, "session": 4}, 12, ()),
-    "consumer-migration-order": ({"assignor": 2, "policy": 2, "order": 4}, 16, ("assignor",)),
+    "consumer-migration-order": ({"way": 4, "policy": 4, "order": 4}, 64, ("way",)),
     "consumer-or-classic": ({"job": 10, "protocol": 3}, 30, ("job",)),
     "consumer-static-or-dynamic": ({"event": 5, "protocol": 2, "membership": 2}, 20, ("event", "protocol")),
     "consumer-uniform-or-range": ({"shape": 4, "assignor": 4}, 16, ("shape",)),
