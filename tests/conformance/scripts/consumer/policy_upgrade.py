@@ -32,7 +32,7 @@ async def no_downgrade_where_policy_is_upgrade(s: Script) -> None:
 
 @claims("6.2-policy", kind=KIND)
 async def classic_members_alone_are_not_called(s: Script) -> None:
-    """A member that goes leaves its partitions to no one: only a join or a heartbeat of the new protocol shares them out."""
+    """A member that goes has no successor: only a join, or a heartbeat of the new protocol, computes a target."""
     n, m, _ = await mixed(s)
     await n.retire(now=-1)
     for _ in range(4):
