@@ -8,7 +8,7 @@ Source: `GroupMetadataManager.describeGroups`, `listGroups`; classic-protocol re
 
 from __future__ import annotations
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from groupsim.coordinator.base.effects import CallToken
 from groupsim.coordinator.base.failures import operation_error
@@ -29,6 +29,7 @@ from groupsim.protocol.messages.group import (
     ListGroupsRequest,
 )
 from groupsim.protocol.messages.refusals import refusal
+from groupsim.protocol.values import frozen
 
 
 def describe_one(partition: Partition, group_id: str, request: DescribeGroupsRequest) -> DescribedGroup:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from attrs import define, evolve, field
+from attrs import evolve, field
 
 from groupsim.coordinator.base.interfaces import Call
 from groupsim.protocol.errors import ErrorCode
@@ -29,6 +29,7 @@ from groupsim.protocol.messages.transactions import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
+from groupsim.protocol.values import define
 
 _NOT_READY = (
     ErrorCode.COORDINATOR_NOT_AVAILABLE,

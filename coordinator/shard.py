@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Mapping
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from groupsim.coordinator import admin
 from groupsim.coordinator.base.config import CoordinatorConfig
@@ -77,6 +77,7 @@ from groupsim.protocol.messages.group import (
 )
 from groupsim.protocol.messages.refusals import refusal
 from groupsim.protocol.messages.transactions import TxnOffsetCommitRequest, WriteTxnMarkersRequest
+from groupsim.protocol.values import frozen
 
 
 class Shard:

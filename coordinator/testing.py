@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from itertools import count
 from typing import Any
 
-from attrs import define, evolve, field
+from attrs import evolve, field
 
 from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.base.effects import Append, CancelTimer, Drop, Effect, Emit, Park, Resolve, SetTimer
@@ -57,6 +57,7 @@ from groupsim.protocol.messages.transactions import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
+from groupsim.protocol.values import define
 
 GROUP = "g"
 RANGE = (JoinProtocol("range", b""),)

@@ -20,11 +20,12 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 from functools import lru_cache
 from itertools import islice, repeat
 
-from attrs import field, frozen
+from attrs import field
 
 from groupsim.eventloop.normal_quantiles import BODY, SCALE, TAIL
 from groupsim.eventloop.randomness import WORDS_IN_BLOCK, Stream
 from groupsim.eventloop.units import show_us
+from groupsim.protocol.values import frozen
 
 _EXACT = Context(prec=34, rounding=ROUND_HALF_EVEN)
 _WORD_BITS = 64

@@ -10,12 +10,13 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from attrs import field, frozen
+from attrs import field
 from attrs.converters import optional
 
 from groupsim.eventloop.distributions import Distribution, parse_distribution
 from groupsim.members.profiles.profile import OnError
 from groupsim.protocol.messages.group import TopicPartition
+from groupsim.protocol.values import frozen
 
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import EventLoop

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
-from attrs import frozen
+from groupsim.protocol.values import frozen
 
 NO_EFFECT = "accepted, no effect here"
 PULL_ONLY = "accepted; has an effect only where consumers pull from brokers' logs"

@@ -13,7 +13,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from attrs import AttrsInstance, astuple, fields, frozen
+from attrs import AttrsInstance, astuple, fields
 
 from groupsim.eventloop.units import MS_US, parse_duration
 from groupsim.members.keys import (
@@ -25,6 +25,7 @@ from groupsim.members.keys import (
     KeyType,
 )
 from groupsim.members.profiles import ClientProfile, RebalanceTimeout
+from groupsim.protocol.values import frozen
 
 _LARGEST = 2**31 - 1
 _DEFAULTS = {key.name: key.default for key in CONSUMER_KEYS.values()}

@@ -12,11 +12,10 @@ import re
 from collections.abc import Iterable
 from typing import TypeVar
 
-from attrs import frozen
-
 from groupsim.members.settings import SettingError
 from groupsim.protocol.javahash import java_sorted
 from groupsim.protocol.messages.group import TopicInfo, TopicPartition
+from groupsim.protocol.values import frozen
 
 
 @frozen

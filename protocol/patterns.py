@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from attrs import frozen
+from groupsim.protocol.values import frozen
 
 DEEPEST: Final = 1_000
 """The deepest nesting of groups. RE2/J has no limit but the stack of its thread."""

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from attrs import define
-
 from groupsim.cluster.network.injection import FaultHandle
+from groupsim.protocol.values import define
 from groupsim.serving.problems import Problem
 from groupsim.serving.stage import LiveStage
 from groupsim.serving.steps import begin, read_fault

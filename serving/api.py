@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
-from attrs import define
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
@@ -18,6 +17,7 @@ from starlette.routing import Route
 from groupsim.eventloop.realtime import RealTimeLoop
 from groupsim.eventloop.trace.events import Kind
 from groupsim.eventloop.units import parse_duration
+from groupsim.protocol.values import define
 from groupsim.scenarios.language.problems import suggest
 from groupsim.serving import guard, views
 from groupsim.serving.active_faults import ActiveFaults, LiveFault

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from groupsim.cluster.network import faults as net
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.keys import key
 from groupsim.scenarios.language.registry import StepAction, step_actions
 from groupsim.scenarios.language.targets import Broker, TheGroup

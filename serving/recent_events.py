@@ -10,12 +10,11 @@ from collections import deque
 from collections.abc import AsyncIterator, Collection, Iterator, Mapping
 from typing import Any
 
-from attrs import frozen
-
 from groupsim.eventloop.interface import EventLoop
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.eventloop.trace.sinks import row, to_json
 from groupsim.eventloop.units import MS_US
+from groupsim.protocol.values import frozen
 
 KEPT_EVENTS = 100_000
 KEPT_BYTES = 128 << 20

@@ -11,9 +11,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from groupsim.eventloop.distributions import parse_distribution
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.model import (
     BrokerSettings,
     ClusterSpec,

@@ -15,7 +15,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
 from structlog.typing import FilteringBoundLogger as Log
 
 from groupsim.cluster.controller.placement import Refused
@@ -25,6 +24,7 @@ from groupsim.cluster.tcp.listeners import raise_file_limit
 from groupsim.eventloop.realtime import RealTimeLoop
 from groupsim.eventloop.trace.sinks import Sink
 from groupsim.eventloop.units import SECOND_US
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.model import Scenario
 from groupsim.serving import http
 from groupsim.serving.active_faults import ActiveFaults

@@ -11,11 +11,12 @@ import json
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from groupsim.cluster.network import faults as net
 from groupsim.cluster.network.link_faults import CLIENTS
 from groupsim.protocol.messages.group import Api
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.document import Document
 from groupsim.scenarios.language.keys import fields_of, key
 from groupsim.scenarios.language.mistakes import Collector, Several, Wrong, paths_of, problems_of

@@ -12,9 +12,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, TypeAlias
 
-from attrs import frozen
-
 from groupsim.protocol.messages.group import TopicPartition
+from groupsim.protocol.values import frozen
 
 Does: TypeAlias = Literal["note", "keep", "give", "move", "set aside", "withhold", "undo", "stop"]
 

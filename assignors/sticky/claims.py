@@ -21,11 +21,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Container, Sequence
 
-from attrs import frozen
-
 from groupsim.assignors.base.steps import NO_STEPS, Steps
 from groupsim.protocol.embedded.assignment import MemberSubscription
 from groupsim.protocol.messages.group import TopicPartition
+from groupsim.protocol.values import frozen
 
 NO_GENERATION = -1
 

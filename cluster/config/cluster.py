@@ -12,7 +12,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
-from attrs import evolve, field, fields, frozen, validators
+from attrs import evolve, field, fields, validators
 
 from groupsim.cluster.config import acl
 from groupsim.cluster.config.acl import AclConfig
@@ -25,6 +25,7 @@ from groupsim.cluster.config.transactions import KEYS as TRANSACTION_KEYS
 from groupsim.cluster.config.transactions import TransactionConfig
 from groupsim.coordinator.base.config import BROKER_KEYS, LEFT_OUT, CoordinatorConfig
 from groupsim.eventloop.distributions import Distribution, parse_distribution
+from groupsim.protocol.values import frozen
 
 _INTEGERS: Final = (int, "int")
 _FLAGS: Final = (bool, "bool")

@@ -21,7 +21,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, Literal
 
-from attrs import Factory, evolve, field, frozen, validators
+from attrs import Factory, evolve, field, validators
+
+from groupsim.protocol.values import frozen
 
 Placement = Literal["striped", "zookeeper", "round-robin"]
 CheckSchedule = Literal["periodic", "deferred", "scheduled"]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from attrs import field, frozen, validators
+from attrs import field, validators
 
 from groupsim.eventloop.distributions import Distribution, parse_distribution
+from groupsim.protocol.values import frozen
 
 
 @frozen

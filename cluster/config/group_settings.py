@@ -14,11 +14,10 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from attrs import frozen
-
 from groupsim.cluster.config.inert_settings import INERT
 from groupsim.cluster.config.setting_values import Invalid, check_value
 from groupsim.coordinator.base.versions import BASELINE, OLDEST, Version, parse_version
+from groupsim.protocol.values import frozen
 
 OFFSET_RESET: Final = "share.auto.offset.reset"
 _ASSIGNOR: Final = "streams.assignor.name"

@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Protocol
 
-from attrs import field, frozen, validators
+from attrs import field, validators
 
 from groupsim.protocol.batch.batch import Batch
+from groupsim.protocol.values import frozen
 
 
 class LoadedLog(Protocol):

@@ -15,7 +15,9 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Any, Final
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field
+
+from groupsim.protocol.values import frozen
 
 NEVER: Final = 2**63 - 1
 _INT: Final = 2**31 - 1

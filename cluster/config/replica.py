@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import Final
 
-from attrs import field, frozen
+from attrs import field
 
 from groupsim.cluster.config.log import LogConfig
+from groupsim.protocol.values import frozen
 
 RACK_AWARE: Final = "org.apache.kafka.common.replica.RackAwareReplicaSelector"
 """The only modelled `replica.selector.class`; without it every consumer reads from the leader."""

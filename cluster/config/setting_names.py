@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from attrs import frozen
-
 from groupsim.cluster.config.inert_settings import INERT
+from groupsim.protocol.values import frozen
 
 TYPES: Final[Mapping[str, int]] = {
     "BOOLEAN": 1,

@@ -5,7 +5,9 @@ Source: `TransactionStateManagerConfig`, `TransactionLogConfig`, `TransactionSta
 
 from __future__ import annotations
 
-from attrs import field, frozen, validators
+from attrs import field, validators
+
+from groupsim.protocol.values import frozen
 
 TRANSACTION_TOPIC = "__transaction_state"
 

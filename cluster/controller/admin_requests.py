@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any, Final
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from groupsim.cluster.acl.control import AclControl
 from groupsim.cluster.config import setting_values
@@ -52,6 +52,7 @@ from groupsim.protocol.messages.admin import (
     NewTopic,
 )
 from groupsim.protocol.messages.cluster import ClusterImage, TopicState
+from groupsim.protocol.values import frozen
 
 INTERNAL_TOPICS: Final = ("__consumer_offsets", "__transaction_state", "__share_group_state")
 METADATA_TOPIC: Final = "__cluster_metadata"

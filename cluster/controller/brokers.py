@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 
-from attrs import define, evolve
+from attrs import evolve
 
 from groupsim.cluster.config.controller import ControllerConfig
 from groupsim.cluster.controller.image import Draft
@@ -37,6 +37,7 @@ from groupsim.protocol.messages.cluster import (
     BrokerRegistrationResponse,
     BrokerState,
 )
+from groupsim.protocol.values import define
 
 _NEVER = 1 << 62
 

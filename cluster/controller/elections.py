@@ -28,9 +28,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from enum import Enum
 
-from attrs import frozen
-
 from groupsim.protocol.messages.cluster import NO_LEADER, PartitionState
+from groupsim.protocol.values import frozen
 
 Nodes = tuple[int, ...]
 

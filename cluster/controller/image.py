@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from groupsim.cluster.controller.elections import Reassignment
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.messages.acl import Acl
 from groupsim.protocol.messages.cluster import BrokerState, ClusterImage, PartitionState, TopicState
+from groupsim.protocol.values import frozen
 
 EMPTY = ClusterImage()
 

@@ -35,7 +35,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from attrs import astuple, evolve, frozen
+from attrs import astuple, evolve
 
 from groupsim.cluster.controller.elections import Reassignment
 from groupsim.cluster.controller.image import Proposal
@@ -44,6 +44,7 @@ from groupsim.cluster.log.files.data_dir import DataDirRefused
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.messages.acl import Acl
 from groupsim.protocol.messages.cluster import NO_LEADER, ClusterImage, PartitionState, TopicState
+from groupsim.protocol.values import frozen
 
 FILE: Final = "cluster-metadata"
 LOCK: Final = ".lock"

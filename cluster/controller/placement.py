@@ -19,9 +19,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, MutableSequence, Sequence
 from typing import Any, Protocol
 
-from attrs import define, field, frozen
+from attrs import field
 
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.values import define, frozen
 
 Replicas = tuple[int, ...]
 

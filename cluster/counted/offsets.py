@@ -16,8 +16,6 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TypeGuard
 
-from attrs import define
-
 from groupsim.cluster.broker.offset_batches import to_batch
 from groupsim.cluster.network.latency import Draws
 from groupsim.coordinator.base.records import OffsetRecord, Record
@@ -26,6 +24,7 @@ from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.interface import EventLoop, Host, Order
 from groupsim.protocol.batch.batch import Batch, timestamp_ms
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.values import define
 
 Done = Callable[[ErrorCode | None], None]
 TIDY = 200_000

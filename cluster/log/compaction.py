@@ -28,7 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 
-from attrs import Factory, define, evolve, frozen
+from attrs import Factory, evolve
 
 from groupsim.cluster.config.log import LogConfig
 from groupsim.cluster.log.interfaces import Segment
@@ -45,6 +45,7 @@ from groupsim.protocol.batch.batch import (
     LogRecord,
 )
 from groupsim.protocol.batch.sizes import record_size
+from groupsim.protocol.values import define, frozen
 
 MAX_OFFSET_RANGE = 2**31 - 1
 

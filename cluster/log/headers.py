@@ -14,13 +14,12 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from attrs import frozen
-
 from groupsim.cluster.log.files.damage import DamagedLog
 from groupsim.cluster.log.files.indexes import OffsetIndex
 from groupsim.cluster.log.files.segment import INDEX
 from groupsim.protocol.batch.batch import HEADER_BYTES
 from groupsim.protocol.batch.codec import HEADER, LENGTH_END, MAGIC
+from groupsim.protocol.values import frozen
 
 CODECS = ("none", "gzip", "snappy", "lz4", "zstd")
 _REMEDY = "a broker that starts cuts a half-written end; compare with kafka-dump-log.sh"

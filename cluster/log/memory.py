@@ -16,12 +16,13 @@ from collections.abc import Iterator, Sequence
 from itertools import chain
 from operator import attrgetter
 
-from attrs import define, field
+from attrs import field
 
 from groupsim.cluster.log.interfaces import Found, Segment, SegmentStore
 from groupsim.cluster.log.packed_batches import Block, join, pack, unpack
 from groupsim.cluster.log.segment_reads import first_not_older, records_in
 from groupsim.protocol.batch.batch import Batch
+from groupsim.protocol.values import define
 
 _UNPACKED = 64  # the largest length of the list; then the older half is packed
 _JOINED = 16  # blocks of that size that are merged into one

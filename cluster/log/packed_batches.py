@@ -17,9 +17,8 @@ from functools import lru_cache
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from attrs import frozen
-
 from groupsim.protocol.batch.batch import Batch, LogRecord
+from groupsim.protocol.values import frozen
 
 
 @frozen(eq=False)

@@ -25,12 +25,13 @@ from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
-from attrs import define, field
+from attrs import field
 
 from groupsim.cluster.log.errors import LogRefused
 from groupsim.cluster.log.markers import marker_of
 from groupsim.protocol.batch.batch import NO_PRODUCER, NO_SEQUENCE, Batch
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.values import define
 
 BATCHES_KEPT: Final = 5
 MAX_SEQUENCE: Final = 2**31 - 1

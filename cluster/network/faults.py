@@ -19,11 +19,12 @@ from difflib import get_close_matches
 from enum import Enum, StrEnum
 from typing import Any, TypeAlias, TypeVar
 
-from attrs import field, frozen, validators
+from attrs import field, validators
 
 from groupsim.eventloop.units import as_us, show_bandwidth, show_us
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Api
+from groupsim.protocol.values import frozen
 
 Word = TypeVar("Word", bound=Enum)
 

@@ -6,11 +6,10 @@ from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from groupsim.cluster.network.bandwidth import Bandwidth, LinkDirection
 from groupsim.protocol.messages.group import Request, Response
 from groupsim.protocol.messages.sizes import request_bytes, response_bytes
+from groupsim.protocol.values import frozen
 
 if TYPE_CHECKING:
     from groupsim.cluster.network.broker_connection import BrokerConnection

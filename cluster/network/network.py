@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Protocol
 
-from attrs import frozen
-
 from groupsim.cluster.network.broker_connection import BrokerConnection
 from groupsim.cluster.network.causes import caused_by
 from groupsim.cluster.network.connection import Connection
@@ -24,6 +22,7 @@ from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.interface import EventLoop
 from groupsim.eventloop.quantiles import Constant
 from groupsim.protocol.messages.releases import BASELINE
+from groupsim.protocol.values import frozen
 
 if TYPE_CHECKING:
     from groupsim.cluster.network.endpoint import Endpoint

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from attrs import frozen
-
 from groupsim.cluster.transactions.records import Txn
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.messages.group import Response
+from groupsim.protocol.values import frozen
 
 CallToken: TypeAlias = object
 """Stands for one open request; the core returns it with the response."""

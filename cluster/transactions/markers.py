@@ -13,13 +13,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from attrs import define, field
+from attrs import field
 
 from groupsim.cluster.transactions.effects import SendMarkers
 from groupsim.members.interfaces import Connection, Disconnected, Outcome
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.transactions import TxnMarker, WriteTxnMarkersRequest, WriteTxnMarkersResponse
+from groupsim.protocol.values import define
 
 if TYPE_CHECKING:
     from groupsim.cluster.config.transactions import TransactionConfig

@@ -11,12 +11,13 @@ from __future__ import annotations
 
 from typing import Final
 
-from attrs import field, frozen
+from attrs import field
 
 from groupsim.cluster.transactions.states import TxnState
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.errors import ProtocolError
 from groupsim.protocol.record_fields import INT16, INT32, INT64, FieldReader, length, utf8, varint
+from groupsim.protocol.values import frozen
 
 KEY_VERSION: Final = 0
 VALUE_VERSION: Final = 1

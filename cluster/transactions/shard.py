@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from attrs import define, evolve
+from attrs import evolve
 
 from groupsim.cluster.transactions.effects import Append, CallToken, Changed, Effect, Reply, SendMarkers
 from groupsim.cluster.transactions.records import Txn
@@ -28,6 +28,7 @@ from groupsim.cluster.transactions.states import AT_REST, PREPARED, TxnState, ch
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.transactions import EndTxnRequest, InitProducerIdRequest, InitProducerIdResponse
+from groupsim.protocol.values import define
 
 LARGEST_EPOCH = 2**15 - 1
 _S = TxnState

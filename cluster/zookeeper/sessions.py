@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from attrs import Factory, define
+from attrs import Factory
 
 from groupsim.eventloop.interface import EventLoop, Host
 from groupsim.eventloop.units import MS_US
+from groupsim.protocol.values import define
 
 if TYPE_CHECKING:
     from groupsim.cluster.zookeeper.connection import SessionConnection

@@ -8,9 +8,10 @@ Source: ZooKeeper 3.4, `DataTree`, `PrepRequestProcessor`.
 
 from __future__ import annotations
 
-from attrs import Factory, define
+from attrs import Factory
 
 from groupsim.protocol.messages.zookeeper import ANY_VERSION, Stat, ZkError
+from groupsim.protocol.values import define
 
 
 class ZkRefused(Exception):

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from attrs import Factory, field, frozen
+from attrs import Factory, field
 
 from groupsim.coordinator.base import consumer_settings
 from groupsim.coordinator.base.consumer_settings import ASSIGNORS_KEY, GROUP_VERSION_SINCE, POLICY_KEY, PROTOCOLS_KEY
 from groupsim.coordinator.base.placement import DEFAULT_PARTITIONS
 from groupsim.coordinator.base.versions import BASELINE, OLDEST, Differences, Version, differences, parse_version, since
+from groupsim.protocol.values import frozen
 
 NEW_MEMBER_JOIN_TIMEOUT_MS = 300_000
 """How long a new member's first JoinGroup may stay parked; a constant in Kafka as well."""

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from difflib import get_close_matches
 
-from attrs import frozen
+from groupsim.protocol.values import frozen
 
 
 @frozen

@@ -5,10 +5,9 @@ Source: `OffsetExpirationConditionImpl`; classic-protocol reference, 2.12.
 
 from __future__ import annotations
 
-from attrs import frozen
-
 from groupsim.coordinator.base.records import OffsetValue
 from groupsim.protocol.messages.group import TopicPartition
+from groupsim.protocol.values import frozen
 
 
 @frozen

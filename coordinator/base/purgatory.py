@@ -23,8 +23,6 @@ from collections.abc import Iterable, Iterator
 from enum import Enum
 from typing import Any, Protocol
 
-from attrs import define
-
 from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.base.effects import Append, CallToken, Effect, SetTimer
 from groupsim.coordinator.base.failures import operation_error
@@ -34,6 +32,7 @@ from groupsim.coordinator.base.versions import Differences
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Request, Response
 from groupsim.protocol.messages.refusals import refusal
+from groupsim.protocol.values import define
 
 JOIN_CONDITION = "every member has joined and no pending member id is left, or the join timer fires"
 SYNC_CONDITION = "the leader's assignment is committed"

@@ -6,11 +6,10 @@ an instant.
 
 from __future__ import annotations
 
-from attrs import frozen
-
 from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.base.records import OffsetValue
 from groupsim.protocol.messages.group import TopicPartition
+from groupsim.protocol.values import frozen
 
 
 @frozen

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from attrs import field, frozen
+from attrs import field
 
 from groupsim.coordinator.base.interfaces import TopicView
+from groupsim.protocol.values import frozen
 
 
 def _by_name(topics: Sequence[TopicView]) -> Mapping[str, TopicView]:

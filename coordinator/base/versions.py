@@ -20,10 +20,9 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import TypeAlias, TypeVar
 
-from attrs import frozen
-
 from groupsim.coordinator.base.defects import broker_defect
 from groupsim.protocol.messages.releases import BASELINE as BASELINE
+from groupsim.protocol.values import frozen
 
 Version: TypeAlias = tuple[int, ...]
 T = TypeVar("T")

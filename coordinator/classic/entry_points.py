@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
 
-from attrs import define
-
 from groupsim.coordinator.base.effects import CallToken
 from groupsim.coordinator.base.group_kind import Answer, GroupKind
 from groupsim.coordinator.base.operation import Operation
@@ -45,6 +43,7 @@ from groupsim.protocol.messages.group import (
     OffsetFetchRequest,
     SyncGroupRequest,
 )
+from groupsim.protocol.values import define
 
 
 @define(eq=False)

@@ -9,7 +9,7 @@ Source: `ClassicGroup`; classic-protocol reference, sections 1.1, 2.2 and 2.7.
 
 from __future__ import annotations
 
-from attrs import Factory, define
+from attrs import Factory
 
 from groupsim.coordinator.base.effects import CallToken
 from groupsim.coordinator.base.failures import IllegalState
@@ -18,6 +18,7 @@ from groupsim.coordinator.classic.member import Member
 from groupsim.coordinator.classic.states import Reason, State, can_rebalance, next_state
 from groupsim.protocol.javahash import JavaHashMap
 from groupsim.protocol.messages.group import JoinProtocol
+from groupsim.protocol.values import define
 
 CONSUMER_PROTOCOL = "consumer"
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from attrs import define
-
 from groupsim.coordinator.base.effects import CallToken
 from groupsim.coordinator.base.failures import IllegalState
 from groupsim.coordinator.base.timers import Timer
 from groupsim.protocol.messages.group import JoinProtocol
+from groupsim.protocol.values import define
 
 
 @define(eq=False)

@@ -16,8 +16,6 @@ Sources: `GroupMetadataManager.prepareRebalance`, `completeClassicGroupJoin`,
 
 from __future__ import annotations
 
-from attrs import frozen
-
 from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.base.timers import TimerKind, join_timer, sync_timer
 from groupsim.coordinator.classic.group import GroupData
@@ -37,6 +35,7 @@ from groupsim.coordinator.classic.voting import select_protocol, subscribed_topi
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Api, JoinGroupResponse, JoinMember, SyncGroupResponse
+from groupsim.protocol.values import frozen
 
 _BREATH_US = 1_000
 """The wait before another attempt to close a round without joined members, when the rebalance timeout is 0. Kafka waits

@@ -10,7 +10,7 @@ classic-protocol reference, 1.3 (J3), 2.2.
 
 from __future__ import annotations
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from groupsim.coordinator.base.failures import IllegalState, group_append_error
 from groupsim.coordinator.base.operation import Arrival, Operation
@@ -38,6 +38,7 @@ from groupsim.coordinator.classic.voting import select_protocol
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Api, JoinGroupRequest, JoinGroupResponse, SyncGroupResponse
+from groupsim.protocol.values import frozen
 
 _SKIP_VERSION = 9
 

@@ -12,8 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attrs import frozen
-
 from groupsim.coordinator.base.effects import CallToken
 from groupsim.coordinator.base.failures import group_append_error
 from groupsim.coordinator.base.operation import Arrival, Operation
@@ -43,6 +41,7 @@ from groupsim.coordinator.classic.validation import member_error
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.javahash import java_set_order
 from groupsim.protocol.messages.group import Api, SyncGroupRequest, SyncGroupResponse
+from groupsim.protocol.values import frozen
 
 # Looked up once: access to a member of an enumeration is slow, and every sync needs these.
 _SYNC, _NONE = Api.SYNC_GROUP, ErrorCode.NONE

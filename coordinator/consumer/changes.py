@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping
 from enum import Enum
 from typing import Any, Protocol
 
-from attrs import Factory, define
+from attrs import Factory
 
 from groupsim.coordinator.base.consumer_records import ConsumerRecord, Partitions
 from groupsim.coordinator.base.operation import Operation
@@ -20,6 +20,7 @@ from groupsim.coordinator.consumer.member import ConsumerMember
 from groupsim.coordinator.consumer.soft_state import SoftState
 from groupsim.coordinator.consumer.state import GroupState
 from groupsim.eventloop.trace.events import Kind
+from groupsim.protocol.values import define
 
 
 class Trigger(Enum):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, ClassVar
 
-from attrs import Factory, define
+from attrs import Factory
 
 from groupsim.coordinator.base.consumer_records import MemberState
 from groupsim.coordinator.base.effects import CallToken
@@ -44,6 +44,7 @@ from groupsim.protocol.messages.group import (
     ListedGroup,
     SyncGroupRequest,
 )
+from groupsim.protocol.values import define
 
 PROTOCOL_TYPE = "consumer"
 

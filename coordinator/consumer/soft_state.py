@@ -5,9 +5,10 @@ Source: `ModernGroup.metadataRefreshDeadline`; consumer-protocol reference, 1.5.
 
 from __future__ import annotations
 
-from attrs import Factory, define
+from attrs import Factory
 
 from groupsim.coordinator.base.timers import Timer
+from groupsim.protocol.values import define
 
 _REFRESH_US = 1_000 * (2**31 - 1)
 

@@ -20,8 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 
-from attrs import frozen
-
 from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.base.records import Record, whole_ms
 from groupsim.coordinator.classic.entry_points import ClassicGroup
@@ -40,6 +38,7 @@ from groupsim.coordinator.consumer.refused import Refused
 from groupsim.coordinator.consumer.state import GroupState
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode, ProtocolError
+from groupsim.protocol.values import frozen
 
 _POLICIES = ("downgrade", "bidirectional")
 

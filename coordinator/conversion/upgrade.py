@@ -28,8 +28,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from attrs import frozen
-
 from groupsim.coordinator.base.config import CoordinatorConfig
 from groupsim.coordinator.base.consumer_records import EpochRecord, EpochValue, TargetRecord
 from groupsim.coordinator.base.operation import Operation
@@ -51,6 +49,7 @@ from groupsim.protocol.embedded.consumer_protocol import Assignment, decode_assi
 from groupsim.protocol.errors import ErrorCode, ProtocolError
 from groupsim.protocol.javahash import java_sorted
 from groupsim.protocol.messages.group import JoinGroupResponse, SyncGroupResponse
+from groupsim.protocol.values import frozen
 
 POLICIES = ("upgrade", "bidirectional")
 

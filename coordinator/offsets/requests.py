@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeAlias
 
-from attrs import define
-
 from groupsim.coordinator.base.effects import CallToken
 from groupsim.coordinator.base.failures import offsets_append_error
 from groupsim.coordinator.base.group_kind import Group
@@ -35,6 +33,7 @@ from groupsim.protocol.messages.group import (
 )
 from groupsim.protocol.messages.refusals import refusal
 from groupsim.protocol.messages.transactions import TxnOffsetCommitRequest
+from groupsim.protocol.values import define
 
 _RETENTION_VERSIONS = range(2, 5)
 Results: TypeAlias = tuple[tuple[TopicPartition, ErrorCode], ...]

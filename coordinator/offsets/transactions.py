@@ -15,8 +15,6 @@ reference, 1.8.
 
 from __future__ import annotations
 
-from attrs import frozen
-
 from groupsim.coordinator.base.effects import CallToken
 from groupsim.coordinator.base.operation import Operation
 from groupsim.coordinator.base.records import OffsetValue, Producer, TransactionEnd, whole_ms
@@ -30,6 +28,7 @@ from groupsim.protocol.messages.transactions import (
     TxnOffsetCommitResponse,
     WriteTxnMarkersRequest,
 )
+from groupsim.protocol.values import frozen
 
 _NAMED_SINCE = 6
 _SINCE_6 = (ErrorCode.GROUP_ID_NOT_FOUND, ErrorCode.STALE_MEMBER_EPOCH)

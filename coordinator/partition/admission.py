@@ -26,8 +26,6 @@ from collections.abc import Callable, Mapping
 from enum import Enum
 from typing import Any, TypeAlias
 
-from attrs import frozen
-
 from groupsim.coordinator.base.group_kind import Group, GroupKind
 from groupsim.coordinator.base.versions import Differences
 from groupsim.protocol.errors import ErrorCode
@@ -48,6 +46,7 @@ from groupsim.protocol.messages.group import (
     SyncGroupRequest,
 )
 from groupsim.protocol.messages.transactions import TxnOffsetCommitRequest
+from groupsim.protocol.values import frozen
 
 
 class Decision(Enum):

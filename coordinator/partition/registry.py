@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from groupsim.coordinator.base.group_kind import Group
+from groupsim.protocol.values import frozen
 
 
 @frozen(eq=False)

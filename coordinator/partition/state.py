@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Sequence
 from functools import partial
 
-from attrs import define, field
+from attrs import field
 
 from groupsim.coordinator.base.consumer_records import ConsumerRecord, EpochRecord
 from groupsim.coordinator.base.failures import IllegalState
@@ -33,6 +33,7 @@ from groupsim.coordinator.partition.offset_store import OffsetStore
 from groupsim.coordinator.partition.registry import Registry
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.values import define
 
 NOTHING_LEFT = "nothing is left of it"
 BY_REQUEST = "deleted by request"

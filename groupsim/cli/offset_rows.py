@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import field
 
 from groupsim.cluster.broker.offset_batches import placed_records
 from groupsim.coordinator.base.consumer_records import (
@@ -36,6 +36,7 @@ from groupsim.coordinator.base.consumer_records import (
 from groupsim.coordinator.base.consumer_serde import key_end, type_name
 from groupsim.coordinator.base.records import ForeignRecord, GroupRecord, Loaded, OffsetRecord, TransactionEnd
 from groupsim.protocol.batch.batch import DELETE_HORIZON, EPOCH_MS, Batch
+from groupsim.protocol.values import define, frozen
 
 LIVE, SUPERSEDED, TOMBSTONE, PENDING, ABORTED, MARKER, FOREIGN = (
     "live",

@@ -6,12 +6,11 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from attrs import frozen
-
 from groupsim.cli.commands.report import check_page
 from groupsim.cli.exits import Trouble
 from groupsim.cli.sources import check_directory, check_parent, check_target
 from groupsim.cli.streams import naming
+from groupsim.protocol.values import frozen
 
 PICTURE = ".svg"
 

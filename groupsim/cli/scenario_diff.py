@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from attrs import frozen
-
 from groupsim.cli.scenario_source import load, written
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.document import Document
 from groupsim.scenarios.loading.canonical import canonical_json, parse
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from attrs import define, field
+from attrs import field
 
 from groupsim.coordinator.base.placement import partition_for
 from groupsim.coordinator.partition.state import BY_REQUEST, NOTHING_LEFT
@@ -14,6 +14,7 @@ from groupsim.logs.broker_life import speaker
 from groupsim.logs.broker_words import BROKER, JAVA_COORDINATOR, REASONS
 from groupsim.logs.layout import stock
 from groupsim.logs.wording import Blanks, Version, wording
+from groupsim.protocol.values import define
 
 JAVA_SPEAKERS = {
     "FENCED": "classic.ClassicGroup",

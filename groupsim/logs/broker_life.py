@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from attrs import define, field
+from attrs import field
 
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.eventloop.trace.events import Kind, TraceEvent
@@ -13,6 +13,7 @@ from groupsim.logs.layout import stock
 from groupsim.logs.wording import Version, wording
 from groupsim.protocol.basics import TopicPartition
 from groupsim.protocol.javahash import JavaHashMap
+from groupsim.protocol.values import define
 
 MANAGED = ("LOAD_SCHEDULED", "UNLOAD_SCHEDULED", "OFFSETS_EXPIRED", "GROUP_TO_DEAD")
 """The lines that `GroupMetadataManager` logs in the Scala coordinator."""

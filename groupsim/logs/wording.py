@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from attrs import frozen
+from groupsim.protocol.values import frozen
 
 Version = tuple[int, int]
 NEWEST: Version = (99, 0)

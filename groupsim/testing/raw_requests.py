@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Generic, TypeVar
 
-from attrs import define
-
 from groupsim.members.interfaces import Disconnected
 from groupsim.protocol.messages.group import AnsweredBy
 from groupsim.protocol.messages.transactions import (
@@ -14,6 +12,7 @@ from groupsim.protocol.messages.transactions import (
     EndTxnRequest,
     InitProducerIdRequest,
 )
+from groupsim.protocol.values import define
 
 if TYPE_CHECKING:
     from groupsim.cluster.cluster import Cluster

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, Unpack, cast
 
-from attrs import Factory, define, field, fields_dict, validators
+from attrs import Factory, field, fields_dict, validators
 
 from groupsim.cluster.config.cluster import COUNTED_SETTINGS, ClusterConfig
 from groupsim.coordinator.base.config import CoordinatorConfig
@@ -37,6 +37,7 @@ from groupsim.members.settings import ConsumerSettings, SettingError
 from groupsim.members.subscription import listed, partition_of
 from groupsim.members.zookeeper.kinds import client_settings, consumer_for, uses_zookeeper
 from groupsim.protocol.messages.group import AnsweredBy, Request, TopicPartition
+from groupsim.protocol.values import define
 from groupsim.scenarios.language.clients import simulated
 from groupsim.scenarios.plans.clusters import COUNTED, ONLY_COUNTED, REPLICATED, brokers_of
 from groupsim.testing.application import Application, Strategy, assignors_of, behaviour_of, names_of

@@ -13,8 +13,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from attrs import frozen
-
 from groupsim.eventloop.trace.events import Kind
 from groupsim.members.classic.requests import commit_request
 from groupsim.members.failures import ClientFailure
@@ -25,6 +23,7 @@ from groupsim.members.profiles.exceptions import exception_name
 from groupsim.members.profiles.reactions import Reaction, exception_of
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Api, OffsetCommitResponse, OffsetToCommit, TopicPartition
+from groupsim.protocol.values import frozen
 
 REBALANCING = "offset commit failed since group is already rebalancing"
 BACKOFF = "commit-backoff"  # the purpose of its random stream

@@ -16,12 +16,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from groupsim.members.interfaces import Fetched, GroupMetadata, Verdict
 from groupsim.members.producer.transactions import TxnState
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.transactions import OffsetInTxn
+from groupsim.protocol.values import frozen
 
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import EventLoop

@@ -15,7 +15,7 @@ from decimal import ROUND_HALF_EVEN, Context, Decimal
 from enum import StrEnum
 from functools import lru_cache
 
-from attrs import frozen
+from groupsim.protocol.values import frozen
 
 _EXACT = Context(prec=34, rounding=ROUND_HALF_EVEN)
 _SCALE = 10**12

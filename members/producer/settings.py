@@ -17,11 +17,12 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from groupsim.members.keys import SECRET_NOTE, SECRET_PREFIXES
 from groupsim.members.producer.keys import LINGER_BEFORE_4, LONG_KEYS, PARTITIONERS, PRODUCER_KEYS
 from groupsim.members.settings import Note, SettingError, named_as_their_keys, parse_value
+from groupsim.protocol.values import frozen
 
 _MOST_IN_FLIGHT_IN_ORDER = 5
 _LARGEST_INT = 2**31 - 1

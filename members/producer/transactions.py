@@ -27,8 +27,6 @@ from collections.abc import Callable, Mapping, Sequence
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, Protocol
 
-from attrs import frozen
-
 from groupsim.eventloop.units import MS_US
 from groupsim.members.interfaces import Disconnected, GroupMetadata, Outcome
 from groupsim.members.producer.identity import Idempotent
@@ -49,6 +47,7 @@ from groupsim.protocol.messages.transactions import (
     OffsetInTxn,
     TxnOffsetCommitRequest,
 )
+from groupsim.protocol.values import frozen
 
 if TYPE_CHECKING:
     from groupsim.eventloop.interface import EventLoop, Host

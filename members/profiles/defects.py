@@ -13,11 +13,12 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from enum import StrEnum
 
-from attrs import field, frozen
+from attrs import field
 
 from groupsim.members.profiles.reactions import FORGETS_ID, JAVA_3_3, Reaction, Table
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Api
+from groupsim.protocol.values import frozen
 
 Version = tuple[int, ...]
 

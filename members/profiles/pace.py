@@ -15,9 +15,8 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from attrs import frozen
-
 from groupsim.eventloop.units import MS_US
+from groupsim.protocol.values import frozen
 
 
 @frozen

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import Any, TypeAlias
 
-from attrs import Factory, evolve, frozen, has
+from attrs import Factory, evolve, has
 
 from groupsim.eventloop.units import MS_US
 from groupsim.members.profiles.defects import Defect, client_defect
@@ -33,6 +33,7 @@ from groupsim.members.profiles.row_types import (
 )
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Api
+from groupsim.protocol.values import frozen
 
 
 class OnError(StrEnum):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from attrs import frozen
+from groupsim.protocol.values import frozen
 
 
 class SessionCheck(StrEnum):

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attrs import frozen
-
 from groupsim.protocol.javahash import java_string_hash
 from groupsim.protocol.messages.group import TopicPartition
+from groupsim.protocol.values import frozen
 
 
 @frozen

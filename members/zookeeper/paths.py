@@ -14,9 +14,8 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
-from attrs import frozen
-
 from groupsim.protocol.messages.group import TopicPartition
+from groupsim.protocol.values import frozen
 
 BROKER_IDS: Final = "/brokers/ids"
 TOPICS: Final = "/brokers/topics"

@@ -9,11 +9,12 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from typing import Any
 
-from attrs import fields_dict, frozen
+from attrs import fields_dict
 
 from groupsim.members.keys import CONSUMER_KEYS, SECRET_NOTE, SECRET_PREFIXES, ClientKey, KeyType, acts
 from groupsim.members.profiles import ClientProfile
 from groupsim.members.settings import ConsumerSettings, Note, SettingError, parse_value, settings_from
+from groupsim.protocol.values import frozen
 
 _MS, _INT, _BOOL, _STR = KeyType.MS, KeyType.INT, KeyType.BOOL, KeyType.STRING
 

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import attrs
-from attrs import frozen
 
 from groupsim.pipeline.tables.metrics import METRICS, Metric
 from groupsim.protocol.html_table import html_table, paragraph
+from groupsim.protocol.values import frozen
 
 SCHEMA = 1
 MANY_CELLS = 24  # of a table that is read

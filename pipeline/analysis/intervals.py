@@ -23,10 +23,9 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from math import comb
 
-from attrs import frozen
-
 from groupsim.pipeline.analysis.resampling import Pick, resamples
 from groupsim.pipeline.tables.metrics import Quantile
+from groupsim.protocol.values import frozen
 
 CONFIDENCE = 95  # per cent
 STRETCH = 1024  # things of a pool: to go through half of them takes less than to sum up once more

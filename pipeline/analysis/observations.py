@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from attrs import Factory, frozen
+from attrs import Factory
 
 from groupsim.pipeline.tables.metrics import METRICS, RUN_METRICS
+from groupsim.protocol.values import frozen
 
 if TYPE_CHECKING:
     import pyarrow as pa

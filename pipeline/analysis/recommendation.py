@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from attrs import frozen
-
 from groupsim.pipeline.analysis.answer import BETTER, TOO_FEW, WORSE, Comparison, Limit, StatedGoal, Statistic
 from groupsim.pipeline.analysis.observations import Observed
 from groupsim.pipeline.tables.metrics import METRICS
+from groupsim.protocol.values import frozen
 
 # Cells, the cell they are compared with, a goal → one corrected comparison each.
 Compare = Callable[[Sequence[int], int, StatedGoal], Mapping[int, Comparison]]

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from attrs import frozen
-
 from groupsim.pipeline.analysis.answer import (
     BETTER,
     CHANGE,
@@ -28,6 +26,7 @@ from groupsim.pipeline.analysis.answer import (
 from groupsim.pipeline.analysis.intervals import CONFIDENCE
 from groupsim.pipeline.analysis.recommendation import Choice, Step
 from groupsim.pipeline.tables.metrics import METRICS, Metric, Unit
+from groupsim.protocol.values import frozen
 
 
 @frozen

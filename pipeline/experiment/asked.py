@@ -11,12 +11,12 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
-from attrs import frozen
 
 from groupsim.pipeline.experiment.changing import shown
 from groupsim.pipeline.experiment.goals import GoalMetric
 from groupsim.pipeline.experiment.grid import GridColumn, Value
 from groupsim.pipeline.experiment.model import Goal
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.problems import Place, Problem, ScenarioError, nearest, suggest
 from groupsim.scenarios.loading.changes import Change, read_change
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from importlib.resources import files
 from pathlib import Path
 
-from attrs import frozen
-
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.document import STANDARD_INPUT, Document, read_document
 from groupsim.scenarios.language.problems import one_problem, suggest_of_library
 from groupsim.scenarios.loading import catalogue as scenarios

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import attrs
-from attrs import define, field, frozen
+from attrs import field
 
 from groupsim.pipeline.experiment.changing import shown
 from groupsim.pipeline.experiment.grid import GridColumn, Value
 from groupsim.pipeline.experiment.model import Cell
+from groupsim.protocol.values import define, frozen
 from groupsim.scenarios.language.document import Document
 from groupsim.scenarios.language.problems import ERROR, WARNING, Problem, ScenarioError
 from groupsim.scenarios.loading.canonical import canonical_json, digest

@@ -7,11 +7,10 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from attrs import frozen
-
 from groupsim.pipeline.experiment.changing import change_of
 from groupsim.pipeline.experiment.file import AxisSpec
 from groupsim.pipeline.experiment.model import Axis
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.document import Document
 from groupsim.scenarios.language.mistakes import Collector, Wrong
 from groupsim.scenarios.language.plain_data import Path_

@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any, Literal
 
-from attrs import field, frozen
+from attrs import field
 
 from groupsim.pipeline.experiment.catalogue import called
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.problems import Problem
 from groupsim.scenarios.loading.canonical import dump
 

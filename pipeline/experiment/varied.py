@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import attrs
-from attrs import frozen
 
 from groupsim.pipeline.experiment import catalogue
 from groupsim.pipeline.experiment.asked import AS_WRITTEN, Asked
 from groupsim.pipeline.experiment.load import experiment_of
 from groupsim.pipeline.experiment.model import Experiment
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.document import Document, name_of, read_document
 from groupsim.scenarios.language.plain_data import Path_
 from groupsim.scenarios.language.problems import Place, Problem, ScenarioError

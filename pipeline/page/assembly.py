@@ -15,9 +15,8 @@ from importlib import metadata, resources
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
-
 from groupsim.pipeline.page.compact import as_json
+from groupsim.protocol.values import frozen
 
 COMMON = ("base.js", "plots.js", "lanes.js", "lag.js", "sequence.js", "fleets.js", "run.js")
 SWEEP = ("grid.js", "spread.js", "front.js", "sweep.js")

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from attrs import frozen
-
 from groupsim.pipeline.page.compact import SHOWN
+from groupsim.protocol.values import frozen
 
 if TYPE_CHECKING:
     import pyarrow as pa

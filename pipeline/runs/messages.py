@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from attrs import define
-
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.pipeline.runs.lists import MESSAGES, Lists
+from groupsim.protocol.values import define
 
 Row = tuple[Any, ...]
 HEARTBEAT = "Heartbeat"

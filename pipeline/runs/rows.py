@@ -9,12 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from attrs import astuple, frozen
+from attrs import astuple
 
 from groupsim.pipeline.runs import totals
 from groupsim.pipeline.runs.lists import Lists
 from groupsim.pipeline.runs.messages import messages
 from groupsim.pipeline.tables.schemas import TABLES
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.story import Account, Lag, Records, Story
 
 Row = tuple[Any, ...]

@@ -17,9 +17,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
-from attrs import define, field, frozen
+from attrs import field
 
 from groupsim.pipeline.sweep.errors import SweepError
+from groupsim.protocol.values import define, frozen
 
 if TYPE_CHECKING:
     from groupsim.pipeline.sweep.place import Place

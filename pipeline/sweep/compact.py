@@ -16,14 +16,13 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from attrs import frozen
-
 from groupsim.pipeline.sweep import chunks
 from groupsim.pipeline.sweep.chunks import CHUNKS, SUFFIX, Chunk
 from groupsim.pipeline.sweep.directory import Directory
 from groupsim.pipeline.sweep.merging import Job, held, merge
 from groupsim.pipeline.sweep.parts import table_file
 from groupsim.pipeline.tables.schemas import TABLES
+from groupsim.protocol.values import frozen
 
 TARGET = 128 << 20
 JOB = 4 * TARGET  # of the largest table in the chunks that one worker merges

@@ -12,8 +12,6 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from attrs import frozen
-
 from groupsim.pipeline.experiment import Experiment
 from groupsim.pipeline.sweep import assignors, chunks, work
 from groupsim.pipeline.sweep import compact as compacting
@@ -26,6 +24,7 @@ from groupsim.pipeline.sweep.merging import Job
 from groupsim.pipeline.sweep.plan import Plan, Task, Wave
 from groupsim.pipeline.sweep.spark.bundle import Bundle, bundle, code
 from groupsim.pipeline.sweep.ticking import ticking
+from groupsim.protocol.values import frozen
 
 FOLD = 500  # rows of the manifest that are put into one file
 

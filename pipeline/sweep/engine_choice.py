@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from attrs import frozen
-
 from groupsim.pipeline.sweep.engines import AUTO, POOL, SPARK, EngineOptions
 from groupsim.pipeline.sweep.errors import SweepError
 from groupsim.pipeline.sweep.spark.java import find_java
+from groupsim.protocol.values import frozen
 
 SHORT_S = 15.0  # of a sweep in a pool: below, Spark's start and first tasks take longer than all of it
 NEEDED = ("pyspark", "pyarrow", "pandas")

@@ -7,13 +7,14 @@ import re
 from collections.abc import Generator, Iterable, Mapping
 from typing import Protocol
 
-from attrs import field, frozen
+from attrs import field
 
 from groupsim.pipeline.sweep.errors import SweepError
 from groupsim.pipeline.sweep.merging import Job
 from groupsim.pipeline.sweep.place import Place
 from groupsim.pipeline.sweep.plan import Task, Wave
 from groupsim.pipeline.sweep.work import Package, TaskResult
+from groupsim.protocol.values import frozen
 
 POOL, SPARK, AUTO = "pool", "spark", "auto"
 TICK_S = 4.0  # of silence, after which an engine gives a sign of life

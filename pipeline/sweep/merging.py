@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from attrs import frozen
 
 from groupsim.pipeline.sweep import chunks
 from groupsim.pipeline.sweep.chunks import CHUNKS, SUFFIX, Chunk, Cost, File, Run, spans
@@ -28,6 +27,7 @@ from groupsim.pipeline.sweep.errors import SweepError
 from groupsim.pipeline.sweep.parts import read_part, table_file
 from groupsim.pipeline.sweep.work import attempt
 from groupsim.pipeline.tables.schemas import RUNS, TABLES, arrow_schema
+from groupsim.protocol.values import frozen
 
 if TYPE_CHECKING:
     from groupsim.pipeline.sweep.place import Place

@@ -15,10 +15,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attrs import field, frozen
+from attrs import field
 
 from groupsim.pipeline.sweep import files
 from groupsim.pipeline.sweep.errors import SweepError
+from groupsim.protocol.values import frozen
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -14,9 +14,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from groupsim.pipeline.sweep.chunks import Cost, Finished, Run, Span
+from groupsim.protocol.values import frozen
 
 if TYPE_CHECKING:
     from groupsim.pipeline.experiment import Experiment

@@ -20,14 +20,13 @@ from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
-from attrs import define
-
 from groupsim.pipeline.sweep import work
 from groupsim.pipeline.sweep.chunks import Span
 from groupsim.pipeline.sweep.engines import TICK_S, Done, Merging, Pack
 from groupsim.pipeline.sweep.errors import SweepError
 from groupsim.pipeline.sweep.merging import Job, merge, merge_or_leave
 from groupsim.pipeline.sweep.plan import Task, Wave
+from groupsim.protocol.values import define
 
 DEATHS = 3  # of workers over one task before it is given up
 

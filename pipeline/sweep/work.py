@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import pyarrow as pa
-from attrs import field, frozen
+from attrs import field
 
 from groupsim.eventloop.collector import patient_collector
 from groupsim.pipeline import runs
@@ -28,6 +28,7 @@ from groupsim.pipeline.sweep.parts import write_tables
 from groupsim.pipeline.sweep.place import Place
 from groupsim.pipeline.sweep.repeat import repeat_command
 from groupsim.pipeline.tables.schemas import TABLES
+from groupsim.protocol.values import frozen
 
 if TYPE_CHECKING:
     from groupsim.pipeline.experiment import Cell, Experiment

@@ -13,9 +13,8 @@ from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
 
-from attrs import frozen
-
 from groupsim.eventloop.units import parse_duration
+from groupsim.protocol.values import frozen
 
 
 class Unit(StrEnum):

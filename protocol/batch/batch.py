@@ -17,9 +17,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from attrs import define, evolve
+from attrs import evolve
 
-from groupsim.protocol.values import value
+from groupsim.protocol.values import define, value
 
 NO_PRODUCER: Final = -1
 NO_SEQUENCE: Final = -1

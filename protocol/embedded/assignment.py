@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from attrs import frozen
-
 from groupsim.protocol.html_table import html_table, paragraph
 from groupsim.protocol.messages.group import TopicPartition
+from groupsim.protocol.values import frozen
 
 
 @frozen

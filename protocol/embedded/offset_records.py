@@ -26,12 +26,11 @@ from functools import lru_cache
 from struct import Struct, error
 from typing import Final, TypeAlias
 
-from attrs import frozen
-
 from groupsim.protocol.embedded import consumer_group_records
 from groupsim.protocol.embedded.consumer_group_records import ConsumerGroupKey
 from groupsim.protocol.errors import ProtocolError
 from groupsim.protocol.record_fields import INT16, INT32, FieldReader, length, nullable_utf8, utf8
+from groupsim.protocol.values import frozen
 
 OFFSET_COMMIT: Final = 1
 GROUP_METADATA: Final = 2

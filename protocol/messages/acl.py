@@ -12,10 +12,9 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import ClassVar, Final, TypeAlias
 
-from attrs import frozen
-
 from groupsim.protocol.basics import AnsweredBy, Api
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.values import frozen
 
 ANY: Final = 1
 """The code for "any" in every filter's kind, operation, permission or pattern."""

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from typing import ClassVar, TypeAlias
 
-from attrs import frozen
-
 from groupsim.protocol.basics import AnsweredBy, Api
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.acl import NOT_ASKED
+from groupsim.protocol.values import frozen
 
 
 @frozen

@@ -16,11 +16,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar, Final, TypeAlias
 
-from attrs import define, field, frozen
+from attrs import field
 
 from groupsim.protocol.basics import AnsweredBy, Api, TopicPartition
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.acl import Acl
+from groupsim.protocol.values import define, frozen
 
 NO_LEADER: Final = -1
 

@@ -10,11 +10,10 @@ from __future__ import annotations
 
 from typing import ClassVar, Final, TypeAlias
 
-from attrs import frozen
-
 from groupsim.protocol.basics import AnsweredBy, Api, TopicPartition
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.acl import NOT_ASKED
+from groupsim.protocol.values import frozen
 
 PREFERRED_ELECTION: Final = 0
 UNCLEAN_ELECTION: Final = 1

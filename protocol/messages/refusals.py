@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from attrs import frozen
-
 from groupsim.protocol.basics import Api, TopicPartition
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.acl import CreateAclsResponse, DeleteAclsResponse, DeletedAcls, DescribeAclsResponse
@@ -100,6 +98,7 @@ from groupsim.protocol.messages.transactions import (
     WriteTxnMarkersResponse,
 )
 from groupsim.protocol.messages.zookeeper import ZkAnswer, ZkError
+from groupsim.protocol.values import frozen
 
 _FETCH_ERROR_ONCE = 13  # from this version on an error of the whole names no partitions
 _OFFSETS_ERROR_ONCE = 2  # the same for OffsetFetch

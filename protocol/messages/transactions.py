@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from typing import ClassVar, TypeAlias
 
-from attrs import frozen
-
 from groupsim.protocol.basics import NO_EPOCH, NO_GENERATION, AnsweredBy, Api, TopicPartition
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.values import frozen
 
 
 @frozen

@@ -22,7 +22,7 @@ from functools import lru_cache
 from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar, cast, get_args, get_type_hints
 
-from attrs import evolve, fields, frozen, has, resolve_types
+from attrs import evolve, fields, has, resolve_types
 
 from groupsim.protocol.errors import ErrorCode, ProtocolError
 from groupsim.protocol.messages.acl import NOT_ASKED
@@ -90,6 +90,7 @@ from groupsim.protocol.messages.transactions import (
     OffsetInTxn,
     TxnOffsetCommitRequest,
 )
+from groupsim.protocol.values import frozen
 
 _LATEST = 1 << 15  # above any version
 _DEBUGGING = -2  # the replica id of a debugging consumer, which gets no leadership errors

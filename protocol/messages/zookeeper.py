@@ -12,9 +12,8 @@ from __future__ import annotations
 from enum import IntEnum, StrEnum
 from typing import ClassVar, Final, TypeAlias
 
-from attrs import frozen
-
 from groupsim.protocol.basics import Api
+from groupsim.protocol.values import frozen
 
 ZOOKEEPER_NODE: Final = 2181
 """The node id of ZooKeeper in the simulated network; it equals the default port."""

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from attrs import frozen
-
 from groupsim.protocol.basics import Api
+from groupsim.protocol.values import frozen
 from groupsim.protocol.wire.apis import api_table, release_of, taken
 from groupsim.protocol.wire.exchange import Directory, Exchange, Unreadable
 from groupsim.protocol.wire.families.api_versions import read_api_versions, too_new

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 import struct
 
-from attrs import frozen
-
 from groupsim.protocol.basics import Api
 from groupsim.protocol.messages.releases import BASELINE
+from groupsim.protocol.values import frozen
 from groupsim.protocol.wire.exchange import Unreadable
 from groupsim.protocol.wire.schema import response_shape
 from groupsim.protocol.wire.serial import Fields, read_varint, writer

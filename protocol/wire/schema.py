@@ -16,13 +16,14 @@ from functools import cache
 from types import NoneType, UnionType
 from typing import Any, Final, Union, get_args, get_origin
 
-from attrs import evolve, frozen
+from attrs import evolve
 from kio.index import load_request_schema, load_response_schema
 from kio.schema.index import api_key_map, schema_name_map
 from kio.static.constants import EntityType, uuid_zero
 
 from groupsim.protocol.basics import Api
 from groupsim.protocol.messages.releases import VersionRange
+from groupsim.protocol.values import frozen
 
 REQUIRED: Final = object()
 """The default of a field without one."""

@@ -11,8 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attrs import frozen
-
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.drafting.plan import Plan, plan_of
 from groupsim.scenarios.drafting.reading import File, read
 from groupsim.scenarios.drafting.sheet import ASK, Question, questions_of

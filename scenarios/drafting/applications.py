@@ -13,8 +13,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping
 
-from attrs import field, frozen
+from attrs import field
 
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.drafting.facts import Fact
 from groupsim.scenarios.language.properties import is_secret
 from groupsim.scenarios.lint.spellings import kafka_name, respelt

@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from attrs import field, frozen
+from attrs import field
 
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.document import Document
 from groupsim.scenarios.language.plain_data import Path_
 from groupsim.scenarios.language.problems import Place, Problem, ScenarioError

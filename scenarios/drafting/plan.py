@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field
 
 from groupsim.members.keys import CONSUMER_KEYS
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.drafting.applications import Consumer, consumer_of, is_placeholder, mentions_kafka, over
 from groupsim.scenarios.drafting.clusters import brokers_of, runs_brokers
 from groupsim.scenarios.drafting.facts import (

@@ -11,8 +11,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from attrs import define, field, frozen
+from attrs import field
 
+from groupsim.protocol.values import define, frozen
 from groupsim.scenarios.drafting import autoscalers, clusters, workloads
 from groupsim.scenarios.drafting.applications import mentions_kafka
 from groupsim.scenarios.drafting.facts import Fact, Found, Node, Settings

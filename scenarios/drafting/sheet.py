@@ -8,8 +8,9 @@ import textwrap
 from collections.abc import Iterable
 from typing import Any
 
-from attrs import define, evolve, field, frozen
+from attrs import evolve, field
 
+from groupsim.protocol.values import define, frozen
 from groupsim.scenarios.drafting.facts import Fact
 from groupsim.scenarios.drafting.guesses import GUESSES
 

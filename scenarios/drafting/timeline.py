@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from attrs import frozen
-
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.drafting.facts import AutoscalerFacts, Fact, Workload
 from groupsim.scenarios.drafting.groups import members_of
 from groupsim.scenarios.drafting.guesses import GUESSES, START_S

@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from typing import Literal
 
-from attrs import define, frozen
-
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.protocol.messages.consumer_group import STATIC_LEAVE_EPOCH
+from groupsim.protocol.values import define, frozen
 from groupsim.scenarios.expectations.evidence import Evidence
 from groupsim.scenarios.language.keys import key
 from groupsim.scenarios.language.registry import Check, Finding, Watch, check

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from itertools import pairwise
 
-from attrs import frozen
-
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.expectations.evidence import Evidence
 from groupsim.scenarios.expectations.matching import MatchedEvents, Matcher
 from groupsim.scenarios.language.keys import key

@@ -11,10 +11,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any, Protocol
 
-from attrs import frozen
-
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.protocol.messages.group import TopicPartition
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.registry import Check, Watch
 from groupsim.scenarios.language.values import END
 from groupsim.scenarios.story.builder import StoryBuilder, growth_of

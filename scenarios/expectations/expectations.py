@@ -10,9 +10,8 @@ from collections.abc import Mapping
 from itertools import pairwise
 from typing import Literal, NewType
 
-from attrs import frozen
-
 from groupsim.protocol.messages.group import TopicPartition
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.expectations.evidence import Evidence
 from groupsim.scenarios.expectations.matching import AnyError, KindName, MatchedEvents, Matcher
 from groupsim.scenarios.language.keys import key

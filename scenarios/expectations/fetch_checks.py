@@ -8,8 +8,7 @@ from __future__ import annotations
 from functools import reduce
 from operator import add
 
-from attrs import frozen
-
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.expectations.evidence import Evidence
 from groupsim.scenarios.language.keys import key
 from groupsim.scenarios.language.registry import Check, Finding, check

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NewType
 
-from attrs import frozen
-
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.expectations.evidence import Evidence
 from groupsim.scenarios.invariants.table import ALL, INVARIANTS, NAMES, chosen, find
 from groupsim.scenarios.language.keys import key

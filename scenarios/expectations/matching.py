@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING, Any, NewType
 
-from attrs import frozen
-
 from groupsim.eventloop.trace.events import Kind, TraceEvent
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.keys import key
 from groupsim.scenarios.language.problems import suggest
 from groupsim.scenarios.language.targets import GroupName, OneMember

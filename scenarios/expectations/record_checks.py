@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal
 
-from attrs import frozen
-
 from groupsim.eventloop.trace.events import Kind, TraceEvent
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.expectations.evidence import Evidence
 from groupsim.scenarios.language.keys import fields_of, key
 from groupsim.scenarios.language.registry import Check, Finding, Watch, check

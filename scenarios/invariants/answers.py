@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from attrs import define
-
 from groupsim.coordinator.base.effects import CancelTimer, SetTimer
 from groupsim.coordinator.base.versions import Differences
 from groupsim.coordinator.consumer.member import ConsumerMember
@@ -19,6 +17,7 @@ from groupsim.protocol.messages.consumer_group import (
     STATIC_LEAVE_EPOCH,
     ConsumerGroupHeartbeatRequest,
 )
+from groupsim.protocol.values import define
 from groupsim.scenarios.invariants.checker import Checker, Found
 from groupsim.scenarios.invariants.steps import GroupModel, Input, Key, keys
 

@@ -10,13 +10,12 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Iterator
 
-from attrs import frozen
-
 from groupsim.coordinator.base.records import OffsetRecord
 from groupsim.coordinator.consumer.member import ConsumerMember
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import OffsetCommitRequest
 from groupsim.protocol.messages.transactions import TxnOffsetCommitRequest
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.invariants.checker import Checker, Found
 from groupsim.scenarios.invariants.steps import GroupChange, GroupModel, Input, Key
 from groupsim.scenarios.invariants.violation import Violation

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections import deque
 from typing import Any, ClassVar
 
-from attrs import define, evolve, field
+from attrs import evolve, field
 
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC
 from groupsim.coordinator.consumer.member import ConsumerMember
 from groupsim.coordinator.consumer.state import Head
 from groupsim.eventloop.trace.events import Kind, TraceEvent
+from groupsim.protocol.values import define
 from groupsim.scenarios.invariants.checker import Checker, Found
 from groupsim.scenarios.invariants.steps import GroupChange, GroupModel, Input
 

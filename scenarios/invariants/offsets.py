@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections import deque
 from typing import Any
 
-from attrs import define, field
+from attrs import field
 
 from groupsim.coordinator.base.records import OffsetRecord
 from groupsim.protocol.messages.group import OffsetFetchRequest, TopicPartition
+from groupsim.protocol.values import define
 from groupsim.scenarios.invariants.checker import Checker, Found
 from groupsim.scenarios.invariants.steps import GroupModel, Input
 

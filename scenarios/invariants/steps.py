@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
-from attrs import define, field
+from attrs import field
 
 from groupsim.coordinator.base.consumer_records import (
     ConsumerRecord,
@@ -33,6 +33,7 @@ from groupsim.coordinator.shard import Shard
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.consumer_group import ConsumerGroupHeartbeatRequest
+from groupsim.protocol.values import define
 
 Key: TypeAlias = tuple[str, int]
 """A partition by the id of its topic and its number."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from attrs import frozen
+from groupsim.protocol.values import frozen
 
 ALL = "all"
 """The name of all invariants together."""

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from attrs import frozen
-
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.invariants.checker import Checker, Found
 from groupsim.scenarios.invariants.steps import GroupChange, Key, keys
 from groupsim.scenarios.invariants.violation import Violation

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attrs import frozen
-
 from groupsim.eventloop.units import show_us
+from groupsim.protocol.values import frozen
 
 
 @frozen(kw_only=True)

@@ -15,13 +15,14 @@ from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from typing import Any
 
-from attrs import define, evolve, field
+from attrs import evolve, field
 
 from groupsim.coordinator.base.records import GroupRecord, OffsetRecord, TransactionEnd
 from groupsim.coordinator.consumer.entry_points import ConsumerGroup
 from groupsim.coordinator.shard import Shard
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.eventloop.trace.trace import Trace
+from groupsim.protocol.values import define
 from groupsim.scenarios.invariants.checker import Checker
 from groupsim.scenarios.invariants.steps import GroupModel, Input, make_change
 from groupsim.scenarios.invariants.table import Invariant, chosen

@@ -12,11 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from attrs import frozen
-
 from groupsim.cluster.acl.operations import SUPPORTED
 from groupsim.cluster.acl.rules import EVERY_USER
 from groupsim.protocol.messages.acl import CLUSTER_NAME, WILDCARD, Acl, Operation, Pattern, Permission, Resource
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.keys import key
 from groupsim.scenarios.language.mistakes import Wrong
 from groupsim.scenarios.language.plain_data import Path_

@@ -11,11 +11,10 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 
-from attrs import frozen
-
 from groupsim.members.profiles import PROFILES, WITHOUT_DEFECTS, ClientProfile, RebalanceTimeout
 from groupsim.members.profiles.defects import defects_of
 from groupsim.members.zookeeper.kinds import CLIENTS
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.problems import suggest
 from groupsim.scenarios.language.releases import RELEASES, Coverage, Row, row_of
 

@@ -17,8 +17,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TextIO
 
-from attrs import field, frozen
+from attrs import field
 
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.plain_data import Path_
 from groupsim.scenarios.language.problems import Place, nearest, one_problem
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from attrs import define, field
+from attrs import field
 
+from groupsim.protocol.values import define
 from groupsim.scenarios.language.document import Document
 from groupsim.scenarios.language.plain_data import Path_
 from groupsim.scenarios.language.problems import Problem

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
-from attrs import field, frozen
+from attrs import field
 
 from groupsim.eventloop.distributions import Distribution
 from groupsim.members.behaviour import CommitPolicy, Stuck
 from groupsim.members.profiles.profile import OnError
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.acls import AclSpec
 from groupsim.scenarios.language.data_values import (
     ProducerProperties,

@@ -10,7 +10,7 @@ import difflib
 from collections.abc import Iterable
 from pathlib import Path
 
-from attrs import frozen
+from groupsim.protocol.values import frozen
 
 ERROR = "error"
 WARNING = "warning"

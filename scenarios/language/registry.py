@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, Protocol, TypeVar
 
-from attrs import frozen
+from groupsim.protocol.values import frozen
 
 if TYPE_CHECKING:
     from groupsim.eventloop.trace.events import Kind, TraceEvent

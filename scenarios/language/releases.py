@@ -14,9 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from enum import StrEnum
 
-from attrs import frozen
-
 from groupsim.members.profiles.defects import Version, version_of
+from groupsim.protocol.values import frozen
 
 
 class Coverage(StrEnum):

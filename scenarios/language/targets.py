@@ -17,9 +17,8 @@ from collections.abc import Callable
 from fnmatch import fnmatchcase
 from typing import NewType
 
-from attrs import frozen
-
 from groupsim.protocol.messages.group import TopicPartition
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.problems import suggest
 from groupsim.scenarios.language.values import API_NAMES, VALUE_TYPES, ValueType, quote
 

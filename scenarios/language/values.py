@@ -14,12 +14,11 @@ from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from typing import Any, NewType
 
-from attrs import frozen
-
 from groupsim.eventloop.distributions import Distribution, parse_distribution
 from groupsim.eventloop.units import DAY_US, parse_bandwidth, parse_duration, show_us
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Api
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.problems import suggest
 from groupsim.scenarios.language.properties import parse_properties
 

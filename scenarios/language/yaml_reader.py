@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, TypeAlias
 
-from attrs import define, field
+from attrs import field
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
+from groupsim.protocol.values import define
 from groupsim.scenarios.language.plain_data import Decimalish, Path_
 from groupsim.scenarios.language.problems import Place, Problem, ScenarioError, one_problem
 

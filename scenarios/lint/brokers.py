@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attrs import field, frozen
+from attrs import field
 
 from groupsim.coordinator.base.config import BROKER_KEYS, CoordinatorConfig
 from groupsim.coordinator.base.versions import parse_version
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.problems import Place
 from groupsim.scenarios.lint.places import Version
 

@@ -15,8 +15,7 @@ import re
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from attrs import frozen
-
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.lint.spellings import Line, kafka_name
 
 ON_PROFILE = ("spring.config.activate.on-profile", "spring.profiles")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from attrs import frozen
+from groupsim.protocol.values import frozen
 
 Version = tuple[int, ...]
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from attrs import define, field
+from attrs import field
 
 from groupsim.members.producer.keys import LINGER_BEFORE_4, LONG_KEYS, PRODUCER_KEYS
 from groupsim.members.producer.settings import ACKS
 from groupsim.members.settings import SettingError, parse_value
+from groupsim.protocol.values import define
 from groupsim.scenarios.language.problems import Place
 from groupsim.scenarios.lint.brokers import BrokerView, Written
 

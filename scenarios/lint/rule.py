@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
 
-from attrs import frozen
-
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.problems import Place
 
 T = TypeVar("T")

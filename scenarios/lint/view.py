@@ -9,11 +9,12 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from attrs import define, field
+from attrs import field
 
 from groupsim.members.keys import CONSUMER_KEYS, JAVA_ASSIGNORS, KeyType
 from groupsim.members.profiles import RebalanceTimeout, SettingName
 from groupsim.members.settings import SettingError, parse_value, rebalance_timeout_of
+from groupsim.protocol.values import define
 from groupsim.scenarios.language.clients import Client
 from groupsim.scenarios.language.model import MemberSpec
 from groupsim.scenarios.language.problems import Place

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from typing import Any
 
 import attrs
-from attrs import frozen
 
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.document import Document, parse_document
 from groupsim.scenarios.language.mistakes import Wrong
 from groupsim.scenarios.language.plain_data import Path_

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 import attrs
-from attrs import frozen
 
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.expectations import (
     consumer_checks,
     event_checks,

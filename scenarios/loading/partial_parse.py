@@ -11,8 +11,9 @@ import copy
 from collections.abc import Iterator
 from typing import Any
 
-from attrs import define, field
+from attrs import field
 
+from groupsim.protocol.values import define
 from groupsim.scenarios.language.document import Document
 from groupsim.scenarios.language.keys import fields_of
 from groupsim.scenarios.language.mistakes import paths_of, problems_of

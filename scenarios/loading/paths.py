@@ -13,10 +13,11 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, Literal, get_args, get_origin
 
-from attrs import frozen, has
+from attrs import has
 
 from groupsim.members.keys import CONSUMER_KEYS
 from groupsim.members.profiles import ClientProfile
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.clients import simulated
 from groupsim.scenarios.language.data_values import SETTINGS, BrokerProperties
 from groupsim.scenarios.language.keys import fields_of, short_key

@@ -23,10 +23,11 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field
 
 from groupsim.eventloop.trace.sinks import Sink
 from groupsim.eventloop.trace.trace import NORMAL, Level
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.document import Document
 from groupsim.scenarios.language.keys import fields_of, key_of, required
 from groupsim.scenarios.language.model import Scenario

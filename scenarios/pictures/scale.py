@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attrs import frozen
+from groupsim.protocol.values import frozen
 
 SECOND = 1_000_000
 LONG_US = 600 * SECOND  # what is longer is labelled in minutes

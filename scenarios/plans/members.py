@@ -11,11 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import attrs
-from attrs import frozen
 
 from groupsim.coordinator.base.placement import DEFAULT_PARTITIONS, OFFSETS_TOPIC
 from groupsim.members.profiles import ClientProfile
 from groupsim.protocol.messages.group import Api
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.clients import simulated
 from groupsim.scenarios.language.model import GroupSpec, MemberDefaults, MemberSpec, Scenario
 from groupsim.scenarios.language.properties import is_secret, parse_properties

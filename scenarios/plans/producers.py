@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attrs import field, frozen
+from attrs import field
 
 from groupsim.members.producer.settings import ProducerSettings, producer_settings_from
 from groupsim.members.settings import Note
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.model import ProducerSpec, ProducesSpec, Scenario
 from groupsim.scenarios.language.properties import is_secret, parse_properties
 from groupsim.scenarios.plans.members import MemberPlan, fill, member_names

@@ -25,11 +25,10 @@ from collections import deque
 from functools import partial
 from typing import TYPE_CHECKING
 
-from attrs import frozen
-
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.trace.events import Kind
 from groupsim.protocol.basics import TopicPartition
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.keys import key
 from groupsim.scenarios.language.registry import StepAction, action
 from groupsim.scenarios.language.targets import TheGroup

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from attrs import field, frozen
+from attrs import field
 
 from groupsim.eventloop.distributions import Distribution
 from groupsim.eventloop.interface import EventLoop
@@ -13,6 +13,7 @@ from groupsim.eventloop.randomness import Stream
 from groupsim.members.behaviour import Behaviour
 from groupsim.members.consumer.consumer import Consumer
 from groupsim.members.producer.producer import Producer
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.model import MemberSpec
 from groupsim.scenarios.plans.members import MemberPlan
 from groupsim.scenarios.runtime.process import Process

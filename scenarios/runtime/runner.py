@@ -12,7 +12,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from attrs import field, frozen
+from attrs import field
 
 from groupsim.coordinator.base.snapshot import GroupSnapshot
 from groupsim.eventloop.collector import patient_collector
@@ -24,6 +24,7 @@ from groupsim.eventloop.trace.trace import NORMAL, Level, Trace
 from groupsim.eventloop.units import show_us
 from groupsim.eventloop.virtual import VirtualLoop
 from groupsim.members.failures import PluginError
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.expectations.evidence import PART, Evidence
 from groupsim.scenarios.language.document import STANDARD_INPUT
 from groupsim.scenarios.language.model import Expectation, Scenario, Step

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
-from attrs import frozen
-
 from groupsim.eventloop.distributions import Distribution
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.acls import AclSpec
 from groupsim.scenarios.language.data_values import GroupProperties
 from groupsim.scenarios.language.keys import key

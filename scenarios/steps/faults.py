@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal
 
-from attrs import frozen
-
 from groupsim.cluster.network import faults as net
 from groupsim.cluster.network.link_faults import CLIENTS
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import Api
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.keys import key
 from groupsim.scenarios.language.registry import StepAction, fault
 from groupsim.scenarios.language.targets import Broker, Processes, RequestTarget, TheGroup

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Literal
 
-from attrs import frozen
-
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.keys import key
 from groupsim.scenarios.language.registry import StepAction, action
 from groupsim.scenarios.language.targets import Members, PartitionName

@@ -9,9 +9,10 @@ from __future__ import annotations
 from bisect import bisect_right
 from operator import attrgetter
 
-from attrs import Factory, define
+from attrs import Factory
 
 from groupsim.eventloop.trace.events import Kind, TraceEvent
+from groupsim.protocol.values import define
 from groupsim.scenarios.story.lineage import Lineage
 from groupsim.scenarios.story.rebalances.copies import Copies
 from groupsim.scenarios.story.rebalances.holdings import Holdings, PartitionSlot

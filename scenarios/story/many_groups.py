@@ -10,8 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from attrs import frozen
-
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.model import GroupStory, Story
 from groupsim.scenarios.story.rebalances.ownership import united

@@ -5,9 +5,10 @@ from __future__ import annotations
 from enum import StrEnum
 from operator import add
 
-from attrs import astuple, frozen
+from attrs import astuple
 
 from groupsim.protocol.messages.group import TopicPartition
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.rebalances.partition_set import Assignment
 from groupsim.scenarios.story.records.failed_produces import FailedProduce

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, get_args, get_origin
 
-from attrs import Factory, frozen, has
+from attrs import Factory, has
 
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.expectations.expectations import NO_PROCESS
 from groupsim.scenarios.language.keys import fields_of
 from groupsim.scenarios.language.mistakes import Wrong

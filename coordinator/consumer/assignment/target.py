@@ -14,8 +14,6 @@ and 1.19.
 
 from __future__ import annotations
 
-from attrs import frozen
-
 from groupsim.assignors.server.interface import AssignmentFailed, ServerAssignor, ServerGroup, ServerMember, Target
 from groupsim.coordinator.base.consumer_records import (
     ConsumerRecord,
@@ -33,6 +31,7 @@ from groupsim.coordinator.consumer.refused import Refused
 from groupsim.coordinator.consumer.state import GroupState
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.javahash import JavaHashMap
+from groupsim.protocol.values import frozen
 
 _NOTHING: Target = {}
 

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from groupsim.coordinator.base.consumer_records import ClassicMetadata, ConsumerRecord
 from groupsim.coordinator.base.effects import CallToken
@@ -52,6 +52,7 @@ from groupsim.protocol.javahash import java_sorted
 from groupsim.protocol.messages.consumer_group import TopicPartitions
 from groupsim.protocol.messages.group import JoinGroupRequest, JoinGroupResponse
 from groupsim.protocol.messages.refusals import refusal
+from groupsim.protocol.values import frozen
 
 _DISABLED = "disabled"
 

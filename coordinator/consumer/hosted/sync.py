@@ -16,8 +16,6 @@ Source: `GroupMetadataManager.classicGroupSyncToConsumerGroup`, `throwIfClassicP
 
 from __future__ import annotations
 
-from attrs import frozen
-
 from groupsim.coordinator.base.effects import CallToken
 from groupsim.coordinator.base.failures import operation_error
 from groupsim.coordinator.base.operation import Arrival, Operation
@@ -30,6 +28,7 @@ from groupsim.coordinator.consumer.member import ConsumerMember, MemberState
 from groupsim.coordinator.consumer.refused import Refused
 from groupsim.protocol.errors import ErrorCode, ProtocolError
 from groupsim.protocol.messages.group import Api, JoinProtocol, SyncGroupRequest, SyncGroupResponse
+from groupsim.protocol.values import frozen
 
 
 def sync(group: WrittenGroup, op: Operation, arrival: Arrival, request: SyncGroupRequest) -> None:

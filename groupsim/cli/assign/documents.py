@@ -13,11 +13,12 @@ from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from groupsim.cli.exits import Trouble
 from groupsim.protocol.embedded.assignment import MemberSubscription, TopicMetadata
 from groupsim.protocol.messages.group import TopicPartition
+from groupsim.protocol.values import frozen
 
 MOST_PARTITIONS = 10_000_000
 _INT32 = range(-(2**31), 2**31)

@@ -13,14 +13,13 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
-from attrs import frozen
-
 from groupsim.assignors.server.interface import ServerAssignor, ServerGroup, ServerMember, Target
 from groupsim.assignors.server.range import ServerRange
 from groupsim.assignors.server.uniform import ServerUniform
 from groupsim.cli.assign.documents import Claimant, Round
 from groupsim.protocol.embedded.assignment import GroupAssignment, TopicMetadata
 from groupsim.protocol.messages.group import TopicPartition
+from groupsim.protocol.values import frozen
 
 SERVER_ASSIGNORS: Mapping[str, type[ServerAssignor]] = {"uniform": ServerUniform, "server-range": ServerRange}
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from attrs import frozen
-
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.problems import Problem
 from groupsim.scenarios.lint import LintFinding
 

@@ -10,7 +10,6 @@ import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from attrs import frozen
 from rich import box
 from rich.console import Console
 from rich.padding import Padding
@@ -21,6 +20,7 @@ from groupsim.cli import as_json
 from groupsim.cli.exits import SUCCESS, Trouble
 from groupsim.cli.terminal import Terminal
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC, partition_for
+from groupsim.protocol.values import frozen
 
 FEW = 3
 """Maximal number of groups that a cell names; the others are counted."""

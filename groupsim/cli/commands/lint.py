@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from attrs import field, frozen
+from attrs import field
 from rich.text import Text
 
 from groupsim.cli import as_json
@@ -21,6 +21,7 @@ from groupsim.cli.commands.lint_input import Options, Report, report_of
 from groupsim.cli.error_report import show_problems
 from groupsim.cli.exits import BAD_INPUT, SUCCESS, Trouble
 from groupsim.cli.terminal import Terminal
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.printable import visible
 from groupsim.scenarios.language.problems import ERROR, NOTE, WARNING, Problem, ScenarioError
 from groupsim.scenarios.lint import RULES, LintFinding

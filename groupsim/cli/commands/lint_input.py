@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field
 
 from groupsim.cli.exits import Trouble
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.document import (
     STANDARD_INPUT,
     Document,

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
-from attrs import frozen
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -36,6 +35,7 @@ from groupsim.eventloop.units import parse_duration
 from groupsim.protocol.batch.batch import EPOCH_MS, Batch
 from groupsim.protocol.batch.codec import LENGTH_END, MAGIC, read_batches
 from groupsim.protocol.errors import ProtocolError
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.problems import suggest
 from groupsim.scenarios.runtime.stage import Stage
 from groupsim.scenarios.story.words import clock, span

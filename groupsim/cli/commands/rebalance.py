@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from attrs import frozen
-
 from groupsim.cli import as_json
 from groupsim.cli.exits import Trouble
 from groupsim.cli.render.rebalance.drawing import draw
@@ -14,6 +12,7 @@ from groupsim.cli.render.rebalance.lines import Course, sequence_of
 from groupsim.cli.render.rebalance.mermaid import mermaid
 from groupsim.cli.terminal import Terminal
 from groupsim.pipeline.runs.lists import Lists
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.problems import suggest
 from groupsim.scenarios.story import Generation, GroupStory, Story
 from groupsim.scenarios.story.words import clock

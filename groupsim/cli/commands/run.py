@@ -8,7 +8,6 @@ from contextlib import ExitStack
 from functools import partial
 from typing import Any
 
-from attrs import frozen
 from rich.console import Console
 from rich.text import Text
 
@@ -31,6 +30,7 @@ from groupsim.cli.terminal import Terminal
 from groupsim.eventloop.trace.sinks import Sink, sink_for
 from groupsim.logs.files import write_logs
 from groupsim.pipeline.runs.lists import Lists
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.model import Scenario
 from groupsim.scenarios.language.problems import suggest
 from groupsim.scenarios.pictures.choice import groups_in_full, members_of

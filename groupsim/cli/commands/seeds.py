@@ -13,7 +13,7 @@ from pathlib import Path
 from statistics import median_low
 from typing import Any
 
-from attrs import field, frozen
+from attrs import field
 from rich import box
 from rich.table import Table
 from rich.text import Text
@@ -25,6 +25,7 @@ from groupsim.cli.render.fleet_figures import Bundle, bundles, figures
 from groupsim.cli.running import command_line, perform
 from groupsim.cli.scenario_source import load
 from groupsim.cli.terminal import Terminal
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.problems import suggest
 from groupsim.scenarios.story import Story
 from groupsim.scenarios.story.many_groups import hit_hardest

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from attrs import define, field
+from attrs import field
 from rich import box
 from rich.console import Console
 from rich.padding import Padding
@@ -22,6 +22,7 @@ from groupsim.cli.terminal import Terminal
 from groupsim.cluster.log.files.damage import CorruptIndex, DamagedLog
 from groupsim.cluster.log.files.segment import INDEX, LOG, TIME_INDEX
 from groupsim.cluster.log.headers import BatchHeader, Lookup, base_offset_of, find, headers, index_of, segment_for
+from groupsim.protocol.values import define
 
 _SEGMENT = re.compile(r"\d{20}\.(log|index|timeindex)$")
 HEAD, TAIL = 12, 4

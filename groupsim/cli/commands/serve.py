@@ -11,7 +11,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from groupsim.cli.exits import INTERRUPTED, SUCCESS, Trouble
 from groupsim.cli.sources import check_target
@@ -19,6 +19,7 @@ from groupsim.eventloop.realtime import RealTimeLoop, origin_of
 from groupsim.eventloop.trace.sinks import sink_for
 from groupsim.eventloop.trace.trace import Trace
 from groupsim.protocol.batch.batch import EPOCH_MS
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.model import Scenario
 from groupsim.scenarios.language.printable import visible
 

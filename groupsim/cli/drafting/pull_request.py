@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any
 
 import attrs
-from attrs import frozen
 
 from groupsim.cli import as_json
 from groupsim.cli.commands.lint_input import is_yaml
@@ -27,6 +26,7 @@ from groupsim.cli.render.diff_sentence import shown
 from groupsim.cli.render.run_diff import DiffRow, change, rows_of
 from groupsim.cli.running import perform
 from groupsim.cli.scenario_diff import Difference, between
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.drafting import File, Question, draft_of
 from groupsim.scenarios.language.document import Document, parse_document
 from groupsim.scenarios.language.model import Scenario

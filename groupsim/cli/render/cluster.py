@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from attrs import frozen
 from rich import box
 from rich.console import Console
 from rich.table import Table
@@ -19,6 +18,7 @@ from groupsim.cli import as_json
 from groupsim.cluster.cluster import Cluster
 from groupsim.coordinator.base.placement import OFFSETS_TOPIC, partition_for
 from groupsim.protocol.messages.group import TopicPartition
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.runtime.stage import Stage
 
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from attrs import frozen
-
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.story import GroupAccount, GroupStory, Story
 from groupsim.scenarios.story.many_groups import fleets, most_together, without_coordinator
 

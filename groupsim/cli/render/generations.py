@@ -10,10 +10,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
-from attrs import frozen
 from rich.text import Text
 
 from groupsim.cli.render.screen import EVERYTHING, Limits
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.story import Cause, Generation, LateMember, Outcome
 from groupsim.scenarios.story.headline import REMOVALS
 from groupsim.scenarios.story.words import clock, count, span

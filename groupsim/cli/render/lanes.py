@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from attrs import frozen
 from rich.console import Console
 from rich.text import Text
 
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.pictures.scale import nice_step
 from groupsim.scenarios.story import Generation, Lane, Phase, PhaseSpan
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from attrs import field, frozen
+from attrs import field
 from rich.text import Text
 
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.story import PartitionSet
 from groupsim.scenarios.story.words import count
 

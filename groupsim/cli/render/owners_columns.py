@@ -11,10 +11,11 @@ from collections.abc import Mapping, Sequence
 from itertools import groupby
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from groupsim.cli.render.owners import Cell, Column
 from groupsim.protocol.messages.group import TopicPartition
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.story import Assignment, Generation, GroupStory, MemberShare, partition_set
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import zip_longest
 from typing import Any
 
-from attrs import evolve, frozen
+from attrs import evolve
 from rich import box
 from rich.console import Console
 from rich.padding import Padding
@@ -26,6 +26,7 @@ from groupsim.cli.render.owners_columns import Ended, columns_compared, ended, s
 from groupsim.cli.scenario_diff import Difference
 from groupsim.cli.terminal import width_of
 from groupsim.eventloop.trace.events import Kind, TraceEvent
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.problems import suggest
 from groupsim.scenarios.story import GroupStory, Story, tell
 from groupsim.scenarios.story.words import clock, listed

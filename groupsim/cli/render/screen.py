@@ -12,8 +12,10 @@ from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-from attrs import define, evolve, field, frozen
+from attrs import evolve, field
 from rich.console import Console
+
+from groupsim.protocol.values import define, frozen
 
 SCREEN = 50
 FEW_MEMBERS = 3

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from attrs import define, field
+from attrs import field
 
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.logs.clients.java_reasons import full_reason
@@ -16,6 +16,7 @@ from groupsim.logs.messages import MESSAGES
 from groupsim.logs.wording import Blanks, Table, Version, wording
 from groupsim.members.profiles.exceptions import exception_name
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.values import define
 
 COORDINATOR_IDS = 2_147_483_647  # Java clients print a coordinator's id as Integer.MAX_VALUE minus its node id
 INTERNALS = "org.apache.kafka.clients.consumer.internals"

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from attrs import define
-
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.logs.clients.java import INTERNALS, JAVA_WORDERS, JavaLog, Words, partitions_of
 from groupsim.logs.clients.java_words import JAVA_CLIENT
 from groupsim.logs.wording import Table, Wording
+from groupsim.protocol.values import define
 
 _SINCE = (4, 0)
 _TABLE: Table = {

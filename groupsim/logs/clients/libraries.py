@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
-from attrs import define, field, frozen
+from attrs import field
 
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.logs.clients.known import COOPERATIVE, Known
@@ -19,6 +19,7 @@ from groupsim.logs.layout import moment
 from groupsim.logs.messages import MESSAGES
 from groupsim.logs.wording import Blanks
 from groupsim.protocol.errors import ErrorCode
+from groupsim.protocol.values import define, frozen
 
 Values = Mapping[str, Any]
 

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
-from attrs import define
-
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.logs.clients.known import Known
 from groupsim.logs.clients.librdkafka_member import Member, Words
@@ -16,6 +14,7 @@ from groupsim.logs.clients.librdkafka_rebalance import callback, called, given_t
 from groupsim.logs.clients.librdkafka_words import ERRORS, LINES, TIMED_OUT
 from groupsim.logs.layout import epoch_ms
 from groupsim.logs.wording import Blanks
+from groupsim.protocol.values import define
 
 
 @define

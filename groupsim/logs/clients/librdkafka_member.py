@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from attrs import define, field
+from attrs import field
 
 from groupsim.eventloop.trace.events import TraceEvent
 from groupsim.logs.clients.known import COOPERATIVE, Known
 from groupsim.logs.clients.librdkafka_words import ERRORS
+from groupsim.protocol.values import define
 
 Words = Iterator[tuple[str, Mapping[str, object]]]
 WITHOUT = "without an assignment"

@@ -16,9 +16,8 @@ from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 
-from attrs import frozen
-
 from groupsim.pipeline.sweep.spark.java import Java
+from groupsim.protocol.values import frozen
 
 ROOM = 2 << 30  # bytes that have to be free: the file is no reason to fill a disk
 ABANDONED_S = 3600.0

@@ -20,7 +20,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from attrs import field, frozen
+from attrs import field
 from pyspark.sql.datasource import (
     DataSource,
     DataSourceArrowWriter,
@@ -33,6 +33,7 @@ from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 from groupsim.pipeline.sweep import chunks, work
 from groupsim.pipeline.sweep.chunks import Chunk, Run
 from groupsim.pipeline.sweep.errors import SweepError
+from groupsim.protocol.values import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

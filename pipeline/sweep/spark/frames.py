@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from attrs import frozen
-
 from groupsim.pipeline.sweep.parts import table_file
 from groupsim.pipeline.sweep.spark.remote import reading
 from groupsim.pipeline.tables.column_types import Table
 from groupsim.pipeline.tables.schemas import TABLES
+from groupsim.protocol.values import frozen
 
 if TYPE_CHECKING:
     from groupsim.pipeline.sweep.directory import Directory

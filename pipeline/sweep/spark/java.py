@@ -16,9 +16,8 @@ from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from attrs import frozen
-
 from groupsim.pipeline.sweep.errors import SweepError
+from groupsim.protocol.values import frozen
 
 LEAST = 17  # of Spark 4
 VECTOR = "jdk.incubator.vector"

@@ -17,11 +17,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from groupsim.protocol.basics import Api
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.releases import VersionRange
+from groupsim.protocol.values import frozen
 from groupsim.protocol.wire.exchange import Exchange
 from groupsim.protocol.wire.headers import Header, encode_response
 from groupsim.protocol.wire.serial import Fields

@@ -15,8 +15,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from attrs import frozen
-
 from groupsim.protocol.basics import Api, TopicPartition
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.data import (
@@ -30,6 +28,7 @@ from groupsim.protocol.messages.data import (
     LeaderIs,
     PartitionData,
 )
+from groupsim.protocol.values import frozen
 from groupsim.protocol.wire.by_topic import Topic, grouped, requested_topic
 from groupsim.protocol.wire.endpoints import endpoints
 from groupsim.protocol.wire.exchange import Directory, Exchange

@@ -12,8 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from attrs import frozen
-
 from groupsim.protocol.basics import NO_EPOCH, Api, TopicPartition
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.group import (
@@ -27,6 +25,7 @@ from groupsim.protocol.messages.group import (
     OffsetToCommit,
 )
 from groupsim.protocol.messages.refusals import refusal
+from groupsim.protocol.values import frozen
 from groupsim.protocol.wire.by_topic import Topic, grouped, in_request_order, requested_topic
 from groupsim.protocol.wire.exchange import Directory, Exchange
 from groupsim.protocol.wire.headers import Header

@@ -12,12 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from attrs import define
-
 from groupsim.protocol.basics import Api, TopicPartition
 from groupsim.protocol.batch.batch import Batch
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.data import LeaderIs, Produced, ProduceRequest, ProduceResponse, Unfit
+from groupsim.protocol.values import define
 from groupsim.protocol.wire.by_topic import Topic, grouped, requested_topic
 from groupsim.protocol.wire.endpoints import endpoints
 from groupsim.protocol.wire.exchange import Directory, Exchange

@@ -17,8 +17,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from attrs import frozen
-
 from groupsim.protocol.basics import NO_EPOCH, NO_GENERATION, Api, TopicPartition
 from groupsim.protocol.errors import ErrorCode
 from groupsim.protocol.messages.refusals import refusal
@@ -38,6 +36,7 @@ from groupsim.protocol.messages.transactions import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
+from groupsim.protocol.values import frozen
 from groupsim.protocol.wire.by_topic import errors_by_name, in_request_order, named_partitions, requested_topic
 from groupsim.protocol.wire.exchange import Directory, Exchange
 from groupsim.protocol.wire.headers import Header

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from typing import ClassVar, TypeAlias
 
-from attrs import define
-
 from groupsim.eventloop.trace.events import Kind, TraceEvent
+from groupsim.protocol.values import define
 from groupsim.scenarios.invariants.checker import Checker, Found
 
 _Place: TypeAlias = tuple[str, str]

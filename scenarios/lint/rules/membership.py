@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from attrs import frozen
-
 from groupsim.assignors.base.errors import AssignorError
 from groupsim.assignors.registry import resolve
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.problems import ERROR, NOTE, WARNING, Place
 from groupsim.scenarios.lint.rule import Hit, Rule
 from groupsim.scenarios.lint.rules.idle import STATIC_SINCE

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from attrs import field, frozen
+from attrs import field
 
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.problems import ERROR, NOTE, WARNING, Place
 from groupsim.scenarios.lint.brokers import BrokerView
 from groupsim.scenarios.lint.producer_view import ProducerView

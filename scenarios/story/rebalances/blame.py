@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from attrs import frozen
-
 from groupsim.eventloop.trace.events import Kind, TraceEvent
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.story.causes import FAILED_REASON, FOLLOW_UP_REASON, SINGLE, Cause, from_client_reason
 from groupsim.scenarios.story.facts import Facts, GroupFacts, HostFacts, Round
 from groupsim.scenarios.story.model import MemberName

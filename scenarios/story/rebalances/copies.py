@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TypeVar
 
-from attrs import Factory, define
+from attrs import Factory
 
 from groupsim.eventloop.trace.events import Kind, TraceEvent
+from groupsim.protocol.values import define
 
 Member = TypeVar("Member")
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-from attrs import Factory, define, frozen
+from attrs import Factory
 
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.protocol.messages.group import TopicPartition
+from groupsim.protocol.values import define, frozen
 from groupsim.scenarios.story.model import Span
 from groupsim.scenarios.story.records.delivery_ledger import DeliveryLedger
 from groupsim.scenarios.story.records.log_growth import Growth

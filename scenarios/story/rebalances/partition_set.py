@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from attrs import frozen
-
 from groupsim.protocol.messages.group import TopicPartition
+from groupsim.protocol.values import frozen
 
 Runs = tuple[tuple[int, int], ...]
 

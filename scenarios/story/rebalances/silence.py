@@ -6,10 +6,9 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from operator import attrgetter
 
-from attrs import frozen
-
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.eventloop.units import parse_duration
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.language.targets import matches
 from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.facts import Facts, HostFacts, Round, Stretch

@@ -16,11 +16,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from groupsim.eventloop.trace.events import TraceEvent
 from groupsim.eventloop.units import parse_duration
 from groupsim.protocol.messages.group import TopicPartition
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.story.causes import Cause
 from groupsim.scenarios.story.facts import Facts, HostFacts, Stretch
 from groupsim.scenarios.story.model import Generation, Hindrance

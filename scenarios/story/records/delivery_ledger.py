@@ -8,9 +8,10 @@ expired.
 
 from __future__ import annotations
 
-from attrs import Factory, define
+from attrs import Factory
 
 from groupsim.eventloop.trace.events import Kind, TraceEvent
+from groupsim.protocol.values import define
 from groupsim.scenarios.story.records.leader_log import LeaderLog
 from groupsim.scenarios.story.records.offset_ranges import Ranges
 from groupsim.scenarios.story.records.progress import Key, Partition, Progress, Step

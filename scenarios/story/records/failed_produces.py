@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from groupsim.eventloop.trace.events import TraceEvent
+from groupsim.protocol.values import frozen
 
 
 @frozen

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from operator import add
 
-from attrs import astuple, frozen
+from attrs import astuple
+
+from groupsim.protocol.values import frozen
 
 
 @frozen

@@ -14,9 +14,10 @@ Offsets without an append in the trace are no records: transaction markers, and 
 
 from __future__ import annotations
 
-from attrs import Factory, define
+from attrs import Factory
 
 from groupsim.eventloop.trace.events import Kind, TraceEvent
+from groupsim.protocol.values import define
 from groupsim.scenarios.story.records.offset_ranges import Ranges
 
 

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from attrs import Factory, define
+from attrs import Factory
 
 from groupsim.protocol.messages.group import TopicPartition
+from groupsim.protocol.values import define
 from groupsim.scenarios.story.model import Lag
 from groupsim.scenarios.story.records.lag import Key, Places, Subscription
 from groupsim.scenarios.story.records.progress import Partition, Step

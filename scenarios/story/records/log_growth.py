@@ -12,10 +12,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any
 
-from attrs import Factory, define, frozen
+from attrs import Factory
 
 from groupsim.members.producer.traffic import Traffic
 from groupsim.protocol.messages.group import TopicPartition
+from groupsim.protocol.values import define, frozen
 
 
 class LogEnds(Traffic):

@@ -5,7 +5,9 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 
-from attrs import Factory, define
+from attrs import Factory
+
+from groupsim.protocol.values import define
 
 Partition = tuple[str, int]  # a partition as a plain tuple, which is quick: there are many events
 Key = tuple[str, Partition]  # group and partition

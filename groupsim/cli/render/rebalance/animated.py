@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from attrs import define, field
+from attrs import field
 
 from groupsim.cli.render.rebalance.drawing import GAP_US, NOTICES, heading, with_reason
 from groupsim.cli.render.rebalance.folded import Fold, folded
 from groupsim.cli.render.rebalance.lines import Course, Line, What
+from groupsim.protocol.values import define
 from groupsim.scenarios.pictures.svg import BOLD, SIZE, Picture, cut
 from groupsim.scenarios.pictures.svg import folded as in_lines
 from groupsim.scenarios.story.words import clock, span

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from attrs import frozen
 from rich.console import Console
 from rich.text import Text
 
 from groupsim.cli.render import lanes as lanes_drawn
 from groupsim.cli.render.rebalance.folded import Fold, folded
 from groupsim.cli.render.rebalance.lines import Course, Line, What
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.story import Outcome
 from groupsim.scenarios.story.words import clock, span
 

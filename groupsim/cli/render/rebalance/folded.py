@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from attrs import frozen
-
 from groupsim.cli.render.rebalance.lines import Course, Line, What
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.story.words import clock, count, listed, span
 
 MANY = 8  # up to this number of members, lines are not folded

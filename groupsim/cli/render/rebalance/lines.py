@@ -10,11 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 
-from attrs import evolve, frozen
+from attrs import evolve
 
 from groupsim.eventloop.trace.events import Kind, TraceEvent
 from groupsim.pipeline.runs.lists import STATES, Lists
 from groupsim.pipeline.runs.messages import Message, messages
+from groupsim.protocol.values import frozen
 from groupsim.scenarios.story import Generation, Story
 from groupsim.scenarios.story.words import clock, count, span
 
